@@ -1,0 +1,138 @@
+/** The options of `millrace get`: declared once, read into what the engine takes. */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import { parseDuration, parseRate } from '@millrace/shared/base/units';
+import { Command, InvalidArgumentError, Option } from 'commander';
+import type { Checksum } from '../engine/download.ts';
+
+export interface GetOptions {
+  readonly output: string | undefined;
+  readonly dir: string;
+  readonly edge: readonly string[];
+  readonly edgesOnly: boolean;
+  readonly connections: number;
+  readonly checksum: Checksum | undefined;
+  readonly header: Readonly<Record<string, string>>;
+  readonly limit: number | undefined;
+  readonly overwrite: boolean;
+  readonly timeout: number;
+  readonly retryFor: number;
+  readonly json: boolean;
+  readonly quiet: boolean;
+}
+
+const MAX_CONNECTIONS = 32;
+/** Digits of the checksums that can be given, by the name that Node's crypto has for them. */
+const CHECKSUM_DIGITS: Readonly<Record<string, number>> = {
+  md5: 32,
+  sha1: 40,
+  sha224: 56,
+  sha256: 64,
+  sha384: 96,
+  sha512: 128,
+};
+
+/** Declares `get`. */
+export function getCommand(run: (urls: string[], options: GetOptions) => Promise<void>): Command {
+  return new Command('get')
+    .description('download files')
+    .argument('<url...>', 'what to download')
+    .option('-o, --output <file>', 'where to save it (with one URL)')
+    .option('-d, --dir <folder>', 'folder to save in, under the name that the server gives', '.')
+    .addOption(
+      new Option('--edge <url>', 'edge to download through; may be repeated')
+        .env('MILLRACE_EDGE')
+        .argParser(collect(edgeUrl))
+        .default([], 'none: directly'),
+    )
+    .option('--edges-only', 'never ask the origin itself, even if no edge can be used', false)
+    .option(
+      '--connections <number>',
+      `connections at a time, 1 to ${MAX_CONNECTIONS}`,
+      connections,
+      8,
+    )
+    .option('--checksum <digest>', 'what the file must have, such as sha-256=HEX', checksum)
+    .addOption(
+      new Option(
+        '--header <field>',
+        '"Name: value" for the origin; edges carry none, so the download is direct; may be repeated',
+      )
+        .argParser(headerField)
+        .default({}, 'none'),
+    )
+    .option('--limit <rate>', 'bytes per second, such as 500K or 2MiB/s', reading(parseRate))
+    .option('--overwrite', 'replace a file of that name', false)
+    .addOption(
+      new Option('--timeout <time>', 'how long a server may be silent')
+        .argParser(reading(parseDuration))
+        .default(20_000, '20s'),
+    )
+    .addOption(
+      new Option('--retry-for <time>', 'how long to go on without a single byte')
+        .argParser(reading(parseDuration))
+        .default(120_000, '2m'),
+    )
+    .option('--json', 'print one JSON object per line', false)
+    .option('--quiet', 'print errors only', false)
+    .addHelpText(
+      'after',
+      `
+An interrupted download is resumed by the same command. Exit status: 0 done,
+2 usage, 3 network, 4 refused by the server, 5 checksum mismatch, 6 file system,
+7 the source is broken or the file changed, 130 interrupted, 1 anything else.
+With several URLs it is that of the first that failed.`,
+    )
+    .action((urls: string[], options: GetOptions) => run(urls, options));
+}
+
+function reading<T>(read: (text: string) => T): (text: string) => T {
+  return (text) => {
+    try {
+      return read(text);
+    } catch (error) {
+      throw new InvalidArgumentError(error instanceof MillraceError ? error.detail : String(error));
+    }
+  };
+}
+
+function collect(read: (text: string) => string): (text: string, before: string[]) => string[] {
+  // The environment variable holds a list.
+  return (text, before) => [...before, ...text.split(',').map((item) => read(item.trim()))];
+}
+
+function edgeUrl(text: string): string {
+  try {
+    const url = new URL(text.includes('://') ? text : `http://${text}`);
+    if (url.protocol === 'http:' || url.protocol === 'https:') return url.href;
+  } catch {
+    // Reported below.
+  }
+  throw new InvalidArgumentError('an edge is given as http://host:port');
+}
+
+function connections(text: string): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number >= 1 && number <= MAX_CONNECTIONS) return number;
+  throw new InvalidArgumentError(`a number from 1 to ${MAX_CONNECTIONS} is needed`);
+}
+
+function checksum(text: string): Checksum {
+  const [name = '', value = ''] = text.split('=');
+  const algorithm = name.toLowerCase().replace('-', '');
+  const hex = value.trim().toLowerCase();
+  const digits = CHECKSUM_DIGITS[algorithm];
+  if (digits === undefined) {
+    throw new InvalidArgumentError('known are md5, sha-1, sha-224, sha-256, sha-384 and sha-512');
+  }
+  if (!/^[0-9a-f]*$/.test(hex) || hex.length !== digits) {
+    throw new InvalidArgumentError(`${name} has ${digits} hexadecimal digits`);
+  }
+  return { algorithm, hex };
+}
+
+function headerField(text: string, before: Record<string, string>): Record<string, string> {
+  const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*([\t\x20-\x7e\x80-\xff]*)$/.exec(text);
+  if (!match) throw new InvalidArgumentError('a header field is given as "Name: value"');
+  return { ...before, [(match[1] as string).toLowerCase()]: match[2] as string };
+}

@@ -1,0 +1,120 @@
+/**
+ * `npm start`: an edge on this machine for its user, and `npm start -- get URL`: a download
+ * through it, with an edge of its own if none runs.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import {
+  EDGE_PORT,
+  isEdge,
+  registerLocalEdge,
+  tokenFile,
+  unregisterLocalEdge,
+} from '../engine/local-edge.ts';
+
+const EDGE = fileURLToPath(new URL('../../edge/src/main.ts', import.meta.url));
+const CLI = fileURLToPath(new URL('./main.ts', import.meta.url));
+/** The edge's own variable, so that both sides mean the same port. */
+const PORT = Number(process.env.MILLRACE_EDGE_PORT ?? EDGE_PORT);
+const EDGE_URL = `http://127.0.0.1:${PORT}`;
+
+const [command, ...args] = process.argv.slice(2);
+if (command === undefined) process.exitCode = await serve();
+else if (command === 'get') process.exitCode = await getThroughEdge(args);
+else {
+  process.stderr.write(
+    `"${command}" is not known here. Use:\n` +
+      '  npm start                       an edge on this machine\n' +
+      '  npm start -- get URL [-o FILE]  a download through it\n' +
+      '  npm run edge -- --help          an edge with its own options\n' +
+      '  npm run millrace -- --help      the command line\n',
+  );
+  process.exitCode = 2;
+}
+
+async function serve(): Promise<number> {
+  if (await running()) {
+    process.stdout.write(`An edge is running already.\n${whatToTry(EDGE_URL)}`);
+    return 0;
+  }
+  const { child, url } = await startEdge(PORT);
+  if (url === undefined) return child.exitCode ?? 1;
+  process.stdout.write(`A Millrace edge runs at ${url}\n${whatToTry(url)}Stop it with Ctrl-C.\n`);
+  return ended(child);
+}
+
+async function getThroughEdge(getArgs: string[]): Promise<number> {
+  if (getArgs.includes('--help') || getArgs.includes('-h')) return runCli(['get', ...getArgs]);
+  if (await running()) return runCli(['get', '--edge', EDGE_URL, ...getArgs]);
+  // Port 0 where somebody else has the usual one: it is for this download only.
+  let edge = await startEdge(PORT, 'ignore');
+  if (edge.url === undefined) edge = await startEdge(0);
+  if (edge.url === undefined) return 1;
+  try {
+    return await runCli(['get', '--edge', edge.url, ...getArgs]);
+  } finally {
+    edge.child.kill('SIGTERM');
+    await ended(edge.child);
+  }
+}
+
+/** True if an edge answers at the usual port; port 0 is never usual. */
+async function running(): Promise<boolean> {
+  return PORT !== 0 && isEdge(EDGE_URL);
+}
+
+/** Starts an edge for this user; without a URL if it cannot listen. */
+async function startEdge(
+  port: number,
+  stderr: 'inherit' | 'ignore' = 'inherit',
+): Promise<{ child: ChildProcess; url: string | undefined }> {
+  const options = {
+    port: String(port),
+    'allow-origin': '*',
+    'local-token-file': tokenFile(),
+    'log-level': 'warn',
+  };
+  const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+  const child = spawn(process.execPath, [EDGE, ...flags], { stdio: ['ignore', 'pipe', stderr] });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => child.kill('SIGTERM'));
+  }
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const listening = once(lines, 'line').then(([line]) => / on (http:\S+)$/.exec(line)?.[1]);
+  const url = await Promise.race([listening, ended(child).then(() => undefined)]);
+  if (url !== undefined && child.pid !== undefined) {
+    const pid = child.pid;
+    await registerLocalEdge({ url, pid });
+    child.once('exit', () => void unregisterLocalEdge(pid));
+  }
+  return { child, url };
+}
+
+async function runCli(cliArgs: string[]): Promise<number> {
+  const child = spawn(process.execPath, [CLI, ...cliArgs], { stdio: 'inherit' });
+  // Ctrl-C reaches the whole group: the download ends by itself, and says what is left.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => child.kill(signal));
+  }
+  return ended(child);
+}
+
+async function ended(child: ChildProcess): Promise<number> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return child.exitCode ?? 1;
+}
+
+function whatToTry(url: string): string {
+  return `
+Put it before the URL of any large file:
+
+  curl -O ${url}/https://example.com/file.iso
+  npm start -- get https://example.com/file.iso
+
+What it does: ${url}/-/status    More: README.md
+
+`;
+}

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { lockFile } from './file-lock.ts';
+
+let dir = '';
+let path = '';
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'millrace-'));
+  path = join(dir, 'lock');
+});
+afterEach(() => rm(dir, { recursive: true }));
+
+const exists = () =>
+  stat(path).then(
+    () => true,
+    () => false,
+  );
+
+/** The number of a process that has ended. */
+async function endedProcess(): Promise<number> {
+  const child = spawn(process.execPath, ['-e', '']);
+  await once(child, 'exit');
+  return child.pid as number;
+}
+
+describe('lockFile', () => {
+  test('names the process that has the lock, until it is given back', async () => {
+    const unlock = await lockFile(path);
+    expect(await readFile(path, 'utf8')).toBe(`${process.pid}\n`);
+    await unlock();
+    expect(await exists()).toBe(false);
+  });
+
+  test('refuses a file that a running process has locked, and names that', async () => {
+    await writeFile(path, `${process.ppid}\n`);
+    await expect(lockFile(path)).rejects.toMatchObject({
+      code: 'file-in-use',
+      detail: expect.stringContaining(String(process.ppid)),
+    });
+    expect(await readFile(path, 'utf8')).toBe(`${process.ppid}\n`);
+  });
+
+  test('takes over from a process that has died', async () => {
+    await writeFile(path, `${await endedProcess()}\n`);
+    const unlock = await lockFile(path);
+    expect(await readFile(path, 'utf8')).toBe(`${process.pid}\n`);
+    await unlock();
+  });
+
+  test.each(['', '\n', 'x\n', '0\n', '-1\n', '1.5\n', '\0\0\0\0'])(
+    'takes over what a crash has left: %j',
+    async (content) => {
+      await writeFile(path, content);
+      const unlock = await lockFile(path);
+      expect(await readFile(path, 'utf8')).toBe(`${process.pid}\n`);
+      await unlock();
+    },
+  );
+
+  test('giving back twice does not take away the lock of the next', async () => {
+    const unlock = await lockFile(path);
+    await unlock();
+    await writeFile(path, `${process.ppid}\n`);
+    await unlock();
+    expect(await exists()).toBe(true);
+  });
+
+  test('giving back what is gone already is no error', async () => {
+    const unlock = await lockFile(path);
+    await rm(path);
+    await unlock();
+  });
+
+  test('a folder that is not there is an error of its own', async () => {
+    await expect(lockFile(join(dir, 'missing', 'lock'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});

@@ -1,0 +1,292 @@
+import { createHash } from 'node:crypto';
+import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { formatEntry } from '@millrace/shared/download/journal';
+import type { Validators } from '@millrace/shared/http/validators';
+import {
+  DATA_SUFFIX,
+  JOURNAL_SUFFIX,
+  PartialFile,
+  type PartialFileOptions,
+} from './partial-file.ts';
+
+const CONTENT = Buffer.from(Array.from({ length: 1000 }, (_, i) => (i * 31) & 0xff));
+const VERSION: Validators = { etag: '"a"' };
+
+let dir = '';
+let path = '';
+const open: PartialFile[] = [];
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'millrace-'));
+  path = join(dir, 'file.iso');
+});
+afterEach(async () => {
+  for (const file of open.splice(0)) await file.close();
+  await rm(dir, { recursive: true });
+});
+
+type Part = Partial<PartialFileOptions> & { validators?: Validators; length?: number | undefined };
+
+async function start(part: Part = {}): Promise<PartialFile> {
+  const { validators = VERSION, ...options } = part;
+  const length = 'length' in part ? part.length : CONTENT.length;
+  const header = { url: 'https://example.com/f', length, validators };
+  const file = await PartialFile.open({ path, overwrite: false, header, ...options });
+  open.push(file);
+  return file;
+}
+
+/** Ends the use of a file as the end of the process would, once everything is on disk. */
+async function end(file: PartialFile): Promise<void> {
+  await file.close();
+  open.splice(open.indexOf(file), 1);
+}
+
+async function store(file: PartialFile, ...ranges: [number, number][]): Promise<void> {
+  for (const [from, to] of ranges) {
+    await file.store(from, CONTENT.subarray(from, to));
+    await file.flush();
+  }
+}
+
+const stored = (file: PartialFile) => file.stored.ranges.map(({ start: s, end: e }) => [s, e]);
+const names = async () => (await readdir(dir)).sort();
+const refused = (code: string) => ({ code });
+
+describe('PartialFile', () => {
+  test('a file that is complete has its name, its bytes, and nothing beside it', async () => {
+    const file = await start();
+    expect([file.path, stored(file), file.startedOver]).toEqual([path, [], false]);
+    await store(file, [500, 1000], [0, 500]);
+    expect(stored(file)).toEqual([[0, 1000]]);
+    expect(await names()).not.toContain('file.iso');
+    await file.finish(1000);
+    expect(await names()).toEqual(['file.iso']);
+    expect((await readFile(path)).equals(CONTENT)).toBe(true);
+  });
+
+  test('a later run goes on with what is there, after having checked it', async () => {
+    const before = await start();
+    await store(before, [0, 100], [300, 400]);
+    await end(before);
+    let verified = 0;
+    const after = await start({ onVerify: () => verified++ });
+    expect(stored(after)).toEqual([
+      [0, 100],
+      [300, 400],
+    ]);
+    expect([after.startedOver, verified]).toEqual([false, 1]);
+    await store(after, [100, 300], [400, 1000]);
+    await after.finish(1000);
+    expect((await readFile(path)).equals(CONTENT)).toBe(true);
+  });
+
+  test('a new file has nothing to check', async () => {
+    let verified = 0;
+    const file = await start({ onVerify: () => verified++ });
+    await end(file);
+    await start({ onVerify: () => verified++ });
+    expect(verified).toBe(0);
+  });
+
+  test('a damaged stretch is fetched again, the others are not', async () => {
+    const before = await start();
+    await store(before, [0, 100], [100, 200], [200, 300]);
+    await end(before);
+    const data = await readFile(path + DATA_SUFFIX);
+    data.writeUInt8(data.readUInt8(150) ^ 1, 150);
+    await writeFile(path + DATA_SUFFIX, data);
+    const after = await start();
+    expect(stored(after)).toEqual([
+      [0, 100],
+      [200, 300],
+    ]);
+  });
+
+  test('what was lost at the end of the data is fetched again', async () => {
+    const before = await start();
+    await store(before, [0, 100], [100, 200]);
+    await end(before);
+    await truncate(path + DATA_SUFFIX, 199);
+    expect(stored(await start())).toEqual([[0, 100]]);
+  });
+
+  test('a journal that claims what is not there is not believed', async () => {
+    const before = await start();
+    await store(before, [0, 100]);
+    await end(before);
+    const digest = createHash('sha256').update('something else').digest('hex');
+    const lie = formatEntry({ range: { start: 100, end: 200 }, digest });
+    await writeFile(path + JOURNAL_SUFFIX, lie, { flag: 'a' });
+    expect(stored(await start())).toEqual([[0, 100]]);
+  });
+
+  test('without its journal nothing of the data is believed', async () => {
+    const before = await start();
+    await store(before, [0, 1000]);
+    await end(before);
+    await rm(path + JOURNAL_SUFFIX);
+    const after = await start();
+    expect([stored(after), after.startedOver]).toEqual([[], true]);
+  });
+
+  test('without its data nothing of the journal is believed', async () => {
+    const before = await start();
+    await store(before, [0, 1000]);
+    await end(before);
+    await rm(path + DATA_SUFFIX);
+    expect(stored(await start())).toEqual([]);
+  });
+
+  const dated = { lastModified: 1000, lastModifiedIsStrong: true };
+  test.each<[string, Part, Part]>([
+    ['another tag', {}, { validators: { etag: '"b"' } }],
+    ['another length', {}, { length: 1001 }],
+    ['no tag any more', {}, { validators: {} }],
+    ['a weak tag now', {}, { validators: { weakEtag: 'W/"a"' } }],
+    ['another date', { validators: dated }, { validators: { ...dated, lastModified: 2000 } }],
+    ['a date that proves nothing', { validators: dated }, { validators: { lastModified: 1000 } }],
+    ['no validator at all', { validators: {} }, { validators: {} }],
+  ])('of a file with %s everything is fetched again', async (_, was, is) => {
+    const before = await start(was);
+    await store(before, [0, 100]);
+    await end(before);
+    const after = await start(is);
+    expect([stored(after), after.startedOver]).toEqual([[], true]);
+    await store(after, [200, 300]);
+    await end(after);
+    const data = await readFile(path + DATA_SUFFIX);
+    expect(data.subarray(0, 100).equals(Buffer.alloc(100))).toBe(true);
+  });
+
+  test('a journal torn at any byte gives what stands before, and never a wrong byte', async () => {
+    const before = await start();
+    await store(before, [0, 100], [500, 700], [100, 120]);
+    await end(before);
+    const journal = await readFile(path + JOURNAL_SUFFIX);
+    const data = await readFile(path + DATA_SUFFIX);
+    const first = journal.indexOf('\n');
+    for (let at = 0; at <= journal.length; at++) {
+      await writeFile(path + JOURNAL_SUFFIX, journal.subarray(0, at));
+      await writeFile(path + DATA_SUFFIX, data);
+      const after = await start();
+      const lines = journal.subarray(first + 1, at).filter((byte) => byte === 10).length;
+      const bytes = [0, 100, 300, 320][lines];
+      expect([at, after.stored.bytes]).toEqual([at, at <= first ? 0 : bytes]);
+      const now = await readFile(path + DATA_SUFFIX);
+      for (const { start: s, end: e } of after.stored.ranges) {
+        expect(now.subarray(s, e).equals(CONTENT.subarray(s, e))).toBe(true);
+      }
+      await end(after);
+    }
+  });
+
+  test('what has been flushed survives a crash at any later moment', async () => {
+    const file = await start();
+    await store(file, [0, 100]);
+    await file.store(100, CONTENT.subarray(100, 200));
+    const crashed = join(dir, 'crashed');
+    for (const suffix of [DATA_SUFFIX, JOURNAL_SUFFIX]) await cp(path + suffix, crashed + suffix);
+    const after = await start({ path: crashed });
+    expect(after.stored.covers({ start: 0, end: 100 })).toBe(true);
+    const data = await readFile(crashed + DATA_SUFFIX);
+    for (const { start: s, end: e } of after.stored.ranges) {
+      expect(data.subarray(s, e).equals(CONTENT.subarray(s, e))).toBe(true);
+    }
+  });
+
+  test('a file of that name is never replaced, unless that is wanted', async () => {
+    await writeFile(path, 'precious');
+    await expect(start()).rejects.toMatchObject(refused('file-exists'));
+    expect(await names()).toEqual(['file.iso']);
+    const file = await start({ overwrite: true });
+    expect(await readFile(path, 'utf8')).toBe('precious');
+    await store(file, [0, 1000]);
+    await file.finish(1000);
+    expect((await readFile(path)).equals(CONTENT)).toBe(true);
+    expect(await names()).toEqual(['file.iso']);
+  });
+
+  test('a file that came into being meanwhile is not replaced, and nothing is lost', async () => {
+    const file = await start();
+    await store(file, [0, 1000]);
+    await writeFile(path, 'precious');
+    await expect(file.finish(1000)).rejects.toMatchObject(refused('file-exists'));
+    expect(await readFile(path, 'utf8')).toBe('precious');
+    await end(file);
+    await rm(path);
+    expect(stored(await start())).toEqual([[0, 1000]]);
+  });
+
+  test('two downloads do not write to one file', async () => {
+    await writeFile(`${path}.millrace-lock`, `${process.ppid}\n`);
+    await expect(start()).rejects.toMatchObject(refused('file-in-use'));
+    expect(await names()).toEqual(['file.iso.millrace-lock']);
+  });
+
+  test('a folder that is not there is told as such', async () => {
+    await expect(start({ path: join(dir, 'missing', 'f') })).rejects.toMatchObject(
+      refused('file-not-writable'),
+    );
+  });
+
+  test('a file of unknown length cannot be gone on with, and leaves nothing behind', async () => {
+    const file = await start({ length: undefined });
+    await store(file, [0, 700]);
+    await file.leave();
+    expect(await names()).toEqual([]);
+    const again = await start({ length: undefined });
+    await store(again, [0, 700]);
+    await again.finish(700);
+    expect((await readFile(path)).equals(CONTENT.subarray(0, 700))).toBe(true);
+    expect(await names()).toEqual(['file.iso']);
+  });
+
+  test('a file that turns out to be shorter is cut to its length', async () => {
+    const file = await start({ length: undefined });
+    await store(file, [0, 700]);
+    await file.finish(600);
+    expect((await readFile(path)).equals(CONTENT.subarray(0, 600))).toBe(true);
+  });
+
+  test('leaving keeps what can be gone on with, discarding keeps nothing', async () => {
+    const file = await start();
+    await store(file, [0, 100]);
+    await file.leave();
+    expect(await names()).toEqual([`file.iso${JOURNAL_SUFFIX}`, `file.iso${DATA_SUFFIX}`]);
+    await (await start()).discard();
+    expect(await names()).toEqual([]);
+  });
+
+  test('starting over forgets everything, also after a restart', async () => {
+    const file = await start();
+    await store(file, [0, 1000]);
+    await file.startOver();
+    expect(stored(file)).toEqual([]);
+    await store(file, [0, 50]);
+    await end(file);
+    expect(stored(await start())).toEqual([[0, 50]]);
+  });
+
+  test('what is stored counts when it is written, and reaches the disk by itself on closing', async () => {
+    const file = await start();
+    const writing = file.store(0, CONTENT);
+    expect(stored(file)).toEqual([]);
+    await writing;
+    expect(stored(file)).toEqual([[0, 1000]]);
+    await end(file);
+    expect(stored(await start())).toEqual([[0, 1000]]);
+  });
+
+  test.each(['sha256', 'md5'])('the %s of the file is that of its bytes', async (algorithm) => {
+    const file = await start();
+    await store(file, [0, 1000]);
+    expect(await file.digest(algorithm, 1000)).toBe(
+      createHash(algorithm).update(CONTENT).digest('hex'),
+    );
+    await expect(file.digest(algorithm, 1001)).rejects.toMatchObject(refused('file-not-writable'));
+  });
+});

@@ -1,0 +1,147 @@
+/** Many clients at once: the origin sends a file once, and memory stays within its bound. */
+
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { contentOf, sha256 } from '../fixtures/content.ts';
+import type { CrowdResult } from '../fixtures/crowd-client.ts';
+import { openResponse } from '../fixtures/http-client.ts';
+import { Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+
+const MiB = 1024 * 1024;
+const CROWD_CLIENT = fileURLToPath(new URL('../fixtures/crowd-client.ts', import.meta.url));
+const SLOW_BYTES_PER_SECOND = 50_000;
+
+const available = nginxOrComplain('crowds of clients');
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let nginx: Nginx;
+
+beforeAll(async () => {
+  if (!available) return;
+  folder = await temporaryFolder();
+  await mkdir(join(folder.path, 'www'));
+  nginx = await Nginx.start({ dir: join(folder.path, 'nginx'), root: join(folder.path, 'www') });
+});
+
+afterEach(() => SlowClient.leaveAll());
+
+afterAll(async () => {
+  await nginx?.stop();
+  await folder?.remove();
+});
+
+async function makeFile(name: string, bytes: number): Promise<{ url: string; content: Buffer }> {
+  const content = contentOf(name, bytes);
+  await writeFile(join(folder.path, 'www', name), content);
+  return { url: `${nginx.url}/${name}`, content };
+}
+
+async function crowd(url: string, clients: number): Promise<CrowdResult> {
+  const args = [CROWD_CLIENT, url, String(clients)];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  return JSON.parse(stdout) as CrowdResult;
+}
+
+/** A client that reads slowly; keeps a running digest of what it got. */
+class SlowClient {
+  static readonly #all = new Set<SlowClient>();
+  readonly #hash = createHash('sha256');
+  readonly #response: IncomingMessage;
+  readonly #timer: NodeJS.Timeout;
+  bytes = 0;
+
+  private constructor(response: IncomingMessage) {
+    this.#response = response;
+    SlowClient.#all.add(this);
+    response.pause();
+    this.#timer = setInterval(() => {
+      const piece = response.read(SLOW_BYTES_PER_SECOND / 10) as Buffer | null;
+      if (piece === null) return;
+      this.bytes += piece.length;
+      this.#hash.update(piece);
+    }, 100);
+  }
+
+  static async start(url: string): Promise<SlowClient> {
+    return new SlowClient(await openResponse(url));
+  }
+
+  /** Leaves. @returns the digest of the bytes that came */
+  stop(): string {
+    this.#leave();
+    return this.#hash.digest('hex');
+  }
+
+  static leaveAll(): void {
+    for (const client of SlowClient.#all) client.#leave();
+  }
+
+  #leave(): void {
+    clearInterval(this.#timer);
+    this.#response.destroy();
+    SlowClient.#all.delete(this);
+  }
+}
+
+describe('100 clients and a slow one, all at once, for one cold file of 256 MiB', () => {
+  test('the origin sends 1.00 times its bytes, every client gets the right ones', async () => {
+    if (!available) return;
+    const { url, content } = await makeFile('crowd.bin', 256 * MiB);
+    const edge = await EdgeProcess.start([
+      '--allow-origin',
+      '127.0.0.1',
+      '--cache-memory',
+      '320MiB',
+      '--log-level',
+      'warn',
+    ]);
+    try {
+      await nginx.sent();
+      const slow = await SlowClient.start(edge.prefixed(url));
+      const { outcomes } = await crowd(edge.prefixed(url), 100);
+      expect(outcomes).toEqual({ [`200 ${sha256(content)}`]: 100 });
+      const { bytes } = await nginx.sent();
+      expect((bytes / content.length).toFixed(2)).toBe('1.00');
+      const digest = slow.stop();
+      expect(slow.bytes).toBeGreaterThan(0);
+      expect(digest).toBe(sha256(content.subarray(0, slow.bytes)));
+      expect(await edge.peakBytes()).toBeLessThan((320 + 16 * 101) * MiB + 150e6);
+    } finally {
+      await edge.stop();
+    }
+  }, 300_000);
+});
+
+describe('memory', () => {
+  test('stays within cache, 16 MiB per client and 150 MB with slow clients among fast ones', async () => {
+    if (!available) return;
+    const { url, content } = await makeFile('memory.bin', 512 * MiB);
+    const edge = await EdgeProcess.start([
+      '--allow-origin',
+      '127.0.0.1',
+      '--cache-memory',
+      '32MiB',
+      '--log-level',
+      'warn',
+    ]);
+    try {
+      const slow = await Promise.all([1, 2].map(() => SlowClient.start(edge.prefixed(url))));
+      for (let i = 0; i < 3; i++) {
+        const { outcomes } = await crowd(edge.prefixed(url), 2);
+        expect(outcomes).toEqual({ [`200 ${sha256(content)}`]: 2 });
+      }
+      for (const client of slow) {
+        expect(client.stop()).toBe(sha256(content.subarray(0, client.bytes)));
+      }
+      expect(await edge.peakBytes()).toBeLessThan((32 + 16 * 4) * MiB + 150e6);
+    } finally {
+      await edge.stop();
+    }
+  }, 300_000);
+});

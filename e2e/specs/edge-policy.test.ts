@@ -1,0 +1,252 @@
+/** What an edge refuses, and whom. */
+
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
+import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { type FetchOptions, fetchAll, openResponse } from '../fixtures/http-client.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
+
+const origin = await FaultOrigin.start();
+const port = Number(new URL(origin.url('none')).port);
+let edge: EdgeProcess | undefined;
+
+async function start(...options: string[]): Promise<EdgeProcess> {
+  edge = await EdgeProcess.start(options);
+  return edge;
+}
+
+/** The code of the problem that a request meets, or `ok`. */
+async function outcome(url: string, options: FetchOptions = {}): Promise<string> {
+  const got = await fetchAll(url, options);
+  if (got.status < 400) return 'ok';
+  return (JSON.parse(got.body.toString()) as { code: string }).code;
+}
+
+afterEach(() => edge?.stop('SIGKILL'));
+afterAll(() => origin.stop());
+
+describe('the allow-list', () => {
+  test('is empty by default: nothing is served, and the log says so', async () => {
+    const e = await start();
+    expect(await outcome(e.prefixed(origin.url('none')))).toBe('origin-not-allowed');
+    expect(e.log.join()).toMatch(/will serve nothing/);
+  });
+
+  test('holds for hosts, ports and path prefixes', async () => {
+    const e = await start('--allow-origin', `127.0.0.1:${port}/none`);
+    expect(await outcome(e.prefixed(origin.url('none')))).toBe('ok');
+    expect(await outcome(e.prefixed(origin.url('one-hour')))).toBe('origin-not-allowed');
+    expect(await outcome(e.prefixed(`http://127.0.0.1:${port}/nonesuch`))).toBe(
+      'origin-not-allowed',
+    );
+    expect(await outcome(e.prefixed(`http://127.0.0.1:${port}/none/../one-hour/x`))).toBe(
+      'origin-not-allowed',
+    );
+    expect(await outcome(e.prefixed('http://127.0.0.1:1/none'))).toBe('origin-not-allowed');
+  });
+
+  test('holds for every redirect', async () => {
+    const e = await start('--allow-origin', `127.0.0.1:${port}/redirect`);
+    expect(await outcome(e.prefixed(origin.url('redirect')))).toBe('origin-not-allowed');
+  });
+});
+
+describe('private addresses', () => {
+  const literals = [
+    `http://127.0.0.1:${port}`,
+    `http://2130706433:${port}`,
+    `http://0x7f.1:${port}`,
+    `http://0177.0.0.1:${port}`,
+    `http://[::ffff:127.0.0.1]:${port}`,
+    `http://[::1]:${port}`,
+    'http://169.254.169.254',
+    'http://10.0.0.1',
+    'http://192.168.1.1',
+    'http://[fd00::1]',
+    'http://0.0.0.0',
+  ];
+  test('in every notation, and by name, are out of reach of "any public origin"', async () => {
+    const e = await start('--allow-origin', '*');
+    origin.reset();
+    for (const base of [...literals, `http://localhost:${port}`]) {
+      expect([base, await outcome(e.prefixed(`${base}/none/file.bin`))]).toEqual([
+        base,
+        'private-address',
+      ]);
+    }
+    expect(origin.requests).toHaveLength(0);
+  });
+
+  test('are out of reach of redirects too', async () => {
+    const e = await start('--allow-origin', '*', '--allow-origin', '127.0.0.1');
+    const url = origin.url('redirect-to-name');
+    expect(await outcome(e.prefixed(url))).toBe('private-address');
+  });
+
+  test('can be listed by name', async () => {
+    const e = await start('--allow-origin', 'localhost');
+    expect(await outcome(e.prefixed(`http://localhost:${port}/none/file.bin`))).toBe('ok');
+    expect(await outcome(e.prefixed(origin.url('none')))).toBe('origin-not-allowed');
+  });
+
+  test('ports of other protocols are refused even so', async () => {
+    const e = await start('--allow-origin', '127.0.0.1');
+    expect(await outcome(e.prefixed('http://127.0.0.1:25/x'))).toBe('origin-not-allowed');
+  });
+});
+
+describe('an edge for its own user', () => {
+  test('reaches private addresses for requests with the local token alone', async () => {
+    const folder = await temporaryFolder();
+    const tokenFile = join(folder.path, 'state', 'token');
+    const e = await start('--allow-origin', '*', '--local-token-file', tokenFile);
+    const token = (await readFile(tokenFile, 'utf8')).trim();
+    expect((await stat(tokenFile)).mode & 0o077).toBe(0);
+    const url = e.prefixed(origin.url('one-hour', { seed: 'local' }));
+
+    expect(await outcome(url)).toBe('private-address');
+    const headers = { 'x-millrace-token': token };
+    const got = await fetchAll(url, { headers });
+    expect(got.digest).toBe(origin.digest(origin.url('one-hour', { seed: 'local' })));
+    // What the token brought into the cache is not for requests without it.
+    expect(await outcome(url)).toBe('private-address');
+    expect(await outcome(url, { headers: { 'x-millrace-token': 'x'.repeat(token.length) } })).toBe(
+      'private-address',
+    );
+    await folder.remove();
+  });
+
+  test('a name that a web page has made to point at it gets nothing', async () => {
+    const folder = await temporaryFolder();
+    const e = await start('--allow-origin', '*', '--local-token-file', join(folder.path, 'token'));
+    const headers = { host: `evil.example:${new URL(e.url).port}` };
+    expect(await outcome(e.prefixed('http://example.com/x'), { headers })).toBe('not-a-proxy');
+    await folder.remove();
+  });
+});
+
+describe('inside requests and loops', () => {
+  test('requests of the inside protocol are refused', async () => {
+    const e = await start('--allow-origin', '127.0.0.1');
+    const name = `${e.prefixed(origin.url('none'))},start=0,end=65535`;
+    expect(await outcome(name, { headers: { 'x-bigfile': '1' } })).toBe('inside-request-refused');
+  });
+
+  test('an edge put before itself ends the loop', async () => {
+    const e = await start('--allow-origin', '127.0.0.1');
+    const twice = e.prefixed(e.prefixed(origin.url('none')));
+    expect((await fetchAll(twice)).status).toBe(502);
+    expect(e.log.join()).toMatch(/loop-detected/);
+  });
+});
+
+describe('limits per client', () => {
+  test('transfers at once', async () => {
+    const e = await start('--allow-origin', '127.0.0.1', '--client-transfers', '2');
+    origin.reset();
+    const held = [1, 2].map((i) => origin.url('gate', { seed: `limit-${i}` }));
+    const responses = await Promise.all(held.map((url) => openResponse(e.prefixed(url))));
+    const third = await fetchAll(e.prefixed(origin.url('none')));
+    expect(third.status).toBe(429);
+    expect(Number(third.headers['retry-after'])).toBeGreaterThan(0);
+    for (const response of responses) response.destroy();
+    await until(async () => (await e.status()).transfers.active === 0);
+    expect(await outcome(e.prefixed(origin.url('none')))).toBe('ok');
+  });
+
+  test('requests per second', async () => {
+    const e = await start('--allow-origin', '127.0.0.1', '--client-requests', '1');
+    const url = e.prefixed(origin.url('none', { size: 1000 }));
+    const answers = await Promise.all(Array.from({ length: 20 }, () => fetchAll(url)));
+    expect(answers.filter((a) => a.status === 200).length).toBeGreaterThanOrEqual(5);
+    const refused = answers.filter((a) => a.status === 429);
+    expect(refused.length).toBeGreaterThan(5);
+    expect(refused[0]?.headers['content-type']).toBe('application/problem+json');
+  });
+
+  test('bytes per second: slower, but right', async () => {
+    const e = await start('--allow-origin', '127.0.0.1', '--client-rate', '2MiB/s');
+    const url = origin.url('none', { seed: 'rate', size: 4_000_000 });
+    expect((await fetchAll(e.prefixed(url))).digest).toBe(origin.digest(url));
+  });
+});
+
+describe('settings', () => {
+  test.each([
+    [['--chunk-size', '100K'], /--chunk-size: must be a power of two/],
+    [['--allow-origin', 'http://'], /--allow-origin: "http:\/\/" is not an origin/],
+    [['--prot', '1'], /unknown option '--prot'[\s\S]*--port/],
+    [['--port', '70000'], /--port: must be at most 65535/],
+    [['--config', '/does/not/exist'], /configuration file .* cannot be read/],
+    [['surplus'], /too many arguments/],
+  ])('%j is refused at the start with the reason', async (options, reason) => {
+    await expect(EdgeProcess.start(options)).rejects.toThrow(reason);
+  });
+
+  test('come from a file, the environment and flags, in rising order', async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder.path, 'edge.yaml');
+    await writeFile(file, 'name: from-file\nallow-origin: [127.0.0.1]\nchunk-size: 64KiB\n');
+    edge = await EdgeProcess.start(['--config', file], { MILLRACE_EDGE_NAME: 'from-environment' });
+    const got = await fetchAll(edge.prefixed(origin.url('none')));
+    expect(got.headers.via).toBe('1.1 from-environment');
+    await edge.stop();
+    edge = await EdgeProcess.start(['--config', file, '--name', 'from-flag'], {
+      MILLRACE_EDGE_NAME: 'from-environment',
+    });
+    expect((await fetchAll(edge.prefixed(origin.url('none')))).headers.via).toBe('1.1 from-flag');
+    await writeFile(file, 'nmae: x\n');
+    await expect(EdgeProcess.start(['--config', file])).rejects.toThrow(/nmae.*Did you mean name/);
+    await folder.remove();
+  });
+});
+
+describe('SIGTERM', () => {
+  test('lets running transfers finish, takes no new ones, and exits with 0', async () => {
+    const e = await start('--allow-origin', '127.0.0.1', '--grace', '30s');
+    origin.reset();
+    const url = origin.url('gate', { seed: 'graceful' });
+    const running = fetchAll(e.prefixed(url));
+    await until(() => origin.waiting > 0);
+    const stopped = e.stop('SIGTERM');
+    await until(() => e.log.some((line) => line.includes('shutting down')));
+    await expect(fetchAll(e.prefixed(origin.url('none')))).rejects.toThrow(/ECONNREFUSED/);
+    origin.openGate();
+    expect((await running).digest).toBe(origin.digest(url));
+    expect(await stopped).toBe(0);
+  });
+
+  test('resets what has not finished within the grace time, and exits with 0', async () => {
+    const e = await start('--allow-origin', '127.0.0.1', '--grace', '100ms');
+    origin.reset();
+    const running = fetchAll(e.prefixed(origin.url('gate', { seed: 'reset' })));
+    await until(() => origin.waiting > 0);
+    expect(await e.stop('SIGTERM')).toBe(0);
+    expect((await running).complete).toBe(false);
+  });
+});
+
+describe('the edge\u2019s own endpoints', () => {
+  test('tell of health, figures and use', async () => {
+    const e = await start('--allow-origin', '127.0.0.1');
+    await fetchAll(e.prefixed(origin.url('none', { size: 1000 })));
+    expect(await (await fetch(`${e.url}/-/live`)).json()).toMatchObject({ live: true });
+    expect((await fetch(`${e.url}/-/ready`)).status).toBe(200);
+    expect((await e.status()).bytes).toMatchObject({ toClients: 1000, fromOrigins: 1000 });
+    const metrics = await (await fetch(`${e.url}/-/metrics`)).text();
+    expect(metrics).toMatch(/^millrace_client_bytes_total 1000$/m);
+    expect(metrics).toMatch(/^millrace_chunks_total\{tier="(memory|source)"\} 1$/m);
+    const page = await fetch(e.url);
+    expect(page.headers.get('content-security-policy')).toMatch(/default-src 'none'/);
+    expect(await page.text()).toMatch(/Put its address before the URL/);
+  });
+
+  test('the log has one line per transfer, without the query', async () => {
+    const e = await start('--allow-origin', '127.0.0.1');
+    await fetchAll(e.prefixed(`${origin.url('none', { size: 1000 })}&token=secret`));
+    await until(() => e.log.some((line) => line.includes('"transfer"')));
+    expect(e.log.join()).not.toMatch(/secret/);
+  });
+});

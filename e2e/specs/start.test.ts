@@ -1,0 +1,118 @@
+/** `npm start`: an edge for this user, and downloads through it. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
+import { sha256 } from '../fixtures/content.ts';
+import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { fetchAll } from '../fixtures/http-client.ts';
+import { runCli, temporaryFolder } from '../fixtures/processes.ts';
+
+const START = fileURLToPath(new URL('../../desktop/cli/start.ts', import.meta.url));
+const origin = await FaultOrigin.start();
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let environment: Record<string, string>;
+const children: ChildProcess[] = [];
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  environment = { MILLRACE_STATE: join(folder.path, 'state'), MILLRACE_EDGE_PORT: '0' };
+  origin.reset();
+});
+
+afterEach(async () => {
+  for (const child of children.splice(0)) {
+    if (child.exitCode !== null || child.signalCode !== null) continue;
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+  }
+  await folder.remove();
+});
+
+afterAll(() => origin.stop());
+
+function start(args: string[], env: Record<string, string> = environment): ChildProcess {
+  const child = spawn(process.execPath, [START, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.push(child);
+  return child;
+}
+
+async function outputOf(child: ChildProcess): Promise<{ code: number | null; stdout: string }> {
+  let stdout = '';
+  child.stdout?.on('data', (data) => {
+    stdout += data;
+  });
+  const [code] = (await once(child, 'close')) as [number | null];
+  return { code, stdout };
+}
+
+/** The address that a starting edge prints. */
+async function addressOf(child: ChildProcess): Promise<string> {
+  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+    const url = /runs at (http:\S+)/.exec(line)?.[1];
+    if (url !== undefined) return url;
+  }
+  throw new Error('the edge did not start');
+}
+
+test('without arguments: an edge on loopback that says what to try', async () => {
+  const child = start([]);
+  const url = await addressOf(child);
+  expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  // Nothing on this machine is for everybody who can reach the edge ...
+  expect((await fetchAll(`${url}/${origin.url('none')}`)).status).toBe(403);
+  // ... but all of it for the user's own command line.
+  const file = join(folder.path, 'file');
+  const options = ['--edge', url, '--edges-only', '-o', file];
+  const result = await runCli(['get', origin.url('none'), ...options], environment);
+  expect(result).toMatchObject({ code: 0, stderr: '' });
+  expect(sha256(await readFile(file))).toBe(origin.digest(origin.url('none')));
+  expect(origin.requests.every((r) => r.headers.via !== undefined)).toBe(true);
+  child.kill('SIGTERM');
+  expect((await once(child, 'exit'))[0]).toBe(0);
+});
+
+test('get: a download through an edge of its own where none runs', async () => {
+  const file = join(folder.path, 'file');
+  const child = start(['get', origin.url('none'), '-o', file]);
+  const { code, stdout } = await outputOf(child);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/via http:\/\/127\.0\.0\.1/);
+  expect(sha256(await readFile(file))).toBe(origin.digest(origin.url('none')));
+  expect(origin.requests.every((r) => r.headers.via !== undefined)).toBe(true);
+});
+
+test('get: also where another program has the port', async () => {
+  const squatter = createServer((socket) => socket.end('not an edge')).listen(0, '127.0.0.1');
+  await once(squatter, 'listening');
+  const { port } = squatter.address() as { port: number };
+  const file = join(folder.path, 'file');
+  const env = { ...environment, MILLRACE_EDGE_PORT: String(port) };
+  const { code } = await outputOf(start(['get', origin.url('none'), '-o', file], env));
+  squatter.close();
+  expect(code).toBe(0);
+  expect(sha256(await readFile(file))).toBe(origin.digest(origin.url('none')));
+});
+
+test('get: the exit status is that of the download', async () => {
+  const child = start(['get', origin.url('gone'), '-o', join(folder.path, 'file')]);
+  expect((await outputOf(child)).code).toBe(4);
+});
+
+test('anything else is refused with what there is', async () => {
+  const child = start(['gte', 'x']);
+  let stderr = '';
+  child.stderr?.on('data', (data) => {
+    stderr += data;
+  });
+  expect((await outputOf(child)).code).toBe(2);
+  expect(stderr).toMatch(/npm start -- get URL/);
+});

@@ -1,0 +1,76 @@
+/** From an answer to the response's status line and header, and the plan of its body. */
+
+import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { SlicePlan } from '@millrace/shared/cdn/chunk-plan';
+import type { Answer } from '@millrace/shared/http/answer';
+import { formatContentRange } from '@millrace/shared/http/content-range';
+import { type Multipart, multipart } from '@millrace/shared/http/multipart';
+import type { FileVersion } from '../cache/file-version.ts';
+
+export interface ResponseHead {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  /** The body, where there is one. */
+  readonly body: BodyPlan | undefined;
+}
+
+export interface BodyPlan {
+  readonly slices: SlicePlan;
+  readonly inOrder: boolean;
+  readonly parts: Multipart | undefined;
+}
+
+/** Fields of the origin that a 304 repeats (RFC 9110 15.4.5). */
+const NOT_MODIFIED_FIELDS = ['cache-control', 'etag', 'expires'];
+const DEFAULT_TYPE = 'application/octet-stream';
+
+/**
+ * @param answer any but `precondition-failed` and `unsatisfiable`, which are errors
+ * @param boundary random text for multipart bodies
+ */
+export function responseHead(
+  answer: Extract<Answer, { kind: 'not-modified' | 'whole' | 'ranges' }>,
+  version: FileVersion,
+  chunkBytes: number,
+  boundary: () => string,
+): ResponseHead {
+  if (answer.kind === 'not-modified') {
+    const headers = Object.fromEntries(
+      NOT_MODIFIED_FIELDS.flatMap((n) => (version.fields[n] ? [[n, version.fields[n]]] : [])),
+    );
+    return { status: 304, headers, body: undefined };
+  }
+  const type = version.fields['content-type'] ?? DEFAULT_TYPE;
+  const headers: Record<string, string> = {
+    ...version.fields,
+    'content-type': type,
+    'accept-ranges': 'bytes',
+  };
+  const whole: ByteRange = { start: 0, end: version.length };
+
+  if (answer.kind === 'whole') {
+    headers['content-length'] = String(version.length);
+    const slices = new SlicePlan(version.length === 0 ? [] : [whole], chunkBytes);
+    return {
+      status: 200,
+      headers,
+      body: { slices, inOrder: true, parts: undefined },
+    };
+  }
+
+  const { ranges, outOfOrder } = answer;
+  const slices = new SlicePlan(ranges, chunkBytes);
+  const [first] = ranges;
+  if (ranges.length === 1 && first !== undefined && !outOfOrder) {
+    headers['content-length'] = String(first.end - first.start);
+    headers['content-range'] = formatContentRange(first, version.length);
+    return { status: 206, headers, body: { slices, inOrder: true, parts: undefined } };
+  }
+
+  const parts = multipart(boundary(), type, version.length);
+  headers['content-type'] = parts.contentType;
+  if (outOfOrder) headers['preference-applied'] = 'delivery=out-of-order';
+  // Out of order every chunk is a part of its own, too many to add up beforehand: chunked.
+  else headers['content-length'] = String(parts.bodyBytes(ranges));
+  return { status: 206, headers, body: { slices, inOrder: !outOfOrder, parts } };
+}

@@ -1,0 +1,141 @@
+/**
+ * Origins that do not fit: no ranges, no length, nothing to tell versions apart by, or not to be
+ * cached. Their answer goes through to the client in order and is kept nowhere.
+ */
+
+import type { ServerResponse } from 'node:http';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
+import type { OriginPause } from '@millrace/shared/cdn/origin-pause';
+import { parseContentRange } from '@millrace/shared/http/content-range';
+import { type Headers, listField, singleField } from '@millrace/shared/http/headers';
+import {
+  checkIdentity,
+  checkRangeAnswer,
+  readContentLength,
+} from '@millrace/shared/http/range-contract';
+import { parseRange } from '@millrace/shared/http/range-header';
+import type { HttpResponse } from '@millrace/shared/node/http-response';
+import { statusError } from '../egress/status-error.ts';
+
+/** Conditional fields go to the origin, which alone knows the file. */
+const CONDITIONAL = [
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
+];
+const PASSED = [
+  'content-type',
+  'content-disposition',
+  'content-range',
+  'accept-ranges',
+  'etag',
+  'last-modified',
+  'repr-digest',
+  'content-digest',
+  'link',
+  'cache-control',
+  'expires',
+  'age',
+  'date',
+  'vary',
+];
+const PASSED_STATUSES: ReadonlySet<number> = new Set([200, 206, 304]);
+
+/**
+ * The header fields of a tunnelled request.
+ *
+ * A Range goes along only if the answer to it can be checked: one range with a first byte. Others
+ * are answered with the whole file, which is always right.
+ */
+export function tunnelRequestHeaders(headers: Headers): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const name of CONDITIONAL) {
+    const value = listField(headers, name);
+    if (value !== undefined) fields[name] = value;
+  }
+  const range = listField(headers, 'range');
+  if (tunnelRange(headers) !== undefined && range !== undefined) fields.range = range;
+  else delete fields['if-range'];
+  return fields;
+}
+
+/** What the client gets to see of the origin's header. */
+export interface TunnelHead {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+}
+
+/**
+ * Checks a tunnelled answer and works out the client's.
+ *
+ * @param pause of the URL, told when the origin is busy
+ * @throws MillraceError where the answer must not be passed on
+ */
+export function tunnelHead(
+  response: HttpResponse,
+  requestHeaders: Headers,
+  pause: OriginPause,
+  now: number,
+): TunnelHead {
+  const { status, headers } = response;
+  if (status === 412) throw new MillraceError('precondition-failed');
+  if (status === 416) throw new MillraceError('range-not-satisfiable');
+  if (!PASSED_STATUSES.has(status)) throw statusError(response, pause, now);
+  if (status === 200 || status === 206) checkIdentity(headers);
+  if (status === 206) checkTunnelledRange(headers, requestHeaders);
+  const out: Record<string, string> = {};
+  for (const name of PASSED) {
+    const value = listField(headers, name);
+    if (value !== undefined && value.length <= MAX_PASSED_FIELD_CHARS) out[name] = value;
+  }
+  const length = readContentLength(headers);
+  if (length !== undefined && status !== 304) out['content-length'] = String(length);
+  return { status, headers: out };
+}
+
+/**
+ * Sends the body through.
+ *
+ * @param onBytes counts what passes
+ * @throws MillraceError when the origin breaks off; nothing when the client does
+ */
+export async function pipeTunnel(
+  response: HttpResponse,
+  res: ServerResponse,
+  onBytes: (count: number) => void,
+): Promise<void> {
+  let onDrain = () => {};
+  const drained = () => onDrain();
+  res.on('drain', drained);
+  try {
+    await response.pipe((chunk, resume) => {
+      onDrain = resume;
+      onBytes(chunk.length);
+      return res.write(chunk);
+    });
+  } finally {
+    res.off('drain', drained);
+  }
+}
+
+function tunnelRange(headers: Headers): { from: number; to: number | undefined } | undefined {
+  const specs = parseRange(listField(headers, 'range'));
+  const [spec] = specs ?? [];
+  return specs?.length === 1 && spec !== undefined && 'from' in spec ? spec : undefined;
+}
+
+function checkTunnelledRange(headers: Headers, requestHeaders: Headers): void {
+  const asked = tunnelRange(requestHeaders);
+  if (asked === undefined) throw new MillraceError('wrong-range', 'a 206 without a range request');
+  const contentRange = parseContentRange(singleField(headers, 'content-range'));
+  const end = (asked.to ?? Number.MAX_SAFE_INTEGER - 1) + 1;
+  if (contentRange?.kind === 'range' && contentRange.total === undefined) {
+    // Nobody can say where the file ends: the client sees what it gets, and that it begins right.
+    const { range } = contentRange;
+    if (range.start === asked.from && range.end <= end) return;
+  }
+  checkRangeAnswer(headers, { start: asked.from, end });
+}

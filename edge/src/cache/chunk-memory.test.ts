@@ -1,0 +1,96 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { ChunkMemory } from './chunk-memory.ts';
+
+const SLOT = 1024;
+const memory = (slots: number, poison = false) =>
+  new ChunkMemory({ slotBytes: SLOT, maxBytes: slots * SLOT, poison });
+
+describe('ChunkMemory', () => {
+  test('lends exactly as much as is asked for', () => {
+    const lender = memory(4);
+    for (const bytes of [SLOT, 1, SLOT - 1, SLOT + 1, 0]) {
+      expect(lender.allocate(bytes).data).toHaveLength(bytes);
+    }
+  });
+
+  test('takes memory from the system when it is first needed, and keeps it', () => {
+    const lender = memory(4);
+    expect(lender.figures).toEqual({ slabBytes: 0, usedBytes: 0 });
+    const buffer = lender.allocate(SLOT);
+    expect(lender.figures).toEqual({ slabBytes: 4 * SLOT, usedBytes: SLOT });
+    buffer.release();
+    expect(lender.figures).toEqual({ slabBytes: 4 * SLOT, usedBytes: 0 });
+  });
+
+  test('lends the memory that came back last', () => {
+    const lender = memory(4);
+    const [a, b] = [lender.allocate(SLOT), lender.allocate(SLOT)];
+    a.release();
+    b.release();
+    expect(lender.allocate(SLOT).data).toBe(b.data);
+    expect(lender.allocate(SLOT).data).toBe(a.data);
+  });
+
+  test('lends on when its slabs are full, without holding more of them', () => {
+    const lender = memory(2);
+    const buffers = Array.from({ length: 5 }, () => lender.allocate(SLOT));
+    expect(new Set(buffers.map(({ data }) => data)).size).toBe(5);
+    expect(lender.figures).toEqual({ slabBytes: 2 * SLOT, usedBytes: 2 * SLOT });
+    for (const buffer of buffers) buffer.release();
+    expect(lender.figures).toEqual({ slabBytes: 2 * SLOT, usedBytes: 0 });
+  });
+
+  test('has no slabs where there is no room for a single slot', () => {
+    const lender = new ChunkMemory({ slotBytes: SLOT, maxBytes: SLOT - 1 });
+    expect(lender.allocate(SLOT).data).toHaveLength(SLOT);
+    expect(lender.figures.slabBytes).toBe(0);
+  });
+
+  test('giving back twice is noticed before anybody else gets the memory', () => {
+    const lender = memory(2);
+    const buffer = lender.allocate(SLOT);
+    buffer.release();
+    expect(() => buffer.release()).toThrow('twice');
+    const next = lender.allocate(SLOT);
+    expect(() => buffer.release()).toThrow('twice');
+    expect(lender.allocate(SLOT).data).not.toBe(next.data);
+    expect(lender.figures.usedBytes).toBe(2 * SLOT);
+  });
+
+  test('what is given back is overwritten where that is wanted', () => {
+    const buffer = memory(1, true).allocate(SLOT);
+    buffer.data.fill('x');
+    buffer.release();
+    expect(buffer.data.every((byte) => byte === 0xdb)).toBe(true);
+    const kept = memory(1).allocate(SLOT);
+    kept.data.fill('x');
+    kept.release();
+    expect(kept.data.toString()).toBe('x'.repeat(SLOT));
+  });
+
+  test('no two loans ever share a byte', () => {
+    const steps = fc.array(fc.tuple(fc.boolean(), fc.nat(), fc.constantFrom(SLOT, 10)), {
+      maxLength: 60,
+    });
+    fc.assert(
+      fc.property(fc.nat(8), steps, (slots, turns) => {
+        const lender = memory(slots, true);
+        const loans: { data: Buffer; release(): void; mark: number }[] = [];
+        turns.forEach(([take, which, bytes], i) => {
+          if (take || loans.length === 0) {
+            const loan = { ...lender.allocate(bytes), mark: i };
+            loan.data.fill(loan.mark);
+            loans.push(loan);
+          } else {
+            loans.splice(which % loans.length, 1)[0]?.release();
+          }
+          for (const { data, mark } of loans) {
+            expect(data.every((byte) => byte === mark)).toBe(true);
+          }
+          expect(lender.figures.slabBytes).toBeLessThanOrEqual(slots * SLOT);
+        });
+      }),
+    );
+  });
+});

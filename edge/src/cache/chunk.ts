@@ -1,0 +1,74 @@
+/** A chunk in memory, with the number of its users, and its digest. */
+
+import { webcrypto } from 'node:crypto';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { ChunkBuffer } from './chunk-memory.ts';
+import type { FileVersion } from './file-version.ts';
+
+const GONE = Buffer.alloc(0);
+
+/**
+ * A whole chunk of one version of a file. Its bytes are never modified while anybody uses it.
+ * Whoever keeps one across a turn of the event loop must `retain` it and `release` it afterwards.
+ */
+export class Chunk {
+  /** Chunk name without retry salt, within its scope. */
+  readonly key: string;
+  readonly version: FileVersion;
+  readonly #buffer: ChunkBuffer;
+  #data: Buffer;
+  #users = 1;
+  #digest: Promise<Buffer> | undefined;
+
+  /**
+   * The maker is the first user.
+   *
+   * @param digest SHA-256 of the data, where it is known already
+   */
+  constructor(key: string, buffer: ChunkBuffer, version: FileVersion, digest?: Buffer) {
+    this.key = key;
+    this.version = version;
+    this.#buffer = buffer;
+    this.#data = buffer.data;
+    if (digest !== undefined) this.#digest = Promise.resolve(digest);
+  }
+
+  /** The bytes; empty once the last user has left. */
+  get data(): Buffer {
+    return this.#data;
+  }
+
+  /**
+   * One more user.
+   *
+   * @throws MillraceError `internal` if the last one has left already: its memory may be in use for
+   *   another chunk
+   */
+  retain(): this {
+    if (this.#users === 0) throw new MillraceError('internal', 'a chunk was used after its end');
+    this.#users++;
+    return this;
+  }
+
+  /** One user less; the last one gives the memory back. */
+  release(): void {
+    if (this.#users === 0) throw new MillraceError('internal', 'a chunk was released too often');
+    if (--this.#users > 0) return;
+    this.#data = GONE;
+    this.#buffer.release();
+  }
+
+  /** SHA-256 of the data, worked out once, off the main thread. */
+  digest(): Promise<Buffer> {
+    if (this.#digest === undefined) {
+      this.retain();
+      this.#digest = sha256(this.#data).finally(() => this.release());
+    }
+    return this.#digest;
+  }
+}
+
+/** SHA-256, computed in the thread pool so that it holds up no transfer. */
+export async function sha256(data: Buffer): Promise<Buffer> {
+  return Buffer.from(await webcrypto.subtle.digest('SHA-256', data as Buffer<ArrayBuffer>));
+}

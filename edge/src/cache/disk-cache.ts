@@ -1,0 +1,260 @@
+/**
+ * The disk tier. A record is written aside and renamed into place, so that a kill at any moment
+ * leaves either all of it or nothing; on reading, every bit is checked. Losing a record is never an
+ * error: it is fetched again.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Log } from '@millrace/shared/base/log';
+import { LRUCache } from 'lru-cache';
+import { sha256 } from './chunk.ts';
+import type { ChunkBuffer } from './chunk-memory.ts';
+import { decodeHead, encodeHead, MAX_HEAD_BYTES, recordPath } from './disk-record.ts';
+
+export interface DiskCacheOptions {
+  readonly dir: string;
+  readonly maxBytes: number;
+  readonly log: Log;
+}
+
+/** Data waiting to be written; what comes above this is not stored, so that memory stays bounded. */
+const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
+const CONCURRENT_WRITES = 4;
+/** A file's size on disk is rounded up to blocks. */
+const BLOCK_BYTES = 4096;
+const COMPLAIN_EVERY_MS = 60_000;
+
+interface QueuedWrite {
+  readonly key: string;
+  readonly meta: unknown;
+  readonly data: Buffer;
+  readonly digest: () => Promise<Buffer>;
+  readonly done: () => void;
+}
+
+/** A record as it was stored, checked in every bit. */
+export interface StoredRecord {
+  readonly meta: unknown;
+  readonly buffer: ChunkBuffer;
+  /** SHA-256 of the data. */
+  readonly digest: Buffer;
+}
+
+export class DiskCache {
+  readonly #o: DiskCacheOptions;
+  /** Path below the folder -> bytes, least recently used first. */
+  readonly #index: LRUCache<string, number>;
+  readonly #queue: QueuedWrite[] = [];
+  #queuedBytes = 0;
+  #writing = 0;
+  #complainedAt = 0;
+  #idle: (() => void)[] = [];
+  /** Figures since the start. */
+  readonly stats = { damaged: 0, skipped: 0, failed: 0 };
+
+  private constructor(options: DiskCacheOptions) {
+    this.#o = options;
+    this.#index = new LRUCache({
+      maxSize: options.maxBytes,
+      sizeCalculation: (bytes) => Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES,
+      dispose: (_bytes, path, reason) => {
+        if (reason !== 'set') void rm(join(options.dir, path), { force: true }).catch(() => {});
+      },
+    });
+  }
+
+  /**
+   * Opens the folder, creating it where need be, and finds what an earlier run left.
+   *
+   * @throws where the folder cannot be used
+   */
+  static async open(options: DiskCacheOptions): Promise<DiskCache> {
+    const cache = new DiskCache(options);
+    await rm(join(options.dir, 'tmp'), { recursive: true, force: true });
+    await mkdir(join(options.dir, 'tmp'), { recursive: true });
+    await cache.#scan();
+    return cache;
+  }
+
+  /** Bytes on disk, as far as this cache knows. */
+  get bytes(): number {
+    return this.#index.calculatedSize;
+  }
+
+  /** Records on disk. */
+  get count(): number {
+    return this.#index.size;
+  }
+
+  /**
+   * Reads a record; undefined if there is none or it is damaged (it is then deleted).
+   *
+   * @param bytes length that its data must have
+   * @param allocate lends the memory for the data
+   */
+  async get(
+    key: string,
+    bytes: number,
+    allocate: (bytes: number) => ChunkBuffer,
+  ): Promise<StoredRecord | undefined> {
+    const path = recordPath(key);
+    if (this.#index.get(path) === undefined) return undefined;
+    const buffer = allocate(bytes);
+    let record: StoredRecord | undefined;
+    try {
+      record = await readRecord(join(this.#o.dir, path), key, buffer);
+    } catch (error) {
+      buffer.release();
+      this.#index.delete(path);
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#complain(error, 'read');
+      return undefined;
+    }
+    if (record !== undefined) return record;
+    buffer.release();
+    this.stats.damaged++;
+    this.#index.delete(path);
+    this.#o.log.warn({ path }, 'a cached record was damaged and has been dropped');
+    return undefined;
+  }
+
+  /**
+   * Stores a record some time soon.
+   *
+   * @param meta JSON; `key` is added to it
+   * @param digest SHA-256 of the data
+   * @param done called when the data are not needed any more
+   */
+  put(
+    key: string,
+    meta: object,
+    data: Buffer,
+    digest: () => Promise<Buffer>,
+    done: () => void = () => {},
+  ): void {
+    if (this.#queuedBytes + data.length > MAX_QUEUED_BYTES) {
+      this.stats.skipped++;
+      return done();
+    }
+    this.#queuedBytes += data.length;
+    this.#queue.push({ key, meta: { ...meta, key }, data, digest, done });
+    this.#writeNext();
+  }
+
+  /** Forgets a record. */
+  delete(key: string): void {
+    this.#index.delete(recordPath(key));
+  }
+
+  /** Resolves when everything put so far is on disk or given up. */
+  async flush(): Promise<void> {
+    if (this.#writing === 0 && this.#queue.length === 0) return;
+    await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  #writeNext(): void {
+    while (this.#writing < CONCURRENT_WRITES) {
+      const write = this.#queue.shift();
+      if (write === undefined) break;
+      this.#writing++;
+      void this.#write(write)
+        .catch((error: unknown) => {
+          this.stats.failed++;
+          this.#complain(error, 'write');
+        })
+        .then(() => {
+          this.#writing--;
+          this.#queuedBytes -= write.data.length;
+          write.done();
+          this.#writeNext();
+        });
+    }
+    if (this.#writing === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  async #write(write: QueuedWrite): Promise<void> {
+    const path = recordPath(write.key);
+    const head = encodeHead(write.meta, write.data.length, await write.digest());
+    if (head.length > MAX_HEAD_BYTES) return;
+    const aside = join(this.#o.dir, 'tmp', randomUUID());
+    try {
+      const file = await open(aside, 'wx');
+      try {
+        await writeAll(file, [head, write.data]);
+      } finally {
+        await file.close();
+      }
+      await mkdir(join(this.#o.dir, path.slice(0, 2)), { recursive: true });
+      await rename(aside, join(this.#o.dir, path));
+    } catch (error) {
+      await rm(aside, { force: true }).catch(() => {});
+      throw error;
+    }
+    this.#index.set(path, head.length + write.data.length);
+  }
+
+  async #scan(): Promise<void> {
+    const found: { path: string; bytes: number; at: number }[] = [];
+    for (const folder of await readdir(this.#o.dir)) {
+      if (!/^[0-9a-f]{2}$/.test(folder)) continue;
+      for (const name of await readdir(join(this.#o.dir, folder))) {
+        const path = `${folder}/${name}`;
+        const info = await stat(join(this.#o.dir, path)).catch(() => undefined);
+        if (info?.isFile()) found.push({ path, bytes: info.size, at: info.mtimeMs });
+      }
+    }
+    found.sort((a, b) => a.at - b.at);
+    for (const { path, bytes } of found) this.#index.set(path, bytes);
+  }
+
+  /** A disk that fails does so often: say it once a minute. */
+  #complain(error: unknown, what: string): void {
+    const now = Date.now();
+    if (now - this.#complainedAt < COMPLAIN_EVERY_MS) return;
+    this.#complainedAt = now;
+    this.#o.log.error({ err: error, dir: this.#o.dir }, `cannot ${what} the disk cache`);
+  }
+}
+
+/** Undefined if the file is not exactly as it was written, or is another record. */
+async function readRecord(
+  path: string,
+  key: string,
+  buffer: ChunkBuffer,
+): Promise<StoredRecord | undefined> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    const start = Buffer.allocUnsafe(Math.min(size, MAX_HEAD_BYTES));
+    if (!(await readAt(file, start, 0))) return undefined;
+    const head = decodeHead(start, size);
+    if (head === undefined || head.dataBytes !== buffer.data.length) return undefined;
+    if ((head.meta as { key?: unknown }).key !== key) return undefined;
+    if (!(await readAt(file, buffer.data, head.dataStart))) return undefined;
+    if (!(await sha256(buffer.data)).equals(head.digest)) return undefined;
+    return { meta: head.meta, buffer, digest: head.digest };
+  } finally {
+    await file.close();
+  }
+}
+
+/** Fills `into` from the position; false if the file ends before. */
+async function readAt(file: FileHandle, into: Buffer, position: number): Promise<boolean> {
+  let filled = 0;
+  while (filled < into.length) {
+    const { bytesRead } = await file.read(into, filled, into.length - filled, position + filled);
+    if (bytesRead === 0) return false;
+    filled += bytesRead;
+  }
+  return true;
+}
+
+/** One write that takes all buffers, or as many as it needs. */
+async function writeAll(file: FileHandle, buffers: readonly Buffer[]): Promise<void> {
+  const total = buffers.reduce((sum, b) => sum + b.length, 0);
+  const { bytesWritten } = await file.writev(buffers as Buffer[]);
+  if (bytesWritten < total) {
+    await file.writeFile(Buffer.concat(buffers as Buffer[]).subarray(bytesWritten));
+  }
+}

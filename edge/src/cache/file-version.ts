@@ -1,0 +1,27 @@
+/** What an edge knows of a file: one version of it, and how long that may be taken as current. */
+
+import type { Freshness } from '@millrace/shared/http/freshness';
+import type { Validators } from '@millrace/shared/http/validators';
+import type { Scope } from '../policy/policy.ts';
+
+/** One version of one file; immutable. */
+export interface FileVersion {
+  /** Canonical origin URL. */
+  readonly url: string;
+  /** Who may have it: private files never answer public requests. */
+  readonly scope: Scope;
+  readonly length: number;
+  readonly validators: Validators;
+  /** Version tag, part of its chunks' names. */
+  readonly tag: string;
+  /** Header fields of the origin that clients get to see, names in lower case. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** The current version of a file, as far as this node knows. */
+export interface Pointer {
+  readonly version: FileVersion;
+  readonly freshness: Freshness;
+  /** Where redirects led: chunks are asked for there. */
+  readonly finalUrl: string;
+}

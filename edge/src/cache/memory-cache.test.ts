@@ -1,0 +1,110 @@
+import { describe, expect, test } from '@jest/globals';
+import { Chunk } from './chunk.ts';
+import { ChunkMemory } from './chunk-memory.ts';
+import type { FileVersion } from './file-version.ts';
+import { MemoryCache } from './memory-cache.ts';
+
+const VERSION: FileVersion = {
+  url: 'https://example.com/f',
+  scope: 'public',
+  length: 64,
+  validators: {},
+  tag: 'e.a',
+  fields: {},
+};
+const CHUNK = 4096;
+/** What a chunk counts for: its data and the cost of keeping it. */
+const COST = CHUNK + 1024;
+
+function setUp(maxBytes: number) {
+  const memory = new ChunkMemory({ slotBytes: CHUNK, maxBytes: 64 * CHUNK, poison: true });
+  const cache = new MemoryCache(maxBytes);
+  const make = (key: string) => new Chunk(key, memory.allocate(CHUNK), VERSION);
+  /** Stores a chunk that nobody else uses. */
+  const store = (key: string) => {
+    const chunk = make(key);
+    cache.put(chunk);
+    chunk.release();
+    return chunk;
+  };
+  const used = () => memory.figures.usedBytes / CHUNK;
+  return { cache, make, store, used };
+}
+
+describe('MemoryCache', () => {
+  test('gives back what was stored', () => {
+    const { cache, store, used } = setUp(10 * COST);
+    const chunk = store('a');
+    expect(cache.get('a')).toBe(chunk);
+    expect(chunk.data).toHaveLength(CHUNK);
+    expect(cache.get('b')).toBeUndefined();
+    expect([cache.count, cache.bytes, used()]).toEqual([1, COST, 1]);
+  });
+
+  test('holds no more than its bound, and lets the least recently used go', () => {
+    const { cache, store, used } = setUp(3 * COST);
+    for (const key of ['a', 'b', 'c']) store(key);
+    cache.get('a');
+    store('d');
+    expect(['a', 'b', 'c', 'd'].map((key) => cache.get(key) !== undefined)).toEqual([
+      true,
+      false,
+      true,
+      true,
+    ]);
+    for (let i = 0; i < 100; i++) store(`more ${i}`);
+    expect([cache.count, cache.bytes, used()]).toEqual([3, 3 * COST, 3]);
+  });
+
+  test('a chunk that is let go lives on for those who use it', () => {
+    const { cache, store, used } = setUp(COST);
+    const chunk = store('a').retain();
+    store('b');
+    expect(cache.get('a')).toBeUndefined();
+    expect(chunk.data).toHaveLength(CHUNK);
+    expect(used()).toBe(2);
+    chunk.release();
+    expect(used()).toBe(1);
+  });
+
+  test('a chunk that replaces another of its name lets that one go', () => {
+    const { cache, store, used } = setUp(10 * COST);
+    const first = store('a');
+    const second = store('a');
+    expect(cache.get('a')).toBe(second);
+    expect(first.data).toHaveLength(0);
+    expect([cache.count, used()]).toEqual([1, 1]);
+  });
+
+  test('a chunk that is stored twice is stored once', () => {
+    const { cache, make, used } = setUp(10 * COST);
+    const chunk = make('a');
+    cache.put(chunk);
+    cache.put(chunk);
+    chunk.release();
+    expect(chunk.data).toHaveLength(CHUNK);
+    cache.delete('a');
+    expect(chunk.data).toHaveLength(0);
+    expect([cache.count, cache.bytes, used()]).toEqual([0, 0, 0]);
+  });
+
+  test('a chunk larger than the whole cache is not kept, and drives nothing out', () => {
+    const { cache, store } = setUp(COST);
+    store('a');
+    const memory = new ChunkMemory({ slotBytes: 1, maxBytes: 0 });
+    const large = new Chunk('large', memory.allocate(CHUNK + 1), VERSION);
+    cache.put(large);
+    expect(cache.get('large')).toBeUndefined();
+    expect(cache.get('a')).toBeDefined();
+    large.release();
+    expect(() => large.release()).toThrow();
+  });
+
+  test('a cache of no size keeps nothing', () => {
+    const { cache, store, used } = setUp(0);
+    store('a');
+    expect(cache.get('a')).toBeUndefined();
+    cache.delete('a');
+    expect([cache.count, cache.bytes, used()]).toEqual([0, 0, 0]);
+  });
+});

@@ -1,0 +1,134 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { silentLog } from '@millrace/shared/base/log';
+import { DiskCache } from './disk-cache.ts';
+import type { Pointer } from './file-version.ts';
+import { isPointer, PointerCache, scopedKey } from './pointer-cache.ts';
+
+const URL_A = 'https://example.com/a';
+const VERDICT = { reason: 'no-ranges', until: 1000 };
+
+function pointer(tag: string): Pointer {
+  return {
+    version: {
+      url: URL_A,
+      scope: 'public',
+      length: 10,
+      validators: { etag: `"${tag}"` },
+      tag: `e.${tag}`,
+      fields: { 'content-type': 'text/plain' },
+    },
+    freshness: {
+      notStorable: undefined,
+      initialAgeMs: 0,
+      arrivedAt: 1000,
+      lifetimeMs: 60_000,
+      staleIfErrorMs: 0,
+    },
+    finalUrl: URL_A,
+  };
+}
+
+let dir = '';
+let disk: DiskCache;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'millrace-'));
+  disk = await DiskCache.open({ dir, maxBytes: 2 ** 20, log: silentLog });
+});
+afterEach(async () => {
+  await disk.flush();
+  await rm(dir, { recursive: true });
+});
+
+/** What the next run of the node knows. */
+async function afterRestart(): Promise<PointerCache> {
+  await disk.flush();
+  return new PointerCache(await DiskCache.open({ dir, maxBytes: 2 ** 20, log: silentLog }));
+}
+
+describe('PointerCache', () => {
+  test('knows what it has been told, for as long as the node runs', async () => {
+    const cache = new PointerCache();
+    expect(cache.get(URL_A, 'public')).toBeUndefined();
+    cache.put(URL_A, 'public', pointer('a'));
+    expect(cache.get(URL_A, 'public')).toEqual(pointer('a'));
+    expect(await cache.load(URL_A, 'public')).toEqual(pointer('a'));
+    expect(cache.count).toBe(1);
+    cache.put(URL_A, 'public', VERDICT);
+    expect(cache.get(URL_A, 'public')).toEqual(VERDICT);
+    expect(cache.count).toBe(1);
+  });
+
+  test('with a disk it knows which version is current after a restart', async () => {
+    new PointerCache(disk).put(URL_A, 'public', pointer('a'));
+    const cache = await afterRestart();
+    expect(cache.get(URL_A, 'public')).toBeUndefined();
+    // Undefined members do not survive JSON, and mean the same.
+    expect(await cache.load(URL_A, 'public')).toEqual(pointer('a'));
+    expect(cache.get(URL_A, 'public')).toEqual(pointer('a'));
+  });
+
+  test('that a file can only be tunnelled is not known after a restart', async () => {
+    const cache = new PointerCache(disk);
+    cache.put(URL_A, 'public', pointer('a'));
+    await disk.flush();
+    cache.put(URL_A, 'public', VERDICT);
+    expect(await (await afterRestart()).load(URL_A, 'public')).toBeUndefined();
+  });
+
+  test('what is learnt while the disk is read is newer than what the disk says', async () => {
+    new PointerCache(disk).put(URL_A, 'public', pointer('old'));
+    const cache = await afterRestart();
+    const loading = cache.load(URL_A, 'public');
+    cache.put(URL_A, 'public', pointer('new'));
+    expect(await loading).toEqual(pointer('new'));
+    expect(cache.get(URL_A, 'public')).toEqual(pointer('new'));
+  });
+
+  test('a file that is forgotten is forgotten on disk as well', async () => {
+    const cache = new PointerCache(disk);
+    cache.put(URL_A, 'public', pointer('a'));
+    await disk.flush();
+    cache.drop(URL_A, 'public');
+    expect(cache.get(URL_A, 'public')).toBeUndefined();
+    expect(await cache.load(URL_A, 'public')).toBeUndefined();
+    expect(await (await afterRestart()).load(URL_A, 'public')).toBeUndefined();
+  });
+
+  test('a version that is not current any more does not take the current one with it', () => {
+    const cache = new PointerCache();
+    cache.put(URL_A, 'public', pointer('new'));
+    cache.drop(URL_A, 'public', 'e.old');
+    expect(cache.get(URL_A, 'public')).toEqual(pointer('new'));
+    cache.drop(URL_A, 'public', 'e.new');
+    expect(cache.get(URL_A, 'public')).toBeUndefined();
+    cache.put(URL_A, 'public', VERDICT);
+    cache.drop(URL_A, 'public', 'e.new');
+    expect(cache.get(URL_A, 'public')).toEqual(VERDICT);
+  });
+
+  test('what the owner of a local edge fetches is nobody else’s', async () => {
+    const cache = new PointerCache(disk);
+    cache.put(URL_A, 'private', pointer('secret'));
+    expect(cache.get(URL_A, 'public')).toBeUndefined();
+    const later = await afterRestart();
+    expect(await later.load(URL_A, 'public')).toBeUndefined();
+    expect(await later.load(URL_A, 'private')).toEqual(pointer('secret'));
+    later.drop(URL_A, 'public');
+    expect(later.get(URL_A, 'private')).toEqual(pointer('secret'));
+  });
+
+  test('no public name is a private one', () => {
+    expect(scopedKey('public', URL_A)).toBe(URL_A);
+    // A URL never begins like this, and has no spaces.
+    expect(scopedKey('private', URL_A)).toBe(`private ${URL_A}`);
+  });
+
+  test('the two kinds of entry are told apart', () => {
+    expect(isPointer(pointer('a'))).toBe(true);
+    expect(isPointer(VERDICT)).toBe(false);
+  });
+});

@@ -1,0 +1,95 @@
+/**
+ * Which version of each file is current, and which files can only be tunnelled. Small entries,
+ * bounded in number; pointers are kept on disk as well where there is a disk tier, or the chunks
+ * there could not be found after a restart without asking the origin for each file anew.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { LRUCache } from 'lru-cache';
+import type { Scope } from '../policy/policy.ts';
+import { sha256 } from './chunk.ts';
+import type { ChunkBuffer } from './chunk-memory.ts';
+import type { DiskCache } from './disk-cache.ts';
+import type { Pointer } from './file-version.ts';
+
+/** An origin's answer that cannot be cut into chunks, remembered so as not to ask twice. */
+export interface TunnelVerdict {
+  /** One word for Cache-Status: why the file is tunnelled. */
+  readonly reason: string;
+  readonly until: Millis;
+}
+
+/** How long it is taken for granted that a file can only be tunnelled. */
+export const TUNNEL_VERDICT_MS = 60_000;
+const MAX_POINTERS = 50_000;
+const NOTHING: ChunkBuffer = { data: Buffer.alloc(0), release() {} };
+
+export type PointerEntry = Pointer | TunnelVerdict;
+
+export class PointerCache {
+  readonly #entries = new LRUCache<string, PointerEntry>({ max: MAX_POINTERS });
+  readonly #disk: DiskCache | undefined;
+
+  constructor(disk?: DiskCache) {
+    this.#disk = disk;
+  }
+
+  /** Files known in memory. */
+  get count(): number {
+    return this.#entries.size;
+  }
+
+  /** What is known in memory. */
+  get(url: string, scope: Scope): PointerEntry | undefined {
+    return this.#entries.get(scopedKey(scope, url));
+  }
+
+  /** What is known in memory or on disk. */
+  async load(url: string, scope: Scope): Promise<PointerEntry | undefined> {
+    const entry = this.get(url, scope);
+    if (entry !== undefined || this.#disk === undefined) return entry;
+    const record = await this.#disk.get(diskKey(scope, url), 0, () => NOTHING);
+    // Somebody may have learnt something newer meanwhile.
+    const newer = this.get(url, scope);
+    if (newer !== undefined || record === undefined) return newer;
+    const { pointer } = record.meta as { pointer: Pointer };
+    this.#entries.set(scopedKey(scope, url), pointer);
+    return pointer;
+  }
+
+  put(url: string, scope: Scope, entry: PointerEntry): void {
+    this.#entries.set(scopedKey(scope, url), entry);
+    if (!isPointer(entry)) this.#disk?.delete(diskKey(scope, url));
+    else {
+      const { data } = NOTHING;
+      this.#disk?.put(diskKey(scope, url), { pointer: entry }, data, () => sha256(data));
+    }
+  }
+
+  /** Forgets a file; with a tag, only if that version is still taken to be the current one. */
+  drop(url: string, scope: Scope, tag?: string): void {
+    const entry = this.get(url, scope);
+    if (tag !== undefined) {
+      if (entry === undefined || !isPointer(entry) || entry.version.tag !== tag) return;
+    }
+    this.#entries.delete(scopedKey(scope, url));
+    this.#disk?.delete(diskKey(scope, url));
+  }
+}
+
+/** Tells the two kinds of entry apart. */
+export function isPointer(entry: PointerEntry): entry is Pointer {
+  return 'version' in entry;
+}
+
+/**
+ * The key of a URL or chunk name in caches: private files have keys of their own, so that what the
+ * owner of a local edge fetches from their own network answers nobody else.
+ */
+export function scopedKey(scope: Scope, name: string): string {
+  return scope === 'private' ? `private ${name}` : name;
+}
+
+function diskKey(scope: Scope, url: string): string {
+  return `pointer ${scopedKey(scope, url)}`;
+}

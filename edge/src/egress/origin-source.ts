@@ -1,0 +1,216 @@
+/**
+ * Egress (NSDI 3.2, figure 4): a chunk's name turns back into the file's URL and a range request,
+ * and the answer is checked against the range contract before a byte of it is used.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { formatHttpDate } from '@millrace/shared/http/http-date';
+import { checkRangeAnswer } from '@millrace/shared/http/range-contract';
+import { formatRange } from '@millrace/shared/http/range-header';
+import type { Validators } from '@millrace/shared/http/validators';
+import type { HttpAnswer } from '@millrace/shared/node/http-response';
+import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
+import type { ChunkRequest, ChunkSource } from '../cache/chunk-store.ts';
+import type { AttemptObserver } from '../cache/competing-fetch.ts';
+import type { Pointer } from '../cache/file-version.ts';
+import { isPointer, type PointerCache } from '../cache/pointer-cache.ts';
+import type { OriginClient } from './origin-client.ts';
+import type { OriginRecords } from './origin-records.ts';
+import { statusError } from './status-error.ts';
+
+export interface OriginSourceOptions {
+  readonly client: OriginClient;
+  readonly records: OriginRecords;
+  readonly pointers: PointerCache;
+  readonly memory: ChunkMemory;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  /** Told of every body byte that comes from an origin. */
+  readonly onOriginBytes: (count: number) => void;
+}
+
+/** How often one request goes on after an origin has broken off, getting further each time. */
+const MAX_RESUMES = 16;
+/** Statuses with which the target of an old redirect may have expired (signed links). */
+const EXPIRED: ReadonlySet<number> = new Set([400, 401, 403, 404, 410]);
+
+export class OriginSource implements ChunkSource {
+  readonly #o: OriginSourceOptions;
+
+  constructor(options: OriginSourceOptions) {
+    this.#o = options;
+  }
+
+  lateAfterMs(request: ChunkRequest): Millis {
+    return this.#o.records.timer(this.#directUrl(request)).timeoutMs(0);
+  }
+
+  async fetch(
+    request: ChunkRequest,
+    attempt: number,
+    signal: AbortSignal,
+    observer: AttemptObserver,
+  ): Promise<ChunkBuffer> {
+    const { version } = request;
+    const direct = this.#directUrl(request);
+    this.#o.records.pause(direct).check(this.#o.now());
+    let sentAt: Millis | undefined;
+    const timed: AttemptObserver = {
+      onSent: () => {
+        sentAt ??= this.#o.now();
+        observer.onSent();
+      },
+      onBytes: () => observer.onBytes(),
+    };
+    const buffer = this.#o.memory.allocate(request.range.end - request.range.start);
+    try {
+      await this.#fill(buffer.data, request, signal, timed);
+      if (attempt === 0 && sentAt !== undefined) {
+        this.#o.records.timer(direct).onChunk(this.#o.now() - sentAt);
+      }
+      return buffer;
+    } catch (error) {
+      buffer.release();
+      // The next request must find out at once what is current now.
+      if (isMillraceError(error, 'version-changed') || isMillraceError(error, 'range-ignored')) {
+        this.#o.pointers.drop(version.url, version.scope, version.tag);
+      }
+      throw error;
+    }
+  }
+
+  /** The pointer to the file, while it still is to this version. */
+  #pointer({ version }: ChunkRequest): Pointer | undefined {
+    const entry = this.#o.pointers.get(version.url, version.scope);
+    return entry !== undefined && isPointer(entry) && entry.version.tag === version.tag
+      ? entry
+      : undefined;
+  }
+
+  /** Where redirects led last time. */
+  #directUrl(request: ChunkRequest): URL {
+    return new URL(this.#pointer(request)?.finalUrl ?? request.version.url);
+  }
+
+  /** Asks where the pointer's redirects led; if that link has expired, from the start. */
+  async #ask(request: ChunkRequest, signal: AbortSignal, onSent: () => void): Promise<HttpAnswer> {
+    const { version } = request;
+    const pointer = this.#pointer(request);
+    const direct = pointer?.finalUrl ?? version.url;
+    const response = await this.#open(
+      direct,
+      request,
+      signal,
+      onSent,
+      condition(version.validators),
+    );
+    if (pointer !== undefined && direct !== version.url && EXPIRED.has(response.status)) {
+      response.discard();
+      const again = await this.#open(
+        version.url,
+        request,
+        signal,
+        onSent,
+        condition(version.validators),
+      );
+      const finalUrl = again.url.href;
+      if (again.status === 206) {
+        this.#o.pointers.put(version.url, version.scope, { ...pointer, finalUrl });
+      }
+      return again;
+    }
+    if (response.status !== 412) return response;
+    // Either the file has changed, or the origin mistakes its own validator: without the condition
+    // its answer will show which.
+    response.discard();
+    return this.#open(direct, request, signal, onSent, {});
+  }
+
+  #open(
+    url: string,
+    { version, range }: ChunkRequest,
+    signal: AbortSignal,
+    onSent: () => void,
+    conditions: Record<string, string>,
+  ): Promise<HttpAnswer> {
+    return this.#o.client.openRange({
+      url: new URL(url),
+      scope: version.scope,
+      headers: { range: formatRange(range), ...conditions },
+      signal,
+      onSent,
+    });
+  }
+
+  /**
+   * Fills the chunk's memory. Where the origin breaks off in the middle, only the rest is asked for
+   * again (ANYCAST 3.1.1), of the same version.
+   */
+  async #fill(
+    into: Buffer,
+    { version, range }: ChunkRequest,
+    signal: AbortSignal,
+    observer: AttemptObserver,
+  ): Promise<void> {
+    let filled = 0;
+    for (let resumes = 0; ; resumes++) {
+      const before = filled;
+      const rest = { version, range: { start: range.start + filled, end: range.end } };
+      try {
+        const response = await this.#ask(rest, signal, observer.onSent);
+        this.#check(response, rest);
+        return await response.readInto(into.subarray(filled), (count) => {
+          filled += count;
+          this.#o.onOriginBytes(count);
+          observer.onBytes();
+        });
+      } catch (error) {
+        const broke =
+          isMillraceError(error, 'origin-reset') || isMillraceError(error, 'origin-timeout');
+        if (!broke || filled === before || resumes === MAX_RESUMES) throw error;
+      }
+    }
+  }
+
+  /** Holds an answer to the range contract. @throws MillraceError, the body being discarded */
+  #check(response: HttpAnswer, { version, range }: ChunkRequest): void {
+    try {
+      if (response.status === 200) throw new MillraceError('range-ignored');
+      if (response.status === 416) {
+        throw new MillraceError('version-changed', 'the file has become shorter');
+      }
+      if (response.status !== 206) {
+        throw statusError(response, this.#o.records.pause(response.url), this.#o.now());
+      }
+      checkRangeAnswer(response.headers, range, version);
+    } catch (error) {
+      response.discard();
+      throw error;
+    }
+  }
+}
+
+/** The condition that makes the origin refuse rather than send another version (RFC 9110 13.1). */
+function condition(validators: Validators): Record<string, string> {
+  if (validators.etag !== undefined) return { 'if-match': validators.etag };
+  if (validators.lastModified === undefined) return {};
+  return { 'if-unmodified-since': formatHttpDate(validators.lastModified) };
+}
+
+/** Reads a body of `bytes` bytes into memory on loan. */
+export async function readChunk(
+  response: HttpAnswer,
+  bytes: number,
+  memory: ChunkMemory,
+  onBytes: (count: number) => void,
+): Promise<ChunkBuffer> {
+  const buffer = memory.allocate(bytes);
+  try {
+    await response.readInto(buffer.data, onBytes);
+    return buffer;
+  } catch (error) {
+    buffer.release();
+    throw error;
+  }
+}

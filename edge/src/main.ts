@@ -1,0 +1,44 @@
+/** The edge as a program: settings, listening, signals. */
+
+import { type Logger, pino } from 'pino';
+import { type App, buildApp } from './app.ts';
+import { type Config, readConfig, Stop } from './config.ts';
+
+async function main(): Promise<void> {
+  const config = readConfig(process.argv.slice(2), process.env);
+  const log: Logger<string> = pino(
+    { level: config.logLevel, base: { node: config.name } },
+    pino.destination(2),
+  );
+  if (config.allowOrigin.length === 0 && config.localTokenFile === undefined) {
+    log.warn({}, 'no --allow-origin given: this edge will serve nothing');
+  }
+  const app = await buildApp(config, log);
+  process.once('SIGTERM', () => void shutDown(app, config, log));
+  process.once('SIGINT', () => void shutDown(app, config, log));
+  const address = await app.server.listen({ host: config.host, port: config.port });
+  log.info({ address }, 'listening');
+  // One line for people and scripts; the log goes to standard error.
+  process.stdout.write(`Millrace edge ${config.name} listening on ${address}\n`);
+}
+
+/** Stops accepting, lets transfers finish, resets what is left after the grace time. */
+async function shutDown(app: App, config: Config, log: Logger<string>): Promise<void> {
+  log.info({ transfers: app.prefixed.running, graceMs: config.grace }, 'shutting down');
+  app.prefixed.drain();
+  app.server.server.close();
+  const grace = new Promise<void>((resolve) => setTimeout(resolve, config.grace).unref());
+  await Promise.race([app.prefixed.idle(), grace]);
+  await app.close();
+  log.info({}, 'stopped');
+  process.exit(0);
+}
+
+main().catch((error: unknown) => {
+  if (error instanceof Stop) {
+    (error.exitCode === 0 ? process.stdout : process.stderr).write(`${error.message.trimEnd()}\n`);
+    process.exit(error.exitCode);
+  }
+  process.stderr.write(`The edge cannot start: ${(error as Error).message}\n`);
+  process.exit(1);
+});

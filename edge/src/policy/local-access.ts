@@ -1,0 +1,56 @@
+/**
+ * An edge that runs for its own user on loopback. Web pages can send requests there as well, so:
+ * private addresses are for requests with the local token only, which no page can know, and a name
+ * that was made to point at loopback (DNS rebinding) does not get in.
+ */
+
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { type Headers, listField } from '@millrace/shared/http/headers';
+import type { Scope } from './policy.ts';
+
+/** Request field with the local token. */
+export const TOKEN_FIELD = 'x-millrace-token';
+
+const LOCAL_HOST = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+
+export class LocalAccess {
+  readonly #token: Buffer;
+
+  constructor(token: string) {
+    this.#token = Buffer.from(token);
+  }
+
+  /**
+   * Reads the token from a file, making one where there is none. Only the user can read it.
+   *
+   * @throws where the file can neither be read nor made
+   */
+  static async fromFile(path: string): Promise<LocalAccess> {
+    const read = async () => (await readFile(path, 'utf8')).trim();
+    let token = await read().catch(() => '');
+    if (token.length < 32) {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      token = randomBytes(32).toString('base64url');
+      await writeFile(path, `${token}\n`, { mode: 0o600 });
+    }
+    return new LocalAccess(token);
+  }
+
+  /**
+   * What a request may reach.
+   *
+   * @throws MillraceError `not-a-proxy` for a Host that is not this machine's loopback
+   */
+  scope(headers: Headers): Scope {
+    const host = listField(headers, 'host') ?? '';
+    if (!LOCAL_HOST.test(host)) {
+      throw new MillraceError('not-a-proxy', 'this edge answers to localhost only');
+    }
+    const given = Buffer.from(listField(headers, TOKEN_FIELD) ?? '');
+    const known = given.length === this.#token.length && timingSafeEqual(given, this.#token);
+    return known ? 'private' : 'public';
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Protection of the operator's own network: an edge connects to public addresses only. The check
+ * is made on the addresses that the connection is then made to, so that a name which resolves
+ * differently the second time (DNS rebinding) gains nothing.
+ */
+
+import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import type { LookupFunction } from 'node:net';
+import { MillraceError } from '@millrace/shared/base/errors';
+import ipaddr from 'ipaddr.js';
+
+/**
+ * True for addresses of the public internet. Everything with a special meaning is refused:
+ * private, loopback, link-local and metadata, multicast, documentation, and the forms that carry
+ * an IPv4 address inside an IPv6 one unless that address is public.
+ */
+export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  // `process` turns ::ffff:a.b.c.d into a.b.c.d.
+  return ipaddr.process(address).range() === 'unicast';
+}
+
+/** The IP literal in a URL's hostname without brackets, or undefined for names. */
+export function ipLiteral(hostname: string): string | undefined {
+  const bare = hostname.replace(/^\[(.*)\]$/, '$1');
+  return ipaddr.isValid(bare) ? bare : undefined;
+}
+
+/**
+ * Refuses URLs whose host is a literal private address: for them no name is looked up.
+ *
+ * @throws MillraceError `private-address`
+ */
+export function checkLiteral(url: URL): void {
+  const literal = ipLiteral(url.hostname);
+  if (literal !== undefined && !isPublicAddress(literal)) {
+    throw new MillraceError('private-address', url.hostname);
+  }
+}
+
+/** A `lookup` for sockets that yields public addresses only, and fails where there are none. */
+export function publicLookup(resolve: typeof dnsLookup = dnsLookup): LookupFunction {
+  return (hostname: string, options: LookupOptions, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses: LookupAddress[]) => {
+      if (error) return callback(error, '', 0);
+      const open = addresses.filter((a) => isPublicAddress(a.address));
+      const first = open[0];
+      if (first === undefined) {
+        return callback(new MillraceError('private-address', hostname), '', 0);
+      }
+      if (options.all === true) callback(null, open);
+      else callback(null, first.address, first.family);
+    });
+  };
+}

@@ -1,0 +1,80 @@
+/** The edge's own endpoints under /-/, and its front page. */
+
+import type { FastifyInstance } from 'fastify';
+import type { DiskCache } from '../cache/disk-cache.ts';
+import type { MemoryCache } from '../cache/memory-cache.ts';
+import type { PointerCache } from '../cache/pointer-cache.ts';
+import type { Config } from '../config.ts';
+import { counterValue, type Metrics } from '../metrics.ts';
+import { frontPage } from '../pages/front.ts';
+import type { PrefixedHandler } from './prefixed.ts';
+
+export interface OwnRoutesOptions {
+  readonly config: Config;
+  readonly metrics: Metrics;
+  readonly cache: MemoryCache;
+  readonly disk: DiskCache | undefined;
+  readonly pointers: PointerCache;
+  readonly prefixed: PrefixedHandler;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+}
+
+const TIERS = ['memory', 'disk', 'source'] as const;
+
+export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): Promise<void> {
+  server.addHook('onSend', async (_request, reply) => {
+    reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+  });
+
+  server.get('/', (_request, reply) =>
+    reply
+      .type('text/html; charset=utf-8')
+      .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
+      .send(frontPage(o.config)),
+  );
+  server.get('/-/live', () => ({ live: true, server: 'millrace-edge' }));
+  server.get('/-/ready', (_request, reply) => {
+    const ready = !o.prefixed.draining;
+    return reply.code(ready ? 200 : 503).send({ ready, server: 'millrace-edge' });
+  });
+  server.get('/-/metrics', async (_request, reply) =>
+    reply.type(o.metrics.registry.contentType).send(await o.metrics.registry.metrics()),
+  );
+  server.get('/-/status', () => status(o));
+}
+
+async function status(o: OwnRoutesOptions) {
+  const { config, metrics, cache, disk, pointers, prefixed, startedAt } = o;
+  const chunks: Record<string, number> = {};
+  for (const tier of TIERS) chunks[tier] = await counterValue(metrics.chunks, { tier });
+  return {
+    server: 'millrace-edge',
+    name: config.name,
+    uptimeSeconds: Math.floor((Date.now() - startedAt) / 1000),
+    draining: prefixed.draining,
+    chunkBytes: config.chunkSize,
+    transfers: { active: prefixed.running, requests: await counterValue(metrics.requests) },
+    bytes: {
+      toClients: await counterValue(metrics.clientBytes),
+      fromOrigins: await counterValue(metrics.originBytes),
+    },
+    chunks: {
+      ...chunks,
+      joined: await counterValue(metrics.joins),
+      retried: await counterValue(metrics.retries),
+    },
+    cache: {
+      files: pointers.count,
+      memory: { bytes: cache.bytes, maxBytes: config.cacheMemory, chunks: cache.count },
+      disk:
+        disk === undefined
+          ? null
+          : { bytes: disk.bytes, maxBytes: config.cacheDisk, records: disk.count, ...disk.stats },
+    },
+    process: {
+      residentBytes: process.memoryUsage.rss(),
+      cpuSeconds: (process.cpuUsage().user + process.cpuUsage().system) / 1e6,
+    },
+  };
+}

@@ -1,0 +1,377 @@
+/**
+ * Prefixed URLs: the way of a client's request through the node. Policy first, then the version of
+ * the file, then the answer, then the body from chunks or through a tunnel.
+ */
+
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Millis, Random } from '@millrace/shared/base/clock';
+import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { Log } from '@millrace/shared/base/log';
+import { decideAnswer } from '@millrace/shared/http/answer';
+import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/cache-status';
+import { currentAge, readDemands } from '@millrace/shared/http/freshness';
+import { listField } from '@millrace/shared/http/headers';
+import { parsePrefixedTarget } from '@millrace/shared/http/prefixed-url';
+import type { HttpResponse } from '@millrace/shared/node/http-response';
+import { Delivery } from '../agent/delivery.ts';
+import type { FileResolver } from '../agent/file-resolver.ts';
+import { type BodyPlan, responseHead } from '../agent/response-head.ts';
+import { pipeTunnel, tunnelHead, tunnelRequestHeaders } from '../agent/tunnel.ts';
+import type { ChunkStore, Found } from '../cache/chunk-store.ts';
+import type { FileVersion, Pointer } from '../cache/file-version.ts';
+import type { OriginClient } from '../egress/origin-client.ts';
+import type { OriginRecords } from '../egress/origin-records.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Admission, ClientLimits } from '../policy/client-limits.ts';
+import type { LocalAccess } from '../policy/local-access.ts';
+import type { OriginPolicy, Scope } from '../policy/policy.ts';
+import { problemReply } from './problem-reply.ts';
+
+export interface PrefixedOptions {
+  readonly name: string;
+  readonly chunkBytes: number;
+  readonly defaultScheme: 'http' | 'https';
+  readonly policy: OriginPolicy;
+  readonly limits: ClientLimits;
+  readonly localAccess: LocalAccess | undefined;
+  readonly resolver: FileResolver;
+  readonly chunks: ChunkStore;
+  readonly client: OriginClient;
+  readonly records: OriginRecords;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  /** Unix milliseconds. */
+  readonly wallClock: () => Millis;
+  readonly random: Random;
+}
+
+/** A client that takes not one byte for so long is cut off. */
+const CLIENT_STALL_MS = 120_000;
+
+/** One request under way. */
+interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly controller: AbortController;
+  readonly admission: Admission;
+  readonly startedAt: Millis;
+  kind: 'file' | 'tunnel' | 'error';
+  url: URL | undefined;
+  sentBytes: number;
+}
+
+export class PrefixedHandler {
+  readonly #o: PrefixedOptions;
+  readonly #running = new Set<Exchange>();
+  #draining = false;
+  #idle: (() => void)[] = [];
+
+  constructor(options: PrefixedOptions) {
+    this.#o = options;
+  }
+
+  /** Transfers under way. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** Takes no more requests; those under way go on. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  /** Resolves when no transfer is under way. */
+  async idle(): Promise<void> {
+    if (this.#running.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Cuts off what is under way. */
+  resetAll(): void {
+    for (const { controller } of this.#running) controller.abort(new MillraceError('draining'));
+  }
+
+  /**
+   * Answers a request; never rejects.
+   *
+   * @param target the raw request target
+   */
+  async handle(req: IncomingMessage, res: ServerResponse, target: string): Promise<void> {
+    const { limits, now } = this.#o;
+    let admission: Admission;
+    try {
+      if (this.#draining) throw new MillraceError('draining', '', { retryAfterMs: 1000 });
+      admission = limits.admit(req.socket.remoteAddress ?? '', now());
+    } catch (thrown) {
+      const error = asMillraceError(thrown);
+      this.#o.metrics.requests.inc({ kind: 'error', status: String(error.row.status) });
+      return this.#refuse(res, error);
+    }
+    const exchange: Exchange = {
+      req,
+      res,
+      admission,
+      controller: new AbortController(),
+      startedAt: now(),
+      kind: 'error',
+      url: undefined,
+      sentBytes: 0,
+    };
+    this.#watch(exchange);
+    this.#running.add(exchange);
+    let failure: MillraceError | undefined;
+    try {
+      await this.#answer(exchange, target);
+    } catch (error) {
+      failure = this.#failed(exchange, error);
+    } finally {
+      admission.release();
+      this.#running.delete(exchange);
+      this.#record(exchange, failure);
+      if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    }
+  }
+
+  async #answer(exchange: Exchange, target: string): Promise<void> {
+    const { req } = exchange;
+    const { policy, resolver, localAccess, defaultScheme, name } = this.#o;
+    if (req.method !== 'GET' && req.method !== 'HEAD')
+      throw new MillraceError('method-not-allowed');
+    if (!target.startsWith('/')) throw new MillraceError('not-a-proxy');
+    const scope: Scope = localAccess?.scope(req.headers) ?? 'public';
+    if (req.headers['x-bigfile'] !== undefined) throw new MillraceError('inside-request-refused');
+    if (viaNames(listField(req.headers, 'via')).includes(name.toLowerCase())) {
+      throw new MillraceError('loop-detected', name);
+    }
+    const url = parsePrefixedTarget(target, { defaultScheme });
+    exchange.url = url;
+    policy.check(url, scope);
+
+    const demands = readDemands(req.headers);
+    const { signal } = exchange.controller;
+    const resolution = await resolver.resolve(url, scope, demands, signal);
+    if (resolution.kind === 'file') {
+      return this.#sendFile(exchange, resolution.pointer, resolution.outcome);
+    }
+    exchange.kind = 'tunnel';
+    const response =
+      resolution.take() ??
+      (await this.#o.client.open({
+        url,
+        scope,
+        headers: tunnelRequestHeaders(req.headers),
+        signal,
+      }));
+    return this.#sendTunnelled(exchange, response, resolution.reason);
+  }
+
+  async #sendFile(exchange: Exchange, pointer: Pointer, outcome: CacheOutcome): Promise<void> {
+    const { req, res } = exchange;
+    const { version } = pointer;
+    exchange.kind = 'file';
+    const answer = decideAnswer(req.method ?? 'GET', req.headers, version);
+    if (answer.kind === 'precondition-failed') throw new MillraceError('precondition-failed');
+    if (answer.kind === 'unsatisfiable') {
+      res.setHeader('content-range', `bytes */${version.length}`);
+      throw new MillraceError('range-not-satisfiable', `the file has ${version.length} bytes`);
+    }
+    const boundary = () => randomBytes(16).toString('hex');
+    const head = responseHead(answer, version, this.#o.chunkBytes, boundary);
+    const age = currentAge(pointer.freshness, this.#o.wallClock());
+    Object.assign(head.headers, this.#ownFields(), { age: String(Math.floor(age / 1000)) });
+    if (head.body === undefined || req.method === 'HEAD') {
+      head.headers['cache-status'] = formatCacheStatus(this.#o.name, outcome);
+      res.writeHead(head.status, head.headers).end();
+      return;
+    }
+    await this.#deliver(exchange, version, head.body, async (found) => {
+      const whole = found.chunk.data.length;
+      if (head.body?.slices.count === 1 && head.headers['content-length'] === String(whole)) {
+        const digest = (await found.chunk.digest()).toString('base64');
+        head.headers['content-digest'] = `sha-256=:${digest}:`;
+      }
+      head.headers['cache-status'] = formatCacheStatus(this.#o.name, withChunk(outcome, found));
+      res.writeHead(head.status, head.headers);
+    });
+    if (head.body.parts !== undefined) res.write(head.body.parts.end, 'latin1');
+    await ended(res);
+  }
+
+  #deliver(
+    exchange: Exchange,
+    version: FileVersion,
+    plan: BodyPlan,
+    begin: (first: Found) => Promise<void>,
+  ): Promise<void> {
+    const { chunks, chunkBytes, metrics, now, random } = this.#o;
+    return new Delivery({
+      res: exchange.res,
+      version,
+      plan,
+      chunkBytes,
+      store: chunks,
+      signal: exchange.controller.signal,
+      admission: exchange.admission,
+      now,
+      random,
+      begin,
+      observe: {
+        chunk: (found) => {
+          metrics.chunks.inc({ tier: found.tier });
+          if (found.joined) metrics.joins.inc();
+        },
+        retry: () => metrics.retries.inc(),
+        window: (chunksInWindow) => metrics.window.observe(chunksInWindow),
+        sent: (bytes) => {
+          exchange.sentBytes += bytes;
+          metrics.clientBytes.inc(bytes);
+        },
+      },
+    }).run();
+  }
+
+  async #sendTunnelled(exchange: Exchange, response: HttpResponse, reason: string): Promise<void> {
+    const { req, res } = exchange;
+    const { metrics, records, now } = this.#o;
+    let head: ReturnType<typeof tunnelHead>;
+    const contentRange = listField(response.headers, 'content-range');
+    if (response.status === 416 && contentRange !== undefined) {
+      res.setHeader('content-range', contentRange);
+    }
+    try {
+      head = tunnelHead(response, req.headers, records.pause(response.url), now());
+    } catch (error) {
+      response.discard();
+      throw error;
+    }
+    const outcome: CacheOutcome = {
+      hit: false,
+      fwd: 'bypass',
+      fwdStatus: response.status,
+      detail: reason,
+    };
+    res.writeHead(head.status, {
+      ...head.headers,
+      ...this.#ownFields(),
+      'cache-status': formatCacheStatus(this.#o.name, outcome),
+    });
+    if (req.method === 'HEAD' || head.headers['content-length'] === '0' || head.status === 304) {
+      response.discard();
+      res.end();
+      return;
+    }
+    await pipeTunnel(response, res, (bytes) => {
+      exchange.sentBytes += bytes;
+      metrics.clientBytes.inc(bytes);
+      metrics.originBytes.inc(bytes);
+    });
+    await ended(res);
+  }
+
+  /** Notices the client leaving, and one that stays but takes nothing. */
+  #watch({ req, res, controller }: Exchange): void {
+    res.once('close', () => {
+      if (!res.writableFinished) controller.abort(new MillraceError('interrupted', 'client left'));
+    });
+    req.socket.setTimeout(CLIENT_STALL_MS);
+    // With a listener here Node leaves it to us what to do; afterwards its own timeout for idle
+    // connections takes over.
+    res.on('timeout', () => {
+      // Without anything to write it is the origin that is waited for, which has its own limits.
+      if (res.writableLength === 0 || !res.headersSent) req.socket.setTimeout(CLIENT_STALL_MS);
+      else controller.abort(new MillraceError('interrupted', 'the client takes nothing'));
+    });
+  }
+
+  /** Answers with the problem, or resets the connection where the body has begun. */
+  #failed(exchange: Exchange, thrown: unknown): MillraceError {
+    const { res, controller } = exchange;
+    const error = asMillraceError(thrown);
+    controller.abort(error);
+    if (isMillraceError(error, 'internal')) {
+      this.#o.log.error({ err: error.cause ?? error }, 'internal error');
+    }
+    if (!res.headersSent && !res.destroyed) {
+      exchange.kind = 'error';
+      this.#refuse(res, error);
+    } else if (!res.writableFinished) {
+      // Anything but a reset could be taken for the end of the file.
+      this.#o.metrics.resets.inc({ code: error.code });
+      resetConnection(res.socket);
+    }
+    return error;
+  }
+
+  #refuse(res: ServerResponse, error: MillraceError): void {
+    const { status, headers, body } = problemReply(error);
+    const outcome: CacheOutcome = { hit: false, fwd: 'bypass', detail: error.code };
+    res.writeHead(status, {
+      ...headers,
+      ...this.#ownFields(),
+      'cache-status': formatCacheStatus(this.#o.name, outcome),
+    });
+    res.end(body);
+  }
+
+  #ownFields(): Record<string, string> {
+    return { via: `1.1 ${this.#o.name}` };
+  }
+
+  #record(exchange: Exchange, failure: MillraceError | undefined): void {
+    const { metrics, log, now } = this.#o;
+    const { res, req, kind, url, sentBytes, startedAt } = exchange;
+    metrics.requests.inc({ kind, status: String(res.statusCode) });
+    log.info(
+      {
+        client: req.socket.remoteAddress,
+        method: req.method,
+        // A query may hold secrets: signed links, tokens.
+        url: url === undefined ? undefined : `${url.origin}${url.pathname}`,
+        range: req.headers.range,
+        status: res.headersSent ? res.statusCode : undefined,
+        kind,
+        bytes: sentBytes,
+        ms: Math.round(now() - startedAt),
+        ...(failure === undefined ? {} : { code: failure.code, detail: failure.detail }),
+      },
+      failure === undefined ? 'transfer' : 'transfer failed',
+    );
+  }
+}
+
+/** Cache-Status describes the response as a whole: a hit only if its first chunk was one too. */
+function withChunk(outcome: CacheOutcome, first: Found): CacheOutcome {
+  if (first.tier !== 'source') return outcome;
+  if (!outcome.hit) return { ...outcome, stored: true };
+  return { hit: false, fwd: 'miss', stored: true, ...(first.joined ? { collapsed: true } : {}) };
+}
+
+function viaNames(via: string | undefined): string[] {
+  return (via ?? '')
+    .toLowerCase()
+    .split(',')
+    .map((item) => item.trim().split(/\s+/)[1] ?? '');
+}
+
+function ended(res: ServerResponse): Promise<void> {
+  return new Promise((resolve, reject) => {
+    res.once('close', () => {
+      if (res.writableFinished) resolve();
+      else reject(new MillraceError('interrupted', 'client left'));
+    });
+    res.end(() => resolve());
+  });
+}
+
+/** A reset cannot be taken for an end, whatever the client's HTTP library does with FINs. */
+function resetConnection(socket: Socket | null): void {
+  if (socket !== null && 'resetAndDestroy' in socket) socket.resetAndDestroy();
+  else (socket as Socket | null)?.destroy();
+}

@@ -1,0 +1,101 @@
+/**
+ * Request targets with bytes above ASCII. curl and others send the names of files as they are
+ * typed; Node's parser refuses such a request as a whole. Here it is percent-encoded, byte by
+ * byte, and parsed again, as if the client had done so.
+ */
+
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+
+interface ParserError extends Error {
+  readonly code?: string;
+  readonly rawPacket?: Buffer;
+}
+
+const REQUEST_LINE = /^(?:GET|HEAD) \/[\x21-\x7e\x80-\xff]* HTTP\/1\.[01]$/;
+const BAD_REQUEST = 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+
+/** Makes a server take such requests; all others that cannot be parsed get a 400. */
+export function acceptRawTargets(server: Server): void {
+  server.on('clientError', (error: ParserError, socket: Socket) => {
+    const encoded = error.code === 'HPE_INVALID_URL' ? encodeTarget(error.rawPacket) : undefined;
+    if (encoded !== undefined && !socket.destroyed) {
+      server.emit('connection', new Reparsed(socket, encoded));
+    } else if (socket.writable && socket.bytesWritten === 0) {
+      socket.end(BAD_REQUEST);
+    } else {
+      socket.destroy();
+    }
+  });
+}
+
+/** The bytes with the target of the first request encoded; undefined if that is not the fault. */
+function encodeTarget(packet: Buffer | undefined): Buffer | undefined {
+  if (packet === undefined) return undefined;
+  const end = packet.indexOf('\r\n');
+  const line = packet.toString('latin1', 0, Math.max(0, end));
+  if (!REQUEST_LINE.test(line) || !/[\x80-\xff]/.test(line)) return undefined;
+  const encoded = line.replace(
+    /[\x80-\xff]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return Buffer.concat([Buffer.from(encoded, 'latin1'), packet.subarray(end)]);
+}
+
+/** The client's connection once more, from the request that could not be parsed on. */
+class Reparsed extends Duplex {
+  readonly #socket: Socket;
+
+  constructor(socket: Socket, first: Buffer) {
+    super();
+    this.#socket = socket;
+    // The first parser has given up: nothing may reach it any more.
+    for (const event of ['data', 'end', 'close', 'error', 'timeout', 'drain']) {
+      socket.removeAllListeners(event);
+    }
+    this.push(first);
+    socket.on('data', (data) => {
+      if (!this.push(data)) socket.pause();
+    });
+    socket.on('end', () => this.push(null));
+    socket.on('error', (error) => this.destroy(error));
+    socket.on('close', () => this.destroy());
+    socket.on('timeout', () => this.emit('timeout'));
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#socket.remoteAddress;
+  }
+
+  get bytesWritten(): number {
+    return this.#socket.bytesWritten;
+  }
+
+  setTimeout(ms: number): this {
+    this.#socket.setTimeout(ms);
+    return this;
+  }
+
+  resetAndDestroy(): this {
+    this.#socket.resetAndDestroy();
+    return this.destroy();
+  }
+
+  override _read(): void {
+    this.#socket.resume();
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    this.#socket.write(chunk, done);
+  }
+
+  override _final(done: () => void): void {
+    this.#socket.end(done);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#socket.destroy();
+    done(error);
+  }
+}

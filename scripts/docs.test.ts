@@ -1,0 +1,9 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from '@jest/globals';
+import { generate, README } from './docs.ts';
+
+test('the README lists the options and errors that the programs have', () => {
+  const readme = readFileSync(README, 'utf8');
+  // To mend it: node scripts/docs.ts
+  expect(readme).toBe(generate(readme));
+});

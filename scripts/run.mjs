@@ -1,0 +1,157 @@
+/**
+ * Set-up and start in one: what every npm script of the repository calls. Needs nothing but the
+ * machine's Node (20 or newer) and npm; brings the right pnpm, dependencies and Node itself.
+ */
+
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const PNPM = 'pnpm@12.21.0';
+const NODE_MAJOR = 24;
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const stampFile = join(root, 'node_modules', '.millrace-setup');
+
+/** What the installed dependencies depend on: if it is the same, so are they. */
+function stamp() {
+  const hash = createHash('sha256');
+  const inputs = ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json'];
+  for (const name of ['shared', 'edge', 'desktop', 'e2e']) inputs.push(`${name}/package.json`);
+  for (const name of inputs) hash.update(readFileSync(join(root, name)));
+  return hash.update(`${PNPM} ${process.platform} ${process.arch}`).digest('hex');
+}
+
+function setUp() {
+  const current = stamp();
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === current) return;
+  console.error(`Setting up: installing dependencies with ${PNPM} (once, until they change) ...`);
+  const started = Date.now();
+  const result = spawnSync('npx', ['--yes', PNPM, 'install', '--frozen-lockfile'], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  });
+  if (result.status !== 0) {
+    console.error(result.stdout ?? '', result.stderr ?? '');
+    console.error('Setting up failed: the lines above say why. Nothing has been started.');
+    process.exit(1);
+  }
+  writeFileSync(stampFile, current);
+  console.error(`Setting up: done in ${Math.round((Date.now() - started) / 1000)} s.`);
+}
+
+/** The Node to run with: the machine's own where it is new enough. */
+function nodePath() {
+  if (Number(process.versions.node.split('.')[0]) >= NODE_MAJOR) return process.execPath;
+  const name = process.platform === 'win32' ? 'node.exe' : 'node';
+  return join(root, 'node_modules', 'node', 'bin', name);
+}
+
+function environment() {
+  const cache = join(root, 'node_modules', '.cache', 'compile');
+  mkdirSync(cache, { recursive: true });
+  return {
+    // Compiled code is kept: faster starts, and no TypeScript compiler in memory.
+    NODE_COMPILE_CACHE: cache,
+    // glibc: large blocks of memory in huge pages, which the kernel clears many times faster.
+    GLIBC_TUNABLES: 'glibc.malloc.hugetlb=1',
+    ...process.env,
+    MILLRACE_NODE: nodePath(),
+  };
+}
+
+/** Runs Node with these arguments; resolves with its exit status. */
+function runNode(args, options = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(nodePath(), args, {
+      cwd: root,
+      stdio: 'inherit',
+      env: environment(),
+      ...options,
+    });
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+      process.on(signal, () => child.kill(signal));
+    child.on('exit', (code, signal) => resolve(signal ? 1 : (code ?? 1)));
+  });
+}
+
+const bin = (name) => join(root, 'node_modules', ...name.split('/'));
+
+/** A program of the project, run where the user is. */
+function program(file, args) {
+  return runNode([join(root, file), ...args], { cwd: process.env.INIT_CWD ?? process.cwd() });
+}
+
+async function typecheck() {
+  for (const project of [
+    'shared',
+    'shared/tsconfig.test.json',
+    'shared/node',
+    'edge',
+    'desktop',
+    'e2e',
+    'scripts',
+  ]) {
+    const status = await runNode([bin('typescript/bin/tsc'), '-p', join(root, project)]);
+    if (status !== 0) return status;
+  }
+  return 0;
+}
+
+const lint = (...args) => runNode([bin('@biomejs/biome/bin/biome'), ...args, '.']);
+
+const jest = (project, args) =>
+  runNode([
+    '--experimental-vm-modules',
+    '--disable-warning=ExperimentalWarning',
+    bin('jest/bin/jest.js'),
+    '--selectProjects',
+    project,
+    ...args,
+  ]);
+
+async function test() {
+  const steps = [
+    ['types', typecheck],
+    ['lint', () => lint('ci')],
+    ['unit tests', () => jest('unit', [])],
+    ['end-to-end tests', () => jest('e2e', ['--runInBand'])],
+  ];
+  for (const [name, step] of steps) {
+    const started = Date.now();
+    console.error(`\n== ${name}`);
+    const status = await step();
+    if (status !== 0) {
+      console.error(`\n== ${name}: failed`);
+      return status;
+    }
+    console.error(`== ${name}: fine, ${Math.round((Date.now() - started) / 1000)} s`);
+  }
+  return 0;
+}
+
+const COMMANDS = {
+  start: (args) => program('desktop/cli/start.ts', args),
+  edge: (args) => program('edge/src/main.ts', args),
+  millrace: (args) => program('desktop/cli/main.ts', args),
+  bench: (args) => runNode([join(root, 'e2e/bench/main.ts'), ...args]),
+  test,
+  typecheck,
+  lint: () => lint('ci'),
+  format: () => lint('check', '--write'),
+  unit: (args) => jest('unit', args),
+  e2e: (args) => jest('e2e', ['--runInBand', ...args]),
+};
+
+const [name = '', ...args] = process.argv.slice(2);
+const command = COMMANDS[name];
+if (command === undefined) {
+  console.error(`Unknown command "${name}". Known: ${Object.keys(COMMANDS).join(', ')}`);
+  process.exit(2);
+}
+setUp();
+process.exitCode = await command(args);

@@ -1,0 +1,215 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { Agent } from 'undici';
+import { httpGet } from './http-get.ts';
+
+const forEver = new AbortController().signal;
+const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag: "a"\r\n\r\nhello';
+
+const servers: Server[] = [];
+const agents: Agent[] = [];
+const sockets = new Set<Socket>();
+
+afterEach(async () => {
+  await Promise.all(agents.splice(0).map((agent) => agent.destroy()));
+  for (const socket of sockets) socket.destroy();
+  for (const server of servers.splice(0)) server.close();
+});
+
+/** A server that calls `answer` for each request, and its URL; `heads` gets the requests. */
+async function serve(
+  answer: (socket: Socket, all: number) => void,
+  heads: string[] = [],
+): Promise<URL> {
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+    let head = '';
+    socket.on('data', (data) => {
+      head += data.toString('latin1');
+      if (!head.endsWith('\r\n\r\n')) return;
+      heads.push(head);
+      head = '';
+      answer(socket, heads.length - 1);
+    });
+  });
+  servers.push(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}/f?x=1`);
+}
+
+function agent(): Agent {
+  const made = new Agent({ connections: 1, pipelining: 1 });
+  agents.push(made);
+  return made;
+}
+
+async function text(url: URL, from: Agent, signal = forEver): Promise<string> {
+  const response = await httpGet(from, url, {}, signal);
+  const pieces: Buffer[] = [];
+  await response.pipe((chunk) => {
+    pieces.push(Buffer.from(chunk));
+    return true;
+  });
+  return Buffer.concat(pieces).toString();
+}
+
+describe('httpGet', () => {
+  test('gives the header before the body, with what it is the answer to', async () => {
+    const heads: string[] = [];
+    const url = await serve((socket) => socket.write(ANSWER), heads);
+    const before = Date.now();
+    const response = await httpGet(agent(), url, { range: 'bytes=0-4' }, forEver);
+    expect([response.status, response.headers.etag]).toEqual([200, '"a"']);
+    expect(response.url).toBe(url);
+    expect(response.requestedAt).toBeGreaterThanOrEqual(before);
+    expect(response.arrivedAt).toBeGreaterThanOrEqual(response.requestedAt);
+    expect(heads[0]).toMatch(/^GET \/f\?x=1 HTTP\/1\.1\r\n/);
+    expect(heads[0]).toContain('range: bytes=0-4\r\n');
+    response.discard();
+  });
+
+  test('passes interim answers over', async () => {
+    const url = await serve((socket) => {
+      socket.write(`HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n${ANSWER}`);
+    });
+    const response = await httpGet(agent(), url, {}, forEver);
+    expect(response.status).toBe(200);
+    response.discard();
+  });
+
+  test('does not follow redirects', async () => {
+    const url = await serve((socket) => {
+      socket.write('HTTP/1.1 302 Found\r\nLocation: /y\r\nContent-Length: 0\r\n\r\n');
+    });
+    const response = await httpGet(agent(), url, {}, forEver);
+    expect([response.status, response.headers.location]).toEqual([302, '/y']);
+    response.discard();
+  });
+
+  test('sends a request again if a kept-alive connection breaks before the answer', async () => {
+    const heads: string[] = [];
+    const url = await serve((socket, all) => {
+      if (all === 1) socket.resetAndDestroy();
+      else socket.write(ANSWER);
+    }, heads);
+    const from = agent();
+    expect(await text(url, from)).toBe('hello');
+    expect(await text(url, from)).toBe('hello');
+    expect(heads).toHaveLength(3);
+  });
+
+  test('sends it twice at most', async () => {
+    const heads: string[] = [];
+    const url = await serve((socket) => socket.resetAndDestroy(), heads);
+    await expect(text(url, agent())).rejects.toMatchObject({ code: 'origin-reset' });
+    expect(heads).toHaveLength(2);
+  });
+
+  test('sends it once if the answer has begun', async () => {
+    const heads: string[] = [];
+    const url = await serve((socket) => {
+      socket.write(ANSWER.slice(0, -1));
+      socket.end();
+    }, heads);
+    await expect(text(url, agent())).rejects.toMatchObject({ code: 'origin-reset' });
+    expect(heads).toHaveLength(1);
+  });
+
+  test.each([
+    ['no HTTP', 'SSH-2.0-OpenSSH_9\r\n\r\n'],
+    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
+    ['a length and chunks', ANSWER.replace('ETag: "a"', 'Transfer-Encoding: chunked')],
+    ['a header too long', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(100_000)}\r\n\r\n`],
+  ])('%s is refused, and not asked for again', async (_, sent) => {
+    const heads: string[] = [];
+    const url = await serve((socket) => socket.write(sent), heads);
+    await expect(text(url, agent())).rejects.toMatchObject({ code: 'malformed-response' });
+    expect(heads).toHaveLength(1);
+  });
+
+  test('a server that is not there cannot be reached', async () => {
+    const url = await serve(() => {});
+    await once(servers.splice(0)[0]?.close() as Server, 'close');
+    await expect(text(url, agent())).rejects.toMatchObject({ code: 'origin-unreachable' });
+  });
+
+  test('a signal that has aborted already sends nothing', async () => {
+    const heads: string[] = [];
+    const url = await serve((socket) => socket.write(ANSWER), heads);
+    const reason = new Error('stopped');
+    await expect(text(url, agent(), AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect(heads).toEqual([]);
+  });
+
+  test('aborting at once sends nothing or closes the connection', async () => {
+    const url = await serve(() => {});
+    const stop = new AbortController();
+    const answer = text(url, agent(), stop.signal);
+    const reason = new Error('stopped');
+    stop.abort(reason);
+    await expect(answer).rejects.toBe(reason);
+  });
+
+  test('aborting while the server thinks is not tried again', async () => {
+    const heads: string[] = [];
+    const stop = new AbortController();
+    const reason = new Error('stopped');
+    const url = await serve(() => stop.abort(reason), heads);
+    await expect(text(url, agent(), stop.signal)).rejects.toBe(reason);
+    while (sockets.size > 0) await new Promise((resolve) => setImmediate(resolve));
+    expect(heads).toHaveLength(1);
+  });
+
+  test('aborting while waiting for a connection lets the others go on', async () => {
+    const heads: string[] = [];
+    const held: Socket[] = [];
+    const url = await serve((socket, all) => {
+      if (all === 0) held.push(socket);
+      else socket.write(ANSWER);
+    }, heads);
+    const from = agent();
+    const first = text(url, from);
+    const stop = new AbortController();
+    const leaving = text(url, from, stop.signal);
+    const staying = text(url, from);
+    while (held.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    const reason = new Error('stopped');
+    stop.abort(reason);
+    await expect(leaving).rejects.toBe(reason);
+    held[0]?.write(ANSWER);
+    expect(await Promise.all([first, staying])).toEqual(['hello', 'hello']);
+    expect(heads).toHaveLength(2);
+  });
+
+  test('aborting in the middle of the body fails its reader with the reason', async () => {
+    const url = await serve((socket) => socket.write(ANSWER.slice(0, -2)));
+    const stop = new AbortController();
+    const response = await httpGet(agent(), url, {}, stop.signal);
+    const reason = new Error('stopped');
+    const reading = response.readInto(Buffer.alloc(5), () => stop.abort(reason));
+    await expect(reading).rejects.toBe(reason);
+  });
+
+  test('aborting before the body is read fails its reader with the reason', async () => {
+    const url = await serve((socket) => socket.write(ANSWER));
+    const stop = new AbortController();
+    const response = await httpGet(agent(), url, {}, stop.signal);
+    const reason = new Error('stopped');
+    stop.abort(reason);
+    while (sockets.size > 0) await new Promise((resolve) => setImmediate(resolve));
+    await expect(response.readInto(Buffer.alloc(5), () => {})).rejects.toBe(reason);
+  });
+
+  test('aborting after the end does no harm', async () => {
+    const url = await serve((socket) => socket.write(ANSWER));
+    const from = agent();
+    const stop = new AbortController();
+    expect(await text(url, from, stop.signal)).toBe('hello');
+    const next = text(url, from);
+    stop.abort();
+    expect(await next).toBe('hello');
+  });
+});

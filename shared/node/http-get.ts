@@ -1,0 +1,76 @@
+/** One GET through undici, its body left to whoever takes it; no buffers, no redirects. */
+
+import type { Agent, Dispatcher } from 'undici';
+import { MillraceError } from '../src/base/errors.ts';
+import { HttpResponse } from './http-response.ts';
+import { networkError } from './network-error.ts';
+
+/**
+ * Sends a GET; once more if a kept-alive connection broke before an answer began.
+ *
+ * @param signal ends the exchange at any point, the body included
+ * @returns a response whose body must be read or discarded
+ * @throws the signal's reason; MillraceError for everything that keeps a response from coming
+ */
+export async function httpGet(
+  agent: Agent,
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
+  try {
+    return await dispatch(agent, url, headers, signal);
+  } catch (error) {
+    const stale = error instanceof MillraceError && error.code === 'origin-reset';
+    if (!stale || signal.aborted) throw error;
+    return dispatch(agent, url, headers, signal);
+  }
+}
+
+function dispatch(
+  agent: Agent,
+  url: URL,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<HttpResponse> {
+  const requestedAt = Date.now();
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    let response: HttpResponse | undefined;
+    let running: Dispatcher.DispatchController | undefined;
+    const onAbort = () => {
+      running?.abort(signal.reason as Error);
+      reject(signal.reason); // it may still be queueing for a connection
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    const finish = (outcome: { readonly error?: unknown }) => {
+      signal.removeEventListener('abort', onAbort);
+      if (response !== undefined) response.onOutcome(outcome);
+      else reject(outcome.error);
+    };
+    agent.dispatch(
+      { origin: url.origin, path: url.pathname + url.search, method: 'GET', headers },
+      {
+        onRequestStart(controller) {
+          running = controller;
+          if (signal.aborted) onAbort();
+        },
+        onResponseStart(controller, status, fields) {
+          if (status < 200) return; // 103 and the like
+          const arrivedAt = Date.now();
+          const head = { status, headers: fields, url, requestedAt, arrivedAt, controller };
+          response = new HttpResponse(head);
+          resolve(response);
+        },
+        onResponseData: (_controller, chunk) => response?.onData(chunk),
+        onResponseEnd: () => finish({}),
+        onResponseError: (_controller, error) => {
+          const reason = signal.aborted
+            ? signal.reason
+            : networkError(error, response !== undefined);
+          finish({ error: reason });
+        },
+      },
+    );
+  });
+}

@@ -1,0 +1,140 @@
+/**
+ * One response as it comes in from undici: the header is there, the body waits until
+ * somebody says where it goes. Nothing is buffered here; an unread body is held back in the socket.
+ */
+
+import type { Dispatcher } from 'undici';
+import { MillraceError } from '../src/base/errors.ts';
+import type { Headers } from '../src/http/headers.ts';
+
+/** An answer whose body is read as a whole or given up. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** What was asked, after redirects. */
+  readonly url: URL;
+  /** Unix milliseconds. */
+  readonly requestedAt: number;
+  readonly arrivedAt: number;
+  /**
+   * Reads a body of exactly `into.length` bytes into memory that the caller has.
+   *
+   * @param onBytes called with the number of bytes whenever some come in
+   * @throws MillraceError `wrong-length` for a longer or cleanly ended shorter body,
+   *   `origin-reset` or `origin-timeout` for a broken one
+   */
+  readInto(into: Buffer, onBytes: (count: number) => void): Promise<void>;
+  /** Gives the body up; the connection is closed if any of it is left. */
+  discard(): void;
+}
+
+interface Consumer {
+  data(chunk: Buffer): void;
+  end(): void;
+  error(error: unknown): void;
+}
+
+export class HttpResponse implements HttpAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly url: URL;
+  readonly requestedAt: number;
+  readonly arrivedAt: number;
+  readonly #controller: Dispatcher.DispatchController;
+  #consumer: Consumer | undefined;
+  #outcome: { readonly error?: unknown } | undefined;
+
+  constructor(head: {
+    status: number;
+    headers: Headers;
+    url: URL;
+    requestedAt: number;
+    arrivedAt: number;
+    controller: Dispatcher.DispatchController;
+  }) {
+    this.status = head.status;
+    this.headers = head.headers;
+    this.url = head.url;
+    this.requestedAt = head.requestedAt;
+    this.arrivedAt = head.arrivedAt;
+    this.#controller = head.controller;
+    this.#controller.pause();
+  }
+
+  readInto(into: Buffer, onBytes: (count: number) => void): Promise<void> {
+    let filled = 0;
+    let over = false;
+    return this.#consume<void>((resolve, reject) => ({
+      data: (chunk) => {
+        if (over) return; // the memory may be somebody else's by now
+        if (filled + chunk.length > into.length) {
+          over = true;
+          this.discard();
+          reject(new MillraceError('wrong-length', `more than ${into.length} bytes`));
+          return;
+        }
+        chunk.copy(into, filled);
+        filled += chunk.length;
+        onBytes(chunk.length);
+      },
+      end: () => {
+        over = true;
+        if (filled === into.length) resolve();
+        else reject(new MillraceError('wrong-length', `${filled} of ${into.length} bytes`));
+      },
+      error: (error) => {
+        over = true;
+        reject(error);
+      },
+    }));
+  }
+
+  /**
+   * Hands the body on piece by piece.
+   *
+   * @param write takes a piece; false: hold back until the given `resume` is called
+   * @returns settles when the body has ended, cleanly or not
+   */
+  pipe(write: (chunk: Buffer, resume: () => void) => boolean): Promise<void> {
+    const resume = () => this.#controller.resume();
+    return this.#consume<void>((resolve, reject) => ({
+      data: (chunk) => {
+        if (!write(chunk, resume)) this.#controller.pause();
+      },
+      end: resolve,
+      error: reject,
+    }));
+  }
+
+  discard(): void {
+    this.#consumer ??= { data() {}, end() {}, error() {} };
+    if (this.#outcome === undefined) this.#controller.abort(new Error('body not wanted'));
+  }
+
+  /** For the client: the next piece of the body. */
+  onData(chunk: Buffer): void {
+    this.#consumer?.data(chunk);
+  }
+
+  /** For the client: the body is complete (`error` absent) or broken. */
+  onOutcome(outcome: { readonly error?: unknown }): void {
+    this.#outcome = outcome;
+    if (this.#consumer !== undefined) settle(this.#consumer, outcome);
+  }
+
+  #consume<T>(
+    make: (resolve: (value: T) => void, reject: (error: unknown) => void) => Consumer,
+  ): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const consumer = make(resolve, reject);
+      this.#consumer = consumer;
+      if (this.#outcome === undefined) this.#controller.resume();
+      else settle(consumer, this.#outcome);
+    });
+  }
+}
+
+function settle(consumer: Consumer, outcome: { readonly error?: unknown }): void {
+  if (outcome.error === undefined) consumer.end();
+  else consumer.error(outcome.error);
+}

@@ -1,0 +1,55 @@
+import { describe, expect, test } from '@jest/globals';
+import { MillraceError } from '../src/base/errors.ts';
+import { networkError } from './network-error.ts';
+
+const error = (code: string, message = 'it failed') => Object.assign(new Error(message), { code });
+
+describe('networkError', () => {
+  test.each([
+    ['ECONNREFUSED', 'origin-unreachable', 'origin-reset'],
+    ['ENOTFOUND', 'origin-unreachable', 'origin-reset'],
+    ['EAI_AGAIN', 'origin-unreachable', 'origin-reset'],
+    ['EHOSTUNREACH', 'origin-unreachable', 'origin-reset'],
+    ['CERT_HAS_EXPIRED', 'origin-unreachable', 'origin-reset'],
+    ['ECONNRESET', 'origin-reset', 'origin-reset'],
+    ['EPIPE', 'origin-reset', 'origin-reset'],
+    ['UND_ERR_SOCKET', 'origin-reset', 'origin-reset'],
+    ['ETIMEDOUT', 'origin-timeout', 'origin-timeout'],
+    ['UND_ERR_CONNECT_TIMEOUT', 'origin-timeout', 'origin-timeout'],
+    ['UND_ERR_HEADERS_TIMEOUT', 'origin-timeout', 'origin-timeout'],
+    ['UND_ERR_BODY_TIMEOUT', 'origin-timeout', 'origin-timeout'],
+    ['HPE_INVALID_CONSTANT', 'malformed-response', 'malformed-response'],
+    ['UND_ERR_HEADERS_OVERFLOW', 'malformed-response', 'malformed-response'],
+    ['UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'malformed-response', 'origin-reset'],
+  ])('%s is %s, and %s once the answer has begun', (code, before, after) => {
+    expect(networkError(error(code), false).code).toBe(before);
+    expect(networkError(error(code), true).code).toBe(after);
+  });
+
+  test('what went wrong is named once', () => {
+    expect(networkError(error('EHOSTUNREACH', 'no route'), false).detail).toBe(
+      'EHOSTUNREACH no route',
+    );
+    expect(networkError(error('ENOTFOUND', 'getaddrinfo ENOTFOUND x'), false).detail).toBe(
+      'getaddrinfo ENOTFOUND x',
+    );
+    expect(networkError('odd', false).detail).toBe('odd');
+  });
+
+  test('an error of the table stays what it is, wherever it is wrapped', () => {
+    const own = new MillraceError('private-address');
+    expect(networkError(own, true)).toBe(own);
+    expect(networkError(new Error('lookup', { cause: own }), false)).toBe(own);
+  });
+
+  test('of several addresses that were tried the first failure counts', () => {
+    const all = new AggregateError([error('ETIMEDOUT'), error('ECONNREFUSED')]);
+    expect(networkError(all, false).code).toBe('origin-timeout');
+    expect(networkError(new AggregateError([]), false).code).toBe('origin-unreachable');
+  });
+
+  test('the cause is kept for the log', () => {
+    const cause = error('ECONNREFUSED');
+    expect(networkError(cause, false).cause).toBe(cause);
+  });
+});

@@ -1,0 +1,300 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { RangeClient } from './range-client.ts';
+
+const BODY = Buffer.from('0123456789');
+const ANSWER = `HTTP/1.1 206 OK\r\nContent-Length: 10\r\n\r\n${BODY}`;
+const forEver = new AbortController().signal;
+
+const servers: Server[] = [];
+const clients: RangeClient[] = [];
+
+/** What a server has seen of its clients. */
+interface Seen {
+  readonly url: URL;
+  readonly heads: string[];
+  readonly sockets: Set<Socket>;
+  connections: number;
+  mostAtOnce: number;
+}
+
+/** @param answer gets the request's number on its connection, and of all */
+async function serve(answer: (socket: Socket, nth: number, all: number) => void): Promise<Seen> {
+  const server = createServer({ noDelay: true });
+  servers.push(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const url = new URL(`http://127.0.0.1:${port}/f?x=1`);
+  const seen: Seen = { url, heads: [], sockets: new Set(), connections: 0, mostAtOnce: 0 };
+  server.on('connection', (socket: Socket) => {
+    seen.connections++;
+    seen.sockets.add(socket);
+    seen.mostAtOnce = Math.max(seen.mostAtOnce, seen.sockets.size);
+    socket.on('close', () => seen.sockets.delete(socket));
+    socket.on('error', () => {});
+    let nth = 0;
+    let head = '';
+    socket.on('data', (data) => {
+      head += data.toString('latin1');
+      if (!head.endsWith('\r\n\r\n')) return;
+      seen.heads.push(head);
+      head = '';
+      answer(socket, nth++, seen.heads.length - 1);
+    });
+  });
+  return seen;
+}
+
+const keepOpen = () => serve((socket) => socket.write(ANSWER));
+
+function client(connections = 1): RangeClient {
+  const made = new RangeClient({ connections, timeoutMs: 10_000, connectTimeoutMs: 10_000 });
+  clients.push(made);
+  return made;
+}
+
+async function get(from: RangeClient, { url }: Seen, signal = forEver): Promise<string> {
+  const response = await from.open(url, {}, signal);
+  const into = Buffer.alloc(10);
+  await response.readInto(into, () => {});
+  return into.toString();
+}
+
+/** Resolves when the server has got so many requests. */
+async function requests({ heads }: Seen, count: number): Promise<void> {
+  while (heads.length < count) await new Promise((resolve) => setImmediate(resolve));
+}
+
+afterEach(async () => {
+  for (const made of clients.splice(0)) made.close();
+  for (const server of servers.splice(0)) {
+    server.close();
+    server.removeAllListeners('connection');
+  }
+});
+
+describe('RangeClient', () => {
+  test('sends what it is told, with a Host, and nothing of its own', async () => {
+    const seen = await keepOpen();
+    const headers = { range: 'bytes=0-9', 'if-match': '"\xfc"' };
+    const response = await client().open(seen.url, headers, forEver);
+    expect([response.status, response.plain]).toEqual([206, true]);
+    expect(seen.heads).toEqual([
+      `GET /f?x=1 HTTP/1.1\r\nHost: ${seen.url.host}\r\nrange: bytes=0-9\r\nif-match: "\xfc"\r\n\r\n`,
+    ]);
+    await response.readInto(Buffer.alloc(10), () => {});
+  });
+
+  test.each(['a\r\nEvil: 1', 'a\nb', 'a\0', '\u0100'])(
+    'a field value that would break the request is refused: %j',
+    async (value) => {
+      const seen = await keepOpen();
+      await expect(client().open(seen.url, { range: value }, forEver)).rejects.toMatchObject({
+        code: 'bad-option',
+      });
+      expect(seen.connections).toBe(0);
+    },
+  );
+
+  test('requests one after the other use one connection', async () => {
+    const seen = await keepOpen();
+    const from = client(4);
+    for (let i = 0; i < 5; i++) expect(await get(from, seen)).toBe('0123456789');
+    expect([seen.connections, seen.heads.length]).toEqual([1, 5]);
+  });
+
+  test('many requests at once share the connections that are allowed', async () => {
+    const seen = await keepOpen();
+    const from = client(3);
+    const all = await Promise.all(Array.from({ length: 20 }, () => get(from, seen)));
+    expect(all).toEqual(new Array(20).fill('0123456789'));
+    expect([seen.connections, seen.mostAtOnce]).toEqual([3, 3]);
+  });
+
+  test('a body that nobody reads keeps its connection, others wait for theirs', async () => {
+    const seen = await keepOpen();
+    const from = client(1);
+    const first = await from.open(seen.url, {}, forEver);
+    const second = get(from, seen);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seen.heads).toHaveLength(1);
+    await first.readInto(Buffer.alloc(10), () => {});
+    expect(await second).toBe('0123456789');
+    expect(seen.connections).toBe(1);
+  });
+
+  test('origins do not wait for each other', async () => {
+    const silent = await serve(() => {});
+    const seen = await keepOpen();
+    const from = client(1);
+    const stop = new AbortController();
+    const never = get(from, silent, stop.signal).catch(() => 'given up');
+    expect(await get(from, seen)).toBe('0123456789');
+    stop.abort();
+    expect(await never).toBe('given up');
+  });
+
+  test('a connection that the server has closed meanwhile is replaced', async () => {
+    const seen = await serve((socket) => socket.end(ANSWER));
+    const from = client(1);
+    for (let i = 0; i < 3; i++) expect(await get(from, seen)).toBe('0123456789');
+    expect(seen.connections).toBe(3);
+  });
+
+  test('a connection that breaks just as it is used again is replaced', async () => {
+    const seen = await serve((socket, nth) => {
+      if (nth === 0) socket.write(ANSWER);
+      else socket.resetAndDestroy();
+    });
+    const from = client(1);
+    expect(await get(from, seen)).toBe('0123456789');
+    expect(await get(from, seen)).toBe('0123456789');
+    expect([seen.connections, seen.heads.length]).toEqual([2, 3]);
+  });
+
+  test('a new connection that breaks is a failure, and frees its place', async () => {
+    const seen = await serve((socket, _, all) => {
+      if (all < 2) socket.resetAndDestroy();
+      else socket.write(ANSWER);
+    });
+    const from = client(1);
+    const [a, b] = [get(from, seen), get(from, seen)];
+    await expect(a).rejects.toMatchObject({ code: 'ECONNRESET' });
+    await expect(b).rejects.toMatchObject({ code: 'ECONNRESET' });
+    expect(await get(from, seen)).toBe('0123456789');
+  });
+
+  test('a server that is not there is a failure, and frees its place', async () => {
+    const seen = await keepOpen();
+    await once(servers.splice(0)[0]?.close() as Server, 'close');
+    const from = client(1);
+    const all = await Promise.allSettled([get(from, seen), get(from, seen), get(from, seen)]);
+    for (const one of all) {
+      expect(one).toMatchObject({ status: 'rejected', reason: { code: 'ECONNREFUSED' } });
+    }
+  });
+
+  test('a signal that has aborted already sends nothing', async () => {
+    const seen = await keepOpen();
+    const reason = new Error('stopped');
+    await expect(get(client(), seen, AbortSignal.abort(reason))).rejects.toBe(reason);
+    expect(seen.connections).toBe(0);
+  });
+
+  test('aborting while the server thinks closes the connection', async () => {
+    const seen = await serve((socket, _, all) => all > 0 && socket.write(ANSWER));
+    const from = client(1);
+    const stop = new AbortController();
+    const answer = get(from, seen, stop.signal);
+    await requests(seen, 1);
+    const reason = new Error('stopped');
+    stop.abort(reason);
+    await expect(answer).rejects.toBe(reason);
+    expect(await get(from, seen)).toBe('0123456789');
+    expect(seen.connections).toBe(2);
+  });
+
+  test('aborting before the body is read gives the connection up', async () => {
+    const seen = await keepOpen();
+    const from = client(1);
+    const stop = new AbortController();
+    const response = await from.open(seen.url, {}, stop.signal);
+    const reason = new Error('stopped');
+    stop.abort(reason);
+    await expect(response.readInto(Buffer.alloc(10), () => {})).rejects.toBe(reason);
+    expect(await get(from, seen)).toBe('0123456789');
+    expect(seen.connections).toBe(2);
+  });
+
+  test('aborting in the middle of the body leaves the memory alone from then on', async () => {
+    const seen = await serve((socket, _, all) =>
+      socket.write(all === 0 ? ANSWER.slice(0, -5) : ANSWER),
+    );
+    const from = client(1);
+    const stop = new AbortController();
+    const response = await from.open(seen.url, {}, stop.signal);
+    const into = Buffer.alloc(10);
+    const reason = new Error('stopped');
+    let counted = 0;
+    const reading = response.readInto(into, (count) => {
+      counted += count;
+      if (counted === 5) stop.abort(reason);
+    });
+    await expect(reading).rejects.toBe(reason);
+    into.fill(0xaa);
+    for (const socket of seen.sockets) socket.write('56789');
+    expect(await get(from, seen)).toBe('0123456789');
+    expect(into.equals(Buffer.alloc(10, 0xaa))).toBe(true);
+  });
+
+  test('aborting after the end does no harm to the next request', async () => {
+    const seen = await keepOpen();
+    const from = client(1);
+    const stop = new AbortController();
+    expect(await get(from, seen, stop.signal)).toBe('0123456789');
+    const next = get(from, seen);
+    stop.abort();
+    expect(await next).toBe('0123456789');
+    expect(seen.connections).toBe(1);
+  });
+
+  test('aborting while waiting for a connection lets the others go on', async () => {
+    const seen = await keepOpen();
+    const from = client(1);
+    const first = await from.open(seen.url, {}, forEver);
+    const stop = new AbortController();
+    const leaving = get(from, seen, stop.signal);
+    const staying = get(from, seen);
+    const reason = new Error('stopped');
+    stop.abort(reason);
+    await expect(leaving).rejects.toBe(reason);
+    await first.readInto(Buffer.alloc(10), () => {});
+    expect(await staying).toBe('0123456789');
+    // It is the connection that became free, not another after that one's idle time.
+    expect([seen.connections, seen.heads.length]).toEqual([1, 2]);
+  });
+
+  test.each([
+    ['chunked', 'Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n', false],
+    ['without length', '\r\nabc', false],
+    ['with a length', 'Content-Length: 3\r\n\r\nabc', true],
+  ])('an answer %s is marked as plain or not', async (_, rest, plain) => {
+    const seen = await serve((socket, nth, all) => {
+      socket.write(nth === 0 && all === 0 ? `HTTP/1.1 206 OK\r\n${rest}` : ANSWER);
+    });
+    const from = client(1);
+    const response = await from.open(seen.url, {}, forEver);
+    expect(response.plain).toBe(plain);
+    response.discard();
+    response.discard();
+    expect(await get(from, seen)).toBe('0123456789');
+    // An unread body is not waited for.
+    expect(seen.connections).toBe(2);
+  });
+
+  test('an answer without a body leaves its connection to the next request', async () => {
+    const seen = await serve((socket, nth) => {
+      socket.write(nth === 0 ? 'HTTP/1.1 304 Not Modified\r\n\r\n' : ANSWER);
+    });
+    const from = client(1);
+    const response = await from.open(seen.url, {}, forEver);
+    expect(response.status).toBe(304);
+    response.discard();
+    expect(await get(from, seen)).toBe('0123456789');
+    expect(seen.connections).toBe(1);
+  });
+
+  test('closing the client closes idle connections, and those in use when they end', async () => {
+    const seen = await keepOpen();
+    const from = client(2);
+    const busy = await from.open(seen.url, {}, forEver);
+    await get(from, seen);
+    expect(seen.sockets.size).toBe(2);
+    from.close();
+    while (seen.sockets.size > 1) await new Promise((resolve) => setImmediate(resolve));
+    const into = Buffer.alloc(10);
+    await busy.readInto(into, () => {});
+    expect(into.equals(BODY)).toBe(true);
+  });
+});

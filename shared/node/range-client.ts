@@ -1,0 +1,219 @@
+/**
+ * Range requests over kept-alive connections, a bounded number per origin. For answers with a
+ * Content-Length only, which is what ranges have; whoever needs more uses a general HTTP client.
+ */
+
+import type { LookupFunction } from 'node:net';
+import { MillraceError } from '../src/base/errors.ts';
+import type { Headers } from '../src/http/headers.ts';
+import type { MessageHead } from '../src/http/message-head.ts';
+import { RangeConnection } from './range-connection.ts';
+
+export interface RangeClientOptions {
+  /** Connections to one origin at a time. */
+  readonly connections: number;
+  /** How long answering, and sending nothing, may take, milliseconds. */
+  readonly timeoutMs: number;
+  readonly connectTimeoutMs: number;
+  readonly lookup?: LookupFunction;
+}
+
+export interface RangeResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  /** False where the body has no Content-Length: it can only be discarded. */
+  readonly plain: boolean;
+  /** @throws see `RangeConnection.readInto` */
+  readInto(into: Buffer, onBytes: (count: number) => void): Promise<void>;
+  discard(): void;
+}
+
+interface Pool {
+  readonly idle: RangeConnection[];
+  open: number;
+  readonly waiting: (() => void)[];
+}
+
+/** Idle connections are closed by servers after some time; we let go of them earlier. */
+const IDLE_MS = 4000;
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+export class RangeClient {
+  readonly #o: RangeClientOptions;
+  readonly #pools = new Map<string, Pool>();
+  readonly #idleSince = new Map<RangeConnection, NodeJS.Timeout>();
+
+  constructor(options: RangeClientOptions) {
+    this.#o = options;
+  }
+
+  /**
+   * Sends a GET and waits for the head of the answer, whose body must be read or discarded.
+   *
+   * @param headers sent besides Host; values must be valid field values
+   * @param signal ends the exchange at any point
+   * @param onSent called when the request goes out, after waiting for a connection
+   * @throws the signal's reason; the socket's or resolver's Error; MillraceError as
+   *   `RangeConnection.request`
+   */
+  async open(
+    url: URL,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+    onSent?: () => void,
+  ): Promise<RangeResponse> {
+    const head = requestHead(url, headers);
+    for (;;) {
+      const { connection, reused } = await this.#acquire(url, signal);
+      onSent?.();
+      try {
+        return await exchange(connection, head, signal, () => this.#giveBack(url, connection));
+      } catch (error) {
+        this.#giveBack(url, connection);
+        if (signal.aborted) throw signal.reason;
+        // A kept-alive connection may have been closed just as it was used again.
+        if (!reused) throw error;
+      }
+    }
+  }
+
+  /** Closes all idle connections; those in use close when their exchange ends. */
+  close(): void {
+    for (const [connection, timer] of this.#idleSince) {
+      clearTimeout(timer);
+      connection.destroy();
+    }
+    this.#idleSince.clear();
+    for (const pool of this.#pools.values()) pool.idle.length = 0;
+  }
+
+  async #acquire(
+    url: URL,
+    signal: AbortSignal,
+  ): Promise<{ connection: RangeConnection; reused: boolean }> {
+    const pool = this.#pool(url);
+    while (pool.open >= this.#o.connections && !this.#hasIdle(pool)) {
+      await turn(pool, signal);
+    }
+    signal.throwIfAborted();
+    const idle = this.#takeIdle(pool);
+    if (idle !== undefined) return { connection: idle, reused: true };
+    pool.open++;
+    const connection = new RangeConnection(url, this.#o);
+    connection.onClosed = () => {
+      pool.open--;
+      this.#forgetIdle(pool, connection);
+      pool.waiting.shift()?.();
+      if (pool.open === 0 && pool.waiting.length === 0) this.#pools.delete(url.origin);
+    };
+    return { connection, reused: false };
+  }
+
+  #giveBack(url: URL, connection: RangeConnection): void {
+    if (!connection.reusable) return connection.destroy();
+    const pool = this.#pool(url);
+    const timer = setTimeout(() => connection.destroy(), IDLE_MS);
+    timer.unref();
+    this.#idleSince.set(connection, timer);
+    pool.idle.push(connection);
+    pool.waiting.shift()?.();
+  }
+
+  #hasIdle(pool: Pool): boolean {
+    return pool.idle.some((connection) => connection.reusable);
+  }
+
+  #takeIdle(pool: Pool): RangeConnection | undefined {
+    for (let connection = pool.idle.pop(); connection !== undefined; connection = pool.idle.pop()) {
+      clearTimeout(this.#idleSince.get(connection));
+      this.#idleSince.delete(connection);
+      if (connection.reusable) return connection;
+    }
+    return undefined;
+  }
+
+  #forgetIdle(pool: Pool, connection: RangeConnection): void {
+    clearTimeout(this.#idleSince.get(connection));
+    this.#idleSince.delete(connection);
+    const index = pool.idle.indexOf(connection);
+    if (index >= 0) pool.idle.splice(index, 1);
+  }
+
+  #pool(url: URL): Pool {
+    let pool = this.#pools.get(url.origin);
+    if (pool === undefined) {
+      pool = { idle: [], open: 0, waiting: [] };
+      this.#pools.set(url.origin, pool);
+    }
+    return pool;
+  }
+}
+
+/** Waits until a connection of the pool may have become free. */
+function turn(pool: Pool, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.throwIfAborted();
+    const wake = () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    };
+    const onAbort = () => {
+      const index = pool.waiting.indexOf(wake);
+      if (index >= 0) pool.waiting.splice(index, 1);
+      reject(signal.reason);
+    };
+    pool.waiting.push(wake);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+async function exchange(
+  connection: RangeConnection,
+  head: string,
+  signal: AbortSignal,
+  done: () => void,
+): Promise<RangeResponse> {
+  const onAbort = () => connection.destroy();
+  signal.addEventListener('abort', onAbort, { once: true });
+  let finished = false;
+  const finish = () => {
+    if (finished) return;
+    finished = true;
+    signal.removeEventListener('abort', onAbort);
+    done();
+  };
+  let answer: MessageHead;
+  try {
+    answer = await connection.request(head);
+  } catch (error) {
+    signal.removeEventListener('abort', onAbort);
+    throw error;
+  }
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    plain: answer.framing.kind === 'length',
+    async readInto(into, onBytes) {
+      try {
+        await connection.readInto(into, onBytes);
+      } catch (error) {
+        throw signal.aborted ? signal.reason : error;
+      } finally {
+        finish();
+      }
+    },
+    discard() {
+      connection.discard();
+      finish();
+    },
+  };
+}
+
+function requestHead(url: URL, headers: Readonly<Record<string, string>>): string {
+  let head = `GET ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n`;
+  for (const [name, value] of Object.entries(headers)) {
+    if (!FIELD_VALUE.test(value)) throw new MillraceError('bad-option', `header field ${name}`);
+    head += `${name}: ${value}\r\n`;
+  }
+  return `${head}\r\n`;
+}

@@ -1,0 +1,330 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { seededRandom } from '../src/base/clock.ts';
+import { RangeConnection, type RangeConnectionOptions } from './range-connection.ts';
+
+const servers: Server[] = [];
+const sockets = new Set<Socket>();
+const connections: RangeConnection[] = [];
+
+afterEach(async () => {
+  for (const connection of connections.splice(0)) connection.destroy();
+  for (const socket of sockets) socket.destroy();
+  await Promise.all(servers.splice(0).map((server) => once(server.close(), 'close')));
+});
+
+/** A server that calls `answer` for each request, and a connection to it. */
+async function connect(
+  answer: (socket: Socket, nth: number) => void,
+  options: Partial<RangeConnectionOptions> = {},
+): Promise<RangeConnection> {
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+    socket.on('error', () => {});
+    let head = '';
+    let nth = 0;
+    socket.on('data', (data) => {
+      head += data.toString('latin1');
+      if (!head.endsWith('\r\n\r\n')) return;
+      head = '';
+      answer(socket, nth++);
+    });
+  });
+  servers.push(server);
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const connection = new RangeConnection(new URL(`http://127.0.0.1:${port}/`), {
+    timeoutMs: 10_000,
+    connectTimeoutMs: 10_000,
+    ...options,
+  });
+  connections.push(connection);
+  return connection;
+}
+
+const REQUEST = 'GET /f HTTP/1.1\r\nHost: x\r\n\r\n';
+const random = seededRandom(1);
+function bytes(length: number): Buffer {
+  const made = Buffer.alloc(length);
+  for (let i = 0; i < length; i++) made[i] = random() * 256;
+  return made;
+}
+const response = (body: Buffer, ...fields: string[]) =>
+  Buffer.concat([
+    Buffer.from(
+      `${['HTTP/1.1 206 Partial', `Content-Length: ${body.length}`, ...fields].join('\r\n')}\r\n\r\n`,
+    ),
+    body,
+  ]);
+
+/** Sends the data in pieces that end at the given positions, one packet each if all goes well. */
+async function sendCut(socket: Socket, data: Buffer, cuts: readonly number[]): Promise<void> {
+  let at = 0;
+  for (const end of [...cuts, data.length]) {
+    if (end > at && !socket.destroyed) {
+      await new Promise((resolve) => socket.write(data.subarray(at, end), resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    at = Math.max(at, end);
+  }
+}
+
+/** One exchange; the memory is checked for bytes written beside it. */
+async function get(connection: RangeConnection, length: number): Promise<Buffer> {
+  const memory = Buffer.alloc(length + 32, 0xaa);
+  const into = memory.subarray(16, 16 + length);
+  let counted = 0;
+  await connection.request(REQUEST);
+  try {
+    await connection.readInto(into, (count) => {
+      counted += count;
+    });
+    expect(counted).toBe(length);
+    return into;
+  } finally {
+    const beside = Buffer.concat([memory.subarray(0, 16), memory.subarray(16 + length)]);
+    expect(beside.equals(Buffer.alloc(32, 0xaa))).toBe(true);
+  }
+}
+
+/** Resolves when the connection is gone. */
+const gone = (connection: RangeConnection) =>
+  new Promise<void>((resolve) => {
+    connection.onClosed = resolve;
+  });
+
+describe('RangeConnection', () => {
+  test('an answer comes out the same wherever it is cut in two', async () => {
+    const body = bytes(60);
+    const whole = response(body, 'ETag: "a"');
+    const connection = await connect((socket, nth) => void sendCut(socket, whole, [nth]));
+    for (let cut = 0; cut < whole.length; cut++) {
+      expect((await get(connection, body.length)).equals(body)).toBe(true);
+    }
+  });
+
+  test('an answer comes out the same in any pieces, down to single bytes', async () => {
+    const body = bytes(3000);
+    const whole = response(body);
+    const connection = await connect((socket, nth) => {
+      const pieces = nth === 0 ? whole.length : Math.ceil(random() * 20);
+      const step = whole.length / pieces;
+      void sendCut(
+        socket,
+        whole,
+        Array.from({ length: pieces }, (_, i) => Math.ceil(i * step)),
+      );
+    });
+    for (let i = 0; i < 10; i++) expect((await get(connection, 3000)).equals(body)).toBe(true);
+  });
+
+  test('a head that is read into memory handed out before the last one was done with', async () => {
+    // Each answer comes whole in one packet: its body is taken out of the head's memory, and the
+    // kernel has been given the rest of that memory for what comes next.
+    const bodies = Array.from({ length: 8 }, (_, i) => bytes(20 + 37 * i));
+    const connection = await connect((socket, nth) => {
+      const pad = nth % 2 === 0 ? [] : [`X-Pad: ${'p'.repeat(200)}`];
+      socket.write(response(bodies[nth] as Buffer, `X-Nth: ${nth}`, ...pad));
+    });
+    for (const [nth, body] of bodies.entries()) {
+      const { headers } = await connection.request(REQUEST);
+      expect(headers['x-nth']).toBe(String(nth));
+      const into = Buffer.alloc(body.length);
+      await connection.readInto(into, () => {});
+      expect(into.equals(body)).toBe(true);
+    }
+  });
+
+  test('a body larger than any buffer is read to the last byte', async () => {
+    const body = bytes(3_000_000);
+    const connection = await connect((socket) => socket.write(response(body)));
+    expect((await get(connection, body.length)).equals(body)).toBe(true);
+    expect((await get(connection, body.length)).equals(body)).toBe(true);
+  });
+
+  test('the body is held back until somebody says where it goes', async () => {
+    const body = bytes(100_000);
+    const connection = await connect((socket) => socket.write(response(body)));
+    const { status, framing } = await connection.request(REQUEST);
+    expect([status, framing]).toEqual([206, { kind: 'length', bytes: 100_000 }]);
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setImmediate(resolve));
+    expect(connection.reusable).toBe(false);
+    const into = Buffer.alloc(100_000);
+    await connection.readInto(into, () => {});
+    expect(into.equals(body)).toBe(true);
+    expect(connection.reusable).toBe(true);
+  });
+
+  test.each([
+    ['in one packet with the answer', []],
+    ['in a packet each', [30, 60, 90]],
+  ])('interim answers %s are passed over', async (_, cuts) => {
+    const body = bytes(10);
+    const interim = 'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: </x>\r\n\r\n';
+    const whole = Buffer.concat([Buffer.from(interim), response(body)]);
+    const connection = await connect((socket) => void sendCut(socket, whole, cuts));
+    expect((await get(connection, 10)).equals(body)).toBe(true);
+    expect((await get(connection, 10)).equals(body)).toBe(true);
+  });
+
+  test('more bytes than announced, at once, are refused', async () => {
+    const whole = Buffer.concat([response(bytes(10)), Buffer.from('x')]);
+    const connection = await connect((socket) => socket.write(whole));
+    await expect(get(connection, 10)).rejects.toMatchObject({ code: 'wrong-length' });
+    expect(connection.reusable).toBe(false);
+  });
+
+  test('more bytes than announced, later, end the connection', async () => {
+    const body = bytes(10);
+    const connection = await connect((socket) => {
+      void sendCut(socket, Buffer.concat([response(body), Buffer.from('surplus')]), [50, 52]);
+    });
+    const closed = gone(connection);
+    // The bytes that were announced are right; nothing may be sent after the others.
+    await get(connection, 10).catch((error) => expect(error.code).toBe('wrong-length'));
+    await closed;
+    expect(connection.reusable).toBe(false);
+  });
+
+  test.each([
+    ['ends', 'origin-reset', (socket: Socket) => socket.end()],
+    ['is reset', 'ECONNRESET', (socket: Socket) => socket.resetAndDestroy()],
+  ])('a connection that %s in the middle of the body: %s', async (_, code, cut) => {
+    const body = bytes(1000);
+    const connection = await connect((socket) => socket.write(response(body).subarray(0, -1)));
+    await connection.request(REQUEST);
+    let counted = 0;
+    const reading = connection.readInto(Buffer.alloc(1000), (count) => {
+      counted += count;
+      if (counted === 999) for (const socket of sockets) cut(socket);
+    });
+    await expect(reading).rejects.toMatchObject({ code });
+    expect(counted).toBe(999);
+    expect(connection.reusable).toBe(false);
+  });
+
+  test.each([
+    ['before', ''],
+    ['in the middle of', 'HTTP/1.1 206 OK\r\nConte'],
+  ])('a connection that ends %s the head', async (_, sent) => {
+    const connection = await connect((socket) => socket.end(sent));
+    await expect(connection.request(REQUEST)).rejects.toMatchObject({ code: 'origin-reset' });
+  });
+
+  test.each([
+    ['not HTTP', 'SSH-2.0-OpenSSH\r\n\r\n'],
+    ['two lengths', 'HTTP/1.1 206 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n'],
+    ['a head without end', `HTTP/1.1 206 OK\r\n${`X: ${'x'.repeat(100)}\r\n`.repeat(700)}`],
+    ['a line without end', 'x'.repeat(40_000)],
+  ])('%s is refused, and the connection closed', async (_, sent) => {
+    const connection = await connect((socket) => socket.write(sent));
+    const closed = gone(connection);
+    await expect(connection.request(REQUEST)).rejects.toMatchObject({
+      code: 'malformed-response',
+    });
+    await closed;
+  });
+
+  test('a long head is read', async () => {
+    const body = bytes(10);
+    const whole = response(body, `X: ${'x'.repeat(31_000)}`);
+    const connection = await connect((socket) => void sendCut(socket, whole, [20_000, 31_000]));
+    expect((await get(connection, 10)).equals(body)).toBe(true);
+    expect((await get(connection, 10)).equals(body)).toBe(true);
+  });
+
+  test.each([
+    ['Connection: close', response(bytes(5), 'Connection: close')],
+    ['HTTP/1.0', Buffer.from('HTTP/1.0 206 OK\r\nContent-Length: 5\r\n\r\nabcde')],
+  ])('after %s the connection is not used again', async (_, whole) => {
+    const connection = await connect((socket) => socket.write(whole));
+    const closed = gone(connection);
+    await get(connection, 5);
+    expect(connection.reusable).toBe(false);
+    await closed;
+  });
+
+  test('a server that closes an idle connection is noticed', async () => {
+    const connection = await connect((socket) => socket.write(response(bytes(5))));
+    await get(connection, 5);
+    expect(connection.reusable).toBe(true);
+    const closed = gone(connection);
+    for (const socket of sockets) socket.end();
+    await closed;
+    expect(connection.reusable).toBe(false);
+    await expect(connection.request(REQUEST)).rejects.toThrow();
+  });
+
+  test('bytes that nobody asked for end an idle connection', async () => {
+    const connection = await connect((socket) => socket.write(response(bytes(5))));
+    await get(connection, 5);
+    const closed = gone(connection);
+    for (const socket of sockets) socket.write(response(bytes(5)));
+    await closed;
+    expect(connection.reusable).toBe(false);
+  });
+
+  test('a body of another length than expected is not begun', async () => {
+    const connection = await connect((socket) => socket.write(response(bytes(5))));
+    await expect(get(connection, 6)).rejects.toMatchObject({ code: 'wrong-length' });
+    expect(connection.reusable).toBe(false);
+  });
+
+  test.each([
+    ['chunked', 'Transfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n', 'other', false],
+    ['without length', 'X: y\r\n\r\nabc', 'other', false],
+    ['of no bytes', 'Content-Length: 0\r\n\r\n', 'length', true],
+    ['of no bytes with some behind it', 'Content-Length: 0\r\n\r\nabc', 'length', false],
+    ['of some bytes', 'Content-Length: 3\r\n\r\nabc', 'length', false],
+  ])('a body %s can be discarded', async (_, rest, kind, reusable) => {
+    const connection = await connect((socket) => socket.write(`HTTP/1.1 206 OK\r\n${rest}`));
+    expect((await connection.request(REQUEST)).framing.kind).toBe(kind);
+    if (kind === 'other')
+      await expect(connection.readInto(Buffer.alloc(3), () => {})).rejects.toThrow();
+    connection.discard();
+    expect(connection.reusable).toBe(reusable);
+  });
+
+  test('a connection in use takes no second request, and is not harmed by it', async () => {
+    const body = bytes(5);
+    const connection = await connect((socket) => socket.write(response(body)));
+    const first = connection.request(REQUEST);
+    await expect(connection.request(REQUEST)).rejects.toThrow('in use');
+    await first;
+    await expect(connection.request(REQUEST)).rejects.toThrow('in use');
+    const into = Buffer.alloc(5);
+    await connection.readInto(into, () => {});
+    expect(into.equals(body)).toBe(true);
+    await expect(connection.readInto(into, () => {})).rejects.toThrow('no body');
+  });
+
+  test.each([
+    ['does not answer', ''],
+    ['stops in the head', 'HTTP/1.1 206 OK\r\n'],
+    ['stops in the body', 'HTTP/1.1 206 OK\r\nContent-Length: 5\r\n\r\nabc'],
+  ])('a server that %s is given up after a while', async (_, sent) => {
+    const connection = await connect((socket) => sent !== '' && socket.write(sent), {
+      timeoutMs: 50,
+    });
+    await expect(get(connection, 5)).rejects.toMatchObject({ code: 'origin-timeout' });
+  });
+
+  test('destroying a connection fails what is under way and closes it once', async () => {
+    const connection = await connect(() => {});
+    let closed = 0;
+    const isGone = new Promise<void>((resolve) => {
+      connection.onClosed = () => {
+        closed++;
+        resolve();
+      };
+    });
+    const answer = connection.request(REQUEST);
+    connection.destroy();
+    connection.destroy();
+    await expect(answer).rejects.toMatchObject({ code: 'origin-reset' });
+    await isGone;
+    expect(closed).toBe(1);
+  });
+});

@@ -1,0 +1,264 @@
+/**
+ * One HTTP/1.1 connection for range requests, one at a time. Bodies are read by the kernel
+ * straight into the memory where they belong: no buffers in between, nothing for the garbage
+ * collector. A general HTTP client spends four times the CPU on the same bytes.
+ */
+
+import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { MillraceError } from '../src/base/errors.ts';
+import { type MessageHead, parseMessageHead } from '../src/http/message-head.ts';
+
+export interface RangeConnectionOptions {
+  readonly lookup?: LookupFunction;
+  /** How long connecting, answering, and sending nothing may each take, milliseconds. */
+  readonly timeoutMs: number;
+  readonly connectTimeoutMs: number;
+}
+
+/** Longest response head. */
+const MAX_HEAD_BYTES = 32 * 1024;
+/** Room for such a head and the beginning of the body that comes with it. */
+const HEAD_BUFFER_BYTES = 2 * MAX_HEAD_BYTES;
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+type State =
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'head'; resolve(head: MessageHead): void; reject(error: Error): void }
+  | { readonly kind: 'held' }
+  | {
+      readonly kind: 'body';
+      readonly into: Buffer;
+      readonly onBytes: (count: number) => void;
+      resolve(): void;
+      reject(error: Error): void;
+    }
+  | { readonly kind: 'closed' };
+
+export class RangeConnection {
+  readonly #o: RangeConnectionOptions;
+  readonly #socket: Socket;
+  /** Collects a head; what follows it in the same read is the beginning of the body. */
+  readonly #headBuffer = Buffer.allocUnsafeSlow(HEAD_BUFFER_BYTES);
+  #headBytes = 0;
+  #early: Buffer = this.#headBuffer.subarray(0, 0);
+  #state: State = { kind: 'idle' };
+  #filled = 0;
+  /** The memory handed to the kernel for the next read, where it is the body's own. */
+  #direct: Uint8Array | undefined;
+  #head: MessageHead | undefined;
+  #connected = false;
+  #onClosed: () => void = () => {};
+
+  /** @param url of the origin: scheme, host and port count */
+  constructor(url: URL, options: RangeConnectionOptions) {
+    this.#o = options;
+    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+    const common = {
+      host,
+      port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
+      autoSelectFamily: true,
+      noDelay: true,
+      onread: {
+        buffer: () => this.#nextBuffer(),
+        callback: (count: number, buffer: Uint8Array) => this.#onRead(count, buffer),
+      },
+      ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
+    };
+    const secure = url.protocol === 'https:';
+    this.#socket = secure
+      ? connectTls({ ...common, servername: host, ALPNProtocols: ['http/1.1'] })
+      : connectTcp(common);
+    this.#socket.setTimeout(options.connectTimeoutMs);
+    this.#socket.once(secure ? 'secureConnect' : 'connect', () => {
+      this.#connected = true;
+      this.#socket.setTimeout(options.timeoutMs);
+    });
+    this.#socket.on('timeout', () => this.#onTimeout());
+    this.#socket.on('error', (error) => this.#fail(error));
+    this.#socket.on('end', () => this.#fail(new MillraceError('origin-reset', 'closed early')));
+    this.#socket.on('close', () => {
+      this.#fail(new MillraceError('origin-reset', 'closed early'));
+      this.#onClosed();
+    });
+  }
+
+  /** True while another request can be sent. */
+  get reusable(): boolean {
+    return this.#state.kind === 'idle' && !this.#socket.destroyed;
+  }
+
+  /** Called once when the connection is gone. */
+  set onClosed(callback: () => void) {
+    this.#onClosed = callback;
+  }
+
+  /**
+   * Sends a request and waits for the head of the answer; the body is held back.
+   *
+   * @param head the request's head, empty line included
+   * @throws Error of the socket, MillraceError `malformed-response`, `origin-reset`,
+   *   `origin-timeout`
+   */
+  request(head: string): Promise<MessageHead> {
+    if (!this.reusable) return Promise.reject(new Error('the connection is in use'));
+    this.#headBytes = 0;
+    this.#early = this.#headBuffer.subarray(0, 0);
+    this.#socket.ref();
+    if (this.#connected) this.#socket.setTimeout(this.#o.timeoutMs);
+    this.#socket.write(head, 'latin1');
+    return new Promise((resolve, reject) => {
+      this.#state = { kind: 'head', resolve, reject };
+    });
+  }
+
+  /**
+   * Reads the whole body, whose Content-Length must be `into.length`.
+   *
+   * @throws MillraceError `wrong-length`, `origin-reset`, `origin-timeout`
+   */
+  readInto(into: Buffer, onBytes: (count: number) => void): Promise<void> {
+    const framing = this.#head?.framing;
+    if (this.#state.kind !== 'held' || framing?.kind !== 'length') {
+      return Promise.reject(new Error('there is no body to read'));
+    }
+    if (framing.bytes !== into.length) {
+      this.destroy();
+      return Promise.reject(
+        new MillraceError('wrong-length', `${framing.bytes} instead of ${into.length} bytes`),
+      );
+    }
+    return new Promise((resolve, reject) => {
+      this.#state = { kind: 'body', into, onBytes, resolve, reject };
+      this.#filled = 0;
+      this.#socket.setTimeout(this.#o.timeoutMs);
+      const early = this.#early.copy(into);
+      if (this.#early.length > into.length) return this.#fail(tooLong());
+      if (early > 0) this.#took(early);
+      if (this.#state.kind === 'body') this.#socket.resume();
+    });
+  }
+
+  /** Ends the exchange without its body; the connection lives on only if there was none. */
+  discard(): void {
+    const framing = this.#head?.framing;
+    const empty = framing?.kind === 'none' || (framing?.kind === 'length' && framing.bytes === 0);
+    if (this.#state.kind === 'held' && empty && this.#early.length === 0) this.#finish();
+    else this.destroy();
+  }
+
+  /** Closes the connection at once. */
+  destroy(): void {
+    this.#socket.destroy();
+    this.#fail(new MillraceError('origin-reset', 'given up'));
+  }
+
+  #nextBuffer(): Buffer {
+    const state = this.#state;
+    const buffer =
+      state.kind === 'body'
+        ? state.into.subarray(this.#filled)
+        : // Never empty: a head that has come so far is shorter than half of this.
+          this.#headBuffer.subarray(Math.min(this.#headBytes, HEAD_BUFFER_BYTES - 1));
+    this.#direct = state.kind === 'body' ? buffer : undefined;
+    return buffer;
+  }
+
+  /** @returns false to stop reading */
+  #onRead(count: number, buffer: Uint8Array): boolean {
+    const state = this.#state;
+    switch (state.kind) {
+      case 'body':
+        // The first read after the head goes to the memory that was handed out before anybody
+        // knew where the body would go.
+        if (buffer !== this.#direct) {
+          if (this.#filled + count > state.into.length) this.#fail(tooLong());
+          else state.into.set(buffer.subarray(0, count), this.#filled);
+        }
+        if (this.#state.kind === 'body') this.#took(count);
+        return true;
+      case 'head': {
+        // Likewise: memory may have been handed out before the last head was done with.
+        const expected = this.#headBuffer.byteOffset + this.#headBytes;
+        if (buffer.byteOffset !== expected) {
+          this.#headBuffer.set(buffer.subarray(0, count), this.#headBytes);
+        }
+        return this.#headRead(count);
+      }
+      default:
+        // Nobody asked for anything: whatever this is, it is not an answer.
+        this.#fail(new MillraceError('malformed-response', 'bytes that nobody asked for'));
+        return false;
+    }
+  }
+
+  #headRead(count: number): boolean {
+    const from = Math.max(0, this.#headBytes - 3);
+    this.#headBytes += count;
+    const bytes = this.#headBuffer.subarray(0, this.#headBytes);
+    const end = bytes.indexOf(HEAD_END, from);
+    if (end < 0) {
+      if (this.#headBytes < MAX_HEAD_BYTES) return true;
+      this.#fail(new MillraceError('malformed-response', 'the header is too long'));
+      return false;
+    }
+    let head: MessageHead;
+    try {
+      head = parseMessageHead(bytes.toString('latin1', 0, end));
+    } catch (error) {
+      this.#fail(error as Error);
+      return false;
+    }
+    if (head.status < 200) {
+      // An interim response: the real one follows, perhaps in the same bytes.
+      this.#headBuffer.copyWithin(0, end + 4, this.#headBytes);
+      const rest = this.#headBytes - end - 4;
+      this.#headBytes = 0;
+      return rest > 0 ? this.#headRead(rest) : true;
+    }
+    this.#early = bytes.subarray(end + 4);
+    this.#head = head;
+    const { resolve } = this.#state as Extract<State, { kind: 'head' }>;
+    this.#state = { kind: 'held' };
+    resolve(head);
+    // Held back until somebody says where the body goes.
+    this.#socket.pause();
+    return false;
+  }
+
+  #took(count: number): void {
+    const state = this.#state as Extract<State, { kind: 'body' }>;
+    this.#filled += count;
+    state.onBytes(count);
+    if (this.#filled < state.into.length) return;
+    this.#finish();
+    state.resolve();
+  }
+
+  #finish(): void {
+    this.#state = { kind: 'idle' };
+    if (this.#head?.keepAlive !== true) return void this.#socket.destroy();
+    this.#headBytes = 0;
+    this.#socket.setTimeout(0);
+    // An idle connection must not keep the process alive, but must notice being closed.
+    this.#socket.unref();
+    this.#socket.resume();
+  }
+
+  #onTimeout(): void {
+    if (this.#state.kind === 'held') return; // it is we who are slow
+    const what = this.#connected ? 'nothing came' : 'no connection came about';
+    this.#fail(new MillraceError('origin-timeout', `${what} for a long time`));
+  }
+
+  #fail(error: Error): void {
+    const state = this.#state;
+    this.#state = { kind: 'closed' };
+    this.#socket.destroy();
+    if (state.kind === 'head' || state.kind === 'body') state.reject(error);
+  }
+}
+
+function tooLong(): MillraceError {
+  return new MillraceError('wrong-length', 'more bytes than announced');
+}

@@ -1,0 +1,111 @@
+/**
+ * Byte positions in a file. Inside Millrace a range is half-open, [start, end), so that lengths
+ * are differences and neighbours share a number; HTTP's inclusive form exists only in header
+ * fields and chunk names.
+ */
+
+/** Bytes `start` up to but not including `end`; start <= end, both safe integers from 0. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Number of bytes in a range. */
+export function rangeBytes(range: ByteRange): number {
+  return range.end - range.start;
+}
+
+/** The bytes that two ranges share, or undefined. */
+export function intersect(a: ByteRange, b: ByteRange): ByteRange | undefined {
+  const start = Math.max(a.start, b.start);
+  const end = Math.min(a.end, b.end);
+  return start < end ? { start, end } : undefined;
+}
+
+/**
+ * A set of bytes, kept as sorted, disjoint, non-touching ranges. Additions that arrive roughly
+ * in order cost O(1); others O(number of ranges).
+ */
+export class RangeSet {
+  #ranges: ByteRange[] = [];
+  #bytes = 0;
+
+  constructor(ranges: Iterable<ByteRange> = []) {
+    for (const range of ranges) this.add(range);
+  }
+
+  /** How many bytes are in the set. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The ranges, ascending; do not modify. */
+  get ranges(): readonly ByteRange[] {
+    return this.#ranges;
+  }
+
+  /** Adds the bytes of `range`; those already present stay. */
+  add(range: ByteRange): void {
+    if (range.start >= range.end) return;
+    const ranges = this.#ranges;
+    // Everything from `first` up to `last` overlaps or touches the new range.
+    let first = ranges.length;
+    while (first > 0 && (ranges[first - 1] as ByteRange).end >= range.start) first--;
+    let last = first;
+    let { start, end } = range;
+    while (last < ranges.length && (ranges[last] as ByteRange).start <= range.end) {
+      const old = ranges[last] as ByteRange;
+      start = Math.min(start, old.start);
+      end = Math.max(end, old.end);
+      this.#bytes -= rangeBytes(old);
+      last++;
+    }
+    ranges.splice(first, last - first, { start, end });
+    this.#bytes += end - start;
+  }
+
+  /** Takes the bytes of `range` out of the set. */
+  remove(range: ByteRange): void {
+    const kept: ByteRange[] = [];
+    for (const old of this.#ranges) {
+      if (old.end <= range.start || old.start >= range.end) {
+        kept.push(old);
+        continue;
+      }
+      if (old.start < range.start) kept.push({ start: old.start, end: range.start });
+      if (old.end > range.end) kept.push({ start: range.end, end: old.end });
+    }
+    this.#ranges = kept;
+    this.#bytes = kept.reduce((sum, r) => sum + rangeBytes(r), 0);
+  }
+
+  /** True when every byte of `range` is in the set. An empty range is always covered. */
+  covers(range: ByteRange): boolean {
+    if (range.start >= range.end) return true;
+    return this.#ranges.some((r) => r.start <= range.start && r.end >= range.end);
+  }
+
+  /** The parts of `range` that are not in the set, ascending. */
+  missing(range: ByteRange): ByteRange[] {
+    const gaps: ByteRange[] = [];
+    let at = range.start;
+    for (const r of this.#ranges) {
+      if (r.end <= at) continue;
+      if (r.start >= range.end) break;
+      if (r.start > at) gaps.push({ start: at, end: r.start });
+      at = Math.max(at, r.end);
+    }
+    if (at < range.end) gaps.push({ start: at, end: range.end });
+    return gaps;
+  }
+
+  /** How many bytes of `range` are in the set. */
+  bytesWithin(range: ByteRange): number {
+    let sum = 0;
+    for (const r of this.#ranges) {
+      const shared = intersect(r, range);
+      if (shared !== undefined) sum += rangeBytes(shared);
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  asMillraceError,
+  ERRORS,
+  type ErrorCode,
+  type ErrorRow,
+  EXIT,
+  isMillraceError,
+  MillraceError,
+} from './errors.ts';
+
+const rows = Object.entries<ErrorRow>(ERRORS) as [ErrorCode, ErrorRow][];
+
+describe('errors', () => {
+  test.each(rows)('the row of %s is complete', (code, row) => {
+    expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/);
+    expect(row.status).toBeGreaterThanOrEqual(400);
+    expect(row.status).toBeLessThan(600);
+    expect(Object.values(EXIT)).toContain(row.exit);
+    expect(row.exit).not.toBe(EXIT.ok);
+    expect(row.title).toMatch(/^[A-Z].*[^.]$/);
+    expect(row.advice).toMatch(/^[A-Z].*\.$/);
+  });
+
+  test('no two errors have the same title', () => {
+    const titles = rows.map(([, row]) => row.title);
+    expect(new Set(titles).size).toBe(titles.length);
+  });
+
+  test('a client that is told to come back later may do so', () => {
+    const later = rows.filter(([, row]) => row.status === 429 || row.status === 503);
+    expect(later.length).toBeGreaterThan(0);
+    for (const [code, row] of later) expect([code, row.retryable]).toEqual([code, true]);
+  });
+
+  test('the exit statuses of the command line stay what scripts rely on', () => {
+    expect(EXIT).toEqual({
+      ok: 0,
+      unexpected: 1,
+      usage: 2,
+      network: 3,
+      refused: 4,
+      checksum: 5,
+      filesystem: 6,
+      source: 7,
+      interrupted: 130,
+    });
+  });
+
+  test('the message is the title, followed by the detail where there is one', () => {
+    expect(new MillraceError('draining').message).toBe('This edge is shutting down');
+    expect(new MillraceError('origin-error', 'it answered 500').message).toBe(
+      'The origin answered with an error: it answered 500',
+    );
+  });
+
+  test('an error keeps its code, its cause and how long to wait', () => {
+    const cause = new Error('socket');
+    const error = new MillraceError('origin-busy', 'x', { cause, retryAfterMs: 0 });
+    expect(error.name).toBe('MillraceError');
+    expect(error.code).toBe('origin-busy');
+    expect(error.cause).toBe(cause);
+    expect(error.retryAfterMs).toBe(0);
+    expect(error.row).toBe(ERRORS['origin-busy']);
+    expect('cause' in new MillraceError('internal')).toBe(false);
+    expect(new MillraceError('internal').retryAfterMs).toBeUndefined();
+  });
+
+  test('errors are told apart by their code', () => {
+    const error = new MillraceError('bad-url');
+    expect(isMillraceError(error)).toBe(true);
+    expect(isMillraceError(error, 'bad-url')).toBe(true);
+    expect(isMillraceError(error, 'internal')).toBe(false);
+    expect(isMillraceError(new Error('bad-url'))).toBe(false);
+    expect(isMillraceError({ code: 'bad-url' }, 'bad-url')).toBe(false);
+    expect(isMillraceError(undefined)).toBe(false);
+  });
+
+  test('what is not of the table becomes an internal error that names its cause', () => {
+    const own = new MillraceError('bad-url');
+    expect(asMillraceError(own)).toBe(own);
+    const foreign = new TypeError('x is not a function');
+    const wrapped = asMillraceError(foreign);
+    expect(wrapped.code).toBe('internal');
+    expect(wrapped.detail).toBe('x is not a function');
+    expect(wrapped.cause).toBe(foreign);
+    expect(asMillraceError('just text').detail).toBe('just text');
+    expect(asMillraceError(undefined).code).toBe('internal');
+  });
+});

@@ -1,0 +1,389 @@
+/**
+ * The one table of errors. Every failure that a user, a client or an operator can see has a row
+ * here: a stable code, the HTTP status an edge answers with, whether trying again can help, the
+ * exit status of the command line, and what to do about it.
+ */
+
+/** One row of the table. */
+export interface ErrorRow {
+  /** HTTP status an edge answers with (also the nearest HTTP meaning where no HTTP is involved). */
+  readonly status: number;
+  /** True when the same request may succeed later or at another source without being changed. */
+  readonly retryable: boolean;
+  /** Exit status of the command line, see `EXIT`. */
+  readonly exit: number;
+  /** What happened, in a few words; the same text for every occurrence (RFC 9457 `title`). */
+  readonly title: string;
+  /** What the reader can do about it, one sentence. */
+  readonly advice: string;
+}
+
+/** Exit statuses of the command line. */
+export const EXIT = {
+  ok: 0,
+  unexpected: 1,
+  usage: 2,
+  network: 3,
+  refused: 4,
+  checksum: 5,
+  filesystem: 6,
+  source: 7,
+  interrupted: 130,
+} as const;
+
+export const ERRORS = {
+  // What the client sent
+  'bad-url': {
+    status: 400,
+    retryable: false,
+    exit: EXIT.usage,
+    title: 'The URL is not one that can be fetched',
+    advice: 'Put the edge before a complete http:// or https:// URL.',
+  },
+  'url-too-long': {
+    status: 414,
+    retryable: false,
+    exit: EXIT.usage,
+    title: 'The URL is too long',
+    advice: 'Use a shorter URL.',
+  },
+  'credentials-in-url': {
+    status: 400,
+    retryable: false,
+    exit: EXIT.usage,
+    title: 'The URL contains a user name or password',
+    advice: 'Fetch it directly from the origin: edges never carry credentials.',
+  },
+  'not-a-proxy': {
+    status: 421,
+    retryable: false,
+    exit: EXIT.usage,
+    title: 'This is not a forward proxy',
+    advice: 'Do not configure the edge as a proxy; put its address before the URL instead.',
+  },
+  'method-not-allowed': {
+    status: 405,
+    retryable: false,
+    exit: EXIT.usage,
+    title: 'Only GET and HEAD are possible',
+    advice: 'Send GET or HEAD, or talk to the origin directly.',
+  },
+  'no-such-page': {
+    status: 404,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'This edge has no such page',
+    advice: 'Put the edge before a complete URL, or look at / for how to use it.',
+  },
+  'precondition-failed': {
+    status: 412,
+    retryable: false,
+    exit: EXIT.source,
+    title: 'The file is not the version that was asked for',
+    advice: 'Ask again without the condition to get the current version.',
+  },
+  'range-not-satisfiable': {
+    status: 416,
+    retryable: false,
+    exit: EXIT.source,
+    title: 'The file has no such bytes',
+    advice: 'Ask for a range inside the length given in Content-Range.',
+  },
+  'too-many-ranges': {
+    status: 416,
+    retryable: false,
+    exit: EXIT.usage,
+    title: 'Too many ranges in one request',
+    advice: 'Ask for fewer ranges at a time.',
+  },
+  'not-cached': {
+    status: 504,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'The file is not in the cache',
+    advice: 'Ask without only-if-cached.',
+  },
+  'inside-request-refused': {
+    status: 403,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'Requests of the inside protocol are not accepted from here',
+    advice: 'Use the prefixed URL form; only peers of this edge may ask for single chunks.',
+  },
+  'loop-detected': {
+    status: 508,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'The request has passed through this edge before',
+    advice: 'Put an edge before the URL only once.',
+  },
+
+  // What the edge's policy says
+  'origin-not-allowed': {
+    status: 403,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'This edge does not serve that origin',
+    advice: 'Ask the operator of the edge to add it with --allow-origin.',
+  },
+  'private-address': {
+    status: 403,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'The origin is at a private address',
+    advice: 'Name the host literally with --allow-origin, or fetch it directly.',
+  },
+  'too-many-transfers': {
+    status: 429,
+    retryable: true,
+    exit: EXIT.refused,
+    title: 'Too many transfers at once from one address',
+    advice: 'Wait for a transfer to finish, or use fewer connections.',
+  },
+  'too-many-requests': {
+    status: 429,
+    retryable: true,
+    exit: EXIT.refused,
+    title: 'Too many requests from one address',
+    advice: 'Wait as long as Retry-After says.',
+  },
+  draining: {
+    status: 503,
+    retryable: true,
+    exit: EXIT.network,
+    title: 'This edge is shutting down',
+    advice: 'Use another edge, or try again in a moment.',
+  },
+
+  // What the origin did
+  'origin-not-found': {
+    status: 404,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'The origin has no such file',
+    advice: 'Check the URL.',
+  },
+  'origin-gone': {
+    status: 410,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'The origin has removed the file',
+    advice: 'Look for a new URL.',
+  },
+  'origin-denied': {
+    status: 403,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'The origin refuses access',
+    advice: 'The link may have expired or need a log-in; get a new one from where you found it.',
+  },
+  'origin-busy': {
+    status: 503,
+    retryable: true,
+    exit: EXIT.refused,
+    title: 'The origin is busy',
+    advice: 'Wait as long as Retry-After says.',
+  },
+  'origin-error': {
+    status: 502,
+    retryable: true,
+    exit: EXIT.refused,
+    title: 'The origin answered with an error',
+    advice: 'Try again later; if it stays, tell the owner of the origin.',
+  },
+  'origin-unreachable': {
+    status: 502,
+    retryable: true,
+    exit: EXIT.network,
+    title: 'The origin cannot be reached',
+    advice: 'Check the host name and the network, then try again.',
+  },
+  'origin-timeout': {
+    status: 504,
+    retryable: true,
+    exit: EXIT.network,
+    title: 'The origin does not answer',
+    advice: 'Try again later.',
+  },
+  'origin-reset': {
+    status: 502,
+    retryable: true,
+    exit: EXIT.network,
+    title: 'The connection broke before all bytes had come',
+    advice: 'Try again; what has been received is kept.',
+  },
+  'too-many-redirects': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'The origin redirects too often',
+    advice: 'Use the URL at the end of the redirects.',
+  },
+  'bad-redirect': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'The origin redirects to something that cannot be fetched',
+    advice: 'Tell the owner of the origin.',
+  },
+
+  // A source that breaks the range contract: its bytes are never used
+  'range-ignored': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.source,
+    title: 'The source does not serve ranges',
+    advice: 'The file can only be fetched in one piece from this source.',
+  },
+  'wrong-range': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.source,
+    title: 'The source sent other bytes than the ones asked for',
+    advice: 'Use another source, and tell the owner of this one.',
+  },
+  'wrong-length': {
+    status: 502,
+    retryable: true,
+    exit: EXIT.source,
+    title: 'The source sent another number of bytes than it announced',
+    advice: 'Try again, or use another source.',
+  },
+  'wrong-encoding': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.source,
+    title: 'The source sent an encoded body although none was asked for',
+    advice: 'Use another source, and tell the owner of this one.',
+  },
+  'wrong-digest': {
+    status: 502,
+    retryable: true,
+    exit: EXIT.source,
+    title: 'The bytes received do not match their digest',
+    advice: 'Try again, or use another source.',
+  },
+  'version-changed': {
+    status: 502,
+    retryable: true,
+    exit: EXIT.source,
+    title: 'The file changed at the origin while it was being fetched',
+    advice: 'Start again to get the new version.',
+  },
+  'version-unproven': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.source,
+    title: 'The source does not say which version of the file it sent',
+    advice: 'Use another source, and tell the owner of this one.',
+  },
+  'malformed-response': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.source,
+    title: 'The source sent an answer that cannot be understood',
+    advice: 'Use another source, and tell the owner of this one.',
+  },
+
+  // The command line and the download engine
+  'bad-option': {
+    status: 400,
+    retryable: false,
+    exit: EXIT.usage,
+    title: 'An option has a value that cannot be used',
+    advice: 'See --help.',
+  },
+  'checksum-mismatch': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.checksum,
+    title: 'The file does not have the expected checksum',
+    advice: 'Check the checksum; if it is right, the file at the source is damaged or altered.',
+  },
+  'file-exists': {
+    status: 409,
+    retryable: false,
+    exit: EXIT.filesystem,
+    title: 'A file of that name exists already',
+    advice: 'Choose another name with -o, or replace it with --overwrite.',
+  },
+  'file-in-use': {
+    status: 409,
+    retryable: true,
+    exit: EXIT.filesystem,
+    title: 'Another download is writing to the same file',
+    advice: 'Wait for it to finish, or choose another name with -o.',
+  },
+  'disk-full': {
+    status: 507,
+    retryable: true,
+    exit: EXIT.filesystem,
+    title: 'There is no room for the file',
+    advice: 'Free some space and run the same command again: it goes on where it stopped.',
+  },
+  'file-not-writable': {
+    status: 500,
+    retryable: false,
+    exit: EXIT.filesystem,
+    title: 'The file cannot be written',
+    advice: 'Check the folder and its permissions, or choose another with -d.',
+  },
+  interrupted: {
+    status: 499,
+    retryable: true,
+    exit: EXIT.interrupted,
+    title: 'Interrupted',
+    advice: 'Run the same command again: it goes on where it stopped.',
+  },
+  internal: {
+    status: 500,
+    retryable: true,
+    exit: EXIT.unexpected,
+    title: 'Something went wrong inside Millrace',
+    advice: 'This is a fault of Millrace: please report it.',
+  },
+} as const satisfies Record<string, ErrorRow>;
+
+/** A code of the table. */
+export type ErrorCode = keyof typeof ERRORS;
+
+/** An error of the table, with what is particular to this occurrence. */
+export class MillraceError extends Error {
+  override readonly name = 'MillraceError';
+  readonly code: ErrorCode;
+  /** What is particular to this occurrence, a clause without a full stop; may be empty. */
+  readonly detail: string;
+  /** How long the other side asked us to wait, in milliseconds, where it did (Retry-After). */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    detail = '',
+    options: { cause?: unknown; retryAfterMs?: number | undefined } = {},
+  ) {
+    super(
+      detail === '' ? ERRORS[code].title : `${ERRORS[code].title}: ${detail}`,
+      options.cause === undefined ? undefined : { cause: options.cause },
+    );
+    this.code = code;
+    this.detail = detail;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+
+  /** The error's row in the table. */
+  get row(): ErrorRow {
+    return ERRORS[this.code];
+  }
+}
+
+/** True when `error` is an error of the table, of the given code if one is given. */
+export function isMillraceError(error: unknown, code?: ErrorCode): error is MillraceError {
+  return error instanceof MillraceError && (code === undefined || error.code === code);
+}
+
+/** Returns `error` itself if it is of the table, else wraps it as `internal`. */
+export function asMillraceError(error: unknown): MillraceError {
+  if (error instanceof MillraceError) return error;
+  const detail = error instanceof Error ? error.message : String(error);
+  return new MillraceError('internal', detail, { cause: error });
+}

@@ -1,0 +1,39 @@
+/**
+ * Limits on everything that a stranger can make large, and the sizes the parts agree on.
+ * Sizes are in bytes, times in milliseconds.
+ */
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+/** Legal chunk sizes are the powers of two from MIN to MAX. */
+export const MIN_CHUNK_BYTES = 64 * KiB;
+export const MAX_CHUNK_BYTES = 16 * MiB;
+export const DEFAULT_CHUNK_BYTES = 1 * MiB;
+
+/** Memory that one client's response may hold: its window of chunks (NSDI 5.4's buffer). */
+export const BUFFER_BYTES_PER_CLIENT = 16 * MiB;
+
+/** Longest origin URL, and longest chunk name (URL plus its suffixes). */
+export const MAX_URL_CHARS = 8192;
+export const MAX_CHUNK_NAME_CHARS = MAX_URL_CHARS + 512;
+
+/** Longest entity tag that can pin a version; longer ones are treated as absent. */
+export const MAX_ETAG_CHARS = 256;
+
+/** Ranges in one request, after merging those that overlap or touch. */
+export const MAX_RANGES = 32;
+/** Longest Range header field that is read at all. */
+export const MAX_RANGE_FIELD_CHARS = 4096;
+
+/** Header of one part of a multipart/byteranges body. */
+export const MAX_PART_HEADER_BYTES = 4096;
+
+/** Redirects followed for one request. */
+export const MAX_REDIRECTS = 5;
+
+/** Longest field value of an origin that is kept and passed on. */
+export const MAX_PASSED_FIELD_CHARS = 4096;
+
+/** A Retry-After longer than this is passed on to the client instead of being waited for. */
+export const MAX_RETRY_AFTER_WAIT_MS = 30_000;

@@ -1,0 +1,39 @@
+/**
+ * Version tags: the part of a chunk's name that says which version of the file it belongs to, so
+ * that chunks of two versions never share a name and can never meet in one response (WORLDS 4.2
+ * does the same with a checksum that the client supplies).
+ */
+
+import type { Validators } from '../http/validators.ts';
+
+/** Characters of a tag: unreserved ones of RFC 3986 and percent-escapes; never a comma. */
+const TAG = /^[emd]\.[A-Za-z0-9._~%-]{1,800}$/;
+
+/**
+ * The tag of a version: from its strong entity tag, else from Last-Modified and the length.
+ * Injective: two versions have the same tag only if their validators are the same.
+ *
+ * @returns undefined where nothing pins the version (see `canPin`)
+ */
+export function versionTag(validators: Validators, length: number): string | undefined {
+  if (validators.etag !== undefined) return `e.${percentEscape(validators.etag.slice(1, -1))}`;
+  if (validators.lastModified === undefined || validators.lastModifiedIsStrong !== true) {
+    return undefined;
+  }
+  return `m.${validators.lastModified / 1000}.${length}`;
+}
+
+/** True for text that has the form of a version tag. */
+export function isVersionTag(text: string): boolean {
+  return TAG.test(text);
+}
+
+/** Percent-escapes everything but unreserved characters; entity tags are Latin-1. */
+function percentEscape(text: string): string {
+  // An empty entity tag is legal; the tag must not be.
+  if (text === '') return '%';
+  return text.replace(
+    /[^A-Za-z0-9._~-]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+}

@@ -1,0 +1,40 @@
+/**
+ * The agent's congestion window (NSDI 5.5; LOGIN): how many chunks of one response may be fetched
+ * or held at a time. In the spirit of TCP Vegas it grows while chunks come faster than average and
+ * shrinks by one whenever the first attempt at a chunk has to be given up.
+ */
+export class CongestionWindow {
+  readonly #max: number;
+  #size: number;
+
+  /**
+   * @param options.max upper bound in chunks, at least 1: the buffer per client over the chunk size
+   * @param options.initial first size in chunks; 4 unless given (the paper starts at 10 of 60 KB)
+   */
+  constructor(options: { max: number; initial?: number }) {
+    this.#max = Math.max(1, options.max);
+    this.#size = Math.min(this.#max, Math.max(1, options.initial ?? 4));
+  }
+
+  /** The window in chunks, a real number of at least 1. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Whole chunks that may be under way or held. */
+  get limit(): number {
+    return Math.floor(this.#size);
+  }
+
+  /** A chunk came in less than the average time: grow by 1 / ln(size). */
+  onFastChunk(): void {
+    // The paper takes ln(1) as 1. Between 1 and 2 the quotient would explode, so it is 1 there too.
+    const growth = this.#size < 2 ? 1 : 1 / Math.log(this.#size);
+    this.#size = Math.min(this.#max, this.#size + growth);
+  }
+
+  /** The first attempt at a chunk was killed by a retry: shrink by one chunk. */
+  onFirstAttemptKilled(): void {
+    this.#size = Math.max(1, this.#size - 1);
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * A file as a row of blocks, the unit that the client's scheduler deals in (LOCI 3.2). Knows which
+ * blocks are complete and how often each has been started; says which to fetch next.
+ */
+
+import type { ByteRange } from '../base/byte-range.ts';
+
+export interface Redundancy {
+  /** Requests for one block at a time, R in LOCI 3.2; 1: none but the first. */
+  readonly copies: number;
+  /** A block is late when more than so many blocks after it are complete, P in LOCI 3.2. */
+  readonly progress: number;
+}
+
+/** LOCI 3.2's basic algorithm: every block once. */
+export const BASIC: Redundancy = { copies: 1, progress: 0 };
+
+export class BlockMap {
+  /** Length of the file in bytes. */
+  readonly length: number;
+  readonly blockBytes: number;
+  readonly count: number;
+  /** Requests under way per block: LOCI's download number, less those that failed. */
+  readonly #running: Uint8Array;
+  readonly #done: Uint8Array;
+  #doneCount = 0;
+  /** Every block below is complete. */
+  #firstUnfinished = 0;
+  /** Every block below has been started at some time. */
+  #firstUntouched = 0;
+
+  /** @param length of the file, at least 1 */
+  constructor(length: number, blockBytes: number) {
+    this.length = length;
+    this.blockBytes = blockBytes;
+    this.count = Math.ceil(length / blockBytes);
+    this.#running = new Uint8Array(this.count);
+    this.#done = new Uint8Array(this.count);
+  }
+
+  /** Complete blocks. */
+  get doneCount(): number {
+    return this.#doneCount;
+  }
+
+  get allDone(): boolean {
+    return this.#doneCount === this.count;
+  }
+
+  isDone(block: number): boolean {
+    return this.#done[block] === 1;
+  }
+
+  /** Requests under way for a block. */
+  running(block: number): number {
+    return this.#running[block] as number;
+  }
+
+  /** The block's bytes in the file. */
+  range(block: number): ByteRange {
+    const start = block * this.blockBytes;
+    return { start, end: Math.min(this.length, start + this.blockBytes) };
+  }
+
+  /**
+   * The block that a free connection fetches next (LOCI 3.2):
+   * 1. the first unfinished block with fewer than `copies` requests that more than `progress`
+   *    blocks after it have overtaken;
+   * 2. else the next block not started;
+   * 3. else the first unfinished block with fewer than `copies` requests.
+   *
+   * @param allowed whether the connection's source may fetch the block again: redundant requests
+   *   go to other sources than the one that is late
+   * @returns undefined if there is nothing to do
+   */
+  next(
+    redundancy: Redundancy,
+    allowed: (block: number) => boolean = () => true,
+  ): number | undefined {
+    const { copies, progress } = redundancy;
+    let fallback: number | undefined;
+    let doneBefore = this.#firstUnfinished;
+    for (let block = this.#firstUnfinished; block < this.#firstUntouched; block++) {
+      if (this.#done[block] === 1) {
+        doneBefore++;
+        continue;
+      }
+      const running = this.running(block);
+      if (running >= copies || (running > 0 && !allowed(block))) continue;
+      if (this.#doneCount - doneBefore > progress) return block;
+      fallback ??= block;
+    }
+    for (let block = this.#firstUntouched; block < this.count; block++) {
+      if (this.#done[block] === 0) return block;
+    }
+    return fallback;
+  }
+
+  /** A request for the block begins. */
+  start(block: number): void {
+    this.#running[block] = this.running(block) + 1;
+    while (
+      this.#firstUntouched < this.count &&
+      (this.#done[this.#firstUntouched] === 1 || this.#firstUntouched <= block)
+    ) {
+      this.#firstUntouched++;
+    }
+  }
+
+  /** A request for the block has ended, whether it brought anything or not. */
+  end(block: number): void {
+    this.#running[block] = Math.max(0, this.running(block) - 1);
+  }
+
+  /** The block is complete. */
+  finish(block: number): void {
+    if (this.#done[block] === 1) return;
+    this.#done[block] = 1;
+    this.#doneCount++;
+    while (this.#done[this.#firstUnfinished] === 1) this.#firstUnfinished++;
+    this.#firstUntouched = Math.max(this.#firstUntouched, this.#firstUnfinished);
+  }
+
+  /** The block's bytes have turned out to be wrong or lost: it must be fetched again. */
+  reopen(block: number): void {
+    if (this.#done[block] === 0) return;
+    this.#done[block] = 0;
+    this.#doneCount--;
+    this.#firstUnfinished = Math.min(this.#firstUnfinished, block);
+  }
+}
+
+/**
+ * A block size for a file: large enough that requests cost little, small enough that every
+ * connection has several to do and the last ones do not take long.
+ *
+ * @param connections requests at a time over all sources
+ * @returns a power of two from 256 KiB to 4 MiB
+ */
+export function chooseBlockBytes(length: number, connections: number): number {
+  const ideal = length / (connections * 8);
+  const exponent = Math.floor(Math.log2(Math.max(1, ideal)));
+  return 2 ** Math.min(22, Math.max(18, exponent));
+}

@@ -1,0 +1,63 @@
+/**
+ * Names for downloaded files, from what servers say. A server-sent name never leaves the target
+ * folder, never hides what it is, and can exist on every file system.
+ */
+
+/** Longest name in bytes of UTF-8: file systems allow 255; suffixes of partial files need room. */
+const MAX_NAME_BYTES = 200;
+const FALLBACK = 'download';
+
+/** Separators, characters that Windows forbids, control characters. */
+const FORBIDDEN = /[/\\:*?"<>|\x00-\x1f\x7f-\x9f]/g;
+/** Invisible and direction-changing characters: `exe.` spelt backwards must not look like a name. */
+const DECEPTIVE = /[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff0-\uffff]/g;
+/** Names that Windows takes for devices, whatever their extension. */
+const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
+
+/**
+ * Makes a safe name of what a server sent.
+ *
+ * @param name from Content-Disposition or a URL; anything at all
+ * @returns a name of 1 to 200 bytes without folder parts
+ */
+export function safeFileName(name: string): string {
+  // What looks like a path is one: only its last part is the name.
+  const last = name.normalize('NFC').split(/[/\\]/).pop() as string;
+  let safe = last.replace(DECEPTIVE, '').replace(FORBIDDEN, '_').trim();
+  // Leading dots hide a file, trailing dots and spaces vanish on Windows.
+  safe = safe.replace(/^[.\s]+/, '').replace(/[.\s]+$/, '');
+  if (DEVICE.test(safe)) safe = `_${safe}`;
+  return shorten(safe) || FALLBACK;
+}
+
+/** The name in a URL's path, decoded; `download` where it has none. */
+export function nameFromUrl(url: string): string {
+  const path = new URL(url).pathname;
+  const last = path.slice(path.lastIndexOf('/') + 1);
+  let decoded = last;
+  try {
+    decoded = decodeURIComponent(last);
+  } catch {
+    // Not UTF-8 behind the percent signs: the name as it is written is still a name.
+  }
+  return safeFileName(decoded);
+}
+
+/** Cuts a name that is too long, keeping its extension and whole characters. */
+function shorten(name: string): string {
+  if (utf8Bytes(name) <= MAX_NAME_BYTES) return name;
+  const dot = name.lastIndexOf('.');
+  const extension = dot > 0 && utf8Bytes(name.slice(dot)) <= 32 ? name.slice(dot) : '';
+  let stem = '';
+  let room = MAX_NAME_BYTES - utf8Bytes(extension);
+  for (const char of name.slice(0, name.length - extension.length)) {
+    room -= utf8Bytes(char);
+    if (room < 0) break;
+    stem += char;
+  }
+  return stem.trimEnd() + extension;
+}
+
+function utf8Bytes(text: string): number {
+  return new TextEncoder().encode(text).length;
+}

@@ -1,0 +1,130 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  formatEntry,
+  formatHeader,
+  type JournalEntry,
+  type JournalHeader,
+  parseJournal,
+} from './journal.ts';
+
+const HEADER: JournalHeader = {
+  url: 'https://example.com/file.iso',
+  length: 1000,
+  validators: { etag: '"a"', lastModified: 784111777000, lastModifiedIsStrong: true },
+};
+const DIGEST = '0123456789abcdef'.repeat(4);
+const entry = (start: number, end: number): JournalEntry => ({
+  range: { start, end },
+  digest: DIGEST,
+});
+
+const anyEntry = (length: number) =>
+  fc
+    .tuple(fc.nat(length - 1), fc.nat(), fc.stringMatching(/^[0-9a-f]{64}$/))
+    .map(([start, more, digest]): JournalEntry => {
+      return { range: { start, end: start + 1 + (more % (length - start)) }, digest };
+    });
+const anyJournal = fc
+  .tuple(fc.webUrl({ size: 'xsmall' }), fc.integer({ min: 1, max: 2 ** 40 }), fc.string())
+  .chain(([url, length, tag]) =>
+    fc.record({
+      header: fc.constant<JournalHeader>({ url, length, validators: { etag: `"${tag}"` } }),
+      entries: fc.array(anyEntry(length), { maxLength: 10 }),
+    }),
+  );
+
+describe('the journal', () => {
+  test('is text, one value a line', () => {
+    expect(formatHeader(HEADER)).toBe(
+      '{"millrace":"journal","format":1,"url":"https://example.com/file.iso","length":1000,' +
+        '"validators":{"etag":"\\"a\\"","lastModified":784111777000,"lastModifiedIsStrong":true}}\n',
+    );
+    expect(formatEntry(entry(0, 10))).toBe(`[0,10,"${DIGEST}"]\n`);
+  });
+
+  test('what is written is read', () => {
+    fc.assert(
+      fc.property(anyJournal, ({ header, entries }) => {
+        const text = formatHeader(header) + entries.map(formatEntry).join('');
+        expect(parseJournal(text)).toEqual({ header, entries });
+      }),
+    );
+  });
+
+  test('torn anywhere it holds the lines before, or is none at all', () => {
+    const entries = [entry(0, 10), entry(10, 20), entry(500, 1000)];
+    const first = formatHeader(HEADER);
+    const text = first + entries.map(formatEntry).join('');
+    for (let at = 0; at <= text.length; at++) {
+      const parsed = parseJournal(text.slice(0, at));
+      if (at < first.length) expect(parsed).toBeUndefined();
+      else {
+        const whole = text.slice(first.length, at).split('\n').length - 1;
+        expect(parsed).toEqual({ header: HEADER, entries: entries.slice(0, whole) });
+      }
+    }
+  });
+
+  test.each([
+    ['an empty line', ''],
+    ['no JSON', '[0,10,'],
+    ['no list', '{"start":0,"end":10}'],
+    ['null', 'null'],
+    ['too short', '[0,10]'],
+    ['an empty stretch', `[10,10,"${DIGEST}"]`],
+    ['a stretch backwards', `[10,0,"${DIGEST}"]`],
+    ['a negative position', `[-1,10,"${DIGEST}"]`],
+    ['half a byte', `[0,1.5,"${DIGEST}"]`],
+    ['a stretch past the end', `[0,1001,"${DIGEST}"]`],
+    ['positions as text', `["0","10","${DIGEST}"]`],
+    ['a position that cannot be counted', `[0,9007199254740992,"${DIGEST}"]`],
+    ['no digest', '[0,10,null]'],
+    ['a short digest', `[0,10,"${DIGEST.slice(1)}"]`],
+    ['a digest in capitals', `[0,10,"${DIGEST.toUpperCase()}"]`],
+    ['null bytes', '\0\0\0\0'],
+    ['two torn lines in one', `[0,10,"0123[0,10,"${DIGEST}"]`],
+  ])('a line with %s costs nothing but itself', (_, line) => {
+    const text = `${formatHeader(HEADER)}${formatEntry(entry(0, 5))}${line}\n${formatEntry(entry(5, 9))}`;
+    expect(parseJournal(text)?.entries).toEqual([entry(0, 5), entry(5, 9)]);
+  });
+
+  test.each([
+    ['nothing', ''],
+    ['an entry', formatEntry(entry(0, 10))],
+    ['another file', '<html></html>\n'],
+    ['null', 'null\n'],
+    ['text', '"journal"\n'],
+    ['a later format', formatHeader(HEADER).replace('"format":1', '"format":2')],
+    ['another kind of record', formatHeader(HEADER).replace('journal', 'session')],
+    ['no URL', formatHeader(HEADER).replace('"url"', '"uri"')],
+    ['no length', formatHeader(HEADER).replace('1000', 'null')],
+    ['half a length', formatHeader(HEADER).replace('1000', '0.5')],
+    ['a negative length', formatHeader(HEADER).replace('1000', '-1')],
+    ['no validators', formatHeader(HEADER).replace('validators', 'x')],
+    ['nothing before an entry', `\n${formatEntry(entry(0, 10))}`],
+  ])('with %s as its first line it is none', (_, line) => {
+    expect(parseJournal(line + formatEntry(entry(0, 10)))).toBeUndefined();
+  });
+
+  test('an empty file has a journal too', () => {
+    const header = { ...HEADER, length: 0, validators: {} };
+    expect(parseJournal(formatHeader(header))).toEqual({ header, entries: [] });
+  });
+
+  test('whatever is in the file, every stretch it names lies inside the download', () => {
+    const lines = fc.array(fc.oneof(fc.string(), fc.json(), anyEntry(2000).map(formatEntry)));
+    const header = fc.oneof(fc.string(), fc.constant(formatHeader(HEADER).trimEnd()));
+    fc.assert(
+      fc.property(header, lines, (first, rest) => {
+        const journal = parseJournal(`${[first, ...rest].join('\n')}\n`);
+        for (const { range, digest } of journal?.entries ?? []) {
+          expect(range.start).toBeGreaterThanOrEqual(0);
+          expect(range.end).toBeGreaterThan(range.start);
+          expect(range.end).toBeLessThanOrEqual(journal?.header.length ?? 0);
+          expect(digest).toMatch(/^[0-9a-f]{64}$/);
+        }
+      }),
+    );
+  });
+});

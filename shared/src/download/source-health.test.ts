@@ -1,0 +1,97 @@
+import { describe, expect, test } from '@jest/globals';
+import { ERRORS, type ErrorCode, MillraceError } from '../base/errors.ts';
+import { SourceHealth } from './source-health.ts';
+
+const reset = new MillraceError('origin-reset');
+/** With chance in the middle, rests are as long as planned. */
+const health = () => new SourceHealth(() => 0.5);
+
+describe('SourceHealth', () => {
+  test('a new source may be asked at once', () => {
+    expect(health().usableAt()).toBe(0);
+    expect(health().quarantine).toBeUndefined();
+    expect(health().lastFailure).toBeUndefined();
+  });
+
+  test('a source that cannot be reached rests, twice as long each time', () => {
+    const source = health();
+    const rests = Array.from({ length: 8 }, () => {
+      source.onFailure(reset, false, 1000);
+      return (source.usableAt() ?? 0) - 1000;
+    });
+    expect(rests).toEqual([500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000]);
+    expect(source.lastFailure).toBe(reset);
+  });
+
+  test.each([
+    [0, 250],
+    [0.999, 749.5],
+  ])('with chance at %d the first rest is %d ms, so that clients spread', (chance, ms) => {
+    const source = new SourceHealth(() => chance);
+    source.onFailure(reset, false, 0);
+    expect(source.usableAt()).toBeCloseTo(ms);
+  });
+
+  test('a source that broke off after sending something is asked for the rest at once', () => {
+    const source = health();
+    source.onFailure(reset, false, 0);
+    source.onFailure(reset, true, 5000);
+    expect(source.usableAt()).toBe(5000);
+  });
+
+  test('bytes show that whatever was wrong is over', () => {
+    const source = health();
+    for (let i = 0; i < 5; i++) source.onFailure(reset, false, 0);
+    source.onBytes();
+    expect(source.lastFailure).toBeUndefined();
+    source.onFailure(reset, false, 10_000);
+    expect(source.usableAt()).toBe(10_500);
+  });
+
+  test('a source that asks for a pause gets it, whatever it has sent', () => {
+    const busy = new MillraceError('origin-busy', '', { retryAfterMs: 20_000 });
+    for (const gotBytes of [false, true]) {
+      const source = health();
+      source.onFailure(busy, gotBytes, 1000);
+      expect(source.usableAt()).toBe(21_000);
+    }
+  });
+
+  test('a short pause does not make the rest shorter', () => {
+    const source = health();
+    source.onFailure(new MillraceError('origin-busy', '', { retryAfterMs: 1 }), false, 0);
+    expect(source.usableAt()).toBe(500);
+  });
+
+  test('only failures that waiting can mend leave a source in use', () => {
+    const passing = (Object.keys(ERRORS) as ErrorCode[]).filter((code) => {
+      const source = health();
+      source.onFailure(new MillraceError(code), false, 0);
+      expect(source.usableAt() === undefined).toBe(source.quarantine !== undefined);
+      return source.quarantine === undefined;
+    });
+    expect(passing.sort()).toEqual([
+      'draining',
+      'origin-busy',
+      'origin-error',
+      'origin-reset',
+      'origin-timeout',
+      'origin-unreachable',
+      'too-many-requests',
+      'too-many-transfers',
+      'wrong-digest',
+      'wrong-length',
+    ]);
+    for (const code of passing) expect(ERRORS[code].retryable).toBe(true);
+  });
+
+  test('a source that breaks the contract is never asked again, even if bytes still come', () => {
+    const source = health();
+    const wrong = new MillraceError('wrong-range');
+    source.onFailure(wrong, true, 0);
+    source.onBytes();
+    source.onFailure(reset, true, 1000);
+    expect(source.usableAt()).toBeUndefined();
+    expect(source.quarantine).toBe(wrong);
+  });
+});
