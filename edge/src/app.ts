@@ -67,7 +67,7 @@ export async function buildApp(config: Config, log: Log): Promise<App> {
   const pointers = new PointerCache(disk);
   const memory = new ChunkMemory({
     slotBytes: config.chunkSize,
-    maxBytes: config.cacheMemory + IN_FLIGHT_BYTES,
+    keepBytes: config.cacheMemory + IN_FLIGHT_BYTES,
     poison: process.env.MILLRACE_POISON_MEMORY === '1',
   });
   const cache = new MemoryCache(config.cacheMemory);

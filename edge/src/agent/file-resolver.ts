@@ -243,7 +243,7 @@ export class FileResolver {
       try {
         return await readChunk(response, range.end - range.start, memory, (count) => {
           onOriginBytes(count);
-          observer.onBytes();
+          observer.onBytes(count);
         });
       } finally {
         signal.removeEventListener('abort', abort);

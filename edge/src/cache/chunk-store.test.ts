@@ -39,13 +39,13 @@ interface Fetch {
   readonly request: ChunkRequest;
   readonly attempt: number;
   readonly signal: AbortSignal;
-  readonly onBytes: () => void;
+  readonly onBytes: (count: number) => void;
   bring(text: string, bytes?: number): void;
   fail(code: ConstructorParameters<typeof MillraceError>[0]): void;
 }
 
 function setUp(options: { cacheBytes?: number; disk?: DiskCache } = {}) {
-  const memory = new ChunkMemory({ slotBytes: CHUNK, maxBytes: 256 * CHUNK, poison: true });
+  const memory = new ChunkMemory({ slotBytes: CHUNK, keepBytes: 256 * CHUNK, poison: true });
   const clock = { now: 0 };
   const fetches: Fetch[] = [];
   const start: ConstructorParameters<typeof ChunkStore>[0]['source']['fetch'] = (
@@ -290,7 +290,7 @@ describe('ChunkStore', () => {
     await turn();
     expect(store.progressAt(chunk(0))).toBeUndefined();
     clock.now = 77;
-    nth(0).onBytes();
+    nth(0).onBytes(1);
     expect(store.progressAt(chunk(0))).toBe(77);
     expect(store.progressAt(chunk(1))).toBeUndefined();
     nth(0).bring('x');

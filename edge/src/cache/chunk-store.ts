@@ -65,7 +65,7 @@ const FOR_EVER = new AbortController().signal;
 export class ChunkStore {
   readonly #o: ChunkStoreOptions;
   readonly #flights = new SingleFlight<string, { chunk: Chunk; tier: Tier }>();
-  readonly #fetches = new Map<string, CompetingFetch>();
+  readonly #fetches = new Map<string, CompetingFetch<ChunkBuffer>>();
 
   constructor(options: ChunkStoreOptions) {
     this.#o = options;
@@ -96,7 +96,7 @@ export class ChunkStore {
    *
    * @returns false if the chunk is here or under way already: the body is not needed
    */
-  adopt(request: ChunkRequest, body: StartAttempt): boolean {
+  adopt(request: ChunkRequest, body: StartAttempt<ChunkBuffer>): boolean {
     const key = chunkKey(request);
     if (this.#o.cache.get(key) !== undefined || this.#flights.has(key)) return false;
     const flight = this.#flights.run(key, FOR_EVER, (all) => this.#fetch(key, request, all, body));
@@ -127,16 +127,22 @@ export class ChunkStore {
     return record && new Chunk(key, record.buffer, version, record.digest);
   }
 
-  async #fetch(key: string, request: ChunkRequest, signal: AbortSignal, body?: StartAttempt) {
+  async #fetch(
+    key: string,
+    request: ChunkRequest,
+    signal: AbortSignal,
+    body?: StartAttempt<ChunkBuffer>,
+  ) {
     const { source, now, disk } = this.#o;
-    const fetch = new CompetingFetch(
-      (attempt, attemptSignal, observer) =>
+    const fetch = new CompetingFetch({
+      start: (attempt, attemptSignal, observer) =>
         attempt === 0 && body !== undefined
           ? body(attempt, attemptSignal, observer)
           : source.fetch(request, attempt, attemptSignal, observer),
-      () => source.lateAfterMs(request),
+      bytes: request.range.end - request.range.start,
+      lateAfterMs: () => source.lateAfterMs(request),
       now,
-    );
+    });
     this.#fetches.set(key, fetch);
     try {
       const chunk = new Chunk(key, await fetch.run(signal), request.version);

@@ -15,7 +15,7 @@ const VERSION: FileVersion = {
 
 /** A chunk of 16 bytes in memory that is overwritten when it is given back. */
 function make(text = '0123456789abcdef', digest?: Buffer) {
-  const memory = new ChunkMemory({ slotBytes: 16, maxBytes: 64, poison: true });
+  const memory = new ChunkMemory({ slotBytes: 16, keepBytes: 64, poison: true });
   const buffer = memory.allocate(16);
   buffer.data.write(text);
   const chunk = new Chunk('key', buffer, VERSION, digest);

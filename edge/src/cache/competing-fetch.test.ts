@@ -4,6 +4,7 @@ import type { ChunkBuffer } from './chunk-memory.ts';
 import { type AttemptObserver, CompetingFetch } from './competing-fetch.ts';
 
 const LATE_MS = 1000;
+const BYTES = 1000;
 const reset = new MillraceError('origin-reset');
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
@@ -32,16 +33,17 @@ function setUp(atOnce = true) {
     reject: (error: unknown) => void;
   }[] = [];
   const clock = { now: 0 };
-  const fetch = new CompetingFetch(
-    (attempt, signal, observer) =>
+  const fetch = new CompetingFetch<ChunkBuffer>({
+    start: (attempt, signal, observer) =>
       new Promise((resolve, reject) => {
         expect(attempt).toBe(requests.length);
         requests.push({ signal, observer, resolve, reject });
         if (atOnce) observer.onSent();
       }),
-    () => LATE_MS,
-    () => clock.now,
-  );
+    bytes: BYTES,
+    lateAfterMs: () => LATE_MS,
+    now: () => clock.now,
+  });
   const request = (n: number) => {
     const found = requests[n];
     if (found === undefined) throw new Error(`request ${n} has not been sent`);
@@ -67,6 +69,17 @@ describe('CompetingFetch', () => {
     expect(fetch.begun).toBe(1);
     clock.now = LATE_MS;
     fetch.hedge();
+    fetch.hedge();
+    expect(fetch.begun).toBe(2);
+  });
+
+  test('a late request that has most of its bytes is left alone while they go on coming', () => {
+    const { fetch, request, clock } = setUp();
+    clock.now = LATE_MS;
+    request(0).observer.onBytes(0.6 * BYTES);
+    fetch.hedge();
+    expect(fetch.begun).toBe(1);
+    clock.now = 2 * LATE_MS;
     fetch.hedge();
     expect(fetch.begun).toBe(2);
   });
@@ -161,7 +174,7 @@ describe('CompetingFetch', () => {
     clock.now = LATE_MS;
     fetch.hedge();
     clock.now = 2 * LATE_MS - 1;
-    request(0).observer.onBytes();
+    request(0).observer.onBytes(1);
     expect(fetch.progressAt).toBe(2 * LATE_MS - 1);
     clock.now = 3 * LATE_MS - 2;
     fetch.hedge();
@@ -217,11 +230,12 @@ describe('CompetingFetch', () => {
       sent++;
       return buffer('x');
     };
-    const fetch = new CompetingFetch(
+    const fetch = new CompetingFetch({
       start,
-      () => LATE_MS,
-      () => 0,
-    );
+      bytes: BYTES,
+      lateAfterMs: () => LATE_MS,
+      now: () => 0,
+    });
     const reason = new Error('gone');
     await expect(fetch.run(AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(sent).toBe(0);

@@ -5,48 +5,62 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
+import { isHedgeJustified } from '@millrace/shared/cdn/hedge';
 import { MAX_BACKOFFS } from '@millrace/shared/cdn/retry-timer';
 import { isTransient } from '@millrace/shared/cdn/transfer';
-import type { ChunkBuffer } from './chunk-memory.ts';
 
 /** Told how a request gets on. */
 export interface AttemptObserver {
   /** It has gone out; until now it was waiting for a connection. */
   onSent(): void;
-  /** Some bytes have come in. */
-  onBytes(): void;
+  /** So many bytes have come in. */
+  onBytes(count: number): void;
 }
 
-/** Sends one request. The result belongs to the caller. */
-export type StartAttempt = (
+/** What a request brings; belongs to whoever gets it. */
+export interface Loan {
+  release(): void;
+}
+
+/** Sends one request. */
+export type StartAttempt<T extends Loan> = (
   attempt: number,
   signal: AbortSignal,
   observer: AttemptObserver,
-) => Promise<ChunkBuffer>;
+) => Promise<T>;
+
+/** A request under way. */
+interface Running {
+  readonly controller: AbortController;
+  /** When it went out; undefined while it waits for a connection. */
+  sentAt: Millis | undefined;
+  progressAt: Millis | undefined;
+  receivedBytes: number;
+}
+
+export interface CompetingFetchOptions<T extends Loan> {
+  readonly start: StartAttempt<T>;
+  /** Bytes that a request brings. */
+  readonly bytes: number;
+  /** How long a request may take before another is justified. */
+  readonly lateAfterMs: () => Millis;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+}
 
 const MAX_COMPETING = 2;
 
-export class CompetingFetch {
-  readonly #start: StartAttempt;
-  readonly #lateAfterMs: () => Millis;
-  readonly #now: () => Millis;
-  readonly #running = new Map<number, AbortController>();
+export class CompetingFetch<T extends Loan> {
+  readonly #o: CompetingFetchOptions<T>;
+  readonly #running = new Map<number, Running>();
   #begun = 0;
-  /** When the latest request went out; undefined while it waits for a connection. */
-  #lastSentAt: Millis | undefined;
   #progressAt: Millis | undefined;
   #settled = false;
-  #resolve: (buffer: ChunkBuffer) => void = () => {};
+  #resolve: (result: T) => void = () => {};
   #reject: (error: unknown) => void = () => {};
 
-  /**
-   * @param lateAfterMs how long a request may take before another is justified
-   * @param now monotonic milliseconds
-   */
-  constructor(start: StartAttempt, lateAfterMs: () => Millis, now: () => Millis) {
-    this.#start = start;
-    this.#lateAfterMs = lateAfterMs;
-    this.#now = now;
+  constructor(options: CompetingFetchOptions<T>) {
+    this.#o = options;
   }
 
   /** When bytes last came in, if any have. */
@@ -65,7 +79,7 @@ export class CompetingFetch {
    * @param signal aborts everything
    * @throws MillraceError of the last request to fail, or of the first that fails for good
    */
-  async run(signal: AbortSignal): Promise<ChunkBuffer> {
+  async run(signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -78,21 +92,27 @@ export class CompetingFetch {
   }
 
   /**
-   * A client finds the chunk late. Another request is sent if the running ones are late by this
+   * A client finds the chunk late. Another request is sent if the latest one is late by this
    * fetch's own measure too: many clients share it, and each has a timer of its own.
    */
   hedge(): void {
-    const now = this.#now();
+    const now = this.#o.now();
+    const latest = [...this.#running.values()].at(-1);
+    if (this.#settled || latest === undefined || this.#begun > MAX_BACKOFFS) return;
     // One that has not even gone out is not late: another would only make the queue longer.
-    const late = this.#lastSentAt !== undefined && now - this.#lastSentAt >= this.#lateAfterMs();
-    if (this.#settled || !late || this.#begun > MAX_BACKOFFS) return;
+    if (latest.sentAt === undefined) return;
+    const lateAfterMs = this.#o.lateAfterMs();
+    const progress = {
+      elapsedMs: now - latest.sentAt,
+      idleMs: now - (latest.progressAt ?? latest.sentAt),
+      receivedBytes: latest.receivedBytes,
+      totalBytes: this.#o.bytes,
+    };
+    if (!isHedgeJustified(progress, lateAfterMs)) return;
     if (this.#running.size >= MAX_COMPETING) {
-      const alive = this.#progressAt !== undefined && now - this.#progressAt < this.#lateAfterMs();
+      const alive = this.#progressAt !== undefined && now - this.#progressAt < lateAfterMs;
       if (alive) return;
-      const [oldest, controller] = this.#running.entries().next().value as [
-        number,
-        AbortController,
-      ];
+      const [oldest, { controller }] = this.#running.entries().next().value as [number, Running];
       this.#running.delete(oldest);
       controller.abort(new Error('replaced by a later request'));
     }
@@ -102,21 +122,28 @@ export class CompetingFetch {
   #begin(): void {
     const attempt = this.#begun++;
     const controller = new AbortController();
-    this.#running.set(attempt, controller);
-    this.#lastSentAt = undefined;
+    const running: Running = {
+      controller,
+      sentAt: undefined,
+      progressAt: undefined,
+      receivedBytes: 0,
+    };
+    this.#running.set(attempt, running);
     const observer: AttemptObserver = {
       onSent: () => {
-        if (attempt === this.#begun - 1) this.#lastSentAt = this.#now();
+        running.sentAt ??= this.#o.now();
       },
-      onBytes: () => {
-        this.#progressAt = this.#now();
+      onBytes: (count) => {
+        running.receivedBytes += count;
+        running.progressAt = this.#o.now();
+        this.#progressAt = running.progressAt;
       },
     };
-    this.#start(attempt, controller.signal, observer).then(
-      (buffer) => {
+    this.#o.start(attempt, controller.signal, observer).then(
+      (result) => {
         this.#running.delete(attempt);
-        if (this.#settled) buffer.release();
-        else this.#settle(() => this.#resolve(buffer));
+        if (this.#settled) result.release();
+        else this.#settle(() => this.#resolve(result));
       },
       (error: unknown) => this.#failed(attempt, asMillraceError(error)),
     );
@@ -131,7 +158,7 @@ export class CompetingFetch {
   #settle(how: () => void): void {
     if (this.#settled) return;
     this.#settled = true;
-    for (const controller of this.#running.values()) {
+    for (const { controller } of this.#running.values()) {
       controller.abort(new Error('another request was faster'));
     }
     this.#running.clear();

@@ -17,7 +17,7 @@ const CHUNK = 4096;
 const COST = CHUNK + 1024;
 
 function setUp(maxBytes: number) {
-  const memory = new ChunkMemory({ slotBytes: CHUNK, maxBytes: 64 * CHUNK, poison: true });
+  const memory = new ChunkMemory({ slotBytes: CHUNK, keepBytes: 64 * CHUNK, poison: true });
   const cache = new MemoryCache(maxBytes);
   const make = (key: string) => new Chunk(key, memory.allocate(CHUNK), VERSION);
   /** Stores a chunk that nobody else uses. */
@@ -91,7 +91,7 @@ describe('MemoryCache', () => {
   test('a chunk larger than the whole cache is not kept, and drives nothing out', () => {
     const { cache, store } = setUp(COST);
     store('a');
-    const memory = new ChunkMemory({ slotBytes: 1, maxBytes: 0 });
+    const memory = new ChunkMemory({ slotBytes: 1, keepBytes: 0 });
     const large = new Chunk('large', memory.allocate(CHUNK + 1), VERSION);
     cache.put(large);
     expect(cache.get('large')).toBeUndefined();

@@ -61,7 +61,7 @@ export class OriginSource implements ChunkSource {
         sentAt ??= this.#o.now();
         observer.onSent();
       },
-      onBytes: () => observer.onBytes(),
+      onBytes: (count) => observer.onBytes(count),
     };
     const buffer = this.#o.memory.allocate(request.range.end - request.range.start);
     try {
@@ -163,7 +163,7 @@ export class OriginSource implements ChunkSource {
         return await response.readInto(into.subarray(filled), (count) => {
           filled += count;
           this.#o.onOriginBytes(count);
-          observer.onBytes();
+          observer.onBytes(count);
         });
       } catch (error) {
         const broke =
