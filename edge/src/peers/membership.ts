@@ -1,0 +1,274 @@
+/**
+ * The shell around peer table and peer set: asks all known nodes in turn how they are, learns of
+ * new ones from seeds and from the nodes themselves, and says which can be used now.
+ */
+
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Millis } from '@millrace/shared/base/clock';
+import type { Log } from '@millrace/shared/base/log';
+import { hashText } from '@millrace/shared/cdn/hrw';
+import { INSIDE } from '@millrace/shared/cdn/inside-message';
+import { selectPeers } from '@millrace/shared/cdn/peer-set';
+import { minRtt, type Peer, type PeerPolicy, PeerTable } from '@millrace/shared/cdn/peer-table';
+import type { RouteNode } from '@millrace/shared/cdn/route';
+import { Agent, request } from 'undici';
+import { z } from 'zod';
+import type { ClusterAuth } from './cluster-auth.ts';
+import { nodeUrl, resolveSeeds, type Seed } from './seeds.ts';
+
+export interface MembershipOptions {
+  readonly name: string;
+  readonly weight: number;
+  readonly policy: PeerPolicy;
+  readonly org: string | undefined;
+  readonly publicUrl: string | undefined;
+  readonly seeds: readonly Seed[];
+  readonly auth: ClusterAuth;
+  readonly log: Log;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  /** This node's load and whether it is shutting down. */
+  readonly own: () => { readonly load: number; readonly draining: boolean };
+}
+
+/** A node that requests can be forwarded to. */
+export interface ForwardTarget extends RouteNode {
+  readonly url: string;
+}
+
+/** Heartbeats per second over all known nodes (NSDI 4.2). */
+const HEARTBEAT_INTERVAL_MS = 500;
+const HEARTBEAT_TIMEOUT_MS = 2000;
+const RESOLVE_INTERVAL_MS = 30_000;
+const MAX_ANSWER_BYTES = 256 * 1024;
+/** Addresses told to another node, and remembered, at a time. */
+const MAX_TOLD = 500;
+const MAX_ADDRESSES = 4000;
+/** An address that was only heard of is forgotten after so many heartbeats in vain. */
+const MAX_VAIN = 20;
+
+const ANSWER = z.object({
+  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/),
+  load: z.number().min(0).max(1e9),
+  weight: z.number().positive().max(1000),
+  policy: z.string().regex(/^(open|closed|org:[A-Za-z0-9._-]{1,64})$/),
+  publicUrl: z
+    .url({ protocol: /^https?$/ })
+    .max(500)
+    .optional(),
+  draining: z.boolean(),
+  nodes: z.array(z.url({ protocol: /^https?$/ }).max(200)).max(MAX_TOLD),
+});
+
+interface Address {
+  readonly isSeed: boolean;
+  vain: number;
+  /** It answered as this node itself, or as a node known under another address. */
+  known: boolean;
+}
+
+export class Membership {
+  readonly table: PeerTable;
+  readonly #o: MembershipOptions;
+  readonly #agent = new Agent({ connections: 2, pipelining: 1, allowH2: false });
+  readonly #addresses = new Map<string, Address>();
+  readonly #self: ForwardTarget & { load: number };
+  #members: Peer[] = [];
+  #queue: string[] = [];
+  #timers: NodeJS.Timeout[] = [];
+  #port = 0;
+  /** Told of each heartbeat, for the figures. */
+  onHeartbeat: (name: string, rtt: Millis) => void = () => {};
+
+  constructor(options: MembershipOptions) {
+    const { name, org, weight } = options;
+    this.#o = options;
+    this.table = new PeerTable({ name, org });
+    this.#self = { name, weight, seed: hashText(name), load: 0, url: '' };
+  }
+
+  /** Starts looking for peers. @param port that this node listens on */
+  async start(port: number): Promise<void> {
+    this.#port = port;
+    if (this.#o.seeds.length === 0) return;
+    await this.#resolve();
+    this.#timers = [
+      setInterval(() => void this.#resolve(), RESOLVE_INTERVAL_MS),
+      setInterval(() => this.#beat(), HEARTBEAT_INTERVAL_MS),
+    ];
+    for (const timer of this.#timers) timer.unref();
+    // All seeds at once, so that a node that has just started need not work alone for long.
+    for (const url of this.#addresses.keys()) void this.#ping(url);
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#agent.destroy();
+  }
+
+  /** Adds addresses of nodes, as a supervisor of several processes knows them. */
+  addSeeds(urls: readonly string[]): void {
+    for (const url of urls) {
+      if (this.#addresses.has(url)) continue;
+      this.#addresses.set(url, { isSeed: true, vain: 0, known: false });
+      void this.#ping(url);
+    }
+    if (this.#timers.length === 0 && urls.length > 0) {
+      this.#timers = [setInterval(() => this.#beat(), HEARTBEAT_INTERVAL_MS)];
+      for (const timer of this.#timers) timer.unref();
+    }
+  }
+
+  /** This node, as routing sees it. */
+  get self(): ForwardTarget {
+    this.#self.load = this.#o.own().load;
+    return this.#self;
+  }
+
+  /** The nodes that can be used now, this one first. */
+  nodes(): ForwardTarget[] {
+    const now = this.#o.now();
+    return [this.self, ...this.#members.filter((peer) => this.table.isUsable(peer, now))];
+  }
+
+  /** Members of the peer set, whether they can be used at the moment or not. */
+  get members(): readonly Peer[] {
+    return this.#members;
+  }
+
+  /** Answers a heartbeat, and learns of the node that asks. */
+  answer(req: IncomingMessage): { body: string; headers: Record<string, string> } {
+    const { name, weight, policy, publicUrl, own, auth } = this.#o;
+    const port = Number(/^\d{1,5}$/.exec(String(req.headers[INSIDE.nodePort] ?? ''))?.[0] ?? 0);
+    const address = req.socket.remoteAddress;
+    if (port > 0 && address !== undefined) this.#hearOf(nodeUrl(address, port));
+    const nodes = [...this.table.peers].filter((p) => this.table.isAlive(p)).map((p) => p.url);
+    const { load, draining } = own();
+    const answer = {
+      name,
+      load,
+      weight,
+      policy,
+      publicUrl,
+      draining,
+      nodes: nodes.slice(0, MAX_TOLD),
+    };
+    const body = JSON.stringify(answer);
+    return { body, headers: auth.signAnswer(req, [sha256(body)]) };
+  }
+
+  async #resolve(): Promise<void> {
+    for (const url of await resolveSeeds(this.#o.seeds, this.#o.log)) {
+      const known = this.#addresses.get(url);
+      this.#addresses.set(url, { isSeed: true, vain: 0, known: known?.known ?? false });
+    }
+  }
+
+  #hearOf(url: string): void {
+    if (this.#addresses.has(url) || this.#addresses.size >= MAX_ADDRESSES) return;
+    this.#addresses.set(url, { isSeed: false, vain: 0, known: false });
+  }
+
+  /** The next node in turn. */
+  #beat(): void {
+    if (this.#queue.length === 0) this.#queue = [...this.#addresses.keys()];
+    let url = this.#queue.shift();
+    // Other addresses of what is known already need no heartbeats.
+    while (url !== undefined && this.#addresses.get(url)?.known !== false)
+      url = this.#queue.shift();
+    if (url !== undefined) void this.#ping(url);
+  }
+
+  async #ping(url: string): Promise<void> {
+    const { auth, now, log } = this.#o;
+    const target = '/-/ping';
+    const { headers, nonce } = auth.sign('GET', target, { [INSIDE.nodePort]: String(this.#port) });
+    const startedAt = now();
+    try {
+      const response = await request(url + target, {
+        dispatcher: this.#agent,
+        headers,
+        signal: AbortSignal.timeout(HEARTBEAT_TIMEOUT_MS),
+      });
+      const rtt = now() - startedAt;
+      const body = await readText(response.body);
+      if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
+      auth.verifyAnswer(nonce, response.headers, [sha256(body)]);
+      const { nodes, ...info } = ANSWER.parse(JSON.parse(body));
+      this.#answered(
+        url,
+        { ...info, policy: info.policy as PeerPolicy, publicUrl: info.publicUrl },
+        rtt,
+      );
+      for (const other of nodes) this.#hearOf(new URL(other).origin);
+    } catch (error) {
+      log.debug({ err: error, url }, 'a heartbeat had no good answer');
+      this.#missed(url);
+    }
+    this.#select();
+  }
+
+  #answered(url: string, info: Parameters<PeerTable['onAnswer']>[1], rtt: Millis): void {
+    const address = this.#addresses.get(url);
+    if (address !== undefined) address.vain = 0;
+    const before = this.table.get(info.name);
+    const outcome = this.table.onAnswer(url, info, rtt);
+    if (address !== undefined) address.known = outcome === 'self' || outcome === 'other';
+    if (outcome !== 'peer') return;
+    this.onHeartbeat(info.name, rtt);
+    if (before === undefined) this.#o.log.info({ peer: info.name, url }, 'a new peer');
+  }
+
+  #missed(url: string): void {
+    this.table.onMiss(url);
+    // Should the node have died, it may live on under another of its addresses.
+    for (const other of this.#addresses.values()) other.known = false;
+    const address = this.#addresses.get(url);
+    if (address !== undefined && ++address.vain >= MAX_VAIN && !address.isSeed) {
+      this.#addresses.delete(url);
+    }
+  }
+
+  #select(): void {
+    const now = this.#o.now();
+    const usable = [...this.table.peers].filter(
+      (p) => p.rtts.length > 0 && this.table.isUsable(p, now),
+    );
+    this.#members = selectPeers(new Set(this.#members.map((p) => p.name)), usable);
+  }
+
+  /** What /-/status says of the peers. */
+  describe() {
+    const now = this.#o.now();
+    const members = new Set(this.#members);
+    return [...this.table.peers].map((peer) => ({
+      name: peer.name,
+      url: peer.url,
+      publicUrl: peer.publicUrl,
+      member: members.has(peer),
+      usable: this.table.isUsable(peer, now),
+      alive: this.table.isAlive(peer),
+      rttMs: Math.round(minRtt(peer) * 100) / 100,
+      load: peer.load,
+      weight: peer.weight,
+      policy: peer.policy,
+      isolated: now < peer.isolatedUntil,
+    }));
+  }
+}
+
+async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (bytes > MAX_ANSWER_BYTES) throw new Error('the answer is too long');
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,72 @@
+/**
+ * Where a node looks for others: addresses and names from --peers. A name stands for all of its
+ * address records, which are read again and again, so that plain DNS or a headless service is all
+ * the discovery that a network of edges needs.
+ */
+
+import { lookup } from 'node:dns/promises';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { Log } from '@millrace/shared/base/log';
+import ipaddr from 'ipaddr.js';
+
+const DEFAULT_PORT = 3125;
+/** Addresses taken from one name. */
+const MAX_RECORDS = 500;
+
+export interface Seed {
+  readonly scheme: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+/**
+ * Reads an entry of --peers: `host`, `host:port` or `http://host:port`.
+ *
+ * @throws MillraceError `bad-option`
+ */
+export function parseSeed(text: string): Seed {
+  try {
+    const url = new URL(text.includes('://') ? text : `http://${text}`);
+    const plain = url.pathname === '/' && url.search === '' && url.username === '';
+    if (plain && url.hostname !== '' && /^https?:$/.test(url.protocol)) {
+      const fallback = text.includes('://') && url.protocol === 'https:' ? 443 : DEFAULT_PORT;
+      return {
+        scheme: url.protocol.slice(0, -1),
+        host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+        port: Number(url.port) || (/:80(?:\/|$)/.test(text) ? 80 : fallback),
+      };
+    }
+  } catch {
+    // Reported below.
+  }
+  throw new MillraceError('bad-option', `"${text}" is not an edge such as 10.0.0.1:3125`);
+}
+
+/** Addresses of nodes that the seeds stand for now. */
+export async function resolveSeeds(seeds: readonly Seed[], log: Log): Promise<string[]> {
+  const urls = new Set<string>();
+  for (const { scheme, host, port } of seeds) {
+    for (const address of await addressesOf(host, log)) {
+      urls.add(nodeUrl(address, port, scheme));
+    }
+  }
+  return [...urls];
+}
+
+/** The URL of a node at an IP address. */
+export function nodeUrl(address: string, port: number, scheme = 'http'): string {
+  const bare = ipaddr.isValid(address) ? ipaddr.process(address).toString() : address;
+  return `${scheme}://${bare.includes(':') ? `[${bare}]` : bare}:${port}`;
+}
+
+async function addressesOf(host: string, log: Log): Promise<string[]> {
+  if (ipaddr.isValid(host)) return [host];
+  try {
+    const records = await lookup(host, { all: true });
+    return records.slice(0, MAX_RECORDS).map((record) => record.address);
+  } catch (error) {
+    // It may come into being later, as names of services that are starting do.
+    log.debug({ err: error, host }, 'a name of peers cannot be looked up');
+    return [];
+  }
+}

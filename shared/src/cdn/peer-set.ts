@@ -1,0 +1,54 @@
+/**
+ * Which of the nodes it knows a node works with (NSDI 4.2, 5.2): those close by, but enough of them
+ * in any case, and not others every minute: a chunk's owner must stay the same for a while.
+ */
+
+import { minRtt, type Peer, SAMPLES } from './peer-table.ts';
+import { MIN_PEERS } from './replicas.ts';
+
+/** Most peers (NSDI 4.2). */
+export const MAX_PEERS = 120;
+/** Round-trip time up to which a node counts as close (NSDI 4.2), milliseconds. */
+export const CLOSE_MS = 100;
+/** Share of heartbeats in which an outsider must have been closer than the peer it replaces. */
+const CLOSER_SHARE = 2 / 3;
+
+/**
+ * The new peer set.
+ *
+ * @param current names of the present one
+ * @param usable nodes that can be used now, each with at least one round-trip time
+ */
+export function selectPeers(current: ReadonlySet<string>, usable: readonly Peer[]): Peer[] {
+  const byDistance = [...usable].sort(
+    (a, b) => minRtt(a) - minRtt(b) || (a.name < b.name ? -1 : 1),
+  );
+  const close = byDistance.filter((peer) => minRtt(peer) <= CLOSE_MS).length;
+  const size = Math.min(MAX_PEERS, Math.max(close, Math.min(MIN_PEERS, byDistance.length)));
+
+  // Those that are in stay in while there is room for them; the rest is filled up from near to far.
+  const members = byDistance.filter((peer) => current.has(peer.name)).slice(0, size);
+  const outsiders = byDistance.filter((peer) => !members.includes(peer));
+  members.push(...outsiders.splice(0, size - members.length));
+
+  // An outsider gets in only past a member that it has been closer than for long enough.
+  for (const outsider of outsiders) {
+    members.sort((a, b) => minRtt(a) - minRtt(b));
+    const farthest = members.at(-1);
+    if (farthest === undefined || minRtt(farthest) <= minRtt(outsider)) break;
+    if (current.has(farthest.name) && !isReliablyCloser(outsider, farthest)) continue;
+    members[members.length - 1] = outsider;
+  }
+  return members;
+}
+
+/** True if `outsider` was closer in two thirds of the last 32 heartbeats (NSDI 4.2). */
+function isReliablyCloser(outsider: Peer, member: Peer): boolean {
+  let closer = 0;
+  for (let i = 1; i <= SAMPLES; i++) {
+    const theirs = outsider.rtts.at(-i);
+    const ours = member.rtts.at(-i);
+    if (theirs !== undefined && ours !== undefined && theirs < ours) closer++;
+  }
+  return closer >= SAMPLES * CLOSER_SHARE;
+}

@@ -1,0 +1,157 @@
+/**
+ * What a node knows of the others (NSDI 4.1, 4.2): round-trip times of the last heartbeats, whether
+ * they answer, what they say of themselves. Everything is learnt by asking; nobody agrees on
+ * anything with anybody.
+ */
+
+import type { Millis } from '../base/clock.ts';
+import { type Hash64, hashText } from './hrw.ts';
+
+/** Heartbeats remembered per node (NSDI 4.2). */
+export const SAMPLES = 32;
+/** Heartbeats in vain after which a node is no candidate any more. */
+export const MAX_MISSES = 3;
+/** How long a node that sent damaged chunks is left alone. */
+export const ISOLATION_MS = 10 * 60_000;
+/** Nodes known at a time: what strangers and mistakes can make a node remember. */
+export const MAX_NODES = 2000;
+
+/** Who may use a node as a peer (NSDI 4.1). */
+export type PeerPolicy = 'open' | 'closed' | `org:${string}`;
+
+/** What a node says of itself in answer to a heartbeat. */
+export interface PeerInfo {
+  readonly name: string;
+  readonly load: number;
+  readonly weight: number;
+  readonly policy: PeerPolicy;
+  /** Address for clients, where it has one. */
+  readonly publicUrl: string | undefined;
+  readonly draining: boolean;
+}
+
+export interface Peer {
+  readonly name: string;
+  readonly seed: Hash64;
+  /** Address for other nodes. */
+  url: string;
+  load: number;
+  weight: number;
+  policy: PeerPolicy;
+  publicUrl: string | undefined;
+  draining: boolean;
+  /** Round-trip times of the last heartbeats, oldest first, milliseconds. */
+  readonly rtts: number[];
+  /** Heartbeats in a row without an answer. */
+  misses: number;
+  /** False from a failed forward until the next good heartbeat. */
+  trusted: boolean;
+  /** A node that sent damaged chunks is not asked before. */
+  isolatedUntil: Millis;
+}
+
+/** The smallest round-trip time seen lately: the network's share of it (NSDI 4.2). */
+export function minRtt(peer: Peer): Millis {
+  return Math.min(...peer.rtts);
+}
+
+export class PeerTable {
+  readonly #own: { readonly name: string; readonly org: string | undefined };
+  readonly #peers = new Map<string, Peer>();
+
+  /** @param own this node's name, which is never a peer's, and its organisation */
+  constructor(own: { readonly name: string; readonly org: string | undefined }) {
+    this.#own = own;
+  }
+
+  /** All nodes known by name, dead ones included. */
+  get peers(): Iterable<Peer> {
+    return this.#peers.values();
+  }
+
+  get(name: string): Peer | undefined {
+    return this.#peers.get(name);
+  }
+
+  /**
+   * A node has answered a heartbeat.
+   *
+   * @param url where it was reached
+   * @returns `self` for this node under whatever address, `other` where another address of a known
+   *   node answered (the known one stays), `full` if no more nodes are remembered
+   */
+  onAnswer(url: string, info: PeerInfo, rtt: Millis): 'peer' | 'self' | 'other' | 'full' {
+    if (info.name === this.#own.name) return 'self';
+    let peer = this.#peers.get(info.name);
+    if (peer === undefined) {
+      if (this.#peers.size >= MAX_NODES) return 'full';
+      peer = newPeer(url, info);
+      this.#peers.set(info.name, peer);
+    } else if (peer.url !== url) {
+      // One node under two addresses, or a node that has moved.
+      if (this.isAlive(peer)) return 'other';
+      peer.url = url;
+    }
+    const { load, weight, policy, publicUrl, draining } = info;
+    Object.assign(peer, { load, weight, policy, publicUrl, draining, misses: 0, trusted: true });
+    peer.rtts.push(rtt);
+    if (peer.rtts.length > SAMPLES) peer.rtts.shift();
+    return 'peer';
+  }
+
+  /** A heartbeat to an address had no answer. */
+  onMiss(url: string): void {
+    for (const peer of this.#peers.values()) if (peer.url === url) peer.misses++;
+  }
+
+  /** A forwarded request failed: the node is no candidate until its next good heartbeat. */
+  onForwardFailed(name: string): void {
+    const peer = this.#peers.get(name);
+    if (peer !== undefined) peer.trusted = false;
+  }
+
+  /** A node sent a chunk that does not match its digest. */
+  onDamaged(name: string, now: Millis): void {
+    const peer = this.#peers.get(name);
+    if (peer !== undefined) peer.isolatedUntil = now + ISOLATION_MS;
+  }
+
+  /** A forwarded request brought the node's present load. */
+  onLoad(name: string, load: number): void {
+    const peer = this.#peers.get(name);
+    if (peer !== undefined) peer.load = load;
+  }
+
+  /** True while the node answers heartbeats. */
+  isAlive(peer: Peer): boolean {
+    return peer.misses < MAX_MISSES;
+  }
+
+  /** True while requests may be forwarded to the node. */
+  isUsable(peer: Peer, now: Millis): boolean {
+    return (
+      this.isAlive(peer) &&
+      peer.trusted &&
+      !peer.draining &&
+      now >= peer.isolatedUntil &&
+      this.#allows(peer.policy)
+    );
+  }
+
+  /** Whether a node's policy lets this one use it. */
+  #allows(policy: PeerPolicy): boolean {
+    return policy === 'open' || (policy !== 'closed' && policy === `org:${this.#own.org}`);
+  }
+}
+
+function newPeer(url: string, info: PeerInfo): Peer {
+  return {
+    ...info,
+    url,
+    seed: hashText(info.name),
+    rtts: [],
+    misses: 0,
+    trusted: true,
+    isolatedUntil: 0,
+  };
+}

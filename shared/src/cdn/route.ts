@@ -1,0 +1,66 @@
+/**
+ * Who serves a chunk that this node does not have: the one decision of routing, in one place (NSDI
+ * 5.1, 5.3, 5.4; LOGIN).
+ *
+ * The first hop spreads requests over a broad set of replicas. A node that a request was forwarded
+ * to asks itself whether it is the best node for the chunk in its own view; if not, it forwards the
+ * request once more, so that differences between the views of nodes do not make several of them
+ * fetch the chunk from the origin.
+ */
+
+import type { Random } from '../base/clock.ts';
+import { type HrwNode, rank } from './hrw.ts';
+import { pickReplica } from './replicas.ts';
+
+/** A node as routing sees it; this one is among them. */
+export interface RouteNode extends HrwNode {
+  /** Busyness in coarse steps, so that small differences do not decide. */
+  readonly load: number;
+}
+
+export type Route<N> =
+  | { readonly to: 'origin' }
+  | {
+      readonly to: 'peer';
+      readonly peer: N;
+      /**
+       * True where the chunk belongs into this node's cache when it passes through: on every node on
+       * the path, but not where it only enters the network (NSDI 3.2).
+       */
+      readonly keep: boolean;
+    };
+
+export interface RouteQuestion<N extends RouteNode> {
+  /** Routing key: the chunk's name without version tag. */
+  readonly key: string;
+  /** This node, one of `nodes`. */
+  readonly self: N;
+  /** Nodes that can be used now, this one included. */
+  readonly nodes: readonly N[];
+  /** How often the request has been forwarded; 0: it comes from this node's own client. */
+  readonly hops: number;
+  /** Most times that a request is forwarded; 2 by default, LOGIN lets it run further. */
+  readonly maxHops: number;
+  /** Replicas to choose from at the first hop. */
+  readonly replicas: number;
+  /** Names of nodes not to be asked: on the path already, or tried in vain. */
+  readonly avoid: ReadonlySet<string>;
+  readonly random: Random;
+}
+
+/** Default of `RouteQuestion.maxHops`: one forward, and one more where views differ. */
+export const MAX_HOPS = 2;
+
+/** Decides who serves the chunk. */
+export function decideRoute<N extends RouteNode>(q: RouteQuestion<N>): Route<N> {
+  if (q.hops >= q.maxHops) return { to: 'origin' };
+  const candidates = q.nodes.filter((node) => node === q.self || !q.avoid.has(node.name));
+  if (q.hops === 0) {
+    const chosen = pickReplica(rank(q.key, candidates, q.replicas), q.random);
+    if (chosen !== q.self) return { to: 'peer', peer: chosen, keep: false };
+    // It is this node's turn as a replica: from here on as if the request had been forwarded to it.
+  }
+  const [best] = rank(q.key, candidates, 1);
+  if (best === undefined || best === q.self) return { to: 'origin' };
+  return { to: 'peer', peer: best, keep: true };
+}
