@@ -1,21 +1,17 @@
 /** Many clients at once: the origin sends a file once, and memory stays within its bound. */
 
-import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { contentOf, sha256 } from '../fixtures/content.ts';
-import type { CrowdResult } from '../fixtures/crowd-client.ts';
+import { crowd } from '../fixtures/crowd.ts';
 import { openResponse } from '../fixtures/http-client.ts';
 import { Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
 import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
 
 const MiB = 1024 * 1024;
-const CROWD_CLIENT = fileURLToPath(new URL('../fixtures/crowd-client.ts', import.meta.url));
 const SLOW_BYTES_PER_SECOND = 50_000;
 
 const available = nginxOrComplain('crowds of clients');
@@ -40,12 +36,6 @@ async function makeFile(name: string, bytes: number): Promise<{ url: string; con
   const content = contentOf(name, bytes);
   await writeFile(join(folder.path, 'www', name), content);
   return { url: `${nginx.url}/${name}`, content };
-}
-
-async function crowd(url: string, clients: number): Promise<CrowdResult> {
-  const args = [CROWD_CLIENT, url, String(clients)];
-  const { stdout } = await promisify(execFile)(process.execPath, args);
-  return JSON.parse(stdout) as CrowdResult;
 }
 
 /** A client that reads slowly; keeps a running digest of what it got. */
@@ -104,7 +94,7 @@ describe('100 clients and a slow one, all at once, for one cold file of 256 MiB'
     try {
       await nginx.sent();
       const slow = await SlowClient.start(edge.prefixed(url));
-      const { outcomes } = await crowd(edge.prefixed(url), 100);
+      const { outcomes } = await crowd([edge.prefixed(url)], 100);
       expect(outcomes).toEqual({ [`200 ${sha256(content)}`]: 100 });
       const { bytes } = await nginx.sent();
       expect((bytes / content.length).toFixed(2)).toBe('1.00');
@@ -133,7 +123,7 @@ describe('memory', () => {
     try {
       const slow = await Promise.all([1, 2].map(() => SlowClient.start(edge.prefixed(url))));
       for (let i = 0; i < 3; i++) {
-        const { outcomes } = await crowd(edge.prefixed(url), 2);
+        const { outcomes } = await crowd([edge.prefixed(url)], 2);
         expect(outcomes).toEqual({ [`200 ${sha256(content)}`]: 2 });
       }
       for (const client of slow) {

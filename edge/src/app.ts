@@ -1,8 +1,10 @@
 /** Builds the node: every part, wired together, not yet listening. */
 
 import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
+import { INSIDE } from '@millrace/shared/cdn/inside-message';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify';
 import { FileResolver } from './agent/file-resolver.ts';
 import { ChunkMemory } from './cache/chunk-memory.ts';
@@ -15,10 +17,16 @@ import { OriginClient } from './egress/origin-client.ts';
 import { OriginRecords } from './egress/origin-records.ts';
 import { OriginSource } from './egress/origin-source.ts';
 import { Metrics } from './metrics.ts';
+import { ClusterAuth } from './peers/cluster-auth.ts';
+import { Membership } from './peers/membership.ts';
+import { Network } from './peers/network.ts';
+import { PeerClient } from './peers/peer-client.ts';
 import { AllowList } from './policy/allow-list.ts';
 import { ClientLimits } from './policy/client-limits.ts';
 import { LocalAccess } from './policy/local-access.ts';
 import { OriginPolicy } from './policy/policy.ts';
+import { InsideHandler } from './routes/inside.ts';
+import { nodeRoutes } from './routes/node.ts';
 import { ownRoutes } from './routes/own.ts';
 import { PrefixedHandler } from './routes/prefixed.ts';
 import { problemReply } from './routes/problem-reply.ts';
@@ -27,12 +35,19 @@ import { acceptRawTargets } from './routes/raw-targets.ts';
 export interface App {
   readonly server: FastifyInstance;
   readonly prefixed: PrefixedHandler;
+  /** Begins to listen and to look for peers. @returns the address for clients */
+  listen(): Promise<string>;
   /** Ends everything: running transfers are reset, caches written out. */
   close(): Promise<void>;
 }
 
 /** Chunk memory besides the cache's: for chunks on their way in or out. */
 const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
+
+/** Connections to one other node at a time and per hop. */
+const PEER_CONNECTIONS = 64;
+/** Transfers that make one step of load: small differences must not decide where chunks go. */
+const TRANSFERS_PER_LOAD = 8;
 
 /** Where prefixed URLs go, whatever they contain: the router must not try to understand them. */
 const PREFIXED_ROUTE = '/-/prefixed';
@@ -71,18 +86,76 @@ export async function buildApp(config: Config, log: Log): Promise<App> {
     poison: process.env.MILLRACE_POISON_MEMORY === '1',
   });
   const cache = new MemoryCache(config.cacheMemory);
+  const load = () => Math.floor((prefixed.running + inside.running) / TRANSFERS_PER_LOAD);
+  const auth = new ClusterAuth(config.secretFile, wallClock);
+  const membership = new Membership({
+    name: config.name,
+    weight: config.weight,
+    policy: config.peerPolicy,
+    org: config.org,
+    publicUrl: config.publicUrl,
+    peerUrl: config.peerUrl,
+    seeds: config.peers,
+    auth,
+    log,
+    now,
+    own: () => ({ load: load(), draining: prefixed.draining }),
+    onHeartbeat: (peer, rtt) => metrics.peerRtt.set({ peer }, rtt / 1000),
+  });
+  const peerClient = new PeerClient({
+    auth,
+    memory,
+    membership,
+    connections: PEER_CONNECTIONS,
+    timeoutMs: config.originTimeout,
+    now,
+    wallClock,
+    onPeerBytes: (count) => metrics.peerBytes.inc(count),
+  });
+  const network = isNode(config)
+    ? new Network({
+        membership,
+        client: peerClient,
+        pointers,
+        chunkBytes: config.chunkSize,
+        maxHops: config.maxHops,
+        metrics,
+        now,
+        random: Math.random,
+      })
+    : undefined;
   const source = new OriginSource({ client, records, pointers, memory, now, onOriginBytes });
-  const chunks = new ChunkStore({ cache, memory, disk, source, now });
+  const chunks = new ChunkStore({
+    cache,
+    memory,
+    disk,
+    source,
+    network,
+    now,
+    onRaced: (winner) => metrics.races.inc({ winner: winner === 0 ? 'first' : 'retry' }),
+  });
   const resolver = new FileResolver({
     client,
     records,
     pointers,
     chunks,
     memory,
+    network,
     chunkBytes: config.chunkSize,
     now,
     wallClock,
     onOriginBytes,
+  });
+  const inside = new InsideHandler({
+    name: config.name,
+    auth,
+    policy,
+    resolver,
+    chunks,
+    metrics,
+    log,
+    load,
+    wallClock,
   });
   const prefixed = new PrefixedHandler({
     name: config.name,
@@ -113,6 +186,9 @@ export async function buildApp(config: Config, log: Log): Promise<App> {
     url: PREFIXED_ROUTE,
     handler: (request, reply) => {
       reply.hijack();
+      if (network !== undefined && request.headers[INSIDE.mark] !== undefined) {
+        return inside.handle(request.raw, reply.raw, request.originalUrl);
+      }
       return prefixed.handle(request.raw, reply.raw, request.originalUrl);
     },
   });
@@ -123,20 +199,36 @@ export async function buildApp(config: Config, log: Log): Promise<App> {
     disk,
     pointers,
     prefixed,
+    membership,
     startedAt: wallClock(),
   });
+  if (network !== undefined) await server.register(nodeRoutes, { membership, auth });
 
   return {
     server,
     prefixed,
+    async listen() {
+      const address = await server.listen({ host: config.host, port: config.port });
+      const { port } = server.server.address() as AddressInfo;
+      if (network !== undefined) await membership.start(port);
+      return address;
+    },
     async close() {
+      await membership.stop();
       prefixed.resetAll();
+      inside.resetAll();
+      peerClient.close();
       await prefixed.idle();
       await server.close();
       await client.close();
       await disk?.flush();
     },
   };
+}
+
+/** Whether the edge is a node of a network, be it one that others have yet to join. */
+function isNode(config: Config): boolean {
+  return config.peers.length > 0 || config.secretFile !== undefined;
 }
 
 function buildServer(config: Config, log: Log): FastifyInstance {

@@ -10,9 +10,12 @@ import { DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
 import { nearest } from '@millrace/shared/base/nearest';
 import { formatBytes, parseBytes, parseDuration, parseRate } from '@millrace/shared/base/units';
 import { isLegalChunkSize } from '@millrace/shared/cdn/chunk-plan';
+import type { PeerPolicy } from '@millrace/shared/cdn/peer-table';
+import { MAX_HOPS } from '@millrace/shared/cdn/route';
 import { Command, CommanderError, Option } from 'commander';
 import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
+import { parseSeed, type Seed } from './peers/seeds.ts';
 import { AllowList } from './policy/allow-list.ts';
 
 /** A text option read by one of the units' readers, whose message it keeps. */
@@ -29,6 +32,27 @@ function text<T>(read: (value: string) => T) {
 }
 
 const count = z.coerce.number().int('must be a whole number').min(0, 'must not be negative');
+
+/** The address of a server, without a path. */
+function parseBaseUrl(value: string): string {
+  if (URL.canParse(value)) {
+    const { protocol, pathname, search, origin } = new URL(value);
+    if (/^https?:$/.test(protocol) && pathname === '/' && search === '') return origin;
+  }
+  throw new MillraceError('bad-option', 'must be like https://edge.example.org');
+}
+
+/** A secret in a file of its own: in arguments and environment others could see it. */
+function readSecret(path: string, minChars: number): Buffer {
+  let secret: string;
+  try {
+    secret = readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new MillraceError('bad-option', `cannot be read: ${(error as Error).message}`);
+  }
+  if (secret.length >= minChars) return Buffer.from(secret);
+  throw new MillraceError('bad-option', `must hold at least ${minChars} characters`);
+}
 
 /** One row of the table. */
 interface Setting {
@@ -144,6 +168,69 @@ export const SETTINGS = {
     schema: count.min(1, 'must be at least 1'),
     default: '20000',
   },
+  peers: {
+    argument: '<address>',
+    help: 'another node of the network, host:port, or a DNS name that stands for several; with it this edge becomes a node of a network',
+    schema: z.array(text(parseSeed)),
+    default: undefined,
+    repeatable: true,
+  },
+  'public-url': {
+    argument: '<url>',
+    help: 'address under which clients reach this node, told to aware clients in /-/edges',
+    schema: text(parseBaseUrl),
+    default: undefined,
+  },
+  'peer-url': {
+    argument: '<url>',
+    help: 'address under which other nodes reach this one, where it is not the address they see it come from and its port',
+    schema: text(parseBaseUrl),
+    default: undefined,
+  },
+  'secret-file': {
+    argument: '<file>',
+    help: "file with the network's secret, at least 16 characters, the same on all nodes; without it nodes accept each other on loopback only",
+    schema: text((path) => readSecret(path, 16)),
+    default: undefined,
+  },
+  'admin-token-file': {
+    argument: '<file>',
+    help: 'file with the token for administration such as POST /-/drain, at least 16 characters',
+    schema: text((path) => readSecret(path, 16)),
+    default: undefined,
+  },
+  'peer-policy': {
+    argument: '<policy>',
+    help: 'which nodes may use this one: open, closed (none) or org:NAME (those of that organisation)',
+    schema: z
+      .string()
+      .regex(/^(open|closed|org:[A-Za-z0-9._-]{1,64})$/, 'must be open, closed or org:NAME'),
+    default: 'open',
+  },
+  org: {
+    argument: '<name>',
+    help: "this node's organisation, for peers with the policy org:NAME",
+    schema: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'may have letters, digits, . _ -'),
+    default: undefined,
+  },
+  weight: {
+    argument: '<number>',
+    help: "this node's share of the chunks relative to others, 0.01 to 1000",
+    schema: z.coerce.number().min(0.01, 'must be at least 0.01').max(1000, 'must be at most 1000'),
+    default: '1',
+  },
+  'max-hops': {
+    argument: '<number>',
+    help: 'how often a request may be forwarded between nodes, 1 to 8',
+    schema: count.min(1, 'must be at least 1').max(8, 'must be at most 8'),
+    default: String(MAX_HOPS),
+  },
+  'offload-above': {
+    argument: '<number>',
+    help: 'transfers at once above which the longest are reset, so that aware clients go on elsewhere; 0 for never',
+    schema: count,
+    default: '0',
+  },
   grace: {
     argument: '<time>',
     help: 'on SIGTERM, how long running transfers may take to finish before they are reset',
@@ -186,6 +273,16 @@ export interface Config {
   readonly grace: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly localTokenFile: string | undefined;
+  readonly peers: readonly Seed[];
+  readonly publicUrl: string | undefined;
+  readonly peerUrl: string | undefined;
+  readonly secretFile: Buffer | undefined;
+  readonly adminTokenFile: Buffer | undefined;
+  readonly peerPolicy: PeerPolicy;
+  readonly org: string | undefined;
+  readonly weight: number;
+  readonly maxHops: number;
+  readonly offloadAbove: number;
 }
 
 /** The program stops without starting: --help, --version, or a mistake in the settings. */
@@ -223,8 +320,9 @@ export function readConfig(
   );
   const config = raw as unknown as Config;
   const allowOrigin = config.allowOrigin ?? [];
+  const peers = config.peers ?? [];
   const name = config.name ?? `${hostname()}:${config.port}`.replace(/[^A-Za-z0-9._:-]/g, '-');
-  return { ...config, allowOrigin, name };
+  return { ...config, allowOrigin, peers, name };
 }
 
 /** The program's command-line interface, for parsing and for --help. */

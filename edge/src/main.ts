@@ -13,10 +13,13 @@ async function main(): Promise<void> {
   if (config.allowOrigin.length === 0 && config.localTokenFile === undefined) {
     log.warn({}, 'no --allow-origin given: this edge will serve nothing');
   }
+  if (config.peers.length > 0 && config.secretFile === undefined) {
+    log.warn({}, 'no --secret-file given: only nodes on this machine are accepted as peers');
+  }
   const app = await buildApp(config, log);
   process.once('SIGTERM', () => void shutDown(app, config, log));
   process.once('SIGINT', () => void shutDown(app, config, log));
-  const address = await app.server.listen({ host: config.host, port: config.port });
+  const address = await app.listen();
   log.info({ address }, 'listening');
   // One line for people and scripts; the log goes to standard error.
   process.stdout.write(`Millrace edge ${config.name} listening on ${address}\n`);

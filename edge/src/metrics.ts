@@ -13,6 +13,45 @@ export class Metrics {
     'Fetches shared with another request',
   );
   readonly retries = this.#counter('chunk_retries_total', 'Chunks asked for again');
+  readonly races = this.#counter(
+    'chunk_races_total',
+    'Chunks that several requests competed for, by the one that won: the first or a retry',
+    ['winner'],
+  );
+  readonly forwards = this.#counter(
+    'forwards_total',
+    'Chunk requests sent to other nodes; hop 2 and more are re-forwards',
+    ['hop'],
+  );
+  readonly versionForwards = this.#counter(
+    'version_forwards_total',
+    'Questions to other nodes for the current version of a file',
+  );
+  readonly peerFailures = this.#counter(
+    'peer_failures_total',
+    'Requests to other nodes that failed, by reason',
+    ['kind'],
+  );
+  readonly peerBytes = this.#counter('peer_bytes_total', 'Chunk bytes received from other nodes');
+  readonly insideRequests = this.#counter('inside_requests_total', 'Requests of other nodes', [
+    'status',
+  ]);
+  readonly insideChunks = this.#counter(
+    'inside_chunks_total',
+    'Chunks sent to other nodes, by where they were',
+    ['tier'],
+  );
+  readonly purges = this.#counter('clients_purged_total', 'Transfers of vanished clients ended');
+  readonly offloads = this.#counter(
+    'clients_offloaded_total',
+    'Transfers reset so that they go on elsewhere',
+  );
+  readonly peerRtt = new Gauge({
+    name: 'millrace_peer_rtt_seconds',
+    help: 'Round-trip time of the last heartbeat',
+    labelNames: ['peer'],
+    registers: [this.registry],
+  });
   readonly resets = this.#counter('responses_reset_total', 'Responses cut off', ['code']);
   readonly window = new Histogram({
     name: 'millrace_window_chunks',

@@ -28,6 +28,16 @@ export interface RangeResponse {
   discard(): void;
 }
 
+/** Told how a request gets on. */
+export interface RequestObserver {
+  /** The request goes out, after waiting for a connection. */
+  readonly onSent?: (() => void) | undefined;
+  /** An interim response (1xx) has come. */
+  readonly onInterim?: ((head: MessageHead) => void) | undefined;
+}
+
+type Fields = Readonly<Record<string, string>>;
+
 interface Pool {
   readonly idle: RangeConnection[];
   open: number;
@@ -50,24 +60,29 @@ export class RangeClient {
   /**
    * Sends a GET and waits for the head of the answer, whose body must be read or discarded.
    *
-   * @param headers sent besides Host; values must be valid field values
+   * @param headers sent besides Host; values must be valid field values. A function is called when
+   *   the request goes out, for fields that must be new then
    * @param signal ends the exchange at any point
-   * @param onSent called when the request goes out, after waiting for a connection
+   * @param observer told how the request gets on
    * @throws the signal's reason; the socket's or resolver's Error; MillraceError as
    *   `RangeConnection.request`
    */
   async open(
     url: URL,
-    headers: Readonly<Record<string, string>>,
+    headers: Fields | (() => Fields),
     signal: AbortSignal,
-    onSent?: () => void,
+    observer: RequestObserver = {},
   ): Promise<RangeResponse> {
-    const head = requestHead(url, headers);
+    // Checked before a connection is taken for it.
+    const fixed = typeof headers === 'function' ? undefined : requestHead(url, headers);
     for (;;) {
       const { connection, reused } = await this.#acquire(url, signal);
-      onSent?.();
+      observer.onSent?.();
+      const head = fixed ?? requestHead(url, (headers as () => Fields)());
       try {
-        return await exchange(connection, head, signal, () => this.#giveBack(url, connection));
+        return await exchange(connection, head, signal, observer, () =>
+          this.#giveBack(url, connection),
+        );
       } catch (error) {
         this.#giveBack(url, connection);
         if (signal.aborted) throw signal.reason;
@@ -171,6 +186,7 @@ async function exchange(
   connection: RangeConnection,
   head: string,
   signal: AbortSignal,
+  observer: RequestObserver,
   done: () => void,
 ): Promise<RangeResponse> {
   const onAbort = () => connection.destroy();
@@ -184,7 +200,7 @@ async function exchange(
   };
   let answer: MessageHead;
   try {
-    answer = await connection.request(head);
+    answer = await connection.request(head, observer.onInterim);
   } catch (error) {
     signal.removeEventListener('abort', onAbort);
     throw error;
@@ -209,7 +225,7 @@ async function exchange(
   };
 }
 
-function requestHead(url: URL, headers: Readonly<Record<string, string>>): string {
+function requestHead(url: URL, headers: Fields): string {
   let head = `GET ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n`;
   for (const [name, value] of Object.entries(headers)) {
     if (!FIELD_VALUE.test(value)) throw new MillraceError('bad-option', `header field ${name}`);

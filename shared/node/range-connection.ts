@@ -24,7 +24,12 @@ const HEAD_END = Buffer.from('\r\n\r\n');
 
 type State =
   | { readonly kind: 'idle' }
-  | { readonly kind: 'head'; resolve(head: MessageHead): void; reject(error: Error): void }
+  | {
+      readonly kind: 'head';
+      readonly onInterim: ((head: MessageHead) => void) | undefined;
+      resolve(head: MessageHead): void;
+      reject(error: Error): void;
+    }
   | { readonly kind: 'held' }
   | {
       readonly kind: 'body';
@@ -97,10 +102,11 @@ export class RangeConnection {
    * Sends a request and waits for the head of the answer; the body is held back.
    *
    * @param head the request's head, empty line included
+   * @param onInterim told of interim responses (1xx), which precede the answer
    * @throws Error of the socket, MillraceError `malformed-response`, `origin-reset`,
    *   `origin-timeout`
    */
-  request(head: string): Promise<MessageHead> {
+  request(head: string, onInterim?: (head: MessageHead) => void): Promise<MessageHead> {
     if (!this.reusable) return Promise.reject(new Error('the connection is in use'));
     this.#headBytes = 0;
     this.#early = this.#headBuffer.subarray(0, 0);
@@ -108,7 +114,7 @@ export class RangeConnection {
     if (this.#connected) this.#socket.setTimeout(this.#o.timeoutMs);
     this.#socket.write(head, 'latin1');
     return new Promise((resolve, reject) => {
-      this.#state = { kind: 'head', resolve, reject };
+      this.#state = { kind: 'head', onInterim, resolve, reject };
     });
   }
 
@@ -214,6 +220,7 @@ export class RangeConnection {
       this.#headBuffer.copyWithin(0, end + 4, this.#headBytes);
       const rest = this.#headBytes - end - 4;
       this.#headBytes = 0;
+      (this.#state as Extract<State, { kind: 'head' }>).onInterim?.(head);
       return rest > 0 ? this.#headRead(rest) : true;
     }
     this.#early = bytes.subarray(end + 4);

@@ -20,6 +20,8 @@ import type { BodyPlan } from './response-head.ts';
 export interface DeliveryOptions {
   readonly res: ServerResponse;
   readonly version: FileVersion;
+  /** Where the origin's redirects led. */
+  readonly directUrl: string | undefined;
   readonly plan: BodyPlan;
   readonly chunkBytes: number;
   readonly store: ChunkStore;
@@ -208,9 +210,9 @@ export class Delivery {
   }
 
   #request(slice: number): ChunkRequest {
-    const { version, chunkBytes, plan } = this.#o;
+    const { version, directUrl, chunkBytes, plan } = this.#o;
     const { chunk } = plan.slices.at(slice);
-    return { version, range: chunkRange(chunk, chunkBytes, version.length) };
+    return { version, directUrl, range: chunkRange(chunk, chunkBytes, version.length) };
   }
 
   /** Sets the timer for the machine's next deadline, unless one is set for an earlier time. */

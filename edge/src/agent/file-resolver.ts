@@ -1,7 +1,8 @@
 /**
  * From a URL to the current version of the file: the pointer of NSDI's first chunk request. The
  * origin is asked for the first chunk; its header says how long the file is, which version it is,
- * how long that may be taken for granted, and whether the file can be cut into chunks at all.
+ * how long that may be taken for granted, and whether the file can be cut into chunks at all. In a
+ * network it is the owner of the first chunk that asks the origin; the others ask the owner.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -33,6 +34,10 @@ import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import { readChunk } from '../egress/origin-source.ts';
 import { statusError } from '../egress/status-error.ts';
+import type { Network } from '../peers/network.ts';
+import { INGRESS, type Path } from '../peers/path.ts';
+import { PeerFailure } from '../peers/peer-failure.ts';
+import type { RemoteVersion } from '../peers/version-message.ts';
 import type { Scope } from '../policy/policy.ts';
 
 export interface ResolverOptions {
@@ -41,6 +46,8 @@ export interface ResolverOptions {
   readonly pointers: PointerCache;
   readonly chunks: ChunkStore;
   readonly memory: ChunkMemory;
+  /** Other nodes, where there are any. */
+  readonly network: Network | undefined;
   readonly chunkBytes: number;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
@@ -95,6 +102,7 @@ export class FileResolver {
    * Finds the current version of a file.
    *
    * @param demands what the client's Cache-Control asks for
+   * @param path how the request has come here
    * @throws MillraceError
    */
   async resolve(
@@ -102,10 +110,12 @@ export class FileResolver {
     scope: Scope,
     demands: RequestDemands,
     signal: AbortSignal,
+    path: Path = INGRESS,
   ): Promise<Resolution> {
     const now = this.#o.wallClock();
     const entry = await this.#o.pointers.load(url.href, scope);
-    if (entry !== undefined && !demands.revalidate) {
+    const revalidate = demands.revalidate || this.#o.pointers.isDoubted(url.href, scope);
+    if (entry !== undefined && !revalidate) {
       if (!isPointer(entry)) {
         if (now < entry.until)
           return { kind: 'tunnel', reason: entry.reason, take: () => undefined };
@@ -118,38 +128,84 @@ export class FileResolver {
     }
     if (demands.onlyIfCached) throw new MillraceError('not-cached');
     const pointer = entry !== undefined && isPointer(entry) ? entry : undefined;
-    const flight = this.#flights.run(`${scope} ${url.href}`, signal, (all) =>
-      this.#ask(url, scope, pointer, all),
-    );
+    const flight = this.#flight(url, scope, pointer, { ...demands, revalidate }, signal, path);
     const resolution = await flight.result;
     if (!flight.joined || resolution.kind === 'tunnel' || resolution.outcome.hit) return resolution;
     return { ...resolution, outcome: { ...resolution.outcome, collapsed: true } };
   }
 
-  /** Asks the origin; falls back on what was known where it cannot be reached. */
-  async #ask(
+  /** Who is asked; as with chunks, a request never waits for one that was forwarded less often. */
+  #flight(
     url: URL,
     scope: Scope,
     known: Pointer | undefined,
+    demands: RequestDemands,
     signal: AbortSignal,
+    path: Path,
+  ) {
+    const name = `origin ${scope} ${url.href}`;
+    const fromOrigin = (end: AbortSignal) =>
+      this.#flights.run(name, end, (all) =>
+        this.#orStale(url, scope, known, () => this.#askOrigin(url, scope, known, all)),
+      );
+    const network = scope === 'public' ? this.#o.network : undefined;
+    if (network === undefined || this.#flights.has(name)) return fromOrigin(signal);
+    if (network.routeVersion(url.href, path, new Set()).to === 'origin') return fromOrigin(signal);
+    const what = demands.revalidate ? 'anew' : (demands.maxAgeMs ?? '');
+    return this.#flights.run(`${path.hops} ${what} ${url.href}`, signal, (all) =>
+      this.#orStale(url, scope, known, async () => {
+        const remote = await this.#askPeers(network, url, demands, path, all);
+        return remote ?? (await fromOrigin(all).result);
+      }),
+    );
+  }
+
+  /** Asks other nodes, one after the other; undefined: it is this node's to ask the origin. */
+  async #askPeers(
+    network: Network,
+    url: URL,
+    demands: RequestDemands,
+    path: Path,
+    signal: AbortSignal,
+  ): Promise<Resolution | undefined> {
+    const tried = new Set<string>();
+    for (;;) {
+      const route = network.routeVersion(url.href, path, tried);
+      if (route.to === 'origin') return undefined;
+      const avoid = [...path.avoid, ...tried];
+      tried.add(route.peer.name);
+      try {
+        const onward = { ...path, avoid };
+        const remote = await network.askVersion(route.peer, url.href, demands, onward, signal);
+        return this.#learnt(url, remote);
+      } catch (error) {
+        if (signal.aborted || !(error instanceof PeerFailure)) throw error;
+      }
+    }
+  }
+
+  /** What another node says is kept as if the origin had said it. */
+  #learnt(url: URL, remote: RemoteVersion): Resolution {
+    const { pointers, wallClock } = this.#o;
+    if (remote.kind === 'tunnel') {
+      const { reason } = remote;
+      pointers.put(url.href, 'public', { reason, until: wallClock() + TUNNEL_VERDICT_MS });
+      return { kind: 'tunnel', reason, take: () => undefined };
+    }
+    const { pointer } = remote;
+    pointers.put(url.href, 'public', pointer);
+    return { kind: 'file', pointer, outcome: { hit: false, fwd: 'uri-miss', detail: 'peer' } };
+  }
+
+  /** Falls back on what was known where the origin cannot be reached. */
+  async #orStale(
+    url: URL,
+    scope: Scope,
+    known: Pointer | undefined,
+    ask: () => Promise<Resolution>,
   ): Promise<Resolution> {
     try {
-      this.#o.records.pause(url).check(this.#o.now());
-      const response = await this.#o.client.open({
-        url,
-        scope,
-        headers: {
-          range: formatRange({ start: 0, end: this.#o.chunkBytes }),
-          ...(known === undefined ? {} : ifChanged(known.version)),
-        },
-        signal,
-      });
-      try {
-        return this.#understand(response, url, scope, known);
-      } catch (error) {
-        response.discard();
-        throw error;
-      }
+      return await ask();
     } catch (error) {
       const now = this.#o.wallClock();
       const usable = known !== undefined && isUsableOnError(known.freshness, now);
@@ -164,6 +220,30 @@ export class FileResolver {
       if (WITHDRAWN.some((code) => isMillraceError(error, code))) {
         this.#o.pointers.drop(url.href, scope);
       }
+      throw error;
+    }
+  }
+
+  async #askOrigin(
+    url: URL,
+    scope: Scope,
+    known: Pointer | undefined,
+    signal: AbortSignal,
+  ): Promise<Resolution> {
+    this.#o.records.pause(url).check(this.#o.now());
+    const response = await this.#o.client.open({
+      url,
+      scope,
+      headers: {
+        range: formatRange({ start: 0, end: this.#o.chunkBytes }),
+        ...(known === undefined ? {} : ifChanged(known.version)),
+      },
+      signal,
+    });
+    try {
+      return this.#understand(response, url, scope, known);
+    } catch (error) {
+      response.discard();
       throw error;
     }
   }

@@ -74,6 +74,7 @@ function setUp(options: { cacheBytes?: number; disk?: DiskCache } = {}) {
     memory,
     disk: options.disk,
     source: { fetch: start, lateAfterMs: () => LATE_MS },
+    network: undefined,
     now: () => clock.now,
   });
   const nth = (n: number) => {

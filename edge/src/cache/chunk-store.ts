@@ -1,6 +1,10 @@
 /**
- * Chunks by name, wherever they are: memory, disk, or the source that routing names. Concurrent
- * requests for one chunk share one fetch, whoever asked first.
+ * Chunks by name, wherever they are: memory, disk, another node or the origin. Concurrent requests
+ * for one chunk share one fetch, whoever asked first.
+ *
+ * There are two kinds of fetches: from the origin, which waits for no other node, and by way of the
+ * network, one per hop. A request that was forwarded more often than the one under way never waits
+ * for it, so that nodes with different views cannot wait for each other in a circle.
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
@@ -8,11 +12,19 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
 import { formatChunkName } from '@millrace/shared/cdn/chunk-name';
+import type { Network } from '../peers/network.ts';
+import { INGRESS, type Path } from '../peers/path.ts';
 import { Chunk } from './chunk.ts';
 import type { ChunkBuffer, ChunkMemory } from './chunk-memory.ts';
-import { type AttemptObserver, CompetingFetch, type StartAttempt } from './competing-fetch.ts';
+import {
+  type AttemptObserver,
+  CompetingFetch,
+  type Loan,
+  type StartAttempt,
+} from './competing-fetch.ts';
 import type { DiskCache } from './disk-cache.ts';
 import type { FileVersion } from './file-version.ts';
+import { ForwardFetch } from './forward-fetch.ts';
 import type { MemoryCache } from './memory-cache.ts';
 import { scopedKey } from './pointer-cache.ts';
 
@@ -20,9 +32,11 @@ import { scopedKey } from './pointer-cache.ts';
 export interface ChunkRequest {
   readonly version: FileVersion;
   readonly range: ByteRange;
+  /** Where the origin's redirects led, as far as the asking node knows. */
+  readonly directUrl?: string | undefined;
 }
 
-/** Where chunks come from that no cache of this node has. */
+/** Where chunks come from that no node has. */
 export interface ChunkSource {
   /**
    * Fetches the bytes of a chunk, checked against the version. The memory belongs to the caller.
@@ -40,7 +54,7 @@ export interface ChunkSource {
 }
 
 /** Where a chunk was found. */
-export type Tier = 'memory' | 'disk' | 'source';
+export type Tier = 'memory' | 'disk' | 'peer' | 'source';
 
 /** A chunk found: the caller is a user of it and must release it. */
 export interface Found {
@@ -55,9 +69,16 @@ export interface ChunkStoreOptions {
   readonly memory: ChunkMemory;
   readonly disk: DiskCache | undefined;
   readonly source: ChunkSource;
+  /** Other nodes, where there are any. */
+  readonly network: Network | undefined;
+  /** Told, of several requests for one chunk, which brought it first; 0 is the first. */
+  readonly onRaced?: (winner: number) => void;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
 }
+
+/** What does not depend on what a fetch brings. */
+type UnderWay = Pick<CompetingFetch<Loan>, 'hedge' | 'progressAt' | 'share'>;
 
 /** A caller that never leaves. */
 const FOR_EVER = new AbortController().signal;
@@ -65,7 +86,7 @@ const FOR_EVER = new AbortController().signal;
 export class ChunkStore {
   readonly #o: ChunkStoreOptions;
   readonly #flights = new SingleFlight<string, { chunk: Chunk; tier: Tier }>();
-  readonly #fetches = new Map<string, CompetingFetch<ChunkBuffer>>();
+  readonly #fetches = new Map<string, UnderWay>();
 
   constructor(options: ChunkStoreOptions) {
     this.#o = options;
@@ -80,12 +101,13 @@ export class ChunkStore {
    * Gets a chunk from wherever it is.
    *
    * @param signal the caller's: its end cancels the fetch only if nobody else waits for it
+   * @param path how the request has come here
    */
-  async get(request: ChunkRequest, signal: AbortSignal): Promise<Found> {
+  async get(request: ChunkRequest, signal: AbortSignal, path: Path = INGRESS): Promise<Found> {
     const key = chunkKey(request);
     const inMemory = this.#o.cache.get(key);
     if (inMemory !== undefined) return { chunk: inMemory.retain(), tier: 'memory', joined: false };
-    const flight = this.#flights.run(key, signal, (all) => this.#find(key, request, all));
+    const flight = this.#flight(key, request, signal, path);
     const { chunk, tier } = await flight.result;
     return { chunk: chunk.retain(), tier, joined: flight.joined };
   }
@@ -98,26 +120,51 @@ export class ChunkStore {
    */
   adopt(request: ChunkRequest, body: StartAttempt<ChunkBuffer>): boolean {
     const key = chunkKey(request);
-    if (this.#o.cache.get(key) !== undefined || this.#flights.has(key)) return false;
-    const flight = this.#flights.run(key, FOR_EVER, (all) => this.#fetch(key, request, all, body));
+    const name = fromOrigin(key);
+    if (this.#o.cache.get(key) !== undefined || this.#flights.has(name)) return false;
+    const flight = this.#flights.run(name, FOR_EVER, (all) => this.#fetch(key, request, all, body));
     flight.result.catch(() => {});
     return true;
   }
 
-  /** A client finds the chunk late. */
-  hedge(request: ChunkRequest): void {
-    this.#fetches.get(chunkKey(request))?.hedge();
+  /** Somebody finds the chunk late. */
+  hedge(request: ChunkRequest, path: Path = INGRESS): void {
+    for (const fetch of this.#underWay(request, path)) fetch.hedge();
   }
 
   /** When bytes of a chunk under way last came in. */
-  progressAt(request: ChunkRequest): Millis | undefined {
-    return this.#fetches.get(chunkKey(request))?.progressAt;
+  progressAt(request: ChunkRequest, path: Path = INGRESS): Millis | undefined {
+    let latest: Millis | undefined;
+    for (const { progressAt } of this.#underWay(request, path)) {
+      if (progressAt !== undefined) latest = Math.max(latest ?? progressAt, progressAt);
+    }
+    return latest;
+  }
+
+  /** How much of a chunk under way has come, 0 to 1. */
+  share(request: ChunkRequest, path: Path): number {
+    return Math.max(0, ...this.#underWay(request, path).map((fetch) => fetch.share));
+  }
+
+  /** The decision who serves the chunk, and the fetch that follows from it. */
+  #flight(key: string, request: ChunkRequest, signal: AbortSignal, path: Path) {
+    const name = fromOrigin(key);
+    const network = request.version.scope === 'public' ? this.#o.network : undefined;
+    if (network !== undefined && !this.#flights.has(name)) {
+      const route = network.route(request, path, 0, new Set());
+      if (route.to === 'peer') {
+        return this.#flights.run(byHop(path, key), signal, (all) =>
+          this.#forward(key, request, network, path, route.keep, all),
+        );
+      }
+    }
+    return this.#flights.run(name, signal, (all) => this.#find(key, request, all));
   }
 
   async #find(key: string, request: ChunkRequest, signal: AbortSignal) {
     const onDisk = await this.#fromDisk(key, request);
     if (onDisk === undefined) return this.#fetch(key, request, signal);
-    return this.#arrived(onDisk, 'disk');
+    return this.#arrived(onDisk, 'disk', true);
   }
 
   async #fromDisk(key: string, { version, range }: ChunkRequest): Promise<Chunk | undefined> {
@@ -133,42 +180,90 @@ export class ChunkStore {
     signal: AbortSignal,
     body?: StartAttempt<ChunkBuffer>,
   ) {
-    const { source, now, disk } = this.#o;
-    const fetch = new CompetingFetch({
+    const { source, now, onRaced } = this.#o;
+    const bytes = request.range.end - request.range.start;
+    const fetch = new CompetingFetch<ChunkBuffer>({
       start: (attempt, attemptSignal, observer) =>
         attempt === 0 && body !== undefined
           ? body(attempt, attemptSignal, observer)
           : source.fetch(request, attempt, attemptSignal, observer),
-      bytes: request.range.end - request.range.start,
+      bytes,
       lateAfterMs: () => source.lateAfterMs(request),
       now,
+      ...(onRaced === undefined ? {} : { onRaced }),
     });
-    this.#fetches.set(key, fetch);
+    const buffer = await this.#run(fromOrigin(key), fetch, signal);
+    const chunk = new Chunk(key, buffer, request.version);
+    if (chunk.data.length !== bytes) throw new MillraceError('internal', 'a chunk of wrong length');
+    this.#toDisk(chunk);
+    return this.#arrived(chunk, 'source', true);
+  }
+
+  /** By way of other nodes; from the origin where none of them can help. */
+  async #forward(
+    key: string,
+    request: ChunkRequest,
+    network: Network,
+    path: Path,
+    keep: boolean,
+    signal: AbortSignal,
+  ) {
+    const onDisk = await this.#fromDisk(key, request);
+    if (onDisk !== undefined) return this.#arrived(onDisk, 'disk', true);
+    const forward = new ForwardFetch({
+      key,
+      request,
+      path,
+      network,
+      now: this.#o.now,
+      onRaced: this.#o.onRaced,
+      fallback: async (end) => {
+        const own = this.#flights.run(fromOrigin(key), end, (all) => this.#find(key, request, all));
+        const { chunk, tier } = await own.result;
+        return { chunk: chunk.retain(), tier };
+      },
+    });
+    const { chunk, tier } = await this.#run(byHop(path, key), forward.fetch, signal);
+    // What came from the origin after all has been kept already.
+    if (keep && tier === 'peer') this.#toDisk(chunk);
+    return this.#arrived(chunk, tier, keep && tier === 'peer');
+  }
+
+  async #run<T extends Loan>(
+    name: string,
+    fetch: CompetingFetch<T>,
+    signal: AbortSignal,
+  ): Promise<T> {
+    this.#fetches.set(name, fetch);
     try {
-      const chunk = new Chunk(key, await fetch.run(signal), request.version);
-      if (chunk.data.length !== request.range.end - request.range.start) {
-        throw new MillraceError('internal', 'a chunk of the wrong length');
-      }
-      if (disk !== undefined) {
-        chunk.retain();
-        disk.put(
-          key,
-          {},
-          chunk.data,
-          () => chunk.digest(),
-          () => chunk.release(),
-        );
-      }
-      return this.#arrived(chunk, 'source');
+      return await fetch.run(signal);
     } finally {
       // If everybody left and somebody came anew, the entry is the new fetch's.
-      if (this.#fetches.get(key) === fetch) this.#fetches.delete(key);
+      if (this.#fetches.get(name) === fetch) this.#fetches.delete(name);
     }
   }
 
-  /** A new chunk goes to the cache and to those who wait for it. */
-  #arrived(chunk: Chunk, tier: Tier) {
-    this.#o.cache.put(chunk);
+  #underWay(request: ChunkRequest, path: Path) {
+    const key = chunkKey(request);
+    const fetches = [this.#fetches.get(byHop(path, key)), this.#fetches.get(fromOrigin(key))];
+    return fetches.filter((fetch) => fetch !== undefined);
+  }
+
+  #toDisk(chunk: Chunk): void {
+    if (this.#o.disk === undefined) return;
+    chunk.retain();
+    this.#o.disk.put(
+      chunk.key,
+      {},
+      chunk.data,
+      () => chunk.digest(),
+      () => chunk.release(),
+    );
+  }
+
+  /** A new chunk goes to those who wait for it, and to the cache if it belongs there. */
+  #arrived(chunk: Chunk, tier: Tier, keep: boolean) {
+    if (keep) this.#o.cache.put(chunk);
     // They become users of it in the microtasks that follow; then the maker's use can end.
     setImmediate(() => chunk.release());
     return { chunk, tier };
@@ -182,3 +277,6 @@ export function chunkKey({ version, range }: ChunkRequest): string {
     formatChunkName({ url: version.url, range, salt: '', tag: version.tag }),
   );
 }
+
+const fromOrigin = (key: string) => `origin ${key}`;
+const byHop = ({ hops }: Path, key: string) => `${hops} ${key}`;

@@ -46,6 +46,10 @@ export interface CompetingFetchOptions<T extends Loan> {
   readonly lateAfterMs: () => Millis;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
+  /** A request is found late that has not given one sign of life. */
+  readonly onSilent?: (attempt: number) => void;
+  /** Told which of several requests was the first to bring an answer. */
+  readonly onRaced?: (winner: number) => void;
 }
 
 const MAX_COMPETING = 2;
@@ -66,6 +70,13 @@ export class CompetingFetch<T extends Loan> {
   /** When bytes last came in, if any have. */
   get progressAt(): Millis | undefined {
     return this.#progressAt;
+  }
+
+  /** How much of what is wanted has come, 0 to 1: of the request that is farthest. */
+  get share(): number {
+    let most = 0;
+    for (const { receivedBytes } of this.#running.values()) most = Math.max(most, receivedBytes);
+    return Math.min(1, most / this.#o.bytes);
   }
 
   /** Requests sent so far. */
@@ -109,6 +120,7 @@ export class CompetingFetch<T extends Loan> {
       totalBytes: this.#o.bytes,
     };
     if (!isHedgeJustified(progress, lateAfterMs)) return;
+    if (latest.progressAt === undefined) this.#o.onSilent?.(this.#begun - 1);
     if (this.#running.size >= MAX_COMPETING) {
       const alive = this.#progressAt !== undefined && now - this.#progressAt < lateAfterMs;
       if (alive) return;
@@ -143,7 +155,10 @@ export class CompetingFetch<T extends Loan> {
       (result) => {
         this.#running.delete(attempt);
         if (this.#settled) result.release();
-        else this.#settle(() => this.#resolve(result));
+        else {
+          if (this.#begun > 1) this.#o.onRaced?.(attempt);
+          this.#settle(() => this.#resolve(result));
+        }
       },
       (error: unknown) => this.#failed(attempt, asMillraceError(error)),
     );

@@ -22,12 +22,15 @@ export interface TunnelVerdict {
 /** How long it is taken for granted that a file can only be tunnelled. */
 export const TUNNEL_VERDICT_MS = 60_000;
 const MAX_POINTERS = 50_000;
+const MAX_DOUBTED = 10_000;
 const NOTHING: ChunkBuffer = { data: Buffer.alloc(0), release() {} };
 
 export type PointerEntry = Pointer | TunnelVerdict;
 
 export class PointerCache {
   readonly #entries = new LRUCache<string, PointerEntry>({ max: MAX_POINTERS });
+  /** Files that turned out to have changed: what others take to be current is not to be trusted. */
+  readonly #doubted = new LRUCache<string, true>({ max: MAX_DOUBTED });
   readonly #disk: DiskCache | undefined;
 
   constructor(disk?: DiskCache) {
@@ -59,6 +62,7 @@ export class PointerCache {
 
   put(url: string, scope: Scope, entry: PointerEntry): void {
     this.#entries.set(scopedKey(scope, url), entry);
+    this.#doubted.delete(scopedKey(scope, url));
     if (!isPointer(entry)) this.#disk?.delete(diskKey(scope, url));
     else {
       const { data } = NOTHING;
@@ -66,11 +70,17 @@ export class PointerCache {
     }
   }
 
+  /** True from the moment a version turned out not to be current until the current one is known. */
+  isDoubted(url: string, scope: Scope): boolean {
+    return this.#doubted.has(scopedKey(scope, url));
+  }
+
   /** Forgets a file; with a tag, only if that version is still taken to be the current one. */
   drop(url: string, scope: Scope, tag?: string): void {
     const entry = this.get(url, scope);
     if (tag !== undefined) {
       if (entry === undefined || !isPointer(entry) || entry.version.tag !== tag) return;
+      this.#doubted.set(scopedKey(scope, url), true);
     }
     this.#entries.delete(scopedKey(scope, url));
     this.#disk?.delete(diskKey(scope, url));

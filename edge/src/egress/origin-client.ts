@@ -80,12 +80,9 @@ export class OriginClient {
     return this.#follow(request, async (url, { agent, ranges }) => {
       const requestedAt = Date.now();
       try {
-        const answer = await ranges.open(
-          url,
-          this.#headers(request),
-          request.signal,
-          request.onSent,
-        );
+        const answer = await ranges.open(url, this.#headers(request), request.signal, {
+          onSent: request.onSent,
+        });
         if (answer.plain || answer.status !== 206) {
           return {
             ...answer,

@@ -90,14 +90,19 @@ export class OriginSource implements ChunkSource {
 
   /** Where redirects led last time. */
   #directUrl(request: ChunkRequest): URL {
-    return new URL(this.#pointer(request)?.finalUrl ?? request.version.url);
+    return new URL(this.#knownDirect(request) ?? request.version.url);
+  }
+
+  /** As far as this node knows, or the one that asks it. */
+  #knownDirect(request: ChunkRequest): string | undefined {
+    return this.#pointer(request)?.finalUrl ?? request.directUrl;
   }
 
   /** Asks where the pointer's redirects led; if that link has expired, from the start. */
   async #ask(request: ChunkRequest, signal: AbortSignal, onSent: () => void): Promise<HttpAnswer> {
     const { version } = request;
     const pointer = this.#pointer(request);
-    const direct = pointer?.finalUrl ?? version.url;
+    const direct = this.#knownDirect(request) ?? version.url;
     const response = await this.#open(
       direct,
       request,
@@ -105,7 +110,7 @@ export class OriginSource implements ChunkSource {
       onSent,
       condition(version.validators),
     );
-    if (pointer !== undefined && direct !== version.url && EXPIRED.has(response.status)) {
+    if (direct !== version.url && EXPIRED.has(response.status)) {
       response.discard();
       const again = await this.#open(
         version.url,
@@ -115,7 +120,7 @@ export class OriginSource implements ChunkSource {
         condition(version.validators),
       );
       const finalUrl = again.url.href;
-      if (again.status === 206) {
+      if (again.status === 206 && pointer !== undefined) {
         this.#o.pointers.put(version.url, version.scope, { ...pointer, finalUrl });
       }
       return again;
@@ -149,14 +154,15 @@ export class OriginSource implements ChunkSource {
    */
   async #fill(
     into: Buffer,
-    { version, range }: ChunkRequest,
+    request: ChunkRequest,
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<void> {
+    const { range } = request;
     let filled = 0;
     for (let resumes = 0; ; resumes++) {
       const before = filled;
-      const rest = { version, range: { start: range.start + filled, end: range.end } };
+      const rest = { ...request, range: { start: range.start + filled, end: range.end } };
       try {
         const response = await this.#ask(rest, signal, observer.onSent);
         this.#check(response, rest);

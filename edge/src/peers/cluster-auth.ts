@@ -21,9 +21,11 @@ import ipaddr from 'ipaddr.js';
 const SIGNED_FIELDS = [
   INSIDE.hops,
   INSIDE.via,
+  INSIDE.avoid,
   INSIDE.fileLength,
   INSIDE.finalUrl,
   INSIDE.nodePort,
+  INSIDE.nodeUrl,
   INSIDE.want,
   'cache-control',
 ] as const;
@@ -124,7 +126,8 @@ export class ClusterAuth {
   }
 }
 
-function isLoopback(address: string | undefined): boolean {
+/** True for an IP address of this machine itself. */
+export function isLoopback(address: string | undefined): boolean {
   return (
     address !== undefined &&
     ipaddr.isValid(address) &&

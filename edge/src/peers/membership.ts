@@ -14,7 +14,7 @@ import { minRtt, type Peer, type PeerPolicy, PeerTable } from '@millrace/shared/
 import type { RouteNode } from '@millrace/shared/cdn/route';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
-import type { ClusterAuth } from './cluster-auth.ts';
+import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
 import { nodeUrl, resolveSeeds, type Seed } from './seeds.ts';
 
 export interface MembershipOptions {
@@ -23,6 +23,8 @@ export interface MembershipOptions {
   readonly policy: PeerPolicy;
   readonly org: string | undefined;
   readonly publicUrl: string | undefined;
+  /** Address for other nodes, where they cannot work it out themselves. */
+  readonly peerUrl: string | undefined;
   readonly seeds: readonly Seed[];
   readonly auth: ClusterAuth;
   readonly log: Log;
@@ -30,6 +32,8 @@ export interface MembershipOptions {
   readonly now: () => Millis;
   /** This node's load and whether it is shutting down. */
   readonly own: () => { readonly load: number; readonly draining: boolean };
+  /** Told of each heartbeat, for the figures. */
+  readonly onHeartbeat: (name: string, rtt: Millis) => void;
 }
 
 /** A node that requests can be forwarded to. */
@@ -40,6 +44,8 @@ export interface ForwardTarget extends RouteNode {
 /** Heartbeats per second over all known nodes (NSDI 4.2). */
 const HEARTBEAT_INTERVAL_MS = 500;
 const HEARTBEAT_TIMEOUT_MS = 2000;
+/** Heartbeats under way at a time, when many nodes are heard of at once. */
+const MAX_ASKING = 16;
 const RESOLVE_INTERVAL_MS = 30_000;
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** Addresses told to another node, and remembered, at a time. */
@@ -58,6 +64,11 @@ const ANSWER = z.object({
     .max(500)
     .optional(),
   draining: z.boolean(),
+  peerUrl: z
+    .url({ protocol: /^https?$/ })
+    .max(200)
+    .optional(),
+  insidePort: z.int().min(1).max(65535).optional(),
   nodes: z.array(z.url({ protocol: /^https?$/ }).max(200)).max(MAX_TOLD),
 });
 
@@ -78,8 +89,9 @@ export class Membership {
   #queue: string[] = [];
   #timers: NodeJS.Timeout[] = [];
   #port = 0;
-  /** Told of each heartbeat, for the figures. */
-  onHeartbeat: (name: string, rtt: Millis) => void = () => {};
+  #isShared = false;
+  /** Heartbeats under way. */
+  #asking = 0;
 
   constructor(options: MembershipOptions) {
     const { name, org, weight } = options;
@@ -88,9 +100,15 @@ export class Membership {
     this.#self = { name, weight, seed: hashText(name), load: 0, url: '' };
   }
 
-  /** Starts looking for peers. @param port that this node listens on */
-  async start(port: number): Promise<void> {
+  /**
+   * Starts looking for peers.
+   *
+   * @param port that this node alone listens on
+   * @param shared true where the port that others know is shared with other processes
+   */
+  async start(port: number, shared = false): Promise<void> {
     this.#port = port;
+    this.#isShared = shared;
     if (this.#o.seeds.length === 0) return;
     await this.#resolve();
     this.#timers = [
@@ -139,10 +157,9 @@ export class Membership {
 
   /** Answers a heartbeat, and learns of the node that asks. */
   answer(req: IncomingMessage): { body: string; headers: Record<string, string> } {
-    const { name, weight, policy, publicUrl, own, auth } = this.#o;
-    const port = Number(/^\d{1,5}$/.exec(String(req.headers[INSIDE.nodePort] ?? ''))?.[0] ?? 0);
-    const address = req.socket.remoteAddress;
-    if (port > 0 && address !== undefined) this.#hearOf(nodeUrl(address, port));
+    const { name, weight, policy, publicUrl, peerUrl, own, auth } = this.#o;
+    const asking = askingNode(req);
+    if (asking !== undefined) this.#hearOf(asking);
     const nodes = [...this.table.peers].filter((p) => this.table.isAlive(p)).map((p) => p.url);
     const { load, draining } = own();
     const answer = {
@@ -152,14 +169,26 @@ export class Membership {
       policy,
       publicUrl,
       draining,
+      peerUrl,
+      ...(this.#isShared ? { insidePort: this.#port } : {}),
       nodes: nodes.slice(0, MAX_TOLD),
     };
     const body = JSON.stringify(answer);
     return { body, headers: auth.signAnswer(req, [sha256(body)]) };
   }
 
+  /** A node has sent damaged bytes: it is not asked for a while. */
+  isolate(name: string, now: Millis): void {
+    this.#o.log.error({ peer: name }, 'a peer sent a damaged chunk: it is left alone for a while');
+    this.table.onDamaged(name, now);
+  }
+
   async #resolve(): Promise<void> {
     for (const url of await resolveSeeds(this.#o.seeds, this.#o.log)) {
+      if (!this.#mayAsk(url)) {
+        this.#o.log.warn({ url }, 'not asked: without --secret-file peers must be on loopback');
+        continue;
+      }
       const known = this.#addresses.get(url);
       this.#addresses.set(url, { isSeed: true, vain: 0, known: known?.known ?? false });
     }
@@ -167,7 +196,15 @@ export class Membership {
 
   #hearOf(url: string): void {
     if (this.#addresses.has(url) || this.#addresses.size >= MAX_ADDRESSES) return;
+    if (!this.#mayAsk(url)) return;
     this.#addresses.set(url, { isSeed: false, vain: 0, known: false });
+    // At once, so that nodes that have just started find each other soon; but no storm of questions.
+    if (this.#asking < MAX_ASKING) void this.#ping(url);
+  }
+
+  /** Without a secret, nobody but this machine's own processes is to be believed. */
+  #mayAsk(url: string): boolean {
+    return this.#o.auth.hasSecret || isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));
   }
 
   /** The next node in turn. */
@@ -181,10 +218,16 @@ export class Membership {
   }
 
   async #ping(url: string): Promise<void> {
-    const { auth, now, log } = this.#o;
+    const { auth, now, log, name, peerUrl } = this.#o;
     const target = '/-/ping';
-    const { headers, nonce } = auth.sign('GET', target, { [INSIDE.nodePort]: String(this.#port) });
+    const { headers, nonce } = auth.sign('GET', target, {
+      [INSIDE.via]: name,
+      ...(peerUrl === undefined
+        ? { [INSIDE.nodePort]: String(this.#port) }
+        : { [INSIDE.nodeUrl]: peerUrl }),
+    });
     const startedAt = now();
+    this.#asking++;
     try {
       const response = await request(url + target, {
         dispatcher: this.#agent,
@@ -195,16 +238,22 @@ export class Membership {
       const body = await readText(response.body);
       if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
       auth.verifyAnswer(nonce, response.headers, [sha256(body)]);
-      const { nodes, ...info } = ANSWER.parse(JSON.parse(body));
-      this.#answered(
-        url,
-        { ...info, policy: info.policy as PeerPolicy, publicUrl: info.publicUrl },
-        rtt,
-      );
+      const { nodes, insidePort, peerUrl: itsUrl, ...info } = ANSWER.parse(JSON.parse(body));
+      const own = new URL(itsUrl ?? url);
+      if (itsUrl === undefined && insidePort !== undefined) own.port = String(insidePort);
+      if (own.origin === url) {
+        const policy = info.policy as PeerPolicy;
+        this.#answered(url, { ...info, policy, publicUrl: info.publicUrl }, rtt);
+      } else {
+        // An address that several processes share, or not the one that it wants to be reached at.
+        this.#hearOf(own.origin);
+      }
       for (const other of nodes) this.#hearOf(new URL(other).origin);
     } catch (error) {
       log.debug({ err: error, url }, 'a heartbeat had no good answer');
       this.#missed(url);
+    } finally {
+      this.#asking--;
     }
     this.#select();
   }
@@ -216,7 +265,7 @@ export class Membership {
     const outcome = this.table.onAnswer(url, info, rtt);
     if (address !== undefined) address.known = outcome === 'self' || outcome === 'other';
     if (outcome !== 'peer') return;
-    this.onHeartbeat(info.name, rtt);
+    this.#o.onHeartbeat(info.name, rtt);
     if (before === undefined) this.#o.log.info({ peer: info.name, url }, 'a new peer');
   }
 
@@ -256,6 +305,15 @@ export class Membership {
       isolated: now < peer.isolatedUntil,
     }));
   }
+}
+
+/** Where the node that sends a heartbeat can be asked back. */
+function askingNode(req: IncomingMessage): string | undefined {
+  const url = String(req.headers[INSIDE.nodeUrl] ?? '');
+  if (url !== '') return url.length <= 200 && URL.canParse(url) ? new URL(url).origin : undefined;
+  const port = Number(/^\d{1,5}$/.exec(String(req.headers[INSIDE.nodePort] ?? ''))?.[0] ?? 0);
+  const address = req.socket.remoteAddress;
+  return port > 0 && port < 65536 && address !== undefined ? nodeUrl(address, port) : undefined;
 }
 
 async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {

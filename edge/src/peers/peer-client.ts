@@ -3,63 +3,62 @@
  * digest that came with it before anybody gets to see it.
  */
 
+import { createHash } from 'node:crypto';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { ERRORS, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import { formatChunkName } from '@millrace/shared/cdn/chunk-name';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
-import { type Headers, listField, singleField } from '@millrace/shared/http/headers';
+import type { RequestDemands } from '@millrace/shared/http/freshness';
+import { listField, singleField } from '@millrace/shared/http/headers';
 import { PROBLEM_TYPE } from '@millrace/shared/http/problem';
 import { parseRetryAfter } from '@millrace/shared/http/retry-after';
 import { networkError } from '@millrace/shared/node/network-error';
-import { RangeClient, type RangeResponse } from '@millrace/shared/node/range-client';
+import {
+  RangeClient,
+  type RangeResponse,
+  type RequestObserver,
+} from '@millrace/shared/node/range-client';
 import { sha256 } from '../cache/chunk.ts';
 import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
+import type { ChunkRequest } from '../cache/chunk-store.ts';
 import type { AttemptObserver } from '../cache/competing-fetch.ts';
-import type { FileVersion } from '../cache/file-version.ts';
 import type { ClusterAuth } from './cluster-auth.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
+import type { Path } from './path.ts';
+import { PeerFailure } from './peer-failure.ts';
+import { type RemoteVersion, readVersion } from './version-message.ts';
 
 export interface PeerClientOptions {
   readonly auth: ClusterAuth;
   readonly memory: ChunkMemory;
   readonly membership: Membership;
-  /** Connections to one node at a time. */
+  /** Connections to one node at a time and per hop. */
   readonly connections: number;
   readonly timeoutMs: Millis;
+  /** Monotonic milliseconds. */
   readonly now: () => Millis;
+  /** Unix milliseconds. */
+  readonly wallClock: () => Millis;
   readonly onPeerBytes: (count: number) => void;
 }
 
-/** How a request has come so far. */
-export interface Path {
-  /** How often it has been forwarded. */
-  readonly hops: number;
-  /** Names of the nodes it has passed, this one not included. */
-  readonly via: readonly string[];
-}
-
-/** The path of a request that enters the network here. */
-export const INGRESS: Path = { hops: 0, via: [] };
-
-/** The fault is the peer's, not the origin's: another node may well have the chunk. */
-export class PeerFailure extends Error {
-  readonly peer: string;
-  /** What the client is told if nobody else can help. */
-  readonly reason: MillraceError;
-
-  constructor(peer: string, reason: MillraceError) {
-    super(`${peer}: ${reason.message}`);
-    this.peer = peer;
-    this.reason = reason;
-  }
+/** A chunk that a peer sent, in memory that belongs to the caller. */
+export interface PeerChunk {
+  readonly buffer: ChunkBuffer;
+  /** SHA-256 of its bytes, checked. */
+  readonly digest: Buffer;
 }
 
 const CONNECT_TIMEOUT_MS = 2000;
+/** How long a node that is asked for a version may give no sign of life. */
+const VERSION_SILENCE_MS = 3000;
+const MAX_BODY_BYTES = 64 * 1024;
 /** Problems of an answering node itself; all others are what the origin or the policy says. */
 const OWN_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
   'draining',
   'inside-request-refused',
+  'bad-chunk-name',
   'internal',
   'loop-detected',
   'too-many-requests',
@@ -67,92 +66,123 @@ const OWN_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
   'origin-not-allowed',
   'private-address',
 ]);
-const MAX_PROBLEM_BYTES = 16 * 1024;
 
 export class PeerClient {
   readonly #o: PeerClientOptions;
-  readonly #ranges: RangeClient;
+  /**
+   * By hop: were they to share connections, two nodes could wait for each other, each with all its
+   * connections to the other taken by requests that the other must forward back.
+   */
+  readonly #ranges: RangeClient[] = [];
 
   constructor(options: PeerClientOptions) {
     this.#o = options;
-    const { connections, timeoutMs } = options;
-    this.#ranges = new RangeClient({
-      connections,
-      timeoutMs,
-      connectTimeoutMs: CONNECT_TIMEOUT_MS,
-    });
   }
 
   close(): void {
-    this.#ranges.close();
+    for (const ranges of this.#ranges) ranges?.close();
   }
 
   /**
    * Fetches a chunk from another node.
    *
-   * @param salt retry salt that goes into the name
+   * @param wanted the chunk; its salt goes into the name
+   * @param observer hears of bytes twice: when they reach the peer, and when they arrive here
    * @throws PeerFailure; MillraceError for what the origin says; the signal's reason
    */
   async fetchChunk(
     peer: ForwardTarget,
-    request: { readonly version: FileVersion; readonly range: ByteRange; readonly salt: string },
-    finalUrl: string | undefined,
+    wanted: ChunkRequest & { readonly salt: string },
     path: Path,
     signal: AbortSignal,
     observer: AttemptObserver,
-  ): Promise<ChunkBuffer> {
-    const { version, range, salt } = request;
+  ): Promise<PeerChunk> {
+    const { version, range, salt, directUrl } = wanted;
+    const bytes = range.end - range.start;
     const name = formatChunkName({ url: version.url, range, salt, tag: version.tag });
     const fields = {
       [INSIDE.fileLength]: String(version.length),
-      ...(finalUrl === undefined ? {} : { [INSIDE.finalUrl]: finalUrl }),
+      ...(directUrl === undefined ? {} : { [INSIDE.finalUrl]: directUrl }),
     };
-    const { response, nonce } = await this.#open(peer, name, fields, path, signal, observer.onSent);
+    let atPeer = 0;
+    const reached = (count: number) => {
+      const more = Math.min(count, bytes) - atPeer;
+      if (!(more >= 0)) return;
+      atPeer += more;
+      observer.onBytes(more);
+    };
+    const { response, nonce } = await this.#open(peer, name, fields, path, signal, {
+      onSent: observer.onSent,
+      onInterim: (head) => reached(Number(singleField(head.headers, INSIDE.progress) ?? 0)),
+    });
+    reached(bytes);
     const { headers } = response;
     const digest = singleField(headers, 'content-digest') ?? '';
     const length = singleField(headers, INSIDE.fileLength) ?? '';
     try {
       this.#o.auth.verifyAnswer(nonce, headers, ['200', digest, length]);
       if (Number(length) !== version.length) {
-        throw new MillraceError('version-changed', 'a peer has another length');
+        throw new MillraceError('malformed-response', 'a peer has another length');
       }
     } catch (error) {
       response.discard();
       throw new PeerFailure(peer.name, error as MillraceError);
     }
-    return this.#read(peer, response, range.end - range.start, digest, signal, observer);
+    return this.#read(peer, response, bytes, digest, signal, observer);
   }
 
   /**
    * Asks another node for the current version of a file.
    *
-   * @param name pointer name: the first chunk's, without a tag
-   * @returns the header of the answer
+   * @param first URL of the file and range of its first chunk
    * @throws as `fetchChunk`
    */
   async askVersion(
     peer: ForwardTarget,
-    name: string,
-    revalidate: boolean,
+    first: { readonly url: string; readonly range: ByteRange },
+    demands: RequestDemands,
     path: Path,
     signal: AbortSignal,
-  ): Promise<Headers> {
-    const fields = {
-      [INSIDE.want]: 'version',
-      ...(revalidate ? { 'cache-control': 'no-cache' } : {}),
+  ): Promise<RemoteVersion> {
+    const silence = new AbortController();
+    const give = () => silence.abort(new MillraceError('origin-timeout', 'a peer is silent'));
+    let timer = setTimeout(give, VERSION_SILENCE_MS);
+    const alive = () => {
+      clearTimeout(timer);
+      timer = setTimeout(give, VERSION_SILENCE_MS);
     };
-    const { response, nonce } = await this.#open(peer, name, fields, path, signal, () => {});
-    response.discard();
-    const { headers } = response;
-    const parts = [INSIDE.fileLength, INSIDE.tunnel, 'etag', 'last-modified'].map(
-      (field) => singleField(headers, field) ?? '',
-    );
+    const name = formatChunkName({ ...first, salt: '', tag: undefined });
+    const fields = { [INSIDE.want]: 'version', ...cacheControl(demands) };
+    const either = AbortSignal.any([signal, silence.signal]);
     try {
-      this.#o.auth.verifyAnswer(nonce, headers, ['200', ...parts]);
+      const { response, nonce } = await this.#open(peer, name, fields, path, either, {
+        onSent: alive,
+        onInterim: alive,
+      });
+      return await this.#readVersion(peer, response, nonce, first.url);
     } catch (error) {
-      throw new PeerFailure(peer.name, error as MillraceError);
+      if (signal.aborted) throw signal.reason;
+      throw silence.signal.aborted ? new PeerFailure(peer.name, silence.signal.reason) : error;
+    } finally {
+      clearTimeout(timer);
     }
-    return headers;
+  }
+
+  async #readVersion(
+    peer: ForwardTarget,
+    response: RangeResponse,
+    nonce: string,
+    url: string,
+  ): Promise<RemoteVersion> {
+    try {
+      const text = (await readBody(response))?.toString() ?? '';
+      const digest = createHash('sha256').update(text).digest('hex');
+      this.#o.auth.verifyAnswer(nonce, response.headers, ['200', digest]);
+      return readVersion(text, url, this.#o.wallClock());
+    } catch (error) {
+      const reason = error instanceof MillraceError ? error : malformed(error);
+      throw new PeerFailure(peer.name, reason);
+    }
   }
 
   /** Sends an inside request; anything but a 200 becomes an error. */
@@ -162,25 +192,32 @@ export class PeerClient {
     fields: Readonly<Record<string, string>>,
     path: Path,
     signal: AbortSignal,
-    onSent: () => void,
+    observer: RequestObserver,
   ): Promise<{ response: RangeResponse; nonce: string }> {
     const { auth, membership } = this.#o;
     const url = new URL(`${peer.url}/${name}`);
     const target = url.pathname + url.search;
-    const { headers, nonce } = auth.sign('GET', target, {
-      [INSIDE.mark]: '1',
-      [INSIDE.hops]: String(path.hops + 1),
-      [INSIDE.via]: [...path.via, membership.self.name].join(' '),
-      ...fields,
-    });
+    // Signed when it goes out: it may wait for a connection longer than signatures are good for.
+    let nonce = '';
+    const headers = () => {
+      const signed = auth.sign('GET', target, {
+        [INSIDE.mark]: '1',
+        [INSIDE.hops]: String(path.hops + 1),
+        [INSIDE.via]: [...path.via, membership.self.name].join(' '),
+        ...(path.avoid.length === 0 ? {} : { [INSIDE.avoid]: path.avoid.join(' ') }),
+        ...fields,
+      });
+      nonce = signed.nonce;
+      return signed.headers;
+    };
     let response: RangeResponse;
     try {
-      response = await this.#ranges.open(url, headers, signal, onSent);
+      response = await this.#rangesAt(path.hops).open(url, headers, signal, observer);
     } catch (error) {
       throw signal.aborted ? signal.reason : new PeerFailure(peer.name, networkError(error, false));
     }
-    const load = Number(listField(response.headers, INSIDE.load));
-    if (Number.isFinite(load)) membership.table.onLoad(peer.name, load);
+    const load = Number(listField(response.headers, INSIDE.load) ?? Number.NaN);
+    if (load >= 0) membership.table.onLoad(peer.name, load);
     if (response.status === 200) return { response, nonce };
     const problem = await readProblem(response);
     if (problem === undefined || OWN_PROBLEMS.has(problem.code)) {
@@ -197,7 +234,7 @@ export class PeerClient {
     digest: string,
     signal: AbortSignal,
     observer: AttemptObserver,
-  ): Promise<ChunkBuffer> {
+  ): Promise<PeerChunk> {
     const { memory, membership, now, onPeerBytes } = this.#o;
     const buffer = memory.allocate(bytes);
     try {
@@ -205,35 +242,64 @@ export class PeerClient {
         onPeerBytes(count);
         observer.onBytes(count);
       });
-      const actual = (await sha256(buffer.data)).toString('base64');
-      if (digest !== `sha-256=:${actual}:`) {
-        membership.table.onDamaged(peer.name, now());
+      const actual = await sha256(buffer.data);
+      if (digest !== `sha-256=:${actual.toString('base64')}:`) {
+        membership.isolate(peer.name, now());
         throw new MillraceError('wrong-digest', `from ${peer.name}`);
       }
-      return buffer;
+      return { buffer, digest: actual };
     } catch (error) {
       buffer.release();
       if (signal.aborted) throw signal.reason;
       throw new PeerFailure(peer.name, networkError(error, true));
     }
   }
+
+  #rangesAt(hops: number): RangeClient {
+    let ranges = this.#ranges[hops];
+    if (ranges === undefined) {
+      const { connections, timeoutMs } = this.#o;
+      ranges = new RangeClient({ connections, timeoutMs, connectTimeoutMs: CONNECT_TIMEOUT_MS });
+      this.#ranges[hops] = ranges;
+    }
+    return ranges;
+  }
+}
+
+function malformed(error: unknown): MillraceError {
+  return new MillraceError('malformed-response', `of a peer: ${(error as Error).message}`);
+}
+
+function cacheControl({ revalidate, maxAgeMs }: RequestDemands): Record<string, string> {
+  if (revalidate) return { 'cache-control': 'no-cache' };
+  if (maxAgeMs === undefined) return {};
+  return { 'cache-control': `max-age=${Math.floor(maxAgeMs / 1000)}` };
+}
+
+/** A small body; undefined where it is not small, or of unknown length. */
+async function readBody(response: RangeResponse): Promise<Buffer | undefined> {
+  const bytes = Number(singleField(response.headers, 'content-length') ?? Number.NaN);
+  if (!response.plain || !(bytes <= MAX_BODY_BYTES)) {
+    response.discard();
+    return undefined;
+  }
+  const body = Buffer.alloc(bytes);
+  await response.readInto(body, () => {});
+  return body;
 }
 
 /** The problem that an answer describes, if it does. */
 async function readProblem(response: RangeResponse): Promise<MillraceError | undefined> {
-  const { headers } = response;
-  const bytes = Number(singleField(headers, 'content-length'));
-  const type = listField(headers, 'content-type') ?? '';
-  if (!response.plain || !type.startsWith(PROBLEM_TYPE) || !(bytes <= MAX_PROBLEM_BYTES)) {
+  const type = listField(response.headers, 'content-type') ?? '';
+  if (!type.startsWith(PROBLEM_TYPE)) {
     response.discard();
     return undefined;
   }
   try {
-    const body = Buffer.alloc(bytes);
-    await response.readInto(body, () => {});
-    const { code, reason } = JSON.parse(body.toString()) as { code?: unknown; reason?: unknown };
+    const text = (await readBody(response))?.toString() ?? '';
+    const { code, reason } = JSON.parse(text) as { code?: unknown; reason?: unknown };
     if (typeof code !== 'string' || !Object.hasOwn(ERRORS, code)) return undefined;
-    const retryAfterMs = parseRetryAfter(listField(headers, 'retry-after'), 0);
+    const retryAfterMs = parseRetryAfter(listField(response.headers, 'retry-after'), 0);
     return new MillraceError(code as ErrorCode, String(reason ?? ''), { retryAfterMs });
   } catch {
     return undefined;

@@ -7,6 +7,7 @@ import type { PointerCache } from '../cache/pointer-cache.ts';
 import type { Config } from '../config.ts';
 import { counterValue, type Metrics } from '../metrics.ts';
 import { frontPage } from '../pages/front.ts';
+import type { Membership } from '../peers/membership.ts';
 import type { PrefixedHandler } from './prefixed.ts';
 
 export interface OwnRoutesOptions {
@@ -16,11 +17,12 @@ export interface OwnRoutesOptions {
   readonly disk: DiskCache | undefined;
   readonly pointers: PointerCache;
   readonly prefixed: PrefixedHandler;
+  readonly membership: Membership;
   /** Unix milliseconds. */
   readonly startedAt: number;
 }
 
-const TIERS = ['memory', 'disk', 'source'] as const;
+const TIERS = ['memory', 'disk', 'peer', 'source'] as const;
 
 export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): Promise<void> {
   server.addHook('onSend', async (_request, reply) => {
@@ -45,7 +47,7 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
 }
 
 async function status(o: OwnRoutesOptions) {
-  const { config, metrics, cache, disk, pointers, prefixed, startedAt } = o;
+  const { config, metrics, cache, disk, pointers, prefixed, membership, startedAt } = o;
   const chunks: Record<string, number> = {};
   for (const tier of TIERS) chunks[tier] = await counterValue(metrics.chunks, { tier });
   return {
@@ -58,6 +60,7 @@ async function status(o: OwnRoutesOptions) {
     bytes: {
       toClients: await counterValue(metrics.clientBytes),
       fromOrigins: await counterValue(metrics.originBytes),
+      fromPeers: await counterValue(metrics.peerBytes),
     },
     chunks: {
       ...chunks,
@@ -72,6 +75,25 @@ async function status(o: OwnRoutesOptions) {
           ? null
           : { bytes: disk.bytes, maxBytes: config.cacheDisk, records: disk.count, ...disk.stats },
     },
+    races: {
+      first: await counterValue(metrics.races, { winner: 'first' }),
+      retry: await counterValue(metrics.races, { winner: 'retry' }),
+    },
+    clients: {
+      purged: await counterValue(metrics.purges),
+      offloaded: await counterValue(metrics.offloads),
+    },
+    forwards: {
+      first: await counterValue(metrics.forwards, { hop: '1' }),
+      all: await counterValue(metrics.forwards),
+      failed: await counterValue(metrics.peerFailures),
+      versions: await counterValue(metrics.versionForwards),
+    },
+    inside: {
+      requests: await counterValue(metrics.insideRequests),
+      refused: await counterValue(metrics.insideRequests, { status: '403' }),
+    },
+    peers: membership.describe(),
     process: {
       residentBytes: process.memoryUsage.rss(),
       cpuSeconds: (process.cpuUsage().user + process.cpuUsage().system) / 1e6,

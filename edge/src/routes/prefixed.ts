@@ -20,7 +20,7 @@ import type { FileResolver } from '../agent/file-resolver.ts';
 import { type BodyPlan, responseHead } from '../agent/response-head.ts';
 import { pipeTunnel, tunnelHead, tunnelRequestHeaders } from '../agent/tunnel.ts';
 import type { ChunkStore, Found } from '../cache/chunk-store.ts';
-import type { FileVersion, Pointer } from '../cache/file-version.ts';
+import type { Pointer } from '../cache/file-version.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import type { Metrics } from '../metrics.ts';
@@ -191,7 +191,7 @@ export class PrefixedHandler {
       res.writeHead(head.status, head.headers).end();
       return;
     }
-    await this.#deliver(exchange, version, head.body, async (found) => {
+    await this.#deliver(exchange, pointer, head.body, async (found) => {
       const whole = found.chunk.data.length;
       if (head.body?.slices.count === 1 && head.headers['content-length'] === String(whole)) {
         const digest = (await found.chunk.digest()).toString('base64');
@@ -206,7 +206,7 @@ export class PrefixedHandler {
 
   #deliver(
     exchange: Exchange,
-    version: FileVersion,
+    { version, finalUrl }: Pointer,
     plan: BodyPlan,
     begin: (first: Found) => Promise<void>,
   ): Promise<void> {
@@ -214,6 +214,7 @@ export class PrefixedHandler {
     return new Delivery({
       res: exchange.res,
       version,
+      directUrl: finalUrl === version.url ? undefined : finalUrl,
       plan,
       chunkBytes,
       store: chunks,
@@ -348,7 +349,8 @@ export class PrefixedHandler {
 
 /** Cache-Status describes the response as a whole: a hit only if its first chunk was one too. */
 function withChunk(outcome: CacheOutcome, first: Found): CacheOutcome {
-  if (first.tier !== 'source') return outcome;
+  if (first.tier === 'memory' || first.tier === 'disk') return outcome;
+  if (first.tier === 'peer') return { hit: false, fwd: 'miss', detail: 'peer' };
   if (!outcome.hit) return { ...outcome, stored: true };
   return { hit: false, fwd: 'miss', stored: true, ...(first.joined ? { collapsed: true } : {}) };
 }

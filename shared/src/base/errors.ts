@@ -110,6 +110,13 @@ export const ERRORS = {
     title: 'Requests of the inside protocol are not accepted from here',
     advice: 'Use the prefixed URL form; only peers of this edge may ask for single chunks.',
   },
+  'bad-chunk-name': {
+    status: 400,
+    retryable: false,
+    exit: EXIT.usage,
+    title: 'That is not the name of a chunk',
+    advice: 'Ask for aligned chunks of a legal size; clients should use the prefixed URL form.',
+  },
   'loop-detected': {
     status: 508,
     retryable: false,
@@ -132,6 +139,13 @@ export const ERRORS = {
     exit: EXIT.refused,
     title: 'The origin is at a private address',
     advice: 'Name the host literally with --allow-origin, or fetch it directly.',
+  },
+  'token-required': {
+    status: 401,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'That takes the administration token',
+    advice: 'Send "Authorization: Bearer" with the token of --admin-token-file.',
   },
   'too-many-transfers': {
     status: 429,

@@ -14,16 +14,20 @@ export const INSIDE = {
   auth: 'x-millrace-auth',
   /** Length of the whole file (NSDI figure 4). */
   fileLength: 'x-filelen',
-  /** Why a file cannot be cut into chunks, in place of its version. */
-  tunnel: 'x-millrace-tunnel',
+  /** Nodes that did not answer, which the asked one should leave alone as well. */
+  avoid: 'x-millrace-avoid',
+  /** In interim answers: how much of the chunk has come so far, bytes. */
+  progress: 'x-millrace-progress',
   /** The answering node's load. */
   load: 'x-millrace-load',
   /** Where redirects of the origin led. */
   finalUrl: 'x-millrace-final-url',
-  /** `version`: only the header of the answer is wanted. */
+  /** `version`: which version is current is wanted, not the chunk. */
   want: 'x-millrace-want',
   /** Port that the asking node listens on, so that the asked one can ask back. */
   nodePort: 'x-millrace-port',
+  /** Address of the asking node, where it is not the one it is seen from. */
+  nodeUrl: 'x-millrace-url',
 } as const;
 
 /** How far clocks may differ, and how old a request may be. */

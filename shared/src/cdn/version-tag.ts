@@ -28,6 +28,31 @@ export function isVersionTag(text: string): boolean {
   return TAG.test(text);
 }
 
+/**
+ * The version that a tag stands for: what `versionTag` made it of.
+ *
+ * @param length of the file, which only some tags contain
+ * @returns undefined where the tag is none that `versionTag` makes for a file of that length
+ */
+export function versionOfTag(tag: string, length: number): Validators | undefined {
+  if (!isVersionTag(tag)) return undefined;
+  const text = tag.slice(2);
+  let validators: Validators | undefined;
+  if (tag.startsWith('e.')) {
+    const opaque = text.replace(/%([0-9A-F]{2})/g, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+    validators = { etag: text === '%' ? '""' : `"${opaque}"` };
+  } else if (tag.startsWith('m.')) {
+    const seconds = Number(text.split('.')[0]);
+    validators = { lastModified: seconds * 1000, lastModifiedIsStrong: true };
+  }
+  // Whoever sends a tag in another spelling would store the same bytes under a second name.
+  return validators !== undefined && versionTag(validators, length) === tag
+    ? validators
+    : undefined;
+}
+
 /** Percent-escapes everything but unreserved characters; entity tags are Latin-1. */
 function percentEscape(text: string): string {
   // An empty entity tag is legal; the tag must not be.

@@ -1,0 +1,206 @@
+/** Several edges as one cache: what clients get, and what the origin has to send for it. */
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { seededRandom } from '@millrace/shared/base/clock';
+import { MultipartReader, multipartBoundary } from '@millrace/shared/http/multipart-reader';
+import { Cluster, type Node } from '../fixtures/cluster.ts';
+import { contentOf, sha256 } from '../fixtures/content.ts';
+import { crowd } from '../fixtures/crowd.ts';
+import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { fetchAll, openResponse } from '../fixtures/http-client.ts';
+import { Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
+import { temporaryFolder } from '../fixtures/processes.ts';
+
+const MiB = 1024 * 1024;
+const CHUNK = 256 * 1024;
+const OPTIONS = [
+  '--allow-origin',
+  '127.0.0.1',
+  '--chunk-size',
+  '256KiB',
+  '--cache-memory',
+  '64MiB',
+  '--log-level',
+  'warn',
+];
+
+const available = nginxOrComplain('networks of edges');
+const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const random = seededRandom(seed);
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let nginx: Nginx;
+let cluster: Cluster | undefined;
+let files = 0;
+
+beforeAll(async () => {
+  process.stderr.write(`network tests: MILLRACE_TEST_SEED=${seed}\n`);
+  if (!available) return;
+  folder = await temporaryFolder();
+  await mkdir(join(folder.path, 'www'));
+  nginx = await Nginx.start({ dir: join(folder.path, 'nginx'), root: join(folder.path, 'www') });
+});
+
+afterEach(async () => {
+  await cluster?.stop();
+  cluster = undefined;
+});
+
+afterAll(async () => {
+  await nginx?.stop();
+  await folder?.remove();
+});
+
+/** A file that nobody has asked for yet. */
+async function makeFile(bytes: number): Promise<{ url: string; content: Buffer; digest: string }> {
+  const name = `file-${files++}.bin`;
+  const content = contentOf(name, bytes);
+  await writeFile(join(folder.path, 'www', name), content);
+  await nginx.sent();
+  return { url: `${nginx.url}/${name}`, content, digest: sha256(content) };
+}
+
+async function start(nodes: number, more: Partial<Parameters<typeof Cluster.start>[0]> = {}) {
+  cluster = await Cluster.start({ nodes, options: OPTIONS, ...more });
+  return cluster;
+}
+
+const urls = (nodes: readonly Node[], url: string) => nodes.map(({ edge }) => edge.prefixed(url));
+
+/** How many times its bytes the origin has sent of a file. */
+async function copies(content: Buffer): Promise<number> {
+  return (await nginx.sent()).bytes / content.length;
+}
+
+describe('a network of 8 nodes', () => {
+  test('a flash crowd of 60 clients over all nodes makes the origin send 1.00 times the file; later clients none', async () => {
+    if (!available) return;
+    const { nodes } = await start(8);
+    const { url, content, digest } = await makeFile(16 * MiB + 12_345);
+    const { outcomes } = await crowd(urls(nodes, url), 60);
+    expect(outcomes).toEqual({ [`200 ${digest}`]: 60 });
+    expect((await copies(content)).toFixed(2)).toBe('1.00');
+    const again = await crowd(urls(nodes, url), 16);
+    expect(again.outcomes).toEqual({ [`200 ${digest}`]: 16 });
+    expect(await copies(content)).toBe(0);
+  }, 120_000);
+
+  test('every node gives every byte, in order and out of order, and keeps only its own chunks', async () => {
+    if (!available) return;
+    const { nodes } = await start(8);
+    const { url, content, digest } = await makeFile(8 * MiB + 1);
+    for (const { edge } of nodes) {
+      const whole = await fetchAll(edge.prefixed(url));
+      expect([whole.status, whole.complete, whole.digest]).toEqual([200, true, digest]);
+      expect(await outOfOrder(edge.prefixed(url), content.length)).toBe(digest);
+      const part = await fetchAll(edge.prefixed(url), {
+        headers: { range: 'bytes=1000000-6000000' },
+      });
+      expect(part.digest).toBe(sha256(content.subarray(1_000_000, 6_000_001)));
+    }
+    const kept = await cluster?.sum(({ cache }) => cache.memory.chunks);
+    expect(kept).toBe(Math.ceil(content.length / CHUNK));
+  }, 120_000);
+
+  test('a file that has changed: at most one transfer breaks off, then every node has the new one', async () => {
+    const origin = await FaultOrigin.start();
+    try {
+      const network = await start(4);
+      const url = origin.url('one-hour', { size: 6_000_000 });
+      const first = network.node(0);
+      expect((await fetchAll(first.edge.prefixed(url))).digest).toBe(origin.digest(url));
+      origin.replace(url, 2);
+      // With a node go the chunks that it had: the first node has to ask the origin for them.
+      const lost = network.node(1);
+      expect((await lost.edge.status()).cache.memory.chunks).toBeGreaterThan(0);
+      await lost.edge.stop('SIGKILL');
+      network.forget(lost);
+      const broken = await fetchAll(first.edge.prefixed(url));
+      expect(broken.complete).toBe(false);
+      const old = origin.content(url).subarray(0, broken.body.length);
+      expect(broken.body.equals(old)).toBe(true);
+      for (const { edge } of network.nodes) {
+        const next = await fetchAll(edge.prefixed(url));
+        expect([next.complete, next.digest]).toEqual([true, origin.digest(url, 2)]);
+      }
+    } finally {
+      await origin.stop();
+    }
+  }, 120_000);
+
+  test('a node that joins or leaves takes or gives its own share of the chunks and no others', async () => {
+    if (!available) return;
+    const network = await start(7);
+    const { url, content, digest } = await makeFile(32 * MiB);
+    const through = network.node(0).edge.prefixed(url);
+    const fetchWhole = async () => expect((await fetchAll(through)).digest).toBe(digest);
+    await fetchWhole();
+    expect((await copies(content)).toFixed(2)).toBe('1.00');
+
+    const eighth = await network.add();
+    await network.ready();
+    await fetchWhole();
+    const joined = await copies(content);
+    const taken = (await eighth.edge.status()).cache.memory.chunks * CHUNK;
+    // Nothing moved but what the new node has taken: an eighth, within what chance makes of it.
+    expect(joined).toBe(taken / content.length);
+    expect(joined).toBeGreaterThan(1 / 16);
+    expect(joined).toBeLessThan(1 / 5);
+
+    await eighth.edge.stop();
+    network.forget(eighth);
+    await network.ready();
+    // The others have kept what was theirs before.
+    await fetchWhole();
+    expect(await copies(content)).toBe(0);
+  }, 120_000);
+
+  test('where every node is blind to one other, re-forwarding keeps the origin at 1.15 times the file', async () => {
+    if (!available) return;
+    const measured: number[] = [];
+    for (const hops of ['2', '1']) {
+      const network = await start(8, {
+        proxies: true,
+        options: [...OPTIONS, '--max-hops', hops],
+      });
+      for (const node of network.nodes) {
+        const others = network.nodes.filter((other) => other !== node);
+        others[Math.floor(random() * others.length)]?.proxy?.cutFrom(node.name);
+      }
+      await network.ready(6);
+      const { url, content, digest } = await makeFile(32 * MiB);
+      const { outcomes } = await crowd(urls(network.nodes, url), 24);
+      expect(outcomes).toEqual({ [`200 ${digest}`]: 24 });
+      measured.push(await copies(content));
+      if (hops === '2') expect(await reforwards(network)).toBeGreaterThan(0);
+      await network.stop();
+    }
+    const [withReforwarding, without] = measured as [number, number];
+    process.stderr.write(
+      `origin bytes over file size, blind views: ${withReforwarding}, ${without}\n`,
+    );
+    expect(withReforwarding).toBeLessThanOrEqual(1.15);
+    expect(without).toBeGreaterThan(1.5);
+  }, 240_000);
+});
+
+const reforwards = (network: Cluster) =>
+  network.sum(({ forwards }) => forwards.all - forwards.first);
+
+/** Fetches out of order. @returns the digest of the bytes at their places */
+async function outOfOrder(url: string, bytes: number): Promise<string> {
+  const headers = { range: 'bytes=0-', prefer: 'delivery=out-of-order' };
+  const response = await openResponse(url, { headers });
+  expect(response.headers['preference-applied']).toBe('delivery=out-of-order');
+  const whole = Buffer.alloc(bytes);
+  const boundary = multipartBoundary(response.headers['content-type']);
+  const reader = new MultipartReader(String(boundary));
+  for await (const piece of response) {
+    for (const event of reader.push(piece as Buffer)) {
+      if (event.kind === 'data') whole.set(event.bytes, event.position);
+    }
+  }
+  expect(reader.ended).toBe(true);
+  return sha256(whole);
+}

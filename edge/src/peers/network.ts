@@ -1,0 +1,179 @@
+/**
+ * The network as the caches see it: who should serve a chunk that this node does not have, and how
+ * to ask them. Chunk store and resolver know nothing else of other nodes.
+ */
+
+import type { Millis, Random } from '@millrace/shared/base/clock';
+import { isMillraceError } from '@millrace/shared/base/errors';
+import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
+import { routingKey } from '@millrace/shared/cdn/chunk-name';
+import { replicationFactor } from '@millrace/shared/cdn/replicas';
+import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
+import { decideRoute, type Route } from '@millrace/shared/cdn/route';
+import type { RequestDemands } from '@millrace/shared/http/freshness';
+import { LRUCache } from 'lru-cache';
+import type { ChunkRequest } from '../cache/chunk-store.ts';
+import type { AttemptObserver } from '../cache/competing-fetch.ts';
+import type { PointerCache } from '../cache/pointer-cache.ts';
+import type { Metrics } from '../metrics.ts';
+import type { ForwardTarget, Membership } from './membership.ts';
+import type { Path } from './path.ts';
+import type { PeerChunk, PeerClient } from './peer-client.ts';
+import { PeerFailure } from './peer-failure.ts';
+import type { RemoteVersion } from './version-message.ts';
+
+export interface NetworkOptions {
+  readonly membership: Membership;
+  readonly client: PeerClient;
+  readonly pointers: PointerCache;
+  readonly chunkBytes: number;
+  readonly maxHops: number;
+  readonly metrics: Metrics;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  readonly random: Random;
+}
+
+const MAX_TIMERS = 10_000;
+
+export class Network {
+  readonly #o: NetworkOptions;
+  /** How long chunks take by way of peers, by the origin's host: cold ones wait for the origin. */
+  readonly #timers = new LRUCache<string, RetryTimer>({ max: MAX_TIMERS });
+
+  constructor(options: NetworkOptions) {
+    this.#o = options;
+  }
+
+  /**
+   * Who serves a chunk.
+   *
+   * @param attempt 0 for the first request of this node for the chunk
+   * @param tried names of nodes that this node has asked already
+   */
+  route(
+    request: ChunkRequest,
+    path: Path,
+    attempt: number,
+    tried: ReadonlySet<string>,
+  ): Route<ForwardTarget> {
+    const key = routingKey({
+      url: request.version.url,
+      range: request.range,
+      salt: retrySalt(attempt),
+    });
+    const { chunkBytes } = this.#o;
+    const count = this.#o.membership.nodes().length;
+    const replicas = replicationFactor(count, chunkBytes, BUFFER_BYTES_PER_CLIENT);
+    return this.#decide(key, path, replicas, tried);
+  }
+
+  /** Who knows which version of a file is current: the owner of its first chunk. */
+  routeVersion(url: string, path: Path, tried: ReadonlySet<string>): Route<ForwardTarget> {
+    return this.#decide(routingKey({ url, range: { start: 0, end: 1 }, salt: '' }), path, 1, tried);
+  }
+
+  /** How long a chunk may take by way of peers before another is asked. */
+  lateAfterMs(request: ChunkRequest): Millis {
+    return this.#timer(request).timeoutMs(0);
+  }
+
+  /**
+   * Asks a peer for a chunk.
+   *
+   * @param attempt as in `route`
+   * @throws PeerFailure where another node may help; MillraceError where not
+   */
+  async fetch(
+    peer: ForwardTarget,
+    request: ChunkRequest,
+    attempt: number,
+    path: Path,
+    signal: AbortSignal,
+    observer: AttemptObserver,
+  ): Promise<PeerChunk> {
+    const { client, metrics, now } = this.#o;
+    metrics.forwards.inc({ hop: String(path.hops + 1) });
+    const startedAt = now();
+    try {
+      const wanted = { ...request, salt: retrySalt(attempt) };
+      const chunk = await client.fetchChunk(peer, wanted, path, signal, observer);
+      if (attempt === 0) this.#timer(request).onChunk(now() - startedAt);
+      return chunk;
+    } catch (error) {
+      this.#failed(error);
+      if (isMillraceError(error, 'version-changed') || isMillraceError(error, 'range-ignored')) {
+        // The next request must find out at once what is current now.
+        const { url, scope, tag } = request.version;
+        this.#o.pointers.drop(url, scope, tag);
+      }
+      throw error;
+    }
+  }
+
+  /**
+   * Asks a peer which version of a file is current.
+   *
+   * @throws as `fetch`
+   */
+  async askVersion(
+    peer: ForwardTarget,
+    url: string,
+    demands: RequestDemands,
+    path: Path,
+    signal: AbortSignal,
+  ): Promise<RemoteVersion> {
+    const { client, metrics, chunkBytes } = this.#o;
+    metrics.versionForwards.inc();
+    try {
+      const range = { start: 0, end: chunkBytes };
+      return await client.askVersion(peer, { url, range }, demands, path, signal);
+    } catch (error) {
+      this.#failed(error);
+      throw error;
+    }
+  }
+
+  /** A peer has not given a sign of life for long: it is left alone until its next heartbeat. */
+  onSilent(peer: string): void {
+    this.#o.metrics.peerFailures.inc({ kind: 'silent' });
+    this.#o.membership.table.onForwardFailed(peer);
+  }
+
+  #decide(
+    key: string,
+    path: Path,
+    replicas: number,
+    tried: ReadonlySet<string>,
+  ): Route<ForwardTarget> {
+    const { membership, maxHops, random } = this.#o;
+    const nodes = membership.nodes();
+    const self = nodes[0] as ForwardTarget;
+    const avoid = new Set([...path.via, ...path.avoid, ...tried]);
+    return decideRoute({ key, self, nodes, hops: path.hops, maxHops, replicas, avoid, random });
+  }
+
+  #failed(error: unknown): void {
+    if (!(error instanceof PeerFailure)) return;
+    this.#o.metrics.peerFailures.inc({ kind: error.reason.code });
+    this.#o.membership.table.onForwardFailed(error.peer);
+  }
+
+  #timer({ version }: ChunkRequest): RetryTimer {
+    const { host } = new URL(version.url);
+    let timer = this.#timers.get(host);
+    if (timer === undefined) {
+      timer = new RetryTimer();
+      this.#timers.set(host, timer);
+    }
+    return timer;
+  }
+}
+
+/**
+ * The letters that a retry adds to the chunk's name (NSDI 3.3): none for the first retry, which
+ * another replica gets; then one letter, so that the name belongs to other nodes altogether.
+ */
+function retrySalt(attempt: number): string {
+  return attempt < 2 ? '' : String.fromCharCode(0x61 + ((attempt - 2) % 26));
+}

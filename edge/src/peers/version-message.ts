@@ -1,0 +1,95 @@
+/** What one node tells another about a file: its current version, or that it can only be tunnelled. */
+
+import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
+import { versionTag } from '@millrace/shared/cdn/version-tag';
+import type { Freshness } from '@millrace/shared/http/freshness';
+import { currentAge } from '@millrace/shared/http/freshness';
+import { canPin } from '@millrace/shared/http/validators';
+import { z } from 'zod';
+import type { FileVersion, Pointer } from '../cache/file-version.ts';
+
+/** The answer of another node. */
+export type RemoteVersion =
+  | { readonly kind: 'file'; readonly pointer: Pointer }
+  | { readonly kind: 'tunnel'; readonly reason: string };
+
+const duration = z.number().min(0).max(1e15);
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+const MESSAGE = z.union([
+  z.object({ tunnel: z.string().regex(/^[\x21-\x7e]{1,200}$/) }),
+  z.object({
+    length: z.int().min(0),
+    validators: z.object({
+      etag: z.string().max(300).optional(),
+      weakEtag: z.string().max(300).optional(),
+      lastModified: z.number().optional(),
+      lastModifiedIsStrong: z.boolean().optional(),
+    }),
+    fields: z.record(
+      z.string().regex(/^[a-z-]{1,40}$/),
+      z.string().max(MAX_PASSED_FIELD_CHARS).regex(FIELD_VALUE),
+    ),
+    ageMs: duration,
+    lifetimeMs: duration,
+    staleIfErrorMs: duration,
+    finalUrl: z.url({ protocol: /^https?$/ }).max(8192),
+  }),
+]);
+
+/** Writes a pointer. Ages are told, not times: clocks of nodes differ. */
+export function writeVersion(pointer: Pointer, now: number): string {
+  const { version, freshness, finalUrl } = pointer;
+  const { length, validators, fields } = version;
+  const { lifetimeMs, staleIfErrorMs } = freshness;
+  const ageMs = currentAge(freshness, now);
+  return JSON.stringify({
+    length,
+    validators,
+    fields,
+    ageMs,
+    lifetimeMs,
+    staleIfErrorMs,
+    finalUrl,
+  });
+}
+
+export function writeTunnel(reason: string): string {
+  return JSON.stringify({ tunnel: reason });
+}
+
+/**
+ * Reads what another node has written.
+ *
+ * @param url canonical URL of the file that was asked for
+ * @param now Unix milliseconds
+ * @throws Error where the text is no such message
+ */
+export function readVersion(text: string, url: string, now: number): RemoteVersion {
+  const message = MESSAGE.parse(JSON.parse(text));
+  if ('tunnel' in message) return { kind: 'tunnel', reason: message.tunnel };
+  const { length, fields, ageMs, lifetimeMs, staleIfErrorMs, finalUrl } = message;
+  const validators = definedOnly(message.validators);
+  const tag = versionTag(validators, length);
+  if (tag === undefined || !canPin(validators)) throw new Error('nothing pins the version');
+  const version: FileVersion = { url, scope: 'public', length, validators, tag, fields };
+  const freshness: Freshness = {
+    notStorable: undefined,
+    initialAgeMs: ageMs,
+    arrivedAt: now,
+    lifetimeMs,
+    staleIfErrorMs,
+  };
+  return { kind: 'file', pointer: { version, freshness, finalUrl } };
+}
+
+/** Without the properties that are undefined, which zod's type allows. */
+function definedOnly(
+  validators: {
+    [K in keyof FileVersion['validators']]: FileVersion['validators'][K] | undefined;
+  },
+): FileVersion['validators'] {
+  return Object.fromEntries(
+    Object.entries(validators).filter(([, value]) => value !== undefined),
+  ) as FileVersion['validators'];
+}

@@ -1,0 +1,269 @@
+/**
+ * Requests of other nodes (NSDI 3.2, figure 4): for a chunk by its name, or for the version of a
+ * file that is current. Nothing is believed that a node says of itself but what its signature
+ * covers, and what it asks for is held to the same policy as what clients ask for.
+ */
+
+import { createHash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { Log } from '@millrace/shared/base/log';
+import { type ChunkName, parseChunkName } from '@millrace/shared/cdn/chunk-name';
+import { isLegalChunk } from '@millrace/shared/cdn/chunk-plan';
+import { INSIDE } from '@millrace/shared/cdn/inside-message';
+import { versionOfTag } from '@millrace/shared/cdn/version-tag';
+import { readDemands } from '@millrace/shared/http/freshness';
+import { type Headers, singleField } from '@millrace/shared/http/headers';
+import { parseOriginUrl } from '@millrace/shared/http/prefixed-url';
+import type { FileResolver } from '../agent/file-resolver.ts';
+import type { Chunk } from '../cache/chunk.ts';
+import type { ChunkRequest, ChunkStore } from '../cache/chunk-store.ts';
+import type { Metrics } from '../metrics.ts';
+import type { ClusterAuth } from '../peers/cluster-auth.ts';
+import type { Path } from '../peers/path.ts';
+import { PeerFailure } from '../peers/peer-failure.ts';
+import { writeTunnel, writeVersion } from '../peers/version-message.ts';
+import type { OriginPolicy } from '../policy/policy.ts';
+import { problemReply } from './problem-reply.ts';
+
+export interface InsideOptions {
+  readonly name: string;
+  readonly auth: ClusterAuth;
+  readonly policy: OriginPolicy;
+  readonly resolver: FileResolver;
+  readonly chunks: ChunkStore;
+  readonly metrics: Metrics;
+  readonly log: Log;
+  /** This node's load, told with every answer. */
+  readonly load: () => number;
+  /** Unix milliseconds. */
+  readonly wallClock: () => Millis;
+}
+
+/** More hops than any setting allows; what says more is not of this network. */
+const MAX_HOPS_READ = 16;
+/** How often a node that waits is told how far its chunk is. */
+const PROGRESS_INTERVAL_MS = 100;
+const NODE_NAMES = /^[A-Za-z0-9._:-]{1,100}(?: [A-Za-z0-9._:-]{1,100}){0,63}$/;
+const OCTETS = 'application/octet-stream';
+
+export class InsideHandler {
+  readonly #o: InsideOptions;
+  readonly #running = new Set<ServerResponse>();
+
+  constructor(options: InsideOptions) {
+    this.#o = options;
+  }
+
+  /** Requests under way. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Cuts off what is under way. */
+  resetAll(): void {
+    for (const res of this.#running) res.socket?.resetAndDestroy();
+  }
+
+  /**
+   * Answers a request; never rejects.
+   *
+   * @param target the raw request target
+   */
+  async handle(req: IncomingMessage, res: ServerResponse, target: string): Promise<void> {
+    const { metrics, log, name, load } = this.#o;
+    const controller = new AbortController();
+    res.once('close', () => controller.abort(new MillraceError('interrupted', 'the peer left')));
+    this.#running.add(res);
+    let status = '200';
+    try {
+      await this.#answer(req, res, target, controller.signal);
+    } catch (thrown) {
+      const error = asMillraceError(thrown instanceof PeerFailure ? thrown.reason : thrown);
+      status = String(error.row.status);
+      if (error.code === 'internal') log.error({ err: error }, 'internal error');
+      else log.debug({ code: error.code, detail: error.detail, target }, 'a peer got an error');
+      if (res.headersSent) res.socket?.resetAndDestroy();
+      else {
+        const reply = problemReply(error);
+        res.writeHead(reply.status, {
+          ...reply.headers,
+          via: `1.1 ${name}`,
+          [INSIDE.load]: String(load()),
+        });
+        res.end(reply.body);
+      }
+    } finally {
+      this.#running.delete(res);
+      metrics.insideRequests.inc({ status });
+    }
+  }
+
+  async #answer(
+    req: IncomingMessage,
+    res: ServerResponse,
+    target: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { auth, policy, name } = this.#o;
+    auth.verify(req, target);
+    if (req.method !== 'GET') throw new MillraceError('method-not-allowed');
+    const path = readPath(req.headers);
+    if (path.via.includes(name)) throw new MillraceError('loop-detected', name);
+    const wanted = parseChunkName(target.slice(1));
+    if (wanted === undefined) throw new MillraceError('bad-chunk-name');
+    const url = parseOriginUrl(wanted.url);
+    // One file must not have two names.
+    if (url.href !== wanted.url) throw new MillraceError('bad-chunk-name', 'not canonical');
+    policy.check(url, 'public');
+    if (singleField(req.headers, INSIDE.want) === 'version') {
+      return this.#sendVersion(req, res, url, path, signal);
+    }
+    return this.#sendChunk(req, res, readRequest(wanted, req.headers), path, signal);
+  }
+
+  async #sendVersion(
+    req: IncomingMessage,
+    res: ServerResponse,
+    url: URL,
+    path: Path,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { resolver, auth, wallClock } = this.#o;
+    const stop = this.#every(PROGRESS_INTERVAL_MS, () => this.#interim(res, ''));
+    try {
+      const resolution = await resolver.resolve(
+        url,
+        'public',
+        { ...readDemands(req.headers), onlyIfCached: false },
+        signal,
+        path,
+      );
+      const body =
+        resolution.kind === 'file'
+          ? writeVersion(resolution.pointer, wallClock())
+          : writeTunnel(resolution.reason);
+      const digest = createHash('sha256').update(body).digest('hex');
+      res.writeHead(200, {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(body)),
+        ...this.#ownFields(),
+        ...auth.signAnswer(req, ['200', digest]),
+      });
+      res.end(body);
+    } finally {
+      stop();
+    }
+  }
+
+  async #sendChunk(
+    req: IncomingMessage,
+    res: ServerResponse,
+    request: ChunkRequest,
+    path: Path,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { chunks, metrics } = this.#o;
+    let chunk = chunks.peek(request);
+    if (chunk === undefined) {
+      const stop = this.#watch(res, request, path);
+      try {
+        const found = await chunks.get(request, signal, path);
+        metrics.insideChunks.inc({ tier: found.tier });
+        if (found.joined) metrics.joins.inc();
+        chunk = found.chunk;
+      } finally {
+        stop();
+      }
+    } else metrics.insideChunks.inc({ tier: 'memory' });
+    try {
+      await this.#send(req, res, chunk, signal);
+    } finally {
+      chunk.release();
+    }
+  }
+
+  async #send(
+    req: IncomingMessage,
+    res: ServerResponse,
+    chunk: Chunk,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const digest = `sha-256=:${(await chunk.digest()).toString('base64')}:`;
+    signal.throwIfAborted();
+    const length = String(chunk.version.length);
+    res.writeHead(200, {
+      'content-type': OCTETS,
+      'content-length': String(chunk.data.length),
+      [INSIDE.fileLength]: length,
+      'content-digest': digest,
+      ...this.#ownFields(),
+      ...this.#o.auth.signAnswer(req, ['200', digest, length]),
+    });
+    await new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      res.write(chunk.data, () => resolve());
+    });
+    if (!signal.aborted) res.end();
+  }
+
+  /** While a chunk is waited for: has it hurried up, and tells the other node how far it is. */
+  #watch(res: ServerResponse, request: ChunkRequest, path: Path): () => void {
+    const { chunks } = this.#o;
+    const bytes = request.range.end - request.range.start;
+    let told = -1;
+    return this.#every(PROGRESS_INTERVAL_MS, () => {
+      const come = Math.floor(chunks.share(request, path) * bytes);
+      if (come > told) this.#interim(res, `${INSIDE.progress}: ${come}\r\n`);
+      told = Math.max(told, come);
+      chunks.hedge(request, path);
+    });
+  }
+
+  /** Sends an interim response (RFC 9110 15.2): the request is being worked on. */
+  #interim(res: ServerResponse, fields: string): void {
+    if (!res.headersSent && !res.destroyed) {
+      res.socket?.write(`HTTP/1.1 102 Processing\r\n${fields}\r\n`, 'latin1');
+    }
+  }
+
+  #every(ms: Millis, act: () => void): () => void {
+    const timer = setInterval(act, ms);
+    return () => clearInterval(timer);
+  }
+
+  #ownFields(): Record<string, string> {
+    const { name, load } = this.#o;
+    return { via: `1.1 ${name}`, [INSIDE.load]: String(load()) };
+  }
+}
+
+function readPath(headers: Headers): Path {
+  const hops = Number(/^\d{1,2}$/.exec(singleField(headers, INSIDE.hops) ?? '')?.[0] ?? Number.NaN);
+  const via = readNames(headers, INSIDE.via);
+  if (!(hops >= 1 && hops <= MAX_HOPS_READ) || via.length === 0) {
+    throw new MillraceError('bad-chunk-name', 'no hop count, or too high a one');
+  }
+  return { hops, via, avoid: readNames(headers, INSIDE.avoid) };
+}
+
+function readNames(headers: Headers, field: string): string[] {
+  const value = singleField(headers, field) ?? '';
+  return NODE_NAMES.test(value) ? value.split(' ') : [];
+}
+
+/** @throws MillraceError `bad-chunk-name` for what no node asks for */
+function readRequest({ url, range, tag }: ChunkName, headers: Headers): ChunkRequest {
+  const text = /^\d{1,16}$/.exec(singleField(headers, INSIDE.fileLength) ?? '')?.[0];
+  const length = Number(text ?? Number.NaN);
+  const validators = tag === undefined ? undefined : versionOfTag(tag, length);
+  if (tag === undefined || validators === undefined) {
+    throw new MillraceError('bad-chunk-name', 'no version that can be pinned');
+  }
+  if (!isLegalChunk(range, length)) throw new MillraceError('bad-chunk-name', 'no legal chunk');
+  const version = { url, scope: 'public', length, validators, tag, fields: {} } as const;
+  const directUrl = singleField(headers, INSIDE.finalUrl);
+  if (directUrl === undefined || directUrl === url) return { version, range };
+  return { version, range, directUrl: parseOriginUrl(directUrl).href };
+}
