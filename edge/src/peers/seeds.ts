@@ -26,15 +26,15 @@ export interface Seed {
  */
 export function parseSeed(text: string): Seed {
   try {
-    const url = new URL(text.includes('://') ? text : `http://${text}`);
-    const plain = url.pathname === '/' && url.search === '' && url.username === '';
-    if (plain && url.hostname !== '' && /^https?:$/.test(url.protocol)) {
-      const fallback = text.includes('://') && url.protocol === 'https:' ? 443 : DEFAULT_PORT;
-      return {
-        scheme: url.protocol.slice(0, -1),
-        host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-        port: Number(url.port) || (/:80(?:\/|$)/.test(text) ? 80 : fallback),
-      };
+    const address = text.includes('://') ? text.trim() : `http://${text.trim()}`;
+    const url = new URL(address);
+    const scheme = url.protocol.slice(0, -1);
+    // A URL does not tell its scheme's own port from none; under the other scheme it does.
+    const other = new URL(address.replace(/^[^:]*/, scheme === 'http' ? 'https' : 'http'));
+    const fallback = scheme === 'https' ? 443 : DEFAULT_PORT;
+    const port = Number(url.port || other.port || fallback);
+    if (/^https?$/.test(scheme) && url.href === `${url.origin}/` && port > 0) {
+      return { scheme, host: url.hostname.replace(/^\[(.*)\]$/, '$1'), port };
     }
   } catch {
     // Reported below.

@@ -78,13 +78,17 @@ export class PeerTable {
    *
    * @param url where it was reached
    * @returns `self` for this node under whatever address, `other` where another address of a known
-   *   node answered (the known one stays), `full` if no more nodes are remembered
+   *   node answered (the known one stays), `full` if no more nodes can be
+   *   remembered, all being alive
    */
   onAnswer(url: string, info: PeerInfo, rtt: Millis): 'peer' | 'self' | 'other' | 'full' {
+    // For whoever was at this address before, it was a heartbeat in vain: a node that was restarted
+    // may have another name now.
+    this.#countMiss(url, info.name);
     if (info.name === this.#own.name) return 'self';
     let peer = this.#peers.get(info.name);
     if (peer === undefined) {
-      if (this.#peers.size >= MAX_NODES) return 'full';
+      if (this.#peers.size >= MAX_NODES && !this.#forgetDead()) return 'full';
       peer = newPeer(url, info);
       this.#peers.set(info.name, peer);
     } else if (peer.url !== url) {
@@ -101,7 +105,7 @@ export class PeerTable {
 
   /** A heartbeat to an address had no answer. */
   onMiss(url: string): void {
-    for (const peer of this.#peers.values()) if (peer.url === url) peer.misses++;
+    this.#countMiss(url);
   }
 
   /** A forwarded request failed: the node is no candidate until its next good heartbeat. */
@@ -138,9 +142,24 @@ export class PeerTable {
     );
   }
 
+  #countMiss(url: string, answering?: string): void {
+    for (const peer of this.#peers.values()) {
+      if (peer.url === url && peer.name !== answering) peer.misses++;
+    }
+  }
+
+  /** Makes room for a node. @returns false if all that are known are alive */
+  #forgetDead(): boolean {
+    for (const peer of this.#peers.values()) {
+      if (!this.isAlive(peer)) return this.#peers.delete(peer.name);
+    }
+    return false;
+  }
+
   /** Whether a node's policy lets this one use it. */
   #allows(policy: PeerPolicy): boolean {
-    return policy === 'open' || (policy !== 'closed' && policy === `org:${this.#own.org}`);
+    const { org } = this.#own;
+    return policy === 'open' || (org !== undefined && policy === `org:${org}`);
   }
 }
 
