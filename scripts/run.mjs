@@ -109,9 +109,10 @@ const jest = (project, args) =>
     '--experimental-vm-modules',
     '--disable-warning=ExperimentalWarning',
     bin('jest/bin/jest.js'),
+    ...args,
+    // Last, and ended: Jest would take words that follow for more projects.
     '--selectProjects',
     project,
-    ...args,
   ]);
 
 async function test() {

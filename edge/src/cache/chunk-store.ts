@@ -80,6 +80,8 @@ export interface ChunkStoreOptions {
 /** What does not depend on what a fetch brings. */
 type UnderWay = Pick<CompetingFetch<Loan>, 'hedge' | 'progressAt' | 'share'>;
 
+const WATCH_INTERVAL_MS = 200;
+
 /** A caller that never leaves. */
 const FOR_EVER = new AbortController().signal;
 
@@ -223,7 +225,8 @@ export class ChunkStore {
         return { chunk: chunk.retain(), tier };
       },
     });
-    const { chunk, tier } = await this.#run(byHop(path, key), forward.fetch, signal);
+    const watch = watchFor(() => forward.fetch.hedge(), network.lateAfterMs(request));
+    const { chunk, tier } = await this.#run(byHop(path, key), forward.fetch, signal).finally(watch);
     // What came from the origin after all has been kept already.
     if (keep && tier === 'peer') this.#toDisk(chunk);
     return this.#arrived(chunk, tier, keep && tier === 'peer');
@@ -268,6 +271,22 @@ export class ChunkStore {
     setImmediate(() => chunk.release());
     return { chunk, tier };
   }
+}
+
+/**
+ * Calls `check` once `ms` have passed, and often from then on: a node that hangs is found out when
+ * it is time, not when some client's timer happens to run.
+ *
+ * @returns ends that
+ */
+function watchFor(check: () => void, ms: Millis): () => void {
+  const again = () => {
+    // Like all timers, after what has come in meanwhile.
+    setImmediate(check);
+    timer = setTimeout(again, WATCH_INTERVAL_MS);
+  };
+  let timer = setTimeout(again, ms);
+  return () => clearTimeout(timer);
 }
 
 /** The name that a chunk is cached under. */

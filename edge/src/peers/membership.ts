@@ -9,9 +9,9 @@ import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
 import { hashText } from '@millrace/shared/cdn/hrw';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
-import { selectPeers } from '@millrace/shared/cdn/peer-set';
+import { MAX_PEERS, selectPeers } from '@millrace/shared/cdn/peer-set';
 import { minRtt, type Peer, type PeerPolicy, PeerTable } from '@millrace/shared/cdn/peer-table';
-import type { RouteNode } from '@millrace/shared/cdn/route';
+import type { Hearsay, RouteNode } from '@millrace/shared/cdn/route';
 import { Agent, request } from 'undici';
 import { z } from 'zod';
 import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
@@ -54,8 +54,10 @@ const MAX_ADDRESSES = 4000;
 /** An address that was only heard of is forgotten after so many heartbeats in vain. */
 const MAX_VAIN = 20;
 
+const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
+
 const ANSWER = z.object({
-  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/),
+  name: z.string().regex(NODE_NAME),
   load: z.number().min(0).max(1e9),
   weight: z.number().positive().max(1000),
   policy: z.string().regex(/^(open|closed|org:[A-Za-z0-9._-]{1,64})$/),
@@ -64,6 +66,9 @@ const ANSWER = z.object({
     .max(500)
     .optional(),
   draining: z.boolean(),
+  sees: z
+    .array(z.tuple([z.string().regex(NODE_NAME), z.number().positive().max(1000)]))
+    .max(MAX_PEERS),
   peerUrl: z
     .url({ protocol: /^https?$/ })
     .max(200)
@@ -86,6 +91,8 @@ export class Membership {
   readonly #addresses = new Map<string, Address>();
   readonly #self: ForwardTarget & { load: number };
   #members: Peer[] = [];
+  /** Worked out anew whenever what it is made of may have changed. */
+  #hearsay: readonly Hearsay<Peer>[] | undefined;
   #queue: string[] = [];
   #timers: NodeJS.Timeout[] = [];
   #port = 0;
@@ -150,6 +157,16 @@ export class Membership {
     return [this.self, ...this.#members.filter((peer) => this.table.isUsable(peer, now))];
   }
 
+  /** Nodes that only others can reach at the moment. */
+  hearsay(): readonly Hearsay<Peer>[] {
+    if (this.#hearsay === undefined) {
+      const now = this.#o.now();
+      const usable = this.#members.filter((peer) => this.table.isUsable(peer, now));
+      this.#hearsay = this.table.hearsay(usable, now);
+    }
+    return this.#hearsay;
+  }
+
   /** Members of the peer set, whether they can be used at the moment or not. */
   get members(): readonly Peer[] {
     return this.#members;
@@ -162,6 +179,7 @@ export class Membership {
     if (asking !== undefined) this.#hearOf(asking);
     const nodes = [...this.table.peers].filter((p) => this.table.isAlive(p)).map((p) => p.url);
     const { load, draining } = own();
+    const [, ...usable] = this.nodes();
     const answer = {
       name,
       load,
@@ -169,6 +187,7 @@ export class Membership {
       policy,
       publicUrl,
       draining,
+      sees: usable.map((peer) => [peer.name, peer.weight]),
       peerUrl,
       ...(this.#isShared ? { insidePort: this.#port } : {}),
       nodes: nodes.slice(0, MAX_TOLD),
@@ -177,10 +196,17 @@ export class Membership {
     return { body, headers: auth.signAnswer(req, [sha256(body)]) };
   }
 
+  /** A forwarded request failed: the node is not asked before its next heartbeat. */
+  onForwardFailed(name: string): void {
+    this.table.onForwardFailed(name);
+    this.#hearsay = undefined;
+  }
+
   /** A node has sent damaged bytes: it is not asked for a while. */
   isolate(name: string, now: Millis): void {
     this.#o.log.error({ peer: name }, 'a peer sent a damaged chunk: it is left alone for a while');
     this.table.onDamaged(name, now);
+    this.#hearsay = undefined;
   }
 
   async #resolve(): Promise<void> {
@@ -280,6 +306,7 @@ export class Membership {
   }
 
   #select(): void {
+    this.#hearsay = undefined;
     const now = this.#o.now();
     const usable = [...this.table.peers].filter(
       (p) => p.rtts.length > 0 && this.table.isUsable(p, now),

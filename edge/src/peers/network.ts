@@ -35,6 +35,11 @@ export interface NetworkOptions {
 }
 
 const MAX_TIMERS = 10_000;
+/**
+ * Peers say ten times a second that they are at it: one that is silent for so long hangs, or is out
+ * of reach. Less would take busy nodes for dead ones, and each time the origin pays.
+ */
+const MIN_PEER_TIMEOUT_MS = 2000;
 
 export class Network {
   readonly #o: NetworkOptions;
@@ -75,7 +80,7 @@ export class Network {
 
   /** How long a chunk may take by way of peers before another is asked. */
   lateAfterMs(request: ChunkRequest): Millis {
-    return this.#timer(request).timeoutMs(0);
+    return Math.max(MIN_PEER_TIMEOUT_MS, this.#timer(request).timeoutMs(0));
   }
 
   /**
@@ -137,7 +142,7 @@ export class Network {
   /** A peer has not given a sign of life for long: it is left alone until its next heartbeat. */
   onSilent(peer: string): void {
     this.#o.metrics.peerFailures.inc({ kind: 'silent' });
-    this.#o.membership.table.onForwardFailed(peer);
+    this.#o.membership.onForwardFailed(peer);
   }
 
   #decide(
@@ -150,13 +155,15 @@ export class Network {
     const nodes = membership.nodes();
     const self = nodes[0] as ForwardTarget;
     const avoid = new Set([...path.via, ...path.avoid, ...tried]);
-    return decideRoute({ key, self, nodes, hops: path.hops, maxHops, replicas, avoid, random });
+    const hearsay = membership.hearsay();
+    const { hops } = path;
+    return decideRoute({ key, self, nodes, hearsay, hops, maxHops, replicas, avoid, random });
   }
 
   #failed(error: unknown): void {
     if (!(error instanceof PeerFailure)) return;
     this.#o.metrics.peerFailures.inc({ kind: error.reason.code });
-    this.#o.membership.table.onForwardFailed(error.peer);
+    this.#o.membership.onForwardFailed(error.peer);
   }
 
   #timer({ version }: ChunkRequest): RetryTimer {

@@ -156,9 +156,18 @@ export class PrefixedHandler {
 
     const demands = readDemands(req.headers);
     const { signal } = exchange.controller;
-    const resolution = await resolver.resolve(url, scope, demands, signal);
+    let resolution = await resolver.resolve(url, scope, demands, signal);
     if (resolution.kind === 'file') {
-      return this.#sendFile(exchange, resolution.pointer, resolution.outcome);
+      try {
+        return await this.#sendFile(exchange, resolution.pointer, resolution.outcome);
+      } catch (error) {
+        if (!isMillraceError(error, 'version-changed') || exchange.res.headersSent) throw error;
+      }
+      // The client has seen nothing of the old version yet: it gets the new one.
+      resolution = await resolver.resolve(url, scope, { ...demands, revalidate: true }, signal);
+      if (resolution.kind === 'file') {
+        return this.#sendFile(exchange, resolution.pointer, resolution.outcome);
+      }
     }
     exchange.kind = 'tunnel';
     const response =

@@ -13,6 +13,7 @@ const peer = (name: string, rtts: number[]): Peer => ({
   policy: 'open',
   publicUrl: undefined,
   draining: false,
+  sees: [],
   rtts,
   misses: 0,
   trusted: true,

@@ -22,6 +22,7 @@ const info = (part: Partial<PeerInfo> = {}): PeerInfo => ({
   policy: 'open',
   publicUrl: undefined,
   draining: false,
+  sees: [],
   ...part,
 });
 
@@ -226,5 +227,52 @@ describe('a full table', () => {
     expect(table.get('node-7')).toBeUndefined();
     expect([...table.peers]).toHaveLength(MAX_NODES);
     expect(table.onAnswer(URL_A, info({ name: 'b' }), 10)).toBe('full');
+  });
+});
+
+describe('hearsay', () => {
+  const own = { name: 'me', org: undefined };
+  const sees = (...names: string[]) => names.map((name) => [name, 2] as const);
+
+  function setUp() {
+    const table = new PeerTable(own);
+    table.onAnswer('http://a', info({ name: 'a', sees: sees('me', 'b', 'lost', 'never-met') }), 1);
+    table.onAnswer('http://b', info({ name: 'b', sees: sees('a', 'lost') }), 1);
+    table.onAnswer('http://lost', info({ name: 'lost' }), 1);
+    return table;
+  }
+  const heard = (table: PeerTable, now = 0) => {
+    const members = [...table.peers].filter((peer) => table.isUsable(peer, now));
+    return table
+      .hearsay(members, now)
+      .map(({ name, weight, through }) => [name, weight, through.map((peer) => peer.name)]);
+  };
+
+  test('a node that was never met is known through those that see it', () => {
+    expect(heard(setUp())).toEqual([['never-met', 2, ['a']]]);
+  });
+
+  test('a node that does not answer is known through others, until it answers again', () => {
+    const table = setUp();
+    table.onForwardFailed('lost');
+    expect(heard(table)).toContainEqual(['lost', 2, ['a', 'b']]);
+    table.onAnswer('http://lost', info({ name: 'lost' }), 1);
+    expect(heard(table)).toEqual([['never-met', 2, ['a']]]);
+  });
+
+  test.each([
+    ['is draining', { draining: true }],
+    ['does not let this one use it', { policy: 'closed' as const }],
+  ])('there is no way round to a node that %s', (_, part) => {
+    const table = setUp();
+    table.onAnswer('http://lost', info({ name: 'lost', ...part }), 1);
+    table.onForwardFailed('lost');
+    expect(heard(table)).toEqual([['never-met', 2, ['a']]]);
+  });
+
+  test('there is no way round to a node that sent damaged chunks', () => {
+    const table = setUp();
+    table.onDamaged('lost', 0);
+    expect(heard(table)).toEqual([['never-met', 2, ['a']]]);
   });
 });

@@ -6,6 +6,7 @@
 
 import type { Millis } from '../base/clock.ts';
 import { type Hash64, hashText } from './hrw.ts';
+import type { Hearsay } from './route.ts';
 
 /** Heartbeats remembered per node (NSDI 4.2). */
 export const SAMPLES = 32;
@@ -28,6 +29,8 @@ export interface PeerInfo {
   /** Address for clients, where it has one. */
   readonly publicUrl: string | undefined;
   readonly draining: boolean;
+  /** Nodes that it can use itself, with their weights. */
+  readonly sees: readonly (readonly [name: string, weight: number])[];
 }
 
 export interface Peer {
@@ -40,6 +43,7 @@ export interface Peer {
   policy: PeerPolicy;
   publicUrl: string | undefined;
   draining: boolean;
+  sees: PeerInfo['sees'];
   /** Round-trip times of the last heartbeats, oldest first, milliseconds. */
   readonly rtts: number[];
   /** Heartbeats in a row without an answer. */
@@ -96,8 +100,10 @@ export class PeerTable {
       if (this.isAlive(peer)) return 'other';
       peer.url = url;
     }
-    const { load, weight, policy, publicUrl, draining } = info;
-    Object.assign(peer, { load, weight, policy, publicUrl, draining, misses: 0, trusted: true });
+    const { load, weight, policy, publicUrl, draining, sees } = info;
+    Object.assign(peer, { load, weight, policy, publicUrl, draining, sees });
+    peer.misses = 0;
+    peer.trusted = true;
     peer.rtts.push(rtt);
     if (peer.rtts.length > SAMPLES) peer.rtts.shift();
     return 'peer';
@@ -154,6 +160,37 @@ export class PeerTable {
       if (!this.isAlive(peer)) return this.#peers.delete(peer.name);
     }
     return false;
+  }
+
+  /**
+   * Nodes that this one cannot reach at the moment, but some of the given ones say they can. What
+   * this node may not or should not use is none of them: the way round is for broken lines only.
+   */
+  hearsay<P extends Peer>(members: readonly P[], now: Millis): Hearsay<P>[] {
+    const through = new Map<string, P[]>();
+    const weights = new Map<string, number>();
+    for (const member of members) {
+      for (const [name, weight] of member.sees) {
+        if (!this.#isOutOfReach(name, now)) continue;
+        through.set(name, [...(through.get(name) ?? []), member]);
+        weights.set(name, weight);
+      }
+    }
+    return [...through].map(([name, by]) => ({
+      name,
+      seed: this.#peers.get(name)?.seed ?? hashText(name),
+      weight: weights.get(name) as number,
+      load: Math.min(...by.map(({ load }) => load)),
+      through: by,
+    }));
+  }
+
+  #isOutOfReach(name: string, now: Millis): boolean {
+    if (name === this.#own.name) return false;
+    const peer = this.#peers.get(name);
+    if (peer === undefined) return true;
+    const mayBeUsed = !peer.draining && now >= peer.isolatedUntil && this.#allows(peer.policy);
+    return mayBeUsed && !(this.isAlive(peer) && peer.trusted);
   }
 
   /** Whether a node's policy lets this one use it. */

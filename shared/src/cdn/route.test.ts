@@ -22,6 +22,7 @@ function ask(part: Partial<RouteQuestion<RouteNode>>): Route<RouteNode> {
     key: KEY,
     self: at(7),
     nodes: NODES,
+    hearsay: [],
     hops: 0,
     maxHops: MAX_HOPS,
     replicas: 3,
@@ -154,7 +155,15 @@ describe('a whole path', () => {
       const self = path.at(-1) as RouteNode;
       const avoid = new Set(path.map((n) => n.name));
       const hops = path.length - 1;
-      const route = decideRoute({ ...part, self, nodes: view(self), hops, avoid, random });
+      const route = decideRoute({
+        ...part,
+        self,
+        nodes: view(self),
+        hearsay: [],
+        hops,
+        avoid,
+        random,
+      });
       if (route.to === 'origin') return path.map((n) => n.name);
       path.push(route.peer);
     }
@@ -194,5 +203,33 @@ describe('a whole path', () => {
         expect(path.length - 1).toBeLessThanOrEqual(part.maxHops);
       }),
     );
+  });
+});
+
+describe('a node that only others can reach', () => {
+  const seen = NODES.filter((n) => n !== at(0));
+  const hearsay = [{ ...at(0), through: [at(5), at(3)] }];
+  const blind = { nodes: seen, hearsay, replicas: 1 };
+
+  test('is asked through the one of them that is most responsible', () => {
+    expect(ask(blind)).toEqual({ to: 'peer', peer: at(3), keep: false });
+    expect(ask({ ...blind, avoid: new Set([at(3).name]) })).toMatchObject({ peer: at(5) });
+  });
+
+  test('keeps the node that is second from taking itself for the first', () => {
+    expect(ask({ ...blind, self: at(1) })).toEqual({ to: 'peer', peer: at(3), keep: false });
+    expect(ask({ ...blind, self: at(1), hearsay: [] })).toEqual({ to: 'origin' });
+  });
+
+  test('is forgotten where there is no way to it, or it was asked in vain', () => {
+    const noWay = { ...blind, avoid: new Set([at(3).name, at(5).name]) };
+    expect(ask(noWay)).toMatchObject({ peer: at(1) });
+    expect(ask({ ...blind, avoid: new Set([at(0).name]) })).toMatchObject({ peer: at(1) });
+  });
+
+  test('is not asked where the hops would not suffice', () => {
+    expect(ask({ ...blind, hops: 1, maxHops: 2 })).toMatchObject({ peer: at(1) });
+    expect(ask({ ...blind, hops: 1, maxHops: 3 })).toMatchObject({ peer: at(3) });
+    expect(ask({ ...blind, hops: 0, maxHops: 1 })).toMatchObject({ peer: at(1) });
   });
 });

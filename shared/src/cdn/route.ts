@@ -18,6 +18,16 @@ export interface RouteNode extends HrwNode {
   readonly load: number;
 }
 
+/**
+ * A node that this one cannot reach, but nodes that it can reach say they can. Without such
+ * hearsay, a node that is second for a chunk and blind to the first takes itself for the first: its
+ * own clients' requests go to the origin beside the true owner's.
+ */
+export interface Hearsay<N extends RouteNode> extends RouteNode {
+  /** Nodes that can reach it; not empty. */
+  readonly through: readonly N[];
+}
+
 export type Route<N> =
   | { readonly to: 'origin' }
   | {
@@ -37,6 +47,8 @@ export interface RouteQuestion<N extends RouteNode> {
   readonly self: N;
   /** Nodes that can be used now, this one included. */
   readonly nodes: readonly N[];
+  /** Nodes known by hearsay only. */
+  readonly hearsay: readonly Hearsay<N>[];
   /** How often the request has been forwarded; 0: it comes from this node's own client. */
   readonly hops: number;
   /** Most times that a request is forwarded; 2 by default, LOGIN lets it run further. */
@@ -54,13 +66,30 @@ export const MAX_HOPS = 2;
 /** Decides who serves the chunk. */
 export function decideRoute<N extends RouteNode>(q: RouteQuestion<N>): Route<N> {
   if (q.hops >= q.maxHops) return { to: 'origin' };
-  const candidates = q.nodes.filter((node) => node === q.self || !q.avoid.has(node.name));
+  const candidates: (N | Hearsay<N>)[] = q.nodes.filter(
+    (node) => node === q.self || !q.avoid.has(node.name),
+  );
+  // The last hop must not be spent on somebody who would have to forward once more.
+  if (q.hops + 2 <= q.maxHops) candidates.push(...reachable(q));
   if (q.hops === 0) {
     const chosen = pickReplica(rank(q.key, candidates, q.replicas), q.random);
-    if (chosen !== q.self) return { to: 'peer', peer: chosen, keep: false };
+    if (chosen !== q.self) return { to: 'peer', peer: next(q.key, chosen), keep: false };
     // It is this node's turn as a replica: from here on as if the request had been forwarded to it.
   }
   const [best] = rank(q.key, candidates, 1);
   if (best === undefined || best === q.self) return { to: 'origin' };
-  return { to: 'peer', peer: best, keep: true };
+  return { to: 'peer', peer: next(q.key, best), keep: true };
+}
+
+/** Nodes known by hearsay that there is still a way to. */
+function reachable<N extends RouteNode>({ hearsay, avoid }: RouteQuestion<N>): Hearsay<N>[] {
+  return hearsay.flatMap((node) => {
+    const through = node.through.filter(({ name }) => !avoid.has(name));
+    return through.length === 0 || avoid.has(node.name) ? [] : [{ ...node, through }];
+  });
+}
+
+/** Whom to ask on the way to a node: itself, or the most responsible of those who can reach it. */
+function next<N extends RouteNode>(key: string, node: N | Hearsay<N>): N {
+  return 'through' in node ? (rank(key, node.through, 1)[0] as N) : node;
 }

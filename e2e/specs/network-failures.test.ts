@@ -1,0 +1,231 @@
+/** Nodes that die, hang, lie, leave and come back: what clients of the other nodes notice of it. */
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { hashText, rank } from '@millrace/shared/cdn/hrw';
+import { Cluster, type ClusterOptions, type Node, usablePeers } from '../fixtures/cluster.ts';
+import { contentOf, sha256 } from '../fixtures/content.ts';
+import { crowd } from '../fixtures/crowd.ts';
+import { fetchAll } from '../fixtures/http-client.ts';
+import { Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
+import { temporaryFolder } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
+
+const MiB = 1024 * 1024;
+const CHUNK = 256 * 1024;
+const OPTIONS = [
+  ...['--allow-origin', '127.0.0.1', '--chunk-size', '256KiB'],
+  ...['--cache-memory', '64MiB', '--log-level', 'warn'],
+];
+
+const available = nginxOrComplain('failures in networks of edges');
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let nginx: Nginx;
+let cluster: Cluster | undefined;
+let files = 0;
+
+beforeAll(async () => {
+  if (!available) return;
+  folder = await temporaryFolder();
+  await mkdir(join(folder.path, 'www'));
+  nginx = await Nginx.start({ dir: join(folder.path, 'nginx'), root: join(folder.path, 'www') });
+});
+
+afterEach(async () => {
+  await cluster?.stop();
+  cluster = undefined;
+});
+
+afterAll(async () => {
+  await nginx?.stop();
+  await folder?.remove();
+});
+
+interface File {
+  readonly url: string;
+  readonly content: Buffer;
+  readonly digest: string;
+}
+
+async function makeFile(bytes: number): Promise<File> {
+  const name = `file-${files++}.bin`;
+  const content = contentOf(name, bytes);
+  await writeFile(join(folder.path, 'www', name), content);
+  await nginx.sent();
+  return { url: `${nginx.url}/${name}`, content, digest: sha256(content) };
+}
+
+async function start(nodes: number, more: Partial<ClusterOptions> = {}): Promise<Cluster> {
+  cluster = await Cluster.start({ nodes, options: OPTIONS, ...more });
+  return cluster;
+}
+
+/** The part of a file that is a node's to keep, among these nodes. */
+function shareOf(node: Node, nodes: readonly Node[], { url, content }: File): number {
+  const all = nodes.map(({ name }) => ({ name, seed: hashText(name), weight: 1 }));
+  let bytes = 0;
+  for (let start = 0; start < content.length; start += CHUNK) {
+    const owner = rank(`${url},start=${start}`, all, 1)[0];
+    if (owner?.name === node.name) bytes += Math.min(CHUNK, content.length - start);
+  }
+  return bytes / content.length;
+}
+
+/** Lets a crowd of 42 loose on all nodes but one, to which something happens in the middle. */
+async function crowdAround(network: Cluster, victim: Node, file: File, happen: () => void) {
+  const others = network.nodes.filter((node) => node !== victim);
+  const running = crowd(
+    others.map(({ edge }) => edge.prefixed(file.url)),
+    42,
+  );
+  const delivered = async () => {
+    const all = await Promise.all(others.map(({ edge }) => edge.status()));
+    return all.reduce((sum, { bytes }) => sum + bytes.toClients, 0);
+  };
+  await until(async () => (await delivered()) > 3 * file.content.length);
+  happen();
+  return running;
+}
+
+describe('in the middle of a crowd', () => {
+  test('a node is killed: no client notices, the origin sends again what that node held, no more', async () => {
+    if (!available) return;
+    const network = await start(8);
+    const file = await makeFile(64 * MiB);
+    const victim = network.node(3);
+    const share = shareOf(victim, network.nodes, file);
+    const { outcomes } = await crowdAround(network, victim, file, () => {
+      victim.edge.child.kill('SIGKILL');
+    });
+    expect(outcomes).toEqual({ [`200 ${file.digest}`]: 42 });
+    const copies = (await nginx.sent()).bytes / file.content.length;
+    expect(share).toBeGreaterThan(0);
+    expect(copies).toBeLessThanOrEqual(1 + share);
+    network.forget(victim);
+  }, 180_000);
+
+  test('a node hangs: the others route around it', async () => {
+    if (!available) return;
+    const network = await start(8);
+    const file = await makeFile(64 * MiB);
+    const victim = network.node(2);
+    const { outcomes } = await crowdAround(network, victim, file, () => {
+      victim.edge.child.kill('SIGSTOP');
+    });
+    expect(outcomes).toEqual({ [`200 ${file.digest}`]: 42 });
+    const silent = await Promise.all(
+      network.nodes.filter((n) => n !== victim).map(({ edge }) => edge.status()),
+    );
+    expect(silent.some(({ forwards }) => forwards.failed > 0)).toBe(true);
+    // It wakes up, and is one of them again.
+    victim.edge.child.kill('SIGCONT');
+    await network.ready();
+    expect((await fetchAll(victim.edge.prefixed(file.url))).digest).toBe(file.digest);
+  }, 180_000);
+});
+
+describe('a node that alters chunks', () => {
+  test('is found out and left alone; nobody gets a wrong byte', async () => {
+    if (!available) return;
+    const network = await start(4, { proxies: true });
+    const file = await makeFile(16 * MiB);
+    const liar = network.node(2);
+    if (liar.proxy !== undefined) liar.proxy.corrupt = true;
+    const asking = network.nodes.filter((node) => node !== liar);
+    for (const { edge } of asking) {
+      const got = await fetchAll(edge.prefixed(file.url));
+      expect([got.status, got.complete, got.digest]).toEqual([200, true, file.digest]);
+    }
+    const isolating = await Promise.all(
+      asking.map(async ({ edge }) => (await edge.status()).peers.some((p) => p.isolated)),
+    );
+    expect(isolating).toContain(true);
+    expect(asking.some(({ edge }) => edge.log.join().includes('damaged chunk'))).toBe(true);
+    // What passed by it has not been kept anywhere either.
+    for (const { edge } of asking) {
+      expect((await fetchAll(edge.prefixed(file.url))).digest).toBe(file.digest);
+    }
+  }, 120_000);
+});
+
+describe('nodes that come and go', () => {
+  test('when all peers are gone a node works alone', async () => {
+    if (!available) return;
+    const network = await start(4);
+    const file = await makeFile(16 * MiB);
+    const [last, ...others] = network.nodes as [Node, ...Node[]];
+    expect((await fetchAll(last.edge.prefixed(file.url))).digest).toBe(file.digest);
+    for (const node of others) {
+      await node.edge.stop('SIGKILL');
+      network.forget(node);
+    }
+    expect((await fetchAll(last.edge.prefixed(file.url))).digest).toBe(file.digest);
+    await until(async () => (await usablePeers(last.edge)).length === 0);
+    expect((await fetchAll(last.edge.prefixed(file.url))).digest).toBe(file.digest);
+  }, 120_000);
+
+  test('a node that was killed and comes back is used again', async () => {
+    if (!available) return;
+    const network = await start(3, { proxies: true });
+    const node = network.node(1);
+    await node.edge.stop('SIGKILL');
+    const others = network.nodes.filter((other) => other !== node);
+    for (const { edge } of others) {
+      await until(async () => (await usablePeers(edge)).length === 1);
+    }
+    await network.add(node);
+    await network.ready();
+    const file = await makeFile(8 * MiB);
+    for (const { edge } of network.nodes) {
+      expect((await fetchAll(edge.prefixed(file.url))).digest).toBe(file.digest);
+    }
+    expect((await nginx.sent()).bytes).toBe(file.content.length);
+  }, 120_000);
+
+  test('a node that shuts down in an orderly way costs nobody anything', async () => {
+    if (!available) return;
+    const network = await start(4);
+    const file = await makeFile(64 * MiB);
+    const leaving = network.node(2);
+    const { outcomes } = await crowdAround(network, leaving, file, () => {
+      leaving.edge.child.kill('SIGTERM');
+    });
+    expect(outcomes).toEqual({ [`200 ${file.digest}`]: 42 });
+    network.forget(leaving);
+  }, 180_000);
+});
+
+describe('policies', () => {
+  test('a closed node uses others and is used by none; one of an organisation only by its own', async () => {
+    if (!available) return;
+    const policies = [
+      ['--peer-policy', 'closed', '--org', 'acme'],
+      ['--peer-policy', 'org:acme'],
+      ['--org', 'acme'],
+      [],
+    ];
+    cluster = await Cluster.start({
+      nodes: 0,
+      options: OPTIONS,
+      perNode: (index) => policies[index] ?? [],
+    });
+    for (let i = 0; i < policies.length; i++) await cluster.add();
+    const expected = [
+      ['node-1', 'node-2', 'node-3'],
+      ['node-2', 'node-3'],
+      ['node-1', 'node-3'],
+      ['node-2'],
+    ];
+    for (const [i, names] of expected.entries()) {
+      const { edge } = cluster.node(i);
+      await until(async () => (await edge.status()).peers.length === 3);
+      await until(async () => (await usablePeers(edge)).sort().join() === names.join());
+    }
+    const file = await makeFile(4 * MiB);
+    for (const { edge } of cluster.nodes) {
+      expect((await fetchAll(edge.prefixed(file.url))).digest).toBe(file.digest);
+    }
+    expect((await cluster.node(0).edge.status()).inside.requests).toBe(0);
+  }, 120_000);
+});
