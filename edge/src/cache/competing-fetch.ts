@@ -46,6 +46,8 @@ export interface CompetingFetchOptions<T extends Loan> {
   readonly lateAfterMs: () => Millis;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
+  /** When the other side of a request last gave a sign of life, by whatever means. */
+  readonly heardAt?: (attempt: number) => Millis | undefined;
   /** A request is found late that has not given one sign of life. */
   readonly onSilent?: (attempt: number) => void;
   /** Told which of several requests was the first to bring an answer. */
@@ -113,14 +115,16 @@ export class CompetingFetch<T extends Loan> {
     // One that has not even gone out is not late: another would only make the queue longer.
     if (latest.sentAt === undefined) return;
     const lateAfterMs = this.#o.lateAfterMs();
+    const heardAt = this.#o.heardAt?.(this.#begun - 1) ?? 0;
+    const aliveAt = Math.max(latest.sentAt, latest.progressAt ?? 0, heardAt);
     const progress = {
       elapsedMs: now - latest.sentAt,
-      idleMs: now - (latest.progressAt ?? latest.sentAt),
+      idleMs: now - aliveAt,
       receivedBytes: latest.receivedBytes,
       totalBytes: this.#o.bytes,
     };
     if (!isHedgeJustified(progress, lateAfterMs)) return;
-    if (latest.progressAt === undefined) this.#o.onSilent?.(this.#begun - 1);
+    if (aliveAt === latest.sentAt) this.#o.onSilent?.(this.#begun - 1);
     if (this.#running.size >= MAX_COMPETING) {
       const alive = this.#progressAt !== undefined && now - this.#progressAt < lateAfterMs;
       if (alive) return;

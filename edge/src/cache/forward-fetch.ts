@@ -35,6 +35,8 @@ export class ForwardFetch {
   readonly #o: ForwardFetchOptions;
   /** Names of nodes asked, in that order. */
   readonly #tried = new Set<string>();
+  /** Of these, the ones that failed. Those that are merely late may have the chunk all the same. */
+  readonly #failed = new Set<string>();
   /** The node that an attempt is waiting for. */
   readonly #asked = new Map<number, string>();
 
@@ -47,6 +49,7 @@ export class ForwardFetch {
       bytes: 2 * (request.range.end - request.range.start),
       lateAfterMs: () => network.lateAfterMs(request),
       now,
+      heardAt: (attempt) => network.heardAt(this.#asked.get(attempt)),
       onSilent: (attempt) => {
         const peer = this.#asked.get(attempt);
         if (peer !== undefined) network.onSilent(peer);
@@ -69,8 +72,8 @@ export class ForwardFetch {
         const { chunk, tier } = await fallback(signal);
         return { chunk, tier, release: () => chunk.release() };
       }
-      // The others should not go to those that have been asked in vain either.
-      const avoid = [...path.avoid, ...this.#tried];
+      // The others should not go to those that have failed either.
+      const avoid = [...path.avoid, ...this.#failed];
       const { name } = route.peer;
       this.#tried.add(name);
       this.#asked.set(attempt, name);
@@ -87,6 +90,7 @@ export class ForwardFetch {
         return { chunk, tier: 'peer', release: () => chunk.release() };
       } catch (error) {
         if (signal.aborted || !(error instanceof PeerFailure)) throw error;
+        this.#failed.add(name);
       }
     }
   }

@@ -139,6 +139,11 @@ export class Network {
     }
   }
 
+  /** When a node last said anything in answer to any request. */
+  heardAt(peer: string | undefined): Millis | undefined {
+    return peer === undefined ? undefined : this.#o.client.heardAt(peer);
+  }
+
   /** A peer has not given a sign of life for long: it is left alone until its next heartbeat. */
   onSilent(peer: string): void {
     this.#o.metrics.peerFailures.inc({ kind: 'silent' });

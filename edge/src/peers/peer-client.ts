@@ -74,6 +74,8 @@ export class PeerClient {
    * connections to the other taken by requests that the other must forward back.
    */
   readonly #ranges: RangeClient[] = [];
+  /** When each node was last heard of. */
+  readonly #heard = new Map<string, Millis>();
 
   constructor(options: PeerClientOptions) {
     this.#o = options;
@@ -81,6 +83,11 @@ export class PeerClient {
 
   close(): void {
     for (const ranges of this.#ranges) ranges?.close();
+  }
+
+  /** When a node last sent anything in answer to any request. */
+  heardAt(peer: string): Millis | undefined {
+    return this.#heard.get(peer);
   }
 
   /**
@@ -194,7 +201,7 @@ export class PeerClient {
     signal: AbortSignal,
     observer: RequestObserver,
   ): Promise<{ response: RangeResponse; nonce: string }> {
-    const { auth, membership } = this.#o;
+    const { auth, membership, now } = this.#o;
     const url = new URL(`${peer.url}/${name}`);
     const target = url.pathname + url.search;
     // Signed when it goes out: it may wait for a connection longer than signatures are good for.
@@ -212,7 +219,14 @@ export class PeerClient {
     };
     let response: RangeResponse;
     try {
-      response = await this.#rangesAt(path.hops).open(url, headers, signal, observer);
+      response = await this.#rangesAt(path.hops).open(url, headers, signal, {
+        ...observer,
+        onInterim: (head) => {
+          this.#heard.set(peer.name, now());
+          observer.onInterim?.(head);
+        },
+      });
+      this.#heard.set(peer.name, now());
     } catch (error) {
       throw signal.aborted ? signal.reason : new PeerFailure(peer.name, networkError(error, false));
     }
@@ -240,6 +254,7 @@ export class PeerClient {
     try {
       await response.readInto(buffer.data, (count) => {
         onPeerBytes(count);
+        this.#heard.set(peer.name, now());
         observer.onBytes(count);
       });
       const actual = await sha256(buffer.data);

@@ -16,6 +16,8 @@ describe('isHedgeJustified', () => {
       MiB / 2,
       false,
     ],
+    ['late, nothing received, but alive', 1999, 499, 0, false],
+    ['very late, nothing received, but alive', 2000, 1, 0, true],
     ['late, a trickle: a new one would be sooner', 1000, 10, MiB / 16, true],
     ['late, everything but the end received', 5000, 10, MiB - 1000, false],
     ['late, slow, most still to come', 5000, 10, MiB / 2, true],

@@ -11,11 +11,17 @@ import type { Millis } from '../base/clock.ts';
 export interface RequestProgress {
   /** Since it went out. */
   readonly elapsedMs: Millis;
-  /** Since bytes last came in, or since it went out. */
+  /** Since a sign of life from the other side, or since it went out. */
   readonly idleMs: Millis;
   readonly receivedBytes: number;
   readonly totalBytes: number;
 }
+
+/**
+ * How many times longer a request may take that has brought nothing, where the other side is alive:
+ * it is busy with others, and what it is asked for may come any moment.
+ */
+const PATIENCE_WITH_THE_LIVING = 4;
 
 /**
  * Tells whether another request is likely to end sooner.
@@ -26,6 +32,7 @@ export function isHedgeJustified(progress: RequestProgress, lateAfterMs: Millis)
   const { elapsedMs, idleMs, receivedBytes, totalBytes } = progress;
   if (elapsedMs < lateAfterMs) return false;
   if (idleMs >= lateAfterMs) return true;
+  if (receivedBytes === 0) return elapsedMs >= PATIENCE_WITH_THE_LIVING * lateAfterMs;
   const restMs = (elapsedMs * (totalBytes - receivedBytes)) / receivedBytes;
   return restMs > lateAfterMs;
 }
