@@ -1,0 +1,92 @@
+import { Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { TcpState } from '@millrace/shared/cdn/vanished-client';
+import { ClientPurger } from './purger.ts';
+
+const FINE: TcpState = { retransmits: 0, probes: 0, unacked: 1, lastSentMs: 5, lastAckMs: 5 };
+const GONE: TcpState = { retransmits: 0, probes: 3, unacked: 0, lastSentMs: 5, lastAckMs: 9000 };
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** A purger whose kernel says what the test has put into `states`. */
+function setUp() {
+  const states = new Map<Socket, TcpState | undefined>();
+  const readTcpInfo = jest.fn((socket: Socket) => states.get(socket));
+  const onPurged = jest.fn();
+  const purger = new ClientPurger({ readTcpInfo, now: () => performance.now(), onPurged });
+  const client = (state: TcpState | undefined, outstanding = () => true) => {
+    const socket = new Socket();
+    states.set(socket, state);
+    const purge = jest.fn(() => void states.set(socket, undefined));
+    return { socket, purge, unwatch: purger.watch(socket, outstanding, purge) };
+  };
+  return { states, readTcpInfo, onPurged, purger, client };
+}
+
+describe('ClientPurger', () => {
+  test('purges who has vanished, once, and nobody else', () => {
+    const { client, states, onPurged, purger } = setUp();
+    const [a, b, unknown] = [client(FINE), client(FINE), client(undefined)];
+    jest.advanceTimersByTime(10_000);
+    expect(onPurged).not.toHaveBeenCalled();
+    states.set(a.socket, GONE);
+    jest.advanceTimersByTime(250);
+    states.set(a.socket, GONE);
+    jest.advanceTimersByTime(10_000);
+    expect(a.purge).toHaveBeenCalledTimes(1);
+    expect(onPurged).toHaveBeenCalledTimes(1);
+    expect(b.purge).not.toHaveBeenCalled();
+    expect(unknown.purge).not.toHaveBeenCalled();
+    expect(purger.watching).toBe(2);
+  });
+
+  test('purges several that vanish together, even if one purge ends the watch of another', () => {
+    const { client, onPurged } = setUp();
+    const clients = [client(GONE), client(GONE), client(GONE)];
+    clients[0]?.purge.mockImplementation(() => void clients[1]?.unwatch());
+    jest.advanceTimersByTime(250);
+    expect(clients.map(({ purge }) => purge.mock.calls.length)).toEqual([1, 0, 1]);
+    expect(onPurged).toHaveBeenCalledTimes(2);
+  });
+
+  test('does not ask the kernel about clients that have nothing to acknowledge', () => {
+    const { client, readTcpInfo } = setUp();
+    let outstanding = false;
+    const { purge } = client(GONE, () => outstanding);
+    jest.advanceTimersByTime(10_000);
+    expect(readTcpInfo).not.toHaveBeenCalled();
+    outstanding = true;
+    jest.advanceTimersByTime(250);
+    expect(purge).toHaveBeenCalledTimes(1);
+  });
+
+  test('looks only while somebody is watched, with one timer for all', () => {
+    const { client, purger } = setUp();
+    expect(jest.getTimerCount()).toBe(0);
+    const [a, b] = [client(FINE), client(FINE)];
+    expect(jest.getTimerCount()).toBe(1);
+    a.unwatch();
+    a.unwatch();
+    expect(jest.getTimerCount()).toBe(1);
+    b.unwatch();
+    expect(jest.getTimerCount()).toBe(0);
+    const c = client(GONE);
+    purger.stop();
+    expect(jest.getTimerCount()).toBe(0);
+    jest.advanceTimersByTime(10_000);
+    expect(c.purge).not.toHaveBeenCalled();
+    expect(purger.watching).toBe(0);
+  });
+
+  test('watches nobody where it cannot be known how connections stand', () => {
+    const purger = new ClientPurger({
+      readTcpInfo: undefined,
+      now: () => performance.now(),
+      onPurged: () => {},
+    });
+    const unwatch = purger.watch(new Socket(), () => true, jest.fn());
+    expect([purger.watching, jest.getTimerCount()]).toEqual([0, 0]);
+    unwatch();
+  });
+});

@@ -1,0 +1,92 @@
+/**
+ * Ends the connections of clients that have vanished (ANYCAST 3.1.2, 3.1.3): they would hold
+ * memory and a place among the connections until the kernel gives them up, a quarter of an hour
+ * later. One timer serves all of them.
+ */
+
+import type { Socket } from 'node:net';
+import type { Millis } from '@millrace/shared/base/clock';
+import { VanishedClientDetector } from '@millrace/shared/cdn/vanished-client';
+import type { ReadTcpInfo } from './tcp-info.ts';
+
+export interface ClientPurgerOptions {
+  /** Undefined where it cannot be known how connections stand: then nothing is purged. */
+  readonly readTcpInfo: ReadTcpInfo | undefined;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  /** Called once for every client purged. */
+  readonly onPurged: () => void;
+  /**
+   * How often connections are looked at. Two timeouts take a kernel 600 ms at least: a quarter of a
+   * second more keeps the whole below one second on short ways.
+   */
+  readonly intervalMs?: Millis;
+}
+
+interface Watched {
+  readonly socket: Socket;
+  readonly outstanding: () => boolean;
+  readonly purge: () => void;
+  readonly detector: VanishedClientDetector;
+}
+
+const INTERVAL_MS = 250;
+
+export class ClientPurger {
+  readonly #o: ClientPurgerOptions;
+  readonly #watched = new Set<Watched>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: ClientPurgerOptions) {
+    this.#o = options;
+  }
+
+  /** Connections watched now. */
+  get watching(): number {
+    return this.#watched.size;
+  }
+
+  /**
+   * Watches a client while it is served.
+   *
+   * @param socket the client's connection
+   * @param outstanding whether the client owes acknowledgements: false as long as nothing of the
+   *   response has gone out, so that nothing need be asked of the kernel
+   * @param purge called at most once, when the client has vanished; has to end the connection with
+   *   a RST, which tells a client that is there after all to begin anew (ANYCAST 3.1.3)
+   * @returns ends the watch; further calls do nothing
+   */
+  watch(socket: Socket, outstanding: () => boolean, purge: () => void): () => void {
+    if (this.#o.readTcpInfo === undefined) return () => {};
+    const detector = new VanishedClientDetector();
+    const watched: Watched = { socket, outstanding, purge, detector };
+    this.#watched.add(watched);
+    this.#timer ??= setInterval(() => this.#look(), this.#o.intervalMs ?? INTERVAL_MS).unref();
+    return () => this.#unwatch(watched);
+  }
+
+  /** Ends all watches. */
+  stop(): void {
+    for (const watched of this.#watched) this.#unwatch(watched);
+  }
+
+  #unwatch(watched: Watched): void {
+    this.#watched.delete(watched);
+    if (this.#watched.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #look(): void {
+    const { readTcpInfo, now, onPurged } = this.#o;
+    for (const watched of this.#watched) {
+      const { socket, outstanding, purge, detector } = watched;
+      const isOutstanding = outstanding();
+      const state = isOutstanding ? readTcpInfo?.(socket) : undefined;
+      if (!detector.observe(state, isOutstanding, now())) continue;
+      this.#unwatch(watched);
+      onPurged();
+      purge();
+    }
+  }
+}

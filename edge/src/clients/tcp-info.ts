@@ -1,0 +1,87 @@
+/**
+ * How a client's connection stands by the kernel's account: Linux's TCP_INFO, which Node does not
+ * offer. Read through koffi where that is installed; the edge works without.
+ */
+
+import type { Socket } from 'node:net';
+import type { TcpState } from '@millrace/shared/cdn/vanished-client';
+
+/** Undefined for a socket without a connection: closed, or not TCP. */
+export type ReadTcpInfo = (socket: Socket) => TcpState | undefined;
+
+export interface TcpInfoAccess {
+  /** Undefined where TCP_INFO cannot be read at all. */
+  readonly read: ReadTcpInfo | undefined;
+  /** Why it cannot, for the log. */
+  readonly reason: string | undefined;
+}
+
+type GetSockOpt = (
+  fd: number,
+  level: number,
+  name: number,
+  value: Uint8Array,
+  length: Uint32Array,
+) => number;
+
+// linux/in.h, linux/tcp.h; the same on every architecture.
+const IPPROTO_TCP = 6;
+const TCP_INFO = 11;
+/** The part of struct tcp_info (linux/tcp.h) that is read; the kernel cuts it off there. */
+const INFO_BYTES = 60;
+/** TCP_CLOSE in net/tcp_states.h: no connection any more. */
+const CLOSED = 7;
+
+/**
+ * Finds out once whether and how TCP_INFO can be read.
+ *
+ * @param platform as in `process.platform`
+ * @param load gives the library; for tests
+ * @returns never rejects
+ */
+export async function openTcpInfo(
+  platform: string = process.platform,
+  load: () => Promise<Pick<typeof import('koffi'), 'load'>> = () => import('koffi'),
+): Promise<TcpInfoAccess> {
+  if (platform !== 'linux') return { read: undefined, reason: `no TCP_INFO on ${platform}` };
+  try {
+    const koffi = await load();
+    // Node itself is linked with the C library, whichever that is.
+    const getSockOpt: GetSockOpt = koffi
+      .load(null)
+      .func('int getsockopt(int fd, int level, int name, void *value, void *length)');
+    return { read: reader(getSockOpt), reason: undefined };
+  } catch (error) {
+    return { read: undefined, reason: `koffi cannot be used: ${(error as Error).message}` };
+  }
+}
+
+function reader(getSockOpt: GetSockOpt): ReadTcpInfo {
+  // One buffer for all calls: they are synchronous. Words in the machine's own byte order.
+  const words = new Uint32Array(INFO_BYTES / 4);
+  const bytes = new Uint8Array(words.buffer);
+  const length = new Uint32Array(1);
+  const byte = (offset: number) => bytes[offset] ?? 0;
+  const word = (offset: number) => words[offset / 4] ?? 0;
+  return (socket) => {
+    const fd = descriptorOf(socket);
+    if (fd === undefined) return undefined;
+    length[0] = INFO_BYTES;
+    if (getSockOpt(fd, IPPROTO_TCP, TCP_INFO, bytes, length) !== 0) return undefined;
+    if (length[0] < INFO_BYTES || byte(0) === CLOSED) return undefined;
+    return {
+      retransmits: byte(2),
+      probes: byte(3),
+      unacked: word(24),
+      lastSentMs: word(44),
+      lastAckMs: word(56),
+    };
+  };
+}
+
+/** Node has no public way to a socket's descriptor. Windows and closed sockets have -1 or none. */
+function descriptorOf(socket: Socket): number | undefined {
+  const { _handle: handle } = socket as unknown as { _handle?: { fd?: unknown } | null };
+  const fd = handle?.fd;
+  return typeof fd === 'number' && fd >= 0 ? fd : undefined;
+}
