@@ -1,0 +1,103 @@
+/** Clients that vanish without a word, and one that only reads slowly (ANYCAST 3.1.2, 3.1.3). */
+
+import type { ChildProcess } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { CrowdResult } from '../fixtures/crowd-client.ts';
+import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { openResponse } from '../fixtures/http-client.ts';
+import { Namespace, namespacesOrComplain } from '../fixtures/namespace.ts';
+import { EdgeProcess } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
+
+const CLIENT = fileURLToPath(new URL('../fixtures/crowd-client.ts', import.meta.url));
+/** More than the sockets on both sides hold, so that the edge has to wait for the client. */
+const FILE_BYTES = 32 * 1024 * 1024;
+/** Slow enough for the line to be cut in the middle of the file. */
+const RATE = '4MiB/s';
+
+const available = namespacesOrComplain('clients that vanish from the network');
+let origin: FaultOrigin;
+let url: string;
+let edge: EdgeProcess;
+let far: Namespace;
+
+beforeAll(async () => {
+  origin = await FaultOrigin.start();
+  url = origin.url('none', { size: FILE_BYTES });
+});
+
+beforeEach(async () => {
+  if (!available) return;
+  far = new Namespace();
+  const options = ['--host', '0.0.0.0', '--allow-origin', '127.0.0.1', '--client-rate', RATE];
+  edge = await EdgeProcess.start(options);
+});
+
+afterEach(async () => {
+  far?.remove();
+  await edge?.stop('SIGKILL');
+});
+
+afterAll(() => origin.stop());
+
+/** Starts a client far away and waits until it is one of so many that are served. */
+async function startFarClient(active: number): Promise<ChildProcess> {
+  const { port } = new URL(edge.url);
+  const client = far.spawn(process.execPath, [
+    CLIENT,
+    `http://${far.hostAddress}:${port}/${url}`,
+    '1',
+  ]);
+  await until(async () => (await edge.status()).transfers.active >= active);
+  return client;
+}
+
+/** Waits until so many clients have been purged and so many transfers are left. */
+async function untilPurged(purged: number, active: number): Promise<void> {
+  await until(async () => (await edge.status()).clients.purged >= purged);
+  await until(async () => (await edge.status()).transfers.active <= active);
+  expect(await edge.status()).toMatchObject({ clients: { purged }, transfers: { active } });
+}
+
+describe('a client that vanishes in the middle of a file', () => {
+  test('is purged when its line is cut, minutes before the kernel would give it up', async () => {
+    if (!available) return;
+    await startFarClient(1);
+    far.cut();
+    await untilPurged(1, 0);
+    expect(edge.log.join()).toMatch(/the client has vanished/);
+  });
+
+  test('is told by a RST when only its own packets get lost, as after a change of routes', async () => {
+    if (!available) return;
+    const client = await startFarClient(1);
+    const output = text(client.stdout as NodeJS.ReadableStream);
+    far.mute();
+    await untilPurged(1, 0);
+    const { outcomes } = JSON.parse(await output) as CrowdResult;
+    expect(outcomes).toEqual({ 'read ECONNRESET': 1 });
+  });
+});
+
+describe('a client that stops reading', () => {
+  test('lives while others vanish one after the other, and gets every byte in the end', async () => {
+    if (!available) return;
+    const response = await openResponse(edge.prefixed(url));
+    // Each takes the kernel's two timeouts, 600 ms at least: more probes of the closed window go
+    // out meanwhile than a vanished client may leave unanswered.
+    for (let purged = 1; purged <= 5; purged++) {
+      await startFarClient(2);
+      far.cut();
+      await untilPurged(purged, 1);
+      await far.killAll();
+      far.mend();
+    }
+    const hash = createHash('sha256');
+    for await (const piece of response) hash.update(piece as Buffer);
+    expect(hash.digest('hex')).toBe(origin.digest(url));
+    expect(await edge.status()).toMatchObject({ clients: { purged: 5 } });
+  });
+});
