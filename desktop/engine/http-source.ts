@@ -100,7 +100,7 @@ export class HttpSource {
     const headers: Record<string, string> = { range: formatRange(asked) };
     if (pinned !== undefined) {
       headers['if-range'] = ifRange(pinned.validators);
-      if (this.edge !== undefined) headers.prefer = 'delivery=out-of-order';
+      if (this.edge !== undefined) headers.prefer = 'delivery=out-of-order, resume-on-reset';
     }
     const response = await this.#get(headers, signal);
     try {

@@ -249,4 +249,15 @@ describe('the edge\u2019s own endpoints', () => {
     await until(() => e.log.some((line) => line.includes('"transfer"')));
     expect(e.log.join()).not.toMatch(/secret/);
   });
+
+  test('a log that nobody reads any more does not hold up the edge', async () => {
+    const e = await start('--allow-origin', '127.0.0.1');
+    e.child.stderr?.destroy();
+    e.child.stdout?.destroy();
+    const url = origin.url('none', { seed: 'unread' });
+    for (let i = 0; i < 3; i++) {
+      expect((await fetchAll(e.prefixed(url))).digest).toBe(origin.digest(url));
+    }
+    expect(await e.stop('SIGTERM')).toBe(0);
+  });
 });

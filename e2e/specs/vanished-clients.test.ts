@@ -48,8 +48,8 @@ async function startFarClient(active: number): Promise<ChildProcess> {
   const { port } = new URL(edge.url);
   const client = far.spawn(process.execPath, [
     CLIENT,
-    `http://${far.hostAddress}:${port}/${url}`,
     '1',
+    `http://${far.hostAddress}:${port}/${url}`,
   ]);
   await until(async () => (await edge.status()).transfers.active >= active);
   return client;

@@ -12,6 +12,8 @@ import { ChunkStore } from './cache/chunk-store.ts';
 import { DiskCache } from './cache/disk-cache.ts';
 import { MemoryCache } from './cache/memory-cache.ts';
 import { PointerCache } from './cache/pointer-cache.ts';
+import { ClientPurger } from './clients/purger.ts';
+import { openTcpInfo } from './clients/tcp-info.ts';
 import type { Config } from './config.ts';
 import { OriginClient } from './egress/origin-client.ts';
 import { OriginRecords } from './egress/origin-records.ts';
@@ -25,6 +27,7 @@ import { AllowList } from './policy/allow-list.ts';
 import { ClientLimits } from './policy/client-limits.ts';
 import { LocalAccess } from './policy/local-access.ts';
 import { OriginPolicy } from './policy/policy.ts';
+import { adminRoutes } from './routes/admin.ts';
 import { InsideHandler } from './routes/inside.ts';
 import { nodeRoutes } from './routes/node.ts';
 import { ownRoutes } from './routes/own.ts';
@@ -48,6 +51,8 @@ const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
 const PEER_CONNECTIONS = 64;
 /** Transfers that make one step of load: small differences must not decide where chunks go. */
 const TRANSFERS_PER_LOAD = 8;
+
+const OFFLOAD_INTERVAL_MS = 1000;
 
 /** Where prefixed URLs go, whatever they contain: the router must not try to understand them. */
 const PREFIXED_ROUTE = '/-/prefixed';
@@ -157,6 +162,15 @@ export async function buildApp(config: Config, log: Log): Promise<App> {
     load,
     wallClock,
   });
+  const tcpInfo = await openTcpInfo();
+  if (tcpInfo.reason !== undefined) {
+    log.warn({ reason: tcpInfo.reason }, 'vanished clients will only be noticed after minutes');
+  }
+  const purger = new ClientPurger({
+    readTcpInfo: tcpInfo.read,
+    now,
+    onPurged: () => metrics.purges.inc(),
+  });
   const prefixed = new PrefixedHandler({
     name: config.name,
     chunkBytes: config.chunkSize,
@@ -171,6 +185,7 @@ export async function buildApp(config: Config, log: Log): Promise<App> {
     resolver,
     chunks,
     client,
+    purger,
     records,
     metrics,
     log,
@@ -202,7 +217,14 @@ export async function buildApp(config: Config, log: Log): Promise<App> {
     membership,
     startedAt: wallClock(),
   });
+  await server.register(adminRoutes, { config, prefixed, log });
   if (network !== undefined) await server.register(nodeRoutes, { membership, auth });
+
+  const { offloadAbove } = config;
+  const offloading =
+    offloadAbove > 0
+      ? setInterval(() => prefixed.offload(offloadAbove), OFFLOAD_INTERVAL_MS).unref()
+      : undefined;
 
   return {
     server,
@@ -214,6 +236,8 @@ export async function buildApp(config: Config, log: Log): Promise<App> {
       return address;
     },
     async close() {
+      clearInterval(offloading);
+      purger.stop();
       await membership.stop();
       prefixed.resetAll();
       inside.resetAll();

@@ -1,5 +1,6 @@
 /** The edge as a program: settings, listening, signals. */
 
+import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { type App, buildApp } from './app.ts';
 import { type Config, readConfig, Stop } from './config.ts';
@@ -8,7 +9,7 @@ async function main(): Promise<void> {
   const config = readConfig(process.argv.slice(2), process.env);
   const log: Logger<string> = pino(
     { level: config.logLevel, base: { node: config.name } },
-    pino.destination(2),
+    { write: writeLog },
   );
   if (config.allowOrigin.length === 0 && config.localTokenFile === undefined) {
     log.warn({}, 'no --allow-origin given: this edge will serve nothing');
@@ -25,6 +26,18 @@ async function main(): Promise<void> {
   process.stdout.write(`Millrace edge ${config.name} listening on ${address}\n`);
 }
 
+/**
+ * Writes a line of the log. Who reads it may be gone: an edge must not stop for want of a reader,
+ * and pino's own destination waits for ever for one that comes back.
+ */
+function writeLog(line: string): void {
+  try {
+    writeSync(2, line);
+  } catch {
+    // There is nobody to tell.
+  }
+}
+
 /** Stops accepting, lets transfers finish, resets what is left after the grace time. */
 async function shutDown(app: App, config: Config, log: Logger<string>): Promise<void> {
   log.info({ transfers: app.prefixed.running, graceMs: config.grace }, 'shutting down');
@@ -36,6 +49,8 @@ async function shutDown(app: App, config: Config, log: Logger<string>): Promise<
   log.info({}, 'stopped');
   process.exit(0);
 }
+
+process.stdout.on('error', () => {}); // likewise
 
 main().catch((error: unknown) => {
   if (error instanceof Stop) {

@@ -314,6 +314,22 @@ export class Membership {
     this.#members = selectPeers(new Set(this.#members.map((p) => p.name)), usable);
   }
 
+  /** Nodes that clients can reach, this one among them: what /-/edges says. */
+  publicEdges() {
+    const { publicUrl, own } = this.#o;
+    const { name, weight, load } = this.self;
+    const edges = this.describe().map((peer) => ({
+      name: peer.name,
+      url: peer.publicUrl,
+      healthy: peer.usable,
+      rttMs: peer.rttMs,
+      load: peer.load,
+      weight: peer.weight,
+    }));
+    const self = { name, url: publicUrl, healthy: !own().draining, rttMs: 0, load, weight };
+    return [self, ...edges].filter(({ url }) => url !== undefined);
+  }
+
   /** What /-/status says of the peers. */
   describe() {
     const now = this.#o.now();

@@ -113,9 +113,7 @@ export class InsideHandler {
     if (path.via.includes(name)) throw new MillraceError('loop-detected', name);
     const wanted = parseChunkName(target.slice(1));
     if (wanted === undefined) throw new MillraceError('bad-chunk-name');
-    const url = parseOriginUrl(wanted.url);
-    // One file must not have two names.
-    if (url.href !== wanted.url) throw new MillraceError('bad-chunk-name', 'not canonical');
+    const url = readUrl(wanted.url);
     policy.check(url, 'public');
     if (singleField(req.headers, INSIDE.want) === 'version') {
       return this.#sendVersion(req, res, url, path, signal);
@@ -239,6 +237,13 @@ export class InsideHandler {
   }
 }
 
+/** One file must not have two names: only the canonical form of a URL is read. */
+function readUrl(text: string): URL {
+  const url = parseOriginUrl(text);
+  if (url.href !== text) throw new MillraceError('bad-chunk-name', 'the URL is not canonical');
+  return url;
+}
+
 function readPath(headers: Headers): Path {
   const hops = Number(/^\d{1,2}$/.exec(singleField(headers, INSIDE.hops) ?? '')?.[0] ?? Number.NaN);
   const via = readNames(headers, INSIDE.via);
@@ -265,5 +270,5 @@ function readRequest({ url, range, tag }: ChunkName, headers: Headers): ChunkReq
   const version = { url, scope: 'public', length, validators, tag, fields: {} } as const;
   const directUrl = singleField(headers, INSIDE.finalUrl);
   if (directUrl === undefined || directUrl === url) return { version, range };
-  return { version, range, directUrl: parseOriginUrl(directUrl).href };
+  return { version, range, directUrl: readUrl(directUrl).href };
 }

@@ -44,6 +44,14 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
     reply.type(o.metrics.registry.contentType).send(await o.metrics.registry.metrics()),
   );
   server.get('/-/status', () => status(o));
+  server.get('/-/edges', (_request, reply) =>
+    // For pages and extensions of any site: it says nothing that the edges do not tell everybody.
+    reply.header('access-control-allow-origin', '*').send({
+      chunkBytes: o.config.chunkSize,
+      routing: 'hrw-1',
+      edges: o.membership.publicEdges(),
+    }),
+  );
 }
 
 async function status(o: OwnRoutesOptions) {

@@ -9,10 +9,12 @@ import type { Socket } from 'node:net';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
+import { chooseOffload } from '@millrace/shared/cdn/offload';
 import { decideAnswer } from '@millrace/shared/http/answer';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/cache-status';
 import { currentAge, readDemands } from '@millrace/shared/http/freshness';
 import { listField } from '@millrace/shared/http/headers';
+import { resumesOnReset } from '@millrace/shared/http/prefer';
 import { parsePrefixedTarget } from '@millrace/shared/http/prefixed-url';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import { Delivery } from '../agent/delivery.ts';
@@ -21,6 +23,7 @@ import { type BodyPlan, responseHead } from '../agent/response-head.ts';
 import { pipeTunnel, tunnelHead, tunnelRequestHeaders } from '../agent/tunnel.ts';
 import type { ChunkStore, Found } from '../cache/chunk-store.ts';
 import type { Pointer } from '../cache/file-version.ts';
+import type { ClientPurger } from '../clients/purger.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import type { Metrics } from '../metrics.ts';
@@ -39,6 +42,7 @@ export interface PrefixedOptions {
   readonly resolver: FileResolver;
   readonly chunks: ChunkStore;
   readonly client: OriginClient;
+  readonly purger: ClientPurger;
   readonly records: OriginRecords;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -61,7 +65,11 @@ interface Exchange {
   readonly startedAt: Millis;
   kind: 'file' | 'tunnel' | 'error';
   url: URL | undefined;
+  /** Body bytes sent, and how many there will be. */
   sentBytes: number;
+  bodyBytes: number;
+  /** The client has said that it goes on elsewhere after a reset. */
+  readonly aware: boolean;
 }
 
 export class PrefixedHandler {
@@ -83,9 +91,31 @@ export class PrefixedHandler {
     return this.#draining;
   }
 
-  /** Takes no more requests; those under way go on. */
-  drain(): void {
-    this.#draining = true;
+  /** Takes no more requests, or takes them again; those under way go on. */
+  drain(draining = true): void {
+    this.#draining = draining;
+  }
+
+  /**
+   * Resets transfers that can go on elsewhere: all of clients that have said they do so, or the
+   * longest above a limit.
+   *
+   * @param limit transfers to be left with; undefined: those of aware clients go, others stay
+   */
+  offload(limit?: number): void {
+    const running = [...this.#running]
+      .filter(({ kind, controller }) => kind !== 'error' && !controller.signal.aborted)
+      .map((exchange) => ({
+        exchange,
+        aware: exchange.aware,
+        remainingBytes: exchange.bodyBytes - exchange.sentBytes,
+      }));
+    const chosen =
+      limit === undefined ? running.filter(({ aware }) => aware) : chooseOffload(running, limit);
+    for (const { exchange } of chosen) {
+      this.#o.metrics.offloads.inc();
+      exchange.controller.abort(new MillraceError('draining', 'go on elsewhere'));
+    }
   }
 
   /** Resolves when no transfer is under way. */
@@ -123,6 +153,8 @@ export class PrefixedHandler {
       kind: 'error',
       url: undefined,
       sentBytes: 0,
+      bodyBytes: 0,
+      aware: resumesOnReset(listField(req.headers, 'prefer')),
     };
     this.#watch(exchange);
     this.#running.add(exchange);
@@ -195,6 +227,7 @@ export class PrefixedHandler {
     const head = responseHead(answer, version, this.#o.chunkBytes, boundary);
     const age = currentAge(pointer.freshness, this.#o.wallClock());
     Object.assign(head.headers, this.#ownFields(), { age: String(Math.floor(age / 1000)) });
+    exchange.bodyBytes = head.body?.slices.bytes ?? 0;
     if (head.body === undefined || req.method === 'HEAD') {
       head.headers['cache-status'] = formatCacheStatus(this.#o.name, outcome);
       res.writeHead(head.status, head.headers).end();
@@ -261,6 +294,7 @@ export class PrefixedHandler {
       response.discard();
       throw error;
     }
+    exchange.bodyBytes = Number(head.headers['content-length'] ?? 0);
     const outcome: CacheOutcome = {
       hit: false,
       fwd: 'bypass',
@@ -290,6 +324,15 @@ export class PrefixedHandler {
     res.once('close', () => {
       if (!res.writableFinished) controller.abort(new MillraceError('interrupted', 'client left'));
     });
+    const vanished = () => {
+      controller.abort(new MillraceError('interrupted', 'the client has vanished'));
+      resetConnection(req.socket);
+    };
+    // From the header on: what Node has handed on the kernel may still hold.
+    res.once(
+      'close',
+      this.#o.purger.watch(req.socket, () => res.headersSent, vanished),
+    );
     req.socket.setTimeout(CLIENT_STALL_MS);
     // With a listener here Node leaves it to us what to do; afterwards its own timeout for idle
     // connections takes over.

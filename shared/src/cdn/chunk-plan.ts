@@ -85,6 +85,11 @@ export class SlicePlan {
     return { chunk, range: part };
   }
 
+  /** Bytes of all slices. */
+  get bytes(): number {
+    return this.#ranges.reduce((sum, range) => sum + range.end - range.start, 0);
+  }
+
   /** The whole range that begins with this slice, if one does: where a multipart part begins. */
   rangeBeginningAt(index: number): ByteRange | undefined {
     return this.#ranges[this.#firsts.indexOf(index)];

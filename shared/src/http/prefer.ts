@@ -4,14 +4,22 @@ import { splitList } from './headers.ts';
 
 /** True when the client takes chunks in any order: `Prefer: delivery=out-of-order`. */
 export function prefersOutOfOrder(value: string | undefined): boolean {
-  if (value === undefined) return false;
-  const preference = splitList(value)
+  return preference(value, 'delivery') === 'out-of-order';
+}
+
+/** True when the client goes on elsewhere after a reset: `Prefer: resume-on-reset`. */
+export function resumesOnReset(value: string | undefined): boolean {
+  return preference(value, 'resume-on-reset') !== undefined;
+}
+
+/** The value of a preference in lower case, empty if it has none; undefined if it is absent. */
+function preference(field: string | undefined, wanted: string): string | undefined {
+  const found = splitList(field ?? '')
     .map((item) => (item.split(';')[0] as string).split('='))
-    .find(([name]) => name?.trim().toLowerCase() === 'delivery'); // the first one counts (RFC 7240 2)
-  return (
-    preference?.[1]
-      ?.trim()
-      .replace(/^"(.*)"$/, '$1')
-      .toLowerCase() === 'out-of-order'
-  );
+    .find(([name]) => name?.trim().toLowerCase() === wanted); // the first one counts (RFC 7240 2)
+  if (found === undefined) return undefined;
+  return (found[1] ?? '')
+    .trim()
+    .replace(/^"(.*)"$/, '$1')
+    .toLowerCase();
 }

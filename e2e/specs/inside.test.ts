@@ -1,0 +1,247 @@
+/** What passes between nodes: who may speak it, and that nothing forged or malformed does harm. */
+
+import { createHmac, randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { formatAuthentication, signedText } from '@millrace/shared/cdn/inside-message';
+import { Cluster, usablePeers } from '../fixtures/cluster.ts';
+import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { fetchAll } from '../fixtures/http-client.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
+
+const CHUNK = 65_536;
+const SECRET = 'a secret of the whole network';
+const OPTIONS = ['--allow-origin', '127.0.0.1', '--chunk-size', '64KiB', '--log-level', 'warn'];
+const LENGTH = 300_000;
+/** Fields that a signature covers, in the protocol's order. */
+const SIGNED = ['hops', 'via', 'avoid', 'filelen', 'final-url', 'port', 'url', 'want'] as const;
+
+let origin: FaultOrigin;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let secretFile: string;
+const started: EdgeProcess[] = [];
+let cluster: Cluster | undefined;
+
+beforeAll(async () => {
+  origin = await FaultOrigin.start();
+  folder = await temporaryFolder();
+  secretFile = join(folder.path, 'secret');
+  await writeFile(secretFile, `${SECRET}\n`);
+});
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((edge) => edge.stop('SIGKILL')));
+  await cluster?.stop();
+  cluster = undefined;
+});
+
+afterAll(async () => {
+  await origin.stop();
+  await folder.remove();
+});
+
+async function start(...options: string[]): Promise<EdgeProcess> {
+  const edge = await EdgeProcess.start([...OPTIONS, ...options]);
+  started.push(edge);
+  return edge;
+}
+
+interface Forged {
+  readonly secret?: string;
+  readonly at?: number;
+  readonly nonce?: string;
+  readonly hops?: string;
+  readonly via?: string;
+}
+
+/** Header of a chunk request as another node would send it, but for what is forged. */
+function insideHeaders(edge: EdgeProcess, name: string, forged: Forged = {}) {
+  const { secret, at = Date.now(), nonce = randomBytes(16).toString('hex') } = forged;
+  const fields: Record<string, string> = {
+    hops: forged.hops ?? '1',
+    via: forged.via ?? 'node-x',
+    filelen: String(LENGTH),
+  };
+  const target = new URL(`${edge.url}/${name}`);
+  const values = [...SIGNED.map((field) => fields[field] ?? ''), ''];
+  const text = signedText('GET', target.pathname + target.search, values, at, nonce);
+  const mac = createHmac('sha256', secret ?? SECRET)
+    .update(text)
+    .digest('hex');
+  return {
+    'x-bigfile': '1',
+    'x-millrace-hops': fields.hops as string,
+    'x-millrace-via': fields.via as string,
+    'x-filelen': String(LENGTH),
+    'x-millrace-auth': formatAuthentication({ at, nonce, mac }),
+  };
+}
+
+const file = () => origin.url('none', { size: LENGTH });
+/** Of the entity tag that the origin gives the first version of a file. */
+const TAG = `e.v1-${LENGTH}`;
+const chunkName = (start = 0, end = CHUNK - 1, tag = TAG) =>
+  `${file()},start=${start},end=${end},v=${tag}`;
+
+async function ask(edge: EdgeProcess, name: string, headers: Record<string, string>) {
+  const { status, body } = await fetchAll(`${edge.url}/${name}`, { headers });
+  const code = status === 200 ? undefined : (JSON.parse(body.toString()) as { code: string }).code;
+  return { status, code, body };
+}
+
+describe('with a secret', () => {
+  test('a rightly signed request gets the chunk, with its digest, and only once', async () => {
+    const edge = await start('--secret-file', secretFile);
+    const headers = insideHeaders(edge, chunkName());
+    const got = await fetchAll(`${edge.url}/${chunkName()}`, { headers });
+    expect(got.status).toBe(200);
+    expect(got.body.equals(origin.content(file()).subarray(0, CHUNK))).toBe(true);
+    const digest = Buffer.from(got.digest, 'hex').toString('base64');
+    expect(got.headers['content-digest']).toBe(`sha-256=:${digest}:`);
+    expect(got.headers['x-filelen']).toBe(String(LENGTH));
+    expect(await ask(edge, chunkName(), headers)).toMatchObject({
+      status: 403,
+      code: 'inside-request-refused',
+    });
+  });
+
+  test.each<[string, Forged]>([
+    ['of another secret', { secret: 'some other secret' }],
+    ['from the past', { at: Date.now() - 3_600_000 }],
+    ['from the future', { at: Date.now() + 3_600_000 }],
+  ])('a request %s is refused', async (_, forged) => {
+    const edge = await start('--secret-file', secretFile);
+    const headers = insideHeaders(edge, chunkName(), forged);
+    expect(await ask(edge, chunkName(), headers)).toMatchObject({
+      status: 403,
+      code: 'inside-request-refused',
+    });
+  });
+
+  test('a request that was altered on its way, or not signed, is refused', async () => {
+    const edge = await start('--secret-file', secretFile);
+    const { 'x-millrace-auth': signature, ...unsigned } = insideHeaders(edge, chunkName());
+    const altered = { ...unsigned, 'x-millrace-hops': '2', 'x-millrace-auth': signature };
+    for (const headers of [unsigned, altered]) {
+      expect(await ask(edge, chunkName(), headers)).toMatchObject({ status: 403 });
+    }
+    expect((await fetch(`${edge.url}/-/ping`)).status).toBe(403);
+    expect((await edge.status()).peers).toEqual([]);
+  });
+
+  test('nodes with different secrets do not become peers; those with the same do', async () => {
+    const otherFile = join(folder.path, 'other');
+    await writeFile(otherFile, 'not the same secret at all');
+    cluster = await Cluster.start({
+      nodes: 0,
+      options: OPTIONS,
+      perNode: (index) => ['--secret-file', index === 2 ? otherFile : secretFile],
+    });
+    for (let i = 0; i < 3; i++) await cluster.add();
+    const [a, b, stranger] = cluster.nodes.map(({ edge }) => edge) as [
+      EdgeProcess,
+      EdgeProcess,
+      EdgeProcess,
+    ];
+    await until(async () => (await usablePeers(a)).join() === 'node-1');
+    await until(async () => (await usablePeers(b)).join() === 'node-0');
+    expect(await usablePeers(stranger)).toEqual([]);
+    for (const edge of [a, b, stranger]) {
+      expect((await fetchAll(edge.prefixed(file()))).digest).toBe(origin.digest(file()));
+    }
+    expect((await a.status()).forwards.all + (await b.status()).forwards.all).toBeGreaterThan(0);
+  });
+
+  test.each([
+    ['not aligned', () => chunkName(1000, 1000 + CHUNK - 1)],
+    ['of no legal size', () => chunkName(0, 99_999)],
+    ['behind the end', () => chunkName(CHUNK * 100, CHUNK * 101 - 1)],
+    ['with no version', () => `${file()},start=0,end=${CHUNK - 1}`],
+    ['with a version in another spelling', () => chunkName(0, CHUNK - 1, 'e.%61')],
+    ['no chunk at all', () => file()],
+    ['of a URL in another spelling', () => chunkName().replace('127.0.0.1', '127.1')],
+  ])('a chunk name that is %s is refused', async (_, name) => {
+    const edge = await start('--secret-file', secretFile);
+    const headers = insideHeaders(edge, name());
+    expect(await ask(edge, name(), headers)).toMatchObject({ status: 400, code: 'bad-chunk-name' });
+  });
+
+  test('policy holds for peers as well', async () => {
+    const edge = await start('--secret-file', secretFile);
+    const name = chunkName().replace('127.0.0.1', '127.0.0.2');
+    const headers = insideHeaders(edge, name);
+    expect(await ask(edge, name, headers)).toMatchObject({ code: 'origin-not-allowed' });
+  });
+
+  test.each<[string, Forged, string]>([
+    ['that has been here', { via: 'node-x looped' }, 'loop-detected'],
+    ['with no hop count', { hops: '' }, 'bad-chunk-name'],
+    ['with an absurd hop count', { hops: '99' }, 'bad-chunk-name'],
+  ])('a request %s is refused', async (_, forged, code) => {
+    const edge = await start('--secret-file', secretFile, '--name', 'looped');
+    const headers = insideHeaders(edge, chunkName(), forged);
+    expect(await ask(edge, chunkName(), headers)).toMatchObject({ code });
+  });
+
+  test('headers that are far too long are refused, and the node lives', async () => {
+    const edge = await start('--secret-file', secretFile);
+    const headers = { ...insideHeaders(edge, chunkName()), 'x-millrace-avoid': 'a'.repeat(60_000) };
+    const got = await fetchAll(`${edge.url}/${chunkName()}`, { headers }).catch(() => undefined);
+    expect(got?.status ?? 400).toBeGreaterThanOrEqual(400);
+    expect((await fetchAll(edge.prefixed(file()))).digest).toBe(origin.digest(file()));
+  });
+});
+
+describe('without a secret', () => {
+  test('an edge that is no node of a network refuses requests between nodes', async () => {
+    const edge = await start();
+    expect(await ask(edge, chunkName(), insideHeaders(edge, chunkName()))).toMatchObject({
+      code: 'inside-request-refused',
+    });
+    expect((await fetch(`${edge.url}/-/ping`)).status).toBe(404);
+  });
+
+  test('the log says that peers must be on loopback; others are not asked', async () => {
+    const edge = await start('--peers', '192.0.2.1:3125');
+    await until(() => edge.log.some((line) => line.includes('peers must be on loopback')));
+    expect(edge.log.join()).toMatch(/no --secret-file given/);
+  });
+});
+
+describe('mistakes in the set-up', () => {
+  test('a node that is told of itself, under several names, does not ask itself', async () => {
+    const probe = await start();
+    const { port } = new URL(probe.url);
+    await probe.stop('SIGKILL');
+    const edge = await start(
+      ...['--port', port, '--peers', `127.0.0.1:${port}`, '--peers', `localhost:${port}`],
+    );
+    expect((await fetchAll(edge.prefixed(file()))).digest).toBe(origin.digest(file()));
+    await until(async () => (await edge.status()).inside.requests === 0);
+    expect((await edge.status()).peers).toEqual([]);
+  });
+
+  test('two names for one node make one peer of it', async () => {
+    const first = await start('--peers', '127.0.0.1:1', '--name', 'first');
+    const { port } = new URL(first.url);
+    const second = await start(
+      ...['--peers', `localhost:${port}`, '--peers', `127.0.0.1:${port}`, '--name', 'second'],
+    );
+    await until(async () => (await usablePeers(second)).length === 1);
+    await until(async () => (await usablePeers(first)).length === 1);
+    expect((await fetchAll(second.prefixed(file()))).digest).toBe(origin.digest(file()));
+    expect((await second.status()).peers.map(({ name }) => name)).toEqual(['first']);
+  });
+
+  test('two nodes with one name work, each alone', async () => {
+    const first = await start('--peers', '127.0.0.1:1', '--name', 'twin');
+    const { port } = new URL(first.url);
+    const second = await start('--peers', `127.0.0.1:${port}`, '--name', 'twin');
+    for (const edge of [first, second]) {
+      expect((await fetchAll(edge.prefixed(file()))).digest).toBe(origin.digest(file()));
+      expect(await usablePeers(edge)).toEqual([]);
+    }
+  });
+});
