@@ -1,0 +1,155 @@
+/** Transfers that an edge sends elsewhere (ANYCAST 3.3), and what it tells aware clients. */
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { Cluster } from '../fixtures/cluster.ts';
+import { sha256 } from '../fixtures/content.ts';
+import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { type Fetched, fetchAll, openResponse } from '../fixtures/http-client.ts';
+import { CliProcess, EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
+
+const TOKEN = 'token of the administrator';
+const AWARE = { range: 'bytes=0-', prefer: 'resume-on-reset' };
+const AUTHORIZED = { authorization: `Bearer ${TOKEN}` };
+
+let origin: FaultOrigin;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let tokenFile: string;
+const started: EdgeProcess[] = [];
+
+beforeAll(async () => {
+  origin = await FaultOrigin.start();
+  folder = await temporaryFolder();
+  tokenFile = join(folder.path, 'token');
+  await writeFile(tokenFile, TOKEN);
+});
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((edge) => edge.stop('SIGKILL')));
+});
+
+afterAll(async () => {
+  await origin.stop();
+  await folder.remove();
+});
+
+async function start(...options: string[]): Promise<EdgeProcess> {
+  const args = ['--allow-origin', '127.0.0.1', '--admin-token-file', tokenFile, ...options];
+  const edge = await EdgeProcess.start(args);
+  started.push(edge);
+  return edge;
+}
+
+const drain = (edge: EdgeProcess, method = 'POST', headers: Record<string, string> = AUTHORIZED) =>
+  fetch(`${edge.url}/-/drain`, { method, headers });
+
+/** Reset in the middle of the body, or told so instead of a body. */
+const wasEnded = ({ status, complete }: Fetched) => status === 503 || !complete;
+
+const active = async (edge: EdgeProcess) => (await edge.status()).transfers.active;
+
+describe('draining', () => {
+  test('takes the token', async () => {
+    const edge = await start();
+    expect((await drain(edge, 'POST', {})).status).toBe(401);
+    expect((await drain(edge, 'POST', { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await fetch(`${edge.url}/-/ready`)).status).toBe(200);
+    const without = await EdgeProcess.start(['--allow-origin', '127.0.0.1']);
+    started.push(without);
+    expect((await drain(without)).status).toBe(401);
+  });
+
+  test('resets aware clients at once, lets others finish, and can be called off', async () => {
+    const edge = await start();
+    origin.reset();
+    const url = origin.url('gate', { seed: 'drained' });
+    const aware = fetchAll(edge.prefixed(url), { headers: AWARE });
+    const other = fetchAll(edge.prefixed(url));
+    await until(async () => (await active(edge)) === 2 && origin.waiting > 0);
+    expect((await drain(edge)).status).toBe(202);
+    expect(wasEnded(await aware)).toBe(true);
+    expect((await fetch(`${edge.url}/-/ready`)).status).toBe(503);
+    expect((await fetchAll(edge.prefixed(url))).status).toBe(503);
+    origin.openGate();
+    expect((await other).digest).toBe(origin.digest(url));
+    expect((await drain(edge, 'DELETE')).status).toBe(200);
+    expect((await fetch(`${edge.url}/-/ready`)).status).toBe(200);
+    expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
+    expect((await edge.status()).clients.offloaded).toBe(1);
+  });
+
+  test('ends what has not finished after the grace time', async () => {
+    const edge = await start('--grace', '100ms');
+    origin.reset();
+    const stuck = fetchAll(edge.prefixed(origin.url('gate', { seed: 'stuck' })));
+    await until(() => origin.waiting > 0);
+    await drain(edge);
+    expect(wasEnded(await stuck)).toBe(true);
+  });
+
+  test('our own command line goes on at another edge, unnoticed', async () => {
+    const [first, second] = [await start('--client-rate', '4MiB/s'), await start()];
+    const url = origin.url('none', { seed: 'moved', size: 24_000_000 });
+    const out = join(folder.path, 'moved.bin');
+    const cli = new CliProcess([
+      ...['get', url, '-o', out, '--edge', first.url, '--edge', second.url, '--edges-only'],
+      ...['--connections', '2', '--json'],
+    ]);
+    await until(async () => (await first.status()).bytes.toClients > 1_000_000);
+    await drain(first);
+    const { code, stderr } = await cli.result;
+    expect([code, stderr]).toEqual([0, '']);
+    expect(sha256(await readFile(out))).toBe(origin.digest(url));
+    expect((await second.status()).bytes.toClients).toBeGreaterThan(0);
+  });
+});
+
+describe('above the limit', () => {
+  test('the aware client with the most to come is reset; the others get every byte', async () => {
+    const edge = await start('--offload-above', '2', '--client-rate', '8MiB/s');
+    const long = origin.url('none', { seed: 'long', size: 64_000_000 });
+    const short = origin.url('none', { seed: 'short', size: 24_000_000 });
+    const unaware = fetchAll(edge.prefixed(long));
+    const shorter = fetchAll(edge.prefixed(short), { headers: AWARE });
+    await until(async () => (await active(edge)) === 2);
+    const response = await openResponse(edge.prefixed(long), { headers: AWARE });
+    const broken = new Promise((resolve) => {
+      response.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+    });
+    response.resume();
+    expect(await broken).toBe('ECONNRESET');
+    expect((await shorter).digest).toBe(origin.digest(short));
+    expect((await unaware).digest).toBe(origin.digest(long));
+    expect((await edge.status()).clients.offloaded).toBe(1);
+  });
+});
+
+describe('/-/edges', () => {
+  test('tells clients of the nodes that they can reach, by the names that routing uses', async () => {
+    const url = (index: number) => `https://edge-${index}.example`;
+    const cluster = await Cluster.start({
+      nodes: 3,
+      options: ['--allow-origin', '127.0.0.1', '--log-level', 'warn'],
+      // The third has no address for clients.
+      perNode: (index) => (index === 2 ? [] : ['--public-url', url(index)]),
+    });
+    try {
+      const response = await fetch(`${cluster.node(0).edge.url}/-/edges`);
+      expect(response.headers.get('access-control-allow-origin')).toBe('*');
+      const { chunkBytes, edges } = (await response.json()) as {
+        chunkBytes: number;
+        edges: { name: string; url: string; healthy: boolean; rttMs: number; weight: number }[];
+      };
+      expect(chunkBytes).toBe(1024 * 1024);
+      expect(edges.map((edge) => [edge.name, edge.url, edge.healthy, edge.weight])).toEqual([
+        ['node-0', url(0), true, 1],
+        ['node-1', url(1), true, 1],
+      ]);
+      expect(edges[1]?.rttMs).toBeGreaterThan(0);
+    } finally {
+      await cluster.stop();
+    }
+  });
+});
