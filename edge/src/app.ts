@@ -1,6 +1,7 @@
 /** Builds the node: every part, wired together, not yet listening. */
 
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
@@ -23,17 +24,19 @@ import { ClusterAuth } from './peers/cluster-auth.ts';
 import { Membership } from './peers/membership.ts';
 import { Network } from './peers/network.ts';
 import { PeerClient } from './peers/peer-client.ts';
+import { nodeUrl } from './peers/seeds.ts';
 import { AllowList } from './policy/allow-list.ts';
 import { ClientLimits } from './policy/client-limits.ts';
 import { LocalAccess } from './policy/local-access.ts';
 import { OriginPolicy } from './policy/policy.ts';
-import { adminRoutes } from './routes/admin.ts';
+import { adminRoutes, Drain } from './routes/admin.ts';
 import { InsideHandler } from './routes/inside.ts';
 import { nodeRoutes } from './routes/node.ts';
-import { ownRoutes } from './routes/own.ts';
+import { type OwnRoutesOptions, ownRoutes, ownStatus } from './routes/own.ts';
 import { PrefixedHandler } from './routes/prefixed.ts';
 import { problemReply } from './routes/problem-reply.ts';
 import { acceptRawTargets } from './routes/raw-targets.ts';
+import type { WorkerLink } from './workers/worker-link.ts';
 
 export interface App {
   readonly server: FastifyInstance;
@@ -52,6 +55,8 @@ const PEER_CONNECTIONS = 64;
 /** Transfers that make one step of load: small differences must not decide where chunks go. */
 const TRANSFERS_PER_LOAD = 8;
 
+const MAX_HEADER_BYTES = 32 * 1024;
+const KEEP_ALIVE_MS = 30_000;
 const OFFLOAD_INTERVAL_MS = 1000;
 
 /** Where prefixed URLs go, whatever they contain: the router must not try to understand them. */
@@ -59,9 +64,10 @@ const PREFIXED_ROUTE = '/-/prefixed';
 
 /**
  * @param log structured log, pino's interface
+ * @param link to the supervisor, where this is one of several processes
  * @throws where a folder or file named in the settings cannot be used
  */
-export async function buildApp(config: Config, log: Log): Promise<App> {
+export async function buildApp(config: Config, log: Log, link?: WorkerLink): Promise<App> {
   const now = () => performance.now();
   const wallClock = () => Date.now();
   const metrics = new Metrics();
@@ -207,7 +213,7 @@ export async function buildApp(config: Config, log: Log): Promise<App> {
       return prefixed.handle(request.raw, reply.raw, request.originalUrl);
     },
   });
-  await server.register(ownRoutes, {
+  const own: OwnRoutesOptions = {
     config,
     metrics,
     cache,
@@ -216,27 +222,47 @@ export async function buildApp(config: Config, log: Log): Promise<App> {
     prefixed,
     membership,
     startedAt: wallClock(),
-  });
-  await server.register(adminRoutes, { config, prefixed, log });
+    link,
+  };
+  await server.register(ownRoutes, own);
+  const admin = new Drain(config, prefixed, log);
+  await server.register(adminRoutes, { config, drain: admin, link });
   if (network !== undefined) await server.register(nodeRoutes, { membership, auth });
 
+  link?.serve(
+    {
+      status: () => ownStatus(own),
+      setDraining: admin.setDraining,
+      meet: (urls) => membership.addSeeds(urls),
+    },
+    metrics.registry,
+  );
   const { offloadAbove } = config;
   const offloading =
     offloadAbove > 0
       ? setInterval(() => prefixed.offload(offloadAbove), OFFLOAD_INTERVAL_MS).unref()
       : undefined;
 
+  let insideServer: Server | undefined;
   return {
     server,
     prefixed,
     async listen() {
       const address = await server.listen({ host: config.host, port: config.port });
       const { port } = server.server.address() as AddressInfo;
-      if (network !== undefined) await membership.start(port);
+      if (link === undefined) {
+        if (network !== undefined) await membership.start(port);
+        return address;
+      }
+      insideServer = await listenAlone(server.server, config, link.index);
+      const own = insideServer.address() as AddressInfo;
+      await membership.start(own.port, true);
+      link.listening(address, nodeUrl(loopbackFor(own.address), own.port));
       return address;
     },
     async close() {
       clearInterval(offloading);
+      insideServer?.close();
       purger.stop();
       await membership.stop();
       prefixed.resetAll();
@@ -252,7 +278,28 @@ export async function buildApp(config: Config, log: Log): Promise<App> {
 
 /** Whether the edge is a node of a network, be it one that others have yet to join. */
 function isNode(config: Config): boolean {
-  return config.peers.length > 0 || config.secretFile !== undefined;
+  return config.peers.length > 0 || config.secretFile !== undefined || config.workers > 1;
+}
+
+/**
+ * A second port that is this process's own, where other nodes reach it and no other. Without a
+ * secret it is for this machine only.
+ */
+async function listenAlone(main: Server, config: Config, index: number): Promise<Server> {
+  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS });
+  server.on('request', (req, res) => main.emit('request', req, res));
+  server.listen({
+    host: config.secretFile === undefined ? '127.0.0.1' : config.host,
+    port: config.port === 0 ? 0 : config.port + 1 + index,
+    exclusive: true,
+  });
+  await once(server, 'listening');
+  return server;
+}
+
+/** Where processes of this machine reach what listens on an address. */
+function loopbackFor(address: string): string {
+  return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
 }
 
 function buildServer(config: Config, log: Log): FastifyInstance {
@@ -263,8 +310,8 @@ function buildServer(config: Config, log: Log): FastifyInstance {
     // Only Millrace's own paths are for the router; all else is an origin's URL, kept as it came.
     rewriteUrl: (request: IncomingMessage) =>
       isOwn(request.url) ? (request.url as string) : PREFIXED_ROUTE,
-    http: { maxHeaderSize: 32 * 1024, headersTimeout: 15_000 },
-    keepAliveTimeout: 30_000,
+    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 15_000 },
+    keepAliveTimeout: KEEP_ALIVE_MS,
     // Requests have no body worth waiting for.
     bodyLimit: 64 * 1024,
     requestTimeout: 20_000,

@@ -225,6 +225,12 @@ export const SETTINGS = {
     schema: count.min(1, 'must be at least 1').max(8, 'must be at most 8'),
     default: String(MAX_HOPS),
   },
+  workers: {
+    argument: '<number>',
+    help: 'processes behind one port, as nodes of one network; each also listens on a port of its own (--port + 1 and on) for other nodes, and has its part of the caches and limits',
+    schema: count.min(1, 'must be at least 1').max(64, 'must be at most 64'),
+    default: '1',
+  },
   'offload-above': {
     argument: '<number>',
     help: 'transfers at once above which the longest are reset, so that aware clients go on elsewhere; 0 for never',
@@ -283,6 +289,7 @@ export interface Config {
   readonly weight: number;
   readonly maxHops: number;
   readonly offloadAbove: number;
+  readonly workers: number;
 }
 
 /** The program stops without starting: --help, --version, or a mistake in the settings. */

@@ -1,29 +1,65 @@
 /** The edge as a program: settings, listening, signals. */
 
+import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { type App, buildApp } from './app.ts';
 import { type Config, readConfig, Stop } from './config.ts';
+import { Supervisor, WORKER_INDEX } from './workers/supervisor.ts';
+import { WorkerLink, workerConfig } from './workers/worker-link.ts';
 
 async function main(): Promise<void> {
-  const config = readConfig(process.argv.slice(2), process.env);
+  const whole = readConfig(process.argv.slice(2), process.env);
+  const link = cluster.isWorker ? new WorkerLink(Number(process.env[WORKER_INDEX])) : undefined;
+  const config = link === undefined ? whole : workerConfig(whole, link.index);
   const log: Logger<string> = pino(
     { level: config.logLevel, base: { node: config.name } },
     { write: writeLog },
   );
+  warn(config, log);
+  if (config.workers > 1 && cluster.isPrimary) return supervise(config, log);
+  await serve(config, log, link);
+}
+
+/** Says what is probably not meant. */
+function warn(config: Config, log: Logger<string>): void {
+  if (cluster.isWorker) return; // the supervisor has said it
   if (config.allowOrigin.length === 0 && config.localTokenFile === undefined) {
     log.warn({}, 'no --allow-origin given: this edge will serve nothing');
   }
   if (config.peers.length > 0 && config.secretFile === undefined) {
     log.warn({}, 'no --secret-file given: only nodes on this machine are accepted as peers');
   }
-  const app = await buildApp(config, log);
-  process.once('SIGTERM', () => void shutDown(app, config, log));
-  process.once('SIGINT', () => void shutDown(app, config, log));
+}
+
+/** One process among several, or the only one. */
+async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Promise<void> {
+  const app = await buildApp(config, log, link);
+  onSignal(() => shutDown(app, config, log));
+  // Without its supervisor a worker gets no more clients.
+  process.once('disconnect', () => void shutDown(app, config, log));
   const address = await app.listen();
   log.info({ address }, 'listening');
-  // One line for people and scripts; the log goes to standard error.
+  if (link === undefined) announce(config, address);
+}
+
+async function supervise(config: Config, log: Logger<string>): Promise<void> {
+  const supervisor = new Supervisor(config, log);
+  onSignal(async () => {
+    await supervisor.stop();
+    process.exit(0);
+  });
+  announce(config, await supervisor.start());
+}
+
+/** One line for people and scripts; the log goes to standard error. */
+function announce(config: Config, address: string): void {
   process.stdout.write(`Millrace edge ${config.name} listening on ${address}\n`);
+}
+
+function onSignal(act: () => Promise<void>): void {
+  process.once('SIGTERM', () => void act());
+  process.once('SIGINT', () => void act());
 }
 
 /**

@@ -5,21 +5,46 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
+import type { WorkerLink } from '../workers/worker-link.ts';
 import type { PrefixedHandler } from './prefixed.ts';
 import { problemReply } from './problem-reply.ts';
 
 export interface AdminRoutesOptions {
   readonly config: Config;
-  readonly prefixed: PrefixedHandler;
-  readonly log: Log;
+  readonly drain: Drain;
+  /** Where this is one of several processes: all of them drain. */
+  readonly link: WorkerLink | undefined;
+}
+
+/** Sends clients elsewhere: aware ones at once, the others when the grace time is over. */
+export class Drain {
+  readonly #config: Config;
+  readonly #prefixed: PrefixedHandler;
+  readonly #log: Log;
+  #grace: NodeJS.Timeout | undefined;
+
+  constructor(config: Config, prefixed: PrefixedHandler, log: Log) {
+    this.#config = config;
+    this.#prefixed = prefixed;
+    this.#log = log;
+  }
+
+  /** Begins to drain, or takes clients again. */
+  readonly setDraining = (draining: boolean): void => {
+    const { grace: graceMs } = this.#config;
+    const transfers = this.#prefixed.running;
+    clearTimeout(this.#grace);
+    this.#prefixed.drain(draining);
+    this.#log.warn({ transfers, graceMs }, draining ? 'draining' : 'draining called off');
+    if (!draining) return;
+    this.#prefixed.offload();
+    this.#grace = setTimeout(() => this.#prefixed.resetAll(), graceMs).unref();
+  };
 }
 
 export async function adminRoutes(server: FastifyInstance, o: AdminRoutesOptions): Promise<void> {
-  const { config, prefixed, log } = o;
-  let grace: NodeJS.Timeout | undefined;
-
   server.addHook('onRequest', async (request, reply) => {
-    if (isAdmin(request, config.adminTokenFile)) return;
+    if (isAdmin(request, o.config.adminTokenFile)) return;
     const { status, headers, body } = problemReply(new MillraceError('token-required'));
     await reply
       .code(status)
@@ -27,21 +52,17 @@ export async function adminRoutes(server: FastifyInstance, o: AdminRoutesOptions
       .send(body);
   });
 
-  // Aware clients are sent elsewhere at once; the others may finish while the grace time lasts.
+  const setDraining = (draining: boolean) =>
+    o.link === undefined ? o.drain.setDraining(draining) : o.link.drain(draining);
+
   server.post('/-/drain', (_request, reply) => {
-    log.warn({ transfers: prefixed.running, graceMs: config.grace }, 'draining');
-    prefixed.drain();
-    prefixed.offload();
-    clearTimeout(grace);
-    grace = setTimeout(() => prefixed.resetAll(), config.grace).unref();
-    return reply.code(202).send({ draining: true, transfers: prefixed.running });
+    setDraining(true);
+    return reply.code(202).send({ draining: true });
   });
 
   server.delete('/-/drain', () => {
-    log.warn({}, 'draining called off');
-    clearTimeout(grace);
-    prefixed.drain(false);
-    return { draining: false, transfers: prefixed.running };
+    setDraining(false);
+    return { draining: false };
   });
 }
 

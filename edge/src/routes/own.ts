@@ -8,6 +8,7 @@ import type { Config } from '../config.ts';
 import { counterValue, type Metrics } from '../metrics.ts';
 import { frontPage } from '../pages/front.ts';
 import type { Membership } from '../peers/membership.ts';
+import type { WorkerLink } from '../workers/worker-link.ts';
 import type { PrefixedHandler } from './prefixed.ts';
 
 export interface OwnRoutesOptions {
@@ -20,6 +21,8 @@ export interface OwnRoutesOptions {
   readonly membership: Membership;
   /** Unix milliseconds. */
   readonly startedAt: number;
+  /** Where this is one of several processes: what they say, they say for all. */
+  readonly link: WorkerLink | undefined;
 }
 
 const TIERS = ['memory', 'disk', 'peer', 'source'] as const;
@@ -41,9 +44,15 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
     return reply.code(ready ? 200 : 503).send({ ready, server: 'millrace-edge' });
   });
   server.get('/-/metrics', async (_request, reply) =>
-    reply.type(o.metrics.registry.contentType).send(await o.metrics.registry.metrics()),
+    reply
+      .type(o.metrics.registry.contentType)
+      .send(await (o.link?.collect('metrics') ?? o.metrics.registry.metrics())),
   );
-  server.get('/-/status', () => status(o));
+  server.get('/-/status', async (_request, reply) =>
+    o.link === undefined
+      ? ownStatus(o)
+      : reply.type('application/json').send(await o.link.collect('status')),
+  );
   server.get('/-/edges', (_request, reply) =>
     // For pages and extensions of any site: it says nothing that the edges do not tell everybody.
     reply.header('access-control-allow-origin', '*').send({
@@ -54,7 +63,8 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
   );
 }
 
-async function status(o: OwnRoutesOptions) {
+/** What this process says of itself. */
+export async function ownStatus(o: OwnRoutesOptions) {
   const { config, metrics, cache, disk, pointers, prefixed, membership, startedAt } = o;
   const chunks: Record<string, number> = {};
   for (const tier of TIERS) chunks[tier] = await counterValue(metrics.chunks, { tier });

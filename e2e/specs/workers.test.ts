@@ -1,0 +1,124 @@
+/** Several processes behind one port. */
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { usablePeers } from '../fixtures/cluster.ts';
+import { crowd } from '../fixtures/crowd.ts';
+import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { fetchAll } from '../fixtures/http-client.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
+
+const TOKEN = 'token of the administrator';
+
+let origin: FaultOrigin;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+const started: EdgeProcess[] = [];
+
+beforeAll(async () => {
+  origin = await FaultOrigin.start();
+  folder = await temporaryFolder();
+  await writeFile(join(folder.path, 'token'), TOKEN);
+});
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((edge) => edge.stop('SIGKILL')));
+});
+
+afterAll(async () => {
+  await origin.stop();
+  await folder.remove();
+});
+
+async function start(...options: string[]): Promise<EdgeProcess> {
+  const edge = await EdgeProcess.start([
+    ...['--workers', '3', '--allow-origin', '127.0.0.1', '--chunk-size', '64KiB'],
+    ...options,
+  ]);
+  started.push(edge);
+  return edge;
+}
+
+/** Ids of the processes that an edge consists of, besides the supervisor. */
+async function workersOf(edge: EdgeProcess): Promise<number[]> {
+  const { pid } = edge.child;
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return children.trim().split(' ').filter(Boolean).map(Number);
+}
+
+const workers = async (edge: EdgeProcess) => (await edge.status()).workers ?? [];
+
+/** Waits until the workers know each other: until then each asks the origin for itself. */
+async function untilMet(edge: EdgeProcess): Promise<void> {
+  await until(async () => (await workers(edge)).every(({ peers }) => peers === 2));
+}
+
+describe('--workers', () => {
+  test('clients of one port are served by all processes, the origin is asked once', async () => {
+    const edge = await start();
+    await untilMet(edge);
+    const url = origin.url('none', { seed: 'workers', size: 8_000_000 });
+    origin.sentBytes = 0;
+    const { outcomes } = await crowd([edge.prefixed(url)], 12);
+    expect(outcomes).toEqual({ [`200 ${origin.digest(url)}`]: 12 });
+    expect(origin.sentBytes).toBe(8_000_000);
+    const status = await edge.status();
+    expect(status.bytes.toClients).toBe(12 * 8_000_000);
+    const each = (status.workers ?? []).map(({ bytes }) => bytes.toClients);
+    expect(each).toHaveLength(3);
+    expect(Math.min(...each)).toBeGreaterThan(0);
+    // A chunk is kept by one of them.
+    expect(status.cache.memory.chunks).toBe(Math.ceil(8_000_000 / 65_536));
+    const metrics = await (await fetch(`${edge.url}/-/metrics`)).text();
+    expect(metrics).toMatch(/^millrace_client_bytes_total 96000000$/m);
+  });
+
+  test('a process that dies is started again; the others go on meanwhile', async () => {
+    const edge = await start();
+    const before = await workersOf(edge);
+    expect(before).toHaveLength(3);
+    process.kill(before[1] as number, 'SIGKILL');
+    await until(async () => !(await workersOf(edge)).includes(before[1] as number));
+    const url = origin.url('none', { seed: 'restarted' });
+    for (let i = 0; i < 6; i++) {
+      expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
+    }
+    await until(async () => (await workers(edge)).length === 3);
+    expect((await workersOf(edge)).length).toBe(3);
+    for (let i = 0; i < 6; i++) {
+      expect((await fetchAll(edge.prefixed(url))).digest).toBe(origin.digest(url));
+    }
+  });
+
+  test('draining and SIGTERM are for all of them', async () => {
+    const edge = await start('--admin-token-file', join(folder.path, 'token'));
+    const headers = { authorization: `Bearer ${TOKEN}` };
+    expect((await fetch(`${edge.url}/-/drain`, { method: 'POST', headers })).status).toBe(202);
+    await until(async () => (await edge.status()).draining);
+    for (let i = 0; i < 6; i++) {
+      // Each connection comes to the next of them.
+      expect((await fetchAll(edge.prefixed(origin.url('none')))).status).toBe(503);
+    }
+    const processes = await workersOf(edge);
+    expect(await edge.stop('SIGTERM')).toBe(0);
+    for (const pid of processes) expect(() => process.kill(pid, 0)).toThrow();
+  });
+
+  test('an edge of several processes and one of a single process are peers', async () => {
+    const edge = await start();
+    const single = await EdgeProcess.start([
+      ...['--peers', new URL(edge.url).host, '--name', 'single'],
+      ...['--allow-origin', '127.0.0.1', '--chunk-size', '64KiB'],
+    ]);
+    started.push(single);
+    await until(async () => (await usablePeers(single)).length === 3);
+    await until(async () => (await usablePeers(edge)).join() === 'single');
+    const url = origin.url('none', { seed: 'mixed', size: 4_000_000 });
+    origin.sentBytes = 0;
+    for (const through of [single, edge]) {
+      expect((await fetchAll(through.prefixed(url))).digest).toBe(origin.digest(url));
+    }
+    expect((await single.status()).forwards.all).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,60 @@
+/** One status for several processes: counts are added up, all else is as the first one says. */
+
+type Json = unknown;
+
+/** Figures that do not add up. */
+const NOT_SUMMED: ReadonlySet<string> = new Set(['chunkBytes', 'uptimeSeconds', 'port']);
+
+/**
+ * Merges what workers say in `/-/status`.
+ *
+ * @param name of the edge as a whole
+ * @param workers those that have answered
+ */
+export function mergeStatus(
+  name: string,
+  workers: readonly Record<string, Json>[],
+): Record<string, Json> {
+  if (workers.length === 0) return { name, workers: [] };
+  const names = new Set(workers.map((worker) => worker.name));
+  const merged = merge(workers) as Record<string, Json>;
+  const peers = (merged.peers ?? []) as { readonly name: string }[];
+  return {
+    ...merged,
+    name,
+    // To each other the workers are peers like any; from outside they are one.
+    peers: peers.filter((peer) => !names.has(peer.name)),
+    workers: workers.map((worker) => ({
+      name: worker.name,
+      transfers: worker.transfers,
+      bytes: worker.bytes,
+      peers: usable(worker),
+      process: worker.process,
+    })),
+  };
+}
+
+/** How many peers a worker can use, the other workers among them. */
+function usable(worker: Record<string, Json>): number {
+  const peers = (worker.peers ?? []) as { readonly usable?: boolean; readonly member?: boolean }[];
+  return peers.filter((peer) => peer.usable === true && peer.member === true).length;
+}
+
+function merge(values: readonly Json[], key = ''): Json {
+  const [first] = values;
+  if (typeof first === 'number') {
+    if (NOT_SUMMED.has(key)) return Math.max(...(values as number[]));
+    return (values as number[]).reduce((sum, value) => sum + value, 0);
+  }
+  if (typeof first === 'boolean') return values.every((value) => value === true);
+  if (typeof first !== 'object' || first === null || Array.isArray(first)) return first;
+  return Object.fromEntries(
+    Object.keys(first).map((name) => [
+      name,
+      merge(
+        values.map((value) => (value as Record<string, Json>)[name]),
+        name,
+      ),
+    ]),
+  );
+}

@@ -1,0 +1,140 @@
+/**
+ * Several processes behind one port (`--workers`): the supervisor starts them, hands them the
+ * clients' connections in turn, tells them of each other, and starts anew what has died. To each
+ * other they are nodes like any: a chunk is kept by one of them.
+ */
+
+import cluster, { type Worker } from 'node:cluster';
+import type { Log } from '@millrace/shared/base/log';
+import { AggregatorRegistry } from 'prom-client';
+import type { Config } from '../config.ts';
+import { mergeStatus } from './merge-status.ts';
+import type { FromSupervisor, FromWorker, What } from './messages.ts';
+
+/** Environment variable by which a process knows which worker it is. */
+export const WORKER_INDEX = 'MILLRACE_WORKER_INDEX';
+/** A worker that dies at once must not be started in an endless hurry. */
+const RESTART_PAUSE_MS = 1000;
+const COLLECT_TIMEOUT_MS = 2000;
+
+interface Collection {
+  readonly parts: unknown[];
+  readonly expected: number;
+  done(): void;
+}
+
+export class Supervisor {
+  readonly #config: Config;
+  readonly #log: Log;
+  readonly #inside = new Map<Worker, string>();
+  readonly #collections = new Map<number, Collection>();
+  #questions = 0;
+  #stopping = false;
+
+  constructor(config: Config, log: Log) {
+    this.#config = config;
+    this.#log = log;
+  }
+
+  /** Starts the workers. @returns the address for clients, once all of them listen */
+  async start(): Promise<string> {
+    cluster.schedulingPolicy = cluster.SCHED_RR;
+    const addresses = await Promise.all(
+      Array.from({ length: this.#config.workers }, (_, index) => this.#fork(index)),
+    );
+    return addresses[0] as string;
+  }
+
+  /** Stops the workers, each of which lets its transfers finish. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    const workers = this.#workers();
+    await Promise.all(
+      workers.map(
+        (worker) =>
+          new Promise((resolve) => {
+            worker.once('exit', resolve);
+            worker.process.kill('SIGTERM');
+          }),
+      ),
+    );
+  }
+
+  /** @throws Error if the first start of a worker fails */
+  #fork(index: number): Promise<string> {
+    const worker = cluster.fork({ [WORKER_INDEX]: String(index) });
+    return new Promise((resolve, reject) => {
+      worker.on('message', (message: FromWorker) => {
+        if (message.type === 'listening') resolve(message.address);
+        this.#onMessage(worker, message);
+      });
+      worker.once('exit', (code, signal) => {
+        reject(new Error(`worker ${index} ended with ${signal ?? code}`));
+        this.#inside.delete(worker);
+        if (this.#stopping) return;
+        this.#log.error({ worker: index, code, signal }, 'a worker has died: starting it again');
+        setTimeout(() => {
+          if (!this.#stopping) this.#fork(index).catch(() => {});
+        }, RESTART_PAUSE_MS);
+      });
+    });
+  }
+
+  #onMessage(worker: Worker, message: FromWorker): void {
+    switch (message.type) {
+      case 'listening':
+        this.#inside.set(worker, message.inside);
+        return this.#broadcast({ type: 'nodes', urls: [...this.#inside.values()] });
+      case 'collect':
+        void this.#collect(worker, message.what, message.id);
+        return;
+      case 'report': {
+        const collection = this.#collections.get(message.id);
+        collection?.parts.push(message.part);
+        if (collection?.parts.length === collection?.expected) collection?.done();
+        return;
+      }
+      case 'drain':
+        return this.#broadcast(message);
+    }
+  }
+
+  async #collect(worker: Worker, what: What, id: number): Promise<void> {
+    const parts = await this.#ask(what);
+    const text =
+      what === 'metrics'
+        ? await AggregatorRegistry.aggregate(parts as object[]).metrics()
+        : JSON.stringify(mergeStatus(this.#config.name, parts as Record<string, unknown>[]));
+    this.#send(worker, { type: 'collected', id, text });
+  }
+
+  /** What all workers say, or those of them that answer in time. */
+  async #ask(what: What): Promise<unknown[]> {
+    const id = this.#questions++;
+    const parts: unknown[] = [];
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, COLLECT_TIMEOUT_MS);
+      const done = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#collections.set(id, { parts, expected: this.#workers().length, done });
+      this.#broadcast({ type: 'report', what, id });
+    });
+    this.#collections.delete(id);
+    return parts;
+  }
+
+  #workers(): Worker[] {
+    return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+  }
+
+  #broadcast(message: FromSupervisor): void {
+    for (const worker of this.#workers()) this.#send(worker, message);
+  }
+
+  #send(worker: Worker, message: FromSupervisor): void {
+    // One that is just dying will not miss it.
+    if (worker.isConnected()) worker.send(message, () => {});
+  }
+}

@@ -1,0 +1,88 @@
+/** A worker's side of the channel to its supervisor. */
+
+import { join } from 'node:path';
+import type { Registry } from 'prom-client';
+import type { Config } from '../config.ts';
+import type { FromSupervisor, FromWorker, What } from './messages.ts';
+
+/** What a worker does when its supervisor says so. */
+export interface WorkerDuties {
+  /** Its own status. */
+  readonly status: () => Promise<unknown>;
+  readonly setDraining: (draining: boolean) => void;
+  readonly meet: (urls: readonly string[]) => void;
+}
+
+export class WorkerLink {
+  /** Number of this worker, from 0. */
+  readonly index: number;
+  readonly #waiting = new Map<number, (text: string) => void>();
+  #questions = 0;
+
+  constructor(index: number) {
+    this.index = index;
+  }
+
+  /** Begins to answer the supervisor. */
+  serve(duties: WorkerDuties, registry: Registry): void {
+    process.on('message', (message: FromSupervisor) => {
+      switch (message.type) {
+        case 'nodes':
+          return duties.meet(message.urls);
+        case 'drain':
+          return duties.setDraining(message.draining);
+        case 'collected':
+          this.#waiting.get(message.id)?.(message.text);
+          this.#waiting.delete(message.id);
+          return;
+        case 'report': {
+          const { id, what } = message;
+          const part = what === 'status' ? duties.status() : registry.getMetricsAsJSON();
+          void part.then((answer) => this.#send({ type: 'report', id, part: answer }));
+        }
+      }
+    });
+  }
+
+  /** Tells the supervisor where this worker listens. */
+  listening(address: string, inside: string): void {
+    this.#send({ type: 'listening', address, inside });
+  }
+
+  /** Has all workers start or stop draining, this one included. */
+  drain(draining: boolean): void {
+    this.#send({ type: 'drain', draining });
+  }
+
+  /** Status or figures of the whole edge, as text. */
+  collect(what: What): Promise<string> {
+    const id = this.#questions++;
+    return new Promise((resolve) => {
+      this.#waiting.set(id, resolve);
+      this.#send({ type: 'collect', what, id });
+    });
+  }
+
+  #send(message: FromWorker): void {
+    if (process.connected) process.send?.(message);
+  }
+}
+
+/** A worker's share of what the edge as a whole may use. */
+export function workerConfig(config: Config, index: number): Config {
+  const share = (whole: number) =>
+    whole === 0 ? 0 : Math.max(1, Math.ceil(whole / config.workers));
+  return {
+    ...config,
+    name: `${config.name}-${index}`,
+    cacheMemory: Math.floor(config.cacheMemory / config.workers),
+    cacheDir: config.cacheDir === undefined ? undefined : join(config.cacheDir, `worker-${index}`),
+    cacheDisk: Math.floor(config.cacheDisk / config.workers),
+    clientTransfers: share(config.clientTransfers),
+    clientRequests: share(config.clientRequests),
+    maxConnections: share(config.maxConnections),
+    offloadAbove: share(config.offloadAbove),
+    // A client's connections come to all workers: each keeps to its part of the rate.
+    clientRate: share(config.clientRate),
+  };
+}
