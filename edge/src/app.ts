@@ -1,12 +1,10 @@
 /** Builds the node: every part, wired together, not yet listening. */
 
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { FileResolver } from './agent/file-resolver.ts';
 import { ChunkMemory } from './cache/chunk-memory.ts';
 import { ChunkStore } from './cache/chunk-store.ts';
@@ -19,6 +17,7 @@ import type { Config } from './config.ts';
 import { OriginClient } from './egress/origin-client.ts';
 import { OriginRecords } from './egress/origin-records.ts';
 import { OriginSource } from './egress/origin-source.ts';
+import { buildServer, listenAlone, loopbackFor, PREFIXED_ROUTE } from './http-server.ts';
 import { Metrics } from './metrics.ts';
 import { ClusterAuth } from './peers/cluster-auth.ts';
 import { Membership } from './peers/membership.ts';
@@ -34,13 +33,12 @@ import { InsideHandler } from './routes/inside.ts';
 import { nodeRoutes } from './routes/node.ts';
 import { type OwnRoutesOptions, ownRoutes, ownStatus } from './routes/own.ts';
 import { PrefixedHandler } from './routes/prefixed.ts';
-import { problemReply } from './routes/problem-reply.ts';
-import { acceptRawTargets } from './routes/raw-targets.ts';
+import type { Transfers } from './routes/transfers.ts';
 import type { WorkerLink } from './workers/worker-link.ts';
 
 export interface App {
   readonly server: FastifyInstance;
-  readonly prefixed: PrefixedHandler;
+  readonly transfers: Transfers;
   /** Begins to listen and to look for peers. @returns the address for clients */
   listen(): Promise<string>;
   /** Ends everything: running transfers are reset, caches written out. */
@@ -55,12 +53,7 @@ const PEER_CONNECTIONS = 64;
 /** Transfers that make one step of load: small differences must not decide where chunks go. */
 const TRANSFERS_PER_LOAD = 8;
 
-const MAX_HEADER_BYTES = 32 * 1024;
-const KEEP_ALIVE_MS = 30_000;
 const OFFLOAD_INTERVAL_MS = 1000;
-
-/** Where prefixed URLs go, whatever they contain: the router must not try to understand them. */
-const PREFIXED_ROUTE = '/-/prefixed';
 
 /**
  * @param log structured log, pino's interface
@@ -97,7 +90,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     poison: process.env.MILLRACE_POISON_MEMORY === '1',
   });
   const cache = new MemoryCache(config.cacheMemory);
-  const load = () => Math.floor((prefixed.running + inside.running) / TRANSFERS_PER_LOAD);
+  const load = () => Math.floor((prefixed.transfers.running + inside.running) / TRANSFERS_PER_LOAD);
   const auth = new ClusterAuth(config.secretFile, wallClock);
   const membership = new Membership({
     name: config.name,
@@ -110,7 +103,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     auth,
     log,
     now,
-    own: () => ({ load: load(), draining: prefixed.draining }),
+    own: () => ({ load: load(), draining: prefixed.transfers.draining }),
     onHeartbeat: (peer, rtt) => metrics.peerRtt.set({ peer }, rtt / 1000),
   });
   const peerClient = new PeerClient({
@@ -199,7 +192,8 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     wallClock,
     random: Math.random,
   });
-  addGauges(metrics, cache, disk, pointers, prefixed);
+  const { transfers } = prefixed;
+  addGauges(metrics, cache, disk, pointers, transfers);
 
   const server = buildServer(config, log);
   server.route({
@@ -219,13 +213,13 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     cache,
     disk,
     pointers,
-    prefixed,
+    transfers,
     membership,
     startedAt: wallClock(),
     link,
   };
   await server.register(ownRoutes, own);
-  const admin = new Drain(config, prefixed, log);
+  const admin = new Drain(config, transfers, log);
   await server.register(adminRoutes, { config, drain: admin, link });
   if (network !== undefined) await server.register(nodeRoutes, { membership, auth });
 
@@ -240,13 +234,13 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const { offloadAbove } = config;
   const offloading =
     offloadAbove > 0
-      ? setInterval(() => prefixed.offload(offloadAbove), OFFLOAD_INTERVAL_MS).unref()
+      ? setInterval(() => transfers.offload(offloadAbove), OFFLOAD_INTERVAL_MS).unref()
       : undefined;
 
   let insideServer: Server | undefined;
   return {
     server,
-    prefixed,
+    transfers,
     async listen() {
       const address = await server.listen({ host: config.host, port: config.port });
       const { port } = server.server.address() as AddressInfo;
@@ -265,10 +259,10 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       insideServer?.close();
       purger.stop();
       await membership.stop();
-      prefixed.resetAll();
+      transfers.resetAll();
       inside.resetAll();
       peerClient.close();
-      await prefixed.idle();
+      await transfers.idle();
       await server.close();
       await client.close();
       await disk?.flush();
@@ -281,76 +275,14 @@ function isNode(config: Config): boolean {
   return config.peers.length > 0 || config.secretFile !== undefined || config.workers > 1;
 }
 
-/**
- * A second port that is this process's own, where other nodes reach it and no other. Without a
- * secret it is for this machine only.
- */
-async function listenAlone(main: Server, config: Config, index: number): Promise<Server> {
-  const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: KEEP_ALIVE_MS });
-  server.on('request', (req, res) => main.emit('request', req, res));
-  server.listen({
-    host: config.secretFile === undefined ? '127.0.0.1' : config.host,
-    port: config.port === 0 ? 0 : config.port + 1 + index,
-    exclusive: true,
-  });
-  await once(server, 'listening');
-  return server;
-}
-
-/** Where processes of this machine reach what listens on an address. */
-function loopbackFor(address: string): string {
-  return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
-}
-
-function buildServer(config: Config, log: Log): FastifyInstance {
-  const server = Fastify({
-    loggerInstance: log as unknown as FastifyBaseLogger,
-    logController: new Fastify.LogController({ disableRequestLogging: true }),
-    exposeHeadRoutes: true,
-    // Only Millrace's own paths are for the router; all else is an origin's URL, kept as it came.
-    rewriteUrl: (request: IncomingMessage) =>
-      isOwn(request.url) ? (request.url as string) : PREFIXED_ROUTE,
-    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 15_000 },
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    // Requests have no body worth waiting for.
-    bodyLimit: 64 * 1024,
-    requestTimeout: 20_000,
-    connectionTimeout: 0,
-    forceCloseConnections: 'idle',
-    // Answered in raw-targets.ts.
-    clientErrorHandler() {},
-  }) as unknown as FastifyInstance;
-  server.server.maxConnections = config.maxConnections;
-  acceptRawTargets(server.server);
-  const send = (reply: FastifyReply, error: MillraceError) => {
-    const { status, headers, body } = problemReply(error);
-    return reply.code(status).headers(headers).send(body);
-  };
-  server.setNotFoundHandler((request, reply) =>
-    send(
-      reply,
-      new MillraceError(isOwn(request.originalUrl) ? 'no-such-page' : 'method-not-allowed'),
-    ),
-  );
-  server.setErrorHandler((error, _request, reply) => {
-    log.error({ err: error }, 'internal error');
-    return send(reply, new MillraceError('internal'));
-  });
-  return server;
-}
-
-function isOwn(url: string | undefined): boolean {
-  return url === '/' || url?.startsWith('/?') === true || url?.startsWith('/-/') === true;
-}
-
 function addGauges(
   metrics: Metrics,
   cache: MemoryCache,
   disk: DiskCache | undefined,
   pointers: PointerCache,
-  prefixed: PrefixedHandler,
+  transfers: Transfers,
 ): void {
-  metrics.gauge('transfers_active', 'Transfers under way', () => prefixed.running);
+  metrics.gauge('transfers_active', 'Transfers under way', () => transfers.running);
   metrics.gauge('files_known', 'Files whose version is known', () => pointers.count);
   metrics.gauge('memory_cache_bytes', 'Memory held by cached chunks', () => cache.bytes);
   metrics.gauge('memory_cache_chunks', 'Chunks in memory', () => cache.count);

@@ -76,11 +76,11 @@ function writeLog(line: string): void {
 
 /** Stops accepting, lets transfers finish, resets what is left after the grace time. */
 async function shutDown(app: App, config: Config, log: Logger<string>): Promise<void> {
-  log.info({ transfers: app.prefixed.running, graceMs: config.grace }, 'shutting down');
-  app.prefixed.drain();
+  log.info({ transfers: app.transfers.running, graceMs: config.grace }, 'shutting down');
+  app.transfers.drain();
   app.server.server.close();
   const grace = new Promise<void>((resolve) => setTimeout(resolve, config.grace).unref());
-  await Promise.race([app.prefixed.idle(), grace]);
+  await Promise.race([app.transfers.idle(), grace]);
   await app.close();
   log.info({}, 'stopped');
   process.exit(0);

@@ -64,6 +64,14 @@ export class Metrics {
     collectDefaultMetrics({ register: this.registry, prefix: 'millrace_' });
   }
 
+  /** Mean size of the congestion window when chunks come in; 0 before the first. */
+  async meanWindow(): Promise<number> {
+    const { values } = await this.window.get();
+    const value = (suffix: string) =>
+      values.find(({ metricName }) => metricName?.endsWith(suffix))?.value ?? 0;
+    return value('_count') === 0 ? 0 : value('_sum') / value('_count');
+  }
+
   /** A figure that is read when somebody asks. */
   gauge(name: string, help: string, read: () => number): void {
     new Gauge({

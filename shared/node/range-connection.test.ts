@@ -137,6 +137,28 @@ describe('RangeConnection', () => {
     }
   });
 
+  test('interim responses are told of, one by one, however they are cut, and the answer is right', async () => {
+    const interim = [1, 2, 3].map((n) => `HTTP/1.1 102 Processing\r\nProgress: ${n}\r\n\r\n`);
+    const whole = `${interim.join('')}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody`;
+    const random = seededRandom(7);
+    for (let i = 0; i < 20; i++) {
+      const cut = Math.floor(random() * whole.length);
+      const connection = await connect((socket) => {
+        socket.write(whole.slice(0, cut));
+        setImmediate(() => socket.write(whole.slice(cut)));
+      });
+      const told: unknown[] = [];
+      const head = await connection.request('GET / HTTP/1.1\r\n\r\n', ({ status, headers }) =>
+        told.push([status, headers.progress]),
+      );
+      expect(told).toEqual([1, 2, 3].map((n) => [102, String(n)]));
+      expect(head.status).toBe(200);
+      const body = Buffer.alloc(4);
+      await connection.readInto(body, () => {});
+      expect(body.toString()).toBe('body');
+    }
+  });
+
   test('a body larger than any buffer is read to the last byte', async () => {
     const body = bytes(3_000_000);
     const connection = await connect((socket) => socket.write(response(body)));

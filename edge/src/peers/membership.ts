@@ -3,19 +3,18 @@
  * new ones from seeds and from the nodes themselves, and says which can be used now.
  */
 
-import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
 import { hashText } from '@millrace/shared/cdn/hrw';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
-import { MAX_PEERS, selectPeers } from '@millrace/shared/cdn/peer-set';
+import { selectPeers } from '@millrace/shared/cdn/peer-set';
 import { minRtt, type Peer, type PeerPolicy, PeerTable } from '@millrace/shared/cdn/peer-table';
 import type { Hearsay, RouteNode } from '@millrace/shared/cdn/route';
 import { Agent, request } from 'undici';
-import { z } from 'zod';
 import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
-import { nodeUrl, resolveSeeds, type Seed } from './seeds.ts';
+import { ANSWER, askingNode, MAX_TOLD, readText, sha256 } from './heartbeat.ts';
+import { resolveSeeds, type Seed } from './seeds.ts';
 
 export interface MembershipOptions {
   readonly name: string;
@@ -47,35 +46,10 @@ const HEARTBEAT_TIMEOUT_MS = 2000;
 /** Heartbeats under way at a time, when many nodes are heard of at once. */
 const MAX_ASKING = 16;
 const RESOLVE_INTERVAL_MS = 30_000;
-const MAX_ANSWER_BYTES = 256 * 1024;
-/** Addresses told to another node, and remembered, at a time. */
-const MAX_TOLD = 500;
+/** Addresses remembered at a time. */
 const MAX_ADDRESSES = 4000;
 /** An address that was only heard of is forgotten after so many heartbeats in vain. */
 const MAX_VAIN = 20;
-
-const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
-
-const ANSWER = z.object({
-  name: z.string().regex(NODE_NAME),
-  load: z.number().min(0).max(1e9),
-  weight: z.number().positive().max(1000),
-  policy: z.string().regex(/^(open|closed|org:[A-Za-z0-9._-]{1,64})$/),
-  publicUrl: z
-    .url({ protocol: /^https?$/ })
-    .max(500)
-    .optional(),
-  draining: z.boolean(),
-  sees: z
-    .array(z.tuple([z.string().regex(NODE_NAME), z.number().positive().max(1000)]))
-    .max(MAX_PEERS),
-  peerUrl: z
-    .url({ protocol: /^https?$/ })
-    .max(200)
-    .optional(),
-  insidePort: z.int().min(1).max(65535).optional(),
-  nodes: z.array(z.url({ protocol: /^https?$/ }).max(200)).max(MAX_TOLD),
-});
 
 interface Address {
   readonly isSeed: boolean;
@@ -348,28 +322,4 @@ export class Membership {
       isolated: now < peer.isolatedUntil,
     }));
   }
-}
-
-/** Where the node that sends a heartbeat can be asked back. */
-function askingNode(req: IncomingMessage): string | undefined {
-  const url = String(req.headers[INSIDE.nodeUrl] ?? '');
-  if (url !== '') return url.length <= 200 && URL.canParse(url) ? new URL(url).origin : undefined;
-  const port = Number(/^\d{1,5}$/.exec(String(req.headers[INSIDE.nodePort] ?? ''))?.[0] ?? 0);
-  const address = req.socket.remoteAddress;
-  return port > 0 && port < 65536 && address !== undefined ? nodeUrl(address, port) : undefined;
-}
-
-async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of body) {
-    bytes += piece.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new Error('the answer is too long');
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString();
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

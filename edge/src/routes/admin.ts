@@ -6,8 +6,8 @@ import type { Log } from '@millrace/shared/base/log';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
-import type { PrefixedHandler } from './prefixed.ts';
 import { problemReply } from './problem-reply.ts';
+import type { Transfers } from './transfers.ts';
 
 export interface AdminRoutesOptions {
   readonly config: Config;
@@ -19,26 +19,26 @@ export interface AdminRoutesOptions {
 /** Sends clients elsewhere: aware ones at once, the others when the grace time is over. */
 export class Drain {
   readonly #config: Config;
-  readonly #prefixed: PrefixedHandler;
+  readonly #transfers: Transfers;
   readonly #log: Log;
   #grace: NodeJS.Timeout | undefined;
 
-  constructor(config: Config, prefixed: PrefixedHandler, log: Log) {
+  constructor(config: Config, transfers: Transfers, log: Log) {
     this.#config = config;
-    this.#prefixed = prefixed;
+    this.#transfers = transfers;
     this.#log = log;
   }
 
   /** Begins to drain, or takes clients again. */
   readonly setDraining = (draining: boolean): void => {
     const { grace: graceMs } = this.#config;
-    const transfers = this.#prefixed.running;
+    const transfers = this.#transfers.running;
     clearTimeout(this.#grace);
-    this.#prefixed.drain(draining);
+    this.#transfers.drain(draining);
     this.#log.warn({ transfers, graceMs }, draining ? 'draining' : 'draining called off');
     if (!draining) return;
-    this.#prefixed.offload();
-    this.#grace = setTimeout(() => this.#prefixed.resetAll(), graceMs).unref();
+    this.#transfers.offload();
+    this.#grace = setTimeout(() => this.#transfers.resetAll(), graceMs).unref();
   };
 }
 

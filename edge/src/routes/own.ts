@@ -9,7 +9,7 @@ import { counterValue, type Metrics } from '../metrics.ts';
 import { frontPage } from '../pages/front.ts';
 import type { Membership } from '../peers/membership.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
-import type { PrefixedHandler } from './prefixed.ts';
+import type { Transfers } from './transfers.ts';
 
 export interface OwnRoutesOptions {
   readonly config: Config;
@@ -17,7 +17,7 @@ export interface OwnRoutesOptions {
   readonly cache: MemoryCache;
   readonly disk: DiskCache | undefined;
   readonly pointers: PointerCache;
-  readonly prefixed: PrefixedHandler;
+  readonly transfers: Transfers;
   readonly membership: Membership;
   /** Unix milliseconds. */
   readonly startedAt: number;
@@ -40,7 +40,7 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
   );
   server.get('/-/live', () => ({ live: true, server: 'millrace-edge' }));
   server.get('/-/ready', (_request, reply) => {
-    const ready = !o.prefixed.draining;
+    const ready = !o.transfers.draining;
     return reply.code(ready ? 200 : 503).send({ ready, server: 'millrace-edge' });
   });
   server.get('/-/metrics', async (_request, reply) =>
@@ -65,16 +65,16 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
 
 /** What this process says of itself. */
 export async function ownStatus(o: OwnRoutesOptions) {
-  const { config, metrics, cache, disk, pointers, prefixed, membership, startedAt } = o;
+  const { config, metrics, cache, disk, pointers, transfers, membership, startedAt } = o;
   const chunks: Record<string, number> = {};
   for (const tier of TIERS) chunks[tier] = await counterValue(metrics.chunks, { tier });
   return {
     server: 'millrace-edge',
     name: config.name,
     uptimeSeconds: Math.floor((Date.now() - startedAt) / 1000),
-    draining: prefixed.draining,
+    draining: transfers.draining,
     chunkBytes: config.chunkSize,
-    transfers: { active: prefixed.running, requests: await counterValue(metrics.requests) },
+    transfers: { active: transfers.running, requests: await counterValue(metrics.requests) },
     bytes: {
       toClients: await counterValue(metrics.clientBytes),
       fromOrigins: await counterValue(metrics.originBytes),
@@ -93,6 +93,7 @@ export async function ownStatus(o: OwnRoutesOptions) {
           ? null
           : { bytes: disk.bytes, maxBytes: config.cacheDisk, records: disk.count, ...disk.stats },
     },
+    window: { meanChunks: await metrics.meanWindow() },
     races: {
       first: await counterValue(metrics.races, { winner: 'first' }),
       retry: await counterValue(metrics.races, { winner: 'retry' }),

@@ -9,7 +9,6 @@ import type { Socket } from 'node:net';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
-import { chooseOffload } from '@millrace/shared/cdn/offload';
 import { decideAnswer } from '@millrace/shared/http/answer';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/cache-status';
 import { currentAge, readDemands } from '@millrace/shared/http/freshness';
@@ -31,6 +30,7 @@ import type { Admission, ClientLimits } from '../policy/client-limits.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy, Scope } from '../policy/policy.ts';
 import { problemReply } from './problem-reply.ts';
+import { type Exchange, Transfers } from './transfers.ts';
 
 export interface PrefixedOptions {
   readonly name: string;
@@ -56,76 +56,14 @@ export interface PrefixedOptions {
 /** A client that takes not one byte for so long is cut off. */
 const CLIENT_STALL_MS = 120_000;
 
-/** One request under way. */
-interface Exchange {
-  readonly req: IncomingMessage;
-  readonly res: ServerResponse;
-  readonly controller: AbortController;
-  readonly admission: Admission;
-  readonly startedAt: Millis;
-  kind: 'file' | 'tunnel' | 'error';
-  url: URL | undefined;
-  /** Body bytes sent, and how many there will be. */
-  sentBytes: number;
-  bodyBytes: number;
-  /** The client has said that it goes on elsewhere after a reset. */
-  readonly aware: boolean;
-}
-
 export class PrefixedHandler {
   readonly #o: PrefixedOptions;
-  readonly #running = new Set<Exchange>();
-  #draining = false;
-  #idle: (() => void)[] = [];
+  /** Requests under way. */
+  readonly transfers: Transfers;
 
   constructor(options: PrefixedOptions) {
     this.#o = options;
-  }
-
-  /** Transfers under way. */
-  get running(): number {
-    return this.#running.size;
-  }
-
-  get draining(): boolean {
-    return this.#draining;
-  }
-
-  /** Takes no more requests, or takes them again; those under way go on. */
-  drain(draining = true): void {
-    this.#draining = draining;
-  }
-
-  /**
-   * Resets transfers that can go on elsewhere: all of clients that have said they do so, or the
-   * longest above a limit.
-   *
-   * @param limit transfers to be left with; undefined: those of aware clients go, others stay
-   */
-  offload(limit?: number): void {
-    const running = [...this.#running]
-      .filter(({ kind, controller }) => kind !== 'error' && !controller.signal.aborted)
-      .map((exchange) => ({
-        exchange,
-        aware: exchange.aware,
-        remainingBytes: exchange.bodyBytes - exchange.sentBytes,
-      }));
-    const chosen =
-      limit === undefined ? running.filter(({ aware }) => aware) : chooseOffload(running, limit);
-    for (const { exchange } of chosen) {
-      this.#o.metrics.offloads.inc();
-      exchange.controller.abort(new MillraceError('draining', 'go on elsewhere'));
-    }
-  }
-
-  /** Resolves when no transfer is under way. */
-  async idle(): Promise<void> {
-    if (this.#running.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
-  }
-
-  /** Cuts off what is under way. */
-  resetAll(): void {
-    for (const { controller } of this.#running) controller.abort(new MillraceError('draining'));
+    this.transfers = new Transfers(options.metrics);
   }
 
   /**
@@ -137,7 +75,7 @@ export class PrefixedHandler {
     const { limits, now } = this.#o;
     let admission: Admission;
     try {
-      if (this.#draining) throw new MillraceError('draining', '', { retryAfterMs: 1000 });
+      if (this.transfers.draining) throw new MillraceError('draining', '', { retryAfterMs: 1000 });
       admission = limits.admit(req.socket.remoteAddress ?? '', now());
     } catch (thrown) {
       const error = asMillraceError(thrown);
@@ -157,7 +95,7 @@ export class PrefixedHandler {
       aware: resumesOnReset(listField(req.headers, 'prefer')),
     };
     this.#watch(exchange);
-    this.#running.add(exchange);
+    this.transfers.add(exchange);
     let failure: MillraceError | undefined;
     try {
       await this.#answer(exchange, target);
@@ -165,9 +103,8 @@ export class PrefixedHandler {
       failure = this.#failed(exchange, error);
     } finally {
       admission.release();
-      this.#running.delete(exchange);
       this.#record(exchange, failure);
-      if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+      this.transfers.delete(exchange);
     }
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { MAX_ETAG_CHARS } from '../base/limits.ts';
 import type { Validators } from '../http/validators.ts';
-import { isVersionTag, versionTag } from './version-tag.ts';
+import { isVersionTag, versionOfTag, versionTag } from './version-tag.ts';
 
 /** The characters that an entity tag may have (RFC 9110 8.8.3). */
 const etagChar = fc
@@ -80,5 +80,27 @@ describe('version tags', () => {
 
   test('a checksum that a client gives has the form of a tag', () => {
     expect(isVersionTag(`d.${'0123456789abcdef'.repeat(4)}`)).toBe(true);
+  });
+});
+
+describe('versionOfTag', () => {
+  test('says what the tag was made of', () => {
+    fc.assert(
+      fc.property(version, ({ validators, length }) => {
+        expect(versionOfTag(versionTag(validators, length) ?? '', length)).toEqual(validators);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test.each([
+    ['another spelling of the same tag', 'e.%61bc', 10],
+    ['lower-case escapes', 'e.a%2cb', 10],
+    ['a date for a file of another length', 'm.784111777.10', 11],
+    ['a date that is no number', 'm.x.10', 10],
+    ['a checksum, which says nothing of validators', `d.${'0'.repeat(64)}`, 10],
+    ['no tag', 'abc', 10],
+  ])('refuses %s', (_, tag, length) => {
+    expect(versionOfTag(tag, length)).toBeUndefined();
   });
 });

@@ -1,0 +1,60 @@
+/** A heartbeat: what is asked, what is answered, and how much of either is read. */
+
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { INSIDE } from '@millrace/shared/cdn/inside-message';
+import { MAX_PEERS } from '@millrace/shared/cdn/peer-set';
+import { z } from 'zod';
+import { nodeUrl } from './seeds.ts';
+
+const MAX_ANSWER_BYTES = 256 * 1024;
+/** Addresses told to another node at a time. */
+export const MAX_TOLD = 500;
+const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
+
+export const ANSWER = z.object({
+  name: z.string().regex(NODE_NAME),
+  load: z.number().min(0).max(1e9),
+  weight: z.number().positive().max(1000),
+  policy: z.string().regex(/^(open|closed|org:[A-Za-z0-9._-]{1,64})$/),
+  publicUrl: z
+    .url({ protocol: /^https?$/ })
+    .max(500)
+    .optional(),
+  draining: z.boolean(),
+  sees: z
+    .array(z.tuple([z.string().regex(NODE_NAME), z.number().positive().max(1000)]))
+    .max(MAX_PEERS),
+  peerUrl: z
+    .url({ protocol: /^https?$/ })
+    .max(200)
+    .optional(),
+  insidePort: z.int().min(1).max(65535).optional(),
+  nodes: z.array(z.url({ protocol: /^https?$/ }).max(200)).max(MAX_TOLD),
+});
+
+/** Where the node that sends a heartbeat can be asked back. */
+export function askingNode(req: IncomingMessage): string | undefined {
+  const url = String(req.headers[INSIDE.nodeUrl] ?? '');
+  if (url !== '') return url.length <= 200 && URL.canParse(url) ? new URL(url).origin : undefined;
+  const port = Number(/^\d{1,5}$/.exec(String(req.headers[INSIDE.nodePort] ?? ''))?.[0] ?? 0);
+  const address = req.socket.remoteAddress;
+  return port > 0 && port < 65536 && address !== undefined ? nodeUrl(address, port) : undefined;
+}
+
+/** Reads a body that is not too long. @throws Error */
+export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body) {
+    bytes += piece.length;
+    if (bytes > MAX_ANSWER_BYTES) throw new Error('the answer is too long');
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+/** In hexadecimal. */
+export function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from '@jest/globals';
+import { currentAge, isFresh } from '@millrace/shared/http/freshness';
+import type { Pointer } from '../cache/file-version.ts';
+import { readVersion, writeTunnel, writeVersion } from './version-message.ts';
+
+const URL = 'https://example.com/file.iso';
+const pointer: Pointer = {
+  version: {
+    url: URL,
+    scope: 'public',
+    length: 5_000_000,
+    validators: { etag: '"abc"', lastModified: 784_111_777_000, lastModifiedIsStrong: true },
+    tag: 'e.abc',
+    fields: { 'content-type': 'application/octet-stream', etag: '"abc"' },
+  },
+  freshness: {
+    notStorable: undefined,
+    initialAgeMs: 2000,
+    arrivedAt: 1_000_000,
+    lifetimeMs: 60_000,
+    staleIfErrorMs: 1000,
+  },
+  finalUrl: 'https://mirror.example.com/file.iso',
+};
+
+/** What reaches the other node, with parts of it changed. */
+function altered(change: Record<string, unknown>): string {
+  return JSON.stringify({ ...JSON.parse(writeVersion(pointer, 1_000_000)), ...change });
+}
+
+describe('what nodes tell each other of a file', () => {
+  test('comes out as it went in, whatever the clocks say', () => {
+    // 10 s after it came from the origin; by the reader's clock it is another year.
+    const read = readVersion(writeVersion(pointer, 1_010_000), URL, 50_000_000);
+    if (read.kind !== 'file') throw new Error('not a file');
+    expect(read.pointer.version).toEqual(pointer.version);
+    expect(read.pointer.finalUrl).toBe(pointer.finalUrl);
+    expect(currentAge(read.pointer.freshness, 50_000_000)).toBe(12_000);
+    expect(isFresh(read.pointer.freshness, 50_047_999)).toBe(true);
+    expect(isFresh(read.pointer.freshness, 50_048_000)).toBe(false);
+  });
+
+  test('a file that can only be tunnelled is told as such', () => {
+    const read = readVersion(writeTunnel('vary-x-user'), URL, 0);
+    expect(read).toEqual({ kind: 'tunnel', reason: 'vary-x-user' });
+  });
+
+  test.each<[string, string]>([
+    ['no JSON', 'x'],
+    ['nothing that pins the version', altered({ validators: {} })],
+    ['a weak entity tag only', altered({ validators: { weakEtag: 'W/"a"' } })],
+    ['a negative length', altered({ length: -1 })],
+    ['a length that is no whole number', altered({ length: 1.5 })],
+    ['a negative age', altered({ ageMs: -1 })],
+    ['a field that would end a header', altered({ fields: { link: 'a\r\nset-cookie: b' } })],
+    ['a field name that is none', altered({ fields: { 'a b': 'c' } })],
+    ['a field that is far too long', altered({ fields: { link: 'a'.repeat(10_000) } })],
+    ['a final URL that cannot be fetched', altered({ finalUrl: 'file:///etc/passwd' })],
+    ['a reason that would end a header', writeTunnel('a\r\nb')],
+  ])('is refused where it holds %s', (_, text) => {
+    expect(() => readVersion(text, URL, 0)).toThrow();
+  });
+});
