@@ -55,6 +55,41 @@ describe('settings', () => {
     });
   });
 
+  test('peers are a list, in whatever way it is written', () => {
+    const seed = (host: string, port = 3125) => ({ scheme: 'http', host, port });
+    const expected = [seed('10.0.0.1'), seed('edges.example.net', 4000)];
+    const asFlags = ['--peers', '10.0.0.1', '--peers', 'edges.example.net:4000'];
+    expect(readConfig(asFlags, {}).peers).toEqual(expected);
+    expect(readConfig(['--peers', '10.0.0.1, edges.example.net:4000'], {}).peers).toEqual(expected);
+    const variable = { MILLRACE_EDGE_PEERS: '10.0.0.1,edges.example.net:4000' };
+    expect(readConfig([], variable).peers).toEqual(expected);
+    expect(stopped(['--peers', '10.0.0.1,http://x/y'])[0]).toMatch(
+      /"http:\/\/x\/y" is not an edge/,
+    );
+  });
+
+  test('secrets are read from files, and must be long enough', async () => {
+    const secret = await file('0123456789abcdef\n');
+    expect(readConfig(['--secret-file', secret], {}).secretFile?.toString()).toBe(
+      '0123456789abcdef',
+    );
+    expect(stopped(['--secret-file', await file('short')])[0]).toMatch(/at least 16 characters/);
+    expect(stopped(['--secret-file', join(dir, 'none')])[0]).toMatch(/cannot be read/);
+  });
+
+  test.each([
+    ['--public-url', 'edge.example.org'],
+    ['--public-url', 'https://edge.example.org/path'],
+    ['--peer-policy', 'shut'],
+    ['--weight', '0'],
+    ['--max-hops', '9'],
+    ['--workers', '0'],
+  ])('%s %s is refused, with the reason', (option, value) => {
+    const [message, code] = stopped([option, value]);
+    expect(code).toBe(2);
+    expect(message).toContain(option);
+  });
+
   test('are read in the units that people use', () => {
     const config = readConfig(
       [

@@ -170,8 +170,10 @@ export const SETTINGS = {
   },
   peers: {
     argument: '<address>',
-    help: 'another node of the network, host:port, or a DNS name that stands for several; with it this edge becomes a node of a network',
-    schema: z.array(text(parseSeed)),
+    help: 'other nodes of the network, host:port, separated by commas; a DNS name stands for all its addresses; with it this edge becomes a node of a network',
+    schema: z
+      .array(text((list) => list.split(',').map((entry) => parseSeed(entry.trim()))))
+      .transform((lists) => lists.flat()),
     default: undefined,
     repeatable: true,
   },
