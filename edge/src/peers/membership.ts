@@ -33,6 +33,10 @@ export interface MembershipOptions {
   readonly own: () => { readonly load: number; readonly draining: boolean };
   /** Told of each heartbeat, for the figures. */
   readonly onHeartbeat: (name: string, rtt: Millis) => void;
+  /** For tests: how names are looked up, and how often what is done. */
+  readonly resolve?: typeof resolveSeeds;
+  readonly heartbeatIntervalMs?: Millis;
+  readonly resolveIntervalMs?: Millis;
 }
 
 /** A node that requests can be forwarded to. */
@@ -52,7 +56,8 @@ const MAX_ADDRESSES = 4000;
 const MAX_VAIN = 20;
 
 interface Address {
-  readonly isSeed: boolean;
+  /** Given by the operator: asked for ever, whether it answers or not. */
+  isSeed: boolean;
   vain: number;
   /** It answered as this node itself, or as a node known under another address. */
   known: boolean;
@@ -93,8 +98,8 @@ export class Membership {
     if (this.#o.seeds.length === 0) return;
     await this.#resolve();
     this.#timers = [
-      setInterval(() => void this.#resolve(), RESOLVE_INTERVAL_MS),
-      setInterval(() => this.#beat(), HEARTBEAT_INTERVAL_MS),
+      setInterval(() => void this.#resolve(), this.#o.resolveIntervalMs ?? RESOLVE_INTERVAL_MS),
+      this.#beats(),
     ];
     for (const timer of this.#timers) timer.unref();
     // All seeds at once, so that a node that has just started need not work alone for long.
@@ -114,7 +119,7 @@ export class Membership {
       void this.#ping(url);
     }
     if (this.#timers.length === 0 && urls.length > 0) {
-      this.#timers = [setInterval(() => this.#beat(), HEARTBEAT_INTERVAL_MS)];
+      this.#timers = [this.#beats()];
       for (const timer of this.#timers) timer.unref();
     }
   }
@@ -139,11 +144,6 @@ export class Membership {
       this.#hearsay = this.table.hearsay(usable, now);
     }
     return this.#hearsay;
-  }
-
-  /** Members of the peer set, whether they can be used at the moment or not. */
-  get members(): readonly Peer[] {
-    return this.#members;
   }
 
   /** Answers a heartbeat, and learns of the node that asks. */
@@ -184,13 +184,17 @@ export class Membership {
   }
 
   async #resolve(): Promise<void> {
-    for (const url of await resolveSeeds(this.#o.seeds, this.#o.log)) {
+    const { seeds, log, resolve = resolveSeeds } = this.#o;
+    // What a name stood for once is kept only while somebody answers there.
+    for (const address of this.#addresses.values()) address.isSeed = false;
+    for (const url of await resolve(seeds, log)) {
       if (!this.#mayAsk(url)) {
-        this.#o.log.warn({ url }, 'not asked: without --secret-file peers must be on loopback');
+        log.warn({ url }, 'not asked: without --secret-file peers must be on loopback');
         continue;
       }
-      const known = this.#addresses.get(url);
-      this.#addresses.set(url, { isSeed: true, vain: 0, known: known?.known ?? false });
+      const address = this.#addresses.get(url);
+      if (address !== undefined) address.isSeed = true;
+      else this.#addresses.set(url, { isSeed: true, vain: 0, known: false });
     }
   }
 
@@ -205,6 +209,10 @@ export class Membership {
   /** Without a secret, nobody but this machine's own processes is to be believed. */
   #mayAsk(url: string): boolean {
     return this.#o.auth.hasSecret || isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));
+  }
+
+  #beats(): NodeJS.Timeout {
+    return setInterval(() => this.#beat(), this.#o.heartbeatIntervalMs ?? HEARTBEAT_INTERVAL_MS);
   }
 
   /** The next node in turn. */
