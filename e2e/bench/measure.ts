@@ -1,82 +1,76 @@
-/** Measuring: processor time of processes, medians, tables. */
+/** Measuring: what a side delivers, and what that costs in processor time and origin bytes. */
 
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { Stage } from './stage.ts';
 
 const SINK = fileURLToPath(new URL('./sink.ts', import.meta.url));
 const TICKS_PER_SECOND = 100;
+/** A run takes seconds: one that takes this long hangs. */
+const RUN_DEADLINE_MS = 180_000;
 
-/** One measurement of a server. */
+/** One program under measurement, or several that serve as one. */
+export interface Side {
+  /** The processes whose time counts, and that of their children with it. */
+  readonly pids: readonly number[];
+  /** The file's URL at each place where clients come in, without query. */
+  readonly entries: readonly string[];
+}
+
+/** What clients do in one run. */
+export interface Load {
+  /** Clients at once, spread over the entries in turn. */
+  readonly clients: number;
+  /** How often each client fetches the file, one after the other. */
+  readonly times: number;
+  /** What to append to the URL; a query not used before is a file not cached yet. */
+  readonly query: string;
+}
+
+/** One measurement of a side. */
 export interface Sample {
   /** GB (10^9 bytes) per second. */
   readonly throughput: number;
-  /** Processor seconds of the server per GB. */
+  /** Processor seconds of all the side's processes per GB delivered. */
   readonly cpuPerGb: number;
+  /** Bytes that the origin sent, in sizes of the file. */
+  readonly originShare: number;
 }
 
-/** Processor seconds that a process and its children have used. */
-export async function cpuSeconds(pid: number): Promise<number> {
+/** Processor seconds that these processes and their children have used. */
+async function cpuSeconds(pids: readonly number[]): Promise<number> {
   let sum = 0;
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     const stat = await readFile(`/proc/${name}/stat`, 'utf8').catch(() => '');
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    if (Number(name) !== pid && Number(fields[1]) !== pid) continue;
+    if (!pids.includes(Number(name)) && !pids.includes(Number(fields[1]))) continue;
     sum += (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
   }
   return sum;
 }
 
-/** Fetches the URLs with so many clients at once and measures the server. */
-export async function sample(
-  pid: number,
-  clients: number,
-  urls: readonly string[],
-): Promise<Sample> {
-  const before = await cpuSeconds(pid);
-  const args = [SINK, String(clients), ...urls];
-  const { stdout } = await promisify(execFile)(process.execPath, args);
+/** Puts the load on the side and measures it. */
+export async function sample(stage: Stage, side: Side, load: Load): Promise<Sample> {
+  const { origin, fileBytes } = stage;
+  const urls = Array.from(
+    { length: load.clients },
+    (_, client) => `${side.entries[client % side.entries.length]}${load.query}`,
+  );
+  await origin.sent();
+  const before = await cpuSeconds(side.pids);
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [SINK, String(load.times), ...urls],
+    { timeout: RUN_DEADLINE_MS },
+  );
   const { bytes, seconds } = JSON.parse(stdout) as { bytes: number; seconds: number };
-  const cpu = (await cpuSeconds(pid)) - before;
-  return { throughput: bytes / 1e9 / seconds, cpuPerGb: cpu / (bytes / 1e9) };
-}
-
-/** The median of each figure. */
-export function median(samples: readonly Sample[]): Sample {
-  const middle = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] as number;
+  const cpu = (await cpuSeconds(side.pids)) - before;
   return {
-    throughput: middle(samples.map((s) => s.throughput)),
-    cpuPerGb: middle(samples.map((s) => s.cpuPerGb)),
+    throughput: bytes / 1e9 / seconds,
+    cpuPerGb: cpu / (bytes / 1e9),
+    originShare: (await origin.sent()).bytes / fileBytes,
   };
-}
-
-/** One line of the result: ours beside theirs. */
-export interface Row {
-  readonly name: string;
-  readonly ours: Sample;
-  readonly theirs: Sample;
-}
-
-/** Writes rows as a Markdown table with ratios. */
-export function table(rows: readonly Row[], theirName: string): string {
-  const lines = rows.map(({ name, ours, theirs }) => {
-    const ratio = (ours.throughput / theirs.throughput).toFixed(2);
-    const cells = [
-      name,
-      ours.throughput.toFixed(2),
-      theirs.throughput.toFixed(2),
-      `${ratio}x`,
-      ours.cpuPerGb.toFixed(2),
-      theirs.cpuPerGb.toFixed(2),
-      `${(ours.cpuPerGb / theirs.cpuPerGb).toFixed(2)}x`,
-    ];
-    return `| ${cells.join(' | ')} |`;
-  });
-  return [
-    `| | Millrace GB/s | ${theirName} GB/s | ratio | Millrace CPU-s/GB | ${theirName} CPU-s/GB | ratio |`,
-    '|---|---|---|---|---|---|---|',
-    ...lines,
-  ].join('\n');
 }

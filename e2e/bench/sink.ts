@@ -1,6 +1,7 @@
 /**
  * Clients that fetch and throw away, as cheaply as can be: what is measured is the server. Usage:
- * sink.ts CLIENTS URL...; each client fetches each URL in turn. Prints bytes and seconds as JSON.
+ * sink.ts TIMES URL...; a client for each URL, all at once, each fetching its URL so many times in
+ * turn. Prints bytes and seconds as JSON.
  */
 
 import { connect } from 'node:net';
@@ -39,12 +40,12 @@ function fetchOnce(url: URL): Promise<number> {
   });
 }
 
-const [clients = '1', ...urls] = process.argv.slice(2);
+const [times = '1', ...urls] = process.argv.slice(2);
 const startedAt = performance.now();
 const sums = await Promise.all(
-  Array.from({ length: Number(clients) }, async () => {
+  urls.map(async (url) => {
     let sum = 0;
-    for (const url of urls) sum += await fetchOnce(new URL(url));
+    for (let time = 0; time < Number(times); time++) sum += await fetchOnce(new URL(url));
     return sum;
   }),
 );

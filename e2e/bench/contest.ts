@@ -1,0 +1,40 @@
+/** Two sides under the same loads: both in turn, so that what disturbs one disturbs the other. */
+
+import { type Load, type Sample, type Side, sample } from './measure.ts';
+import type { Stage } from './stage.ts';
+import { median, type Row } from './table.ts';
+
+const RUNS = 5;
+
+/** A load with a name; its query may differ from run to run. */
+export interface Scenario extends Omit<Load, 'query'> {
+  readonly name: string;
+  readonly query: (run: number) => string;
+}
+
+/** The query of scenarios that fetch what is cached: `contest` has both sides fetch it first. */
+export const cached = (): string => '';
+
+/** Measures all scenarios. @returns the medians of the runs */
+export async function contest(
+  stage: Stage,
+  ours: Side,
+  theirs: Side,
+  scenarios: readonly Scenario[],
+): Promise<Row[]> {
+  for (const side of [ours, theirs]) {
+    await sample(stage, side, { clients: side.entries.length, times: 1, query: cached() });
+  }
+  const rows: Row[] = [];
+  for (const { name, clients, times, query } of scenarios) {
+    const samples: { ours: Sample[]; theirs: Sample[] } = { ours: [], theirs: [] };
+    for (let run = 0; run < RUNS; run++) {
+      const load = { clients, times, query: query(run) };
+      samples.ours.push(await sample(stage, ours, load));
+      samples.theirs.push(await sample(stage, theirs, load));
+      process.stderr.write(`${name}: run ${run + 1} of ${RUNS}\n`);
+    }
+    rows.push({ name, ours: median(samples.ours), theirs: median(samples.theirs) });
+  }
+  return rows;
+}

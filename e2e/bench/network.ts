@@ -1,0 +1,45 @@
+/** Four edges as a network against four nginx slice caches behind a consistent-hash nginx. */
+
+import { Cluster } from '../fixtures/cluster.ts';
+import { cached, contest, type Scenario } from './contest.ts';
+import type { Side } from './measure.ts';
+import { NginxNetwork } from './nginx-network.ts';
+import type { Stage } from './stage.ts';
+import { table } from './table.ts';
+
+const NODES = 4;
+/** Per node: twice its share of the file, as no way of spreading chunks spreads them evenly. */
+const CACHE_BYTES = 256 * 1024 * 1024;
+
+const SCENARIOS: readonly Scenario[] = [
+  { name: 'hit, 8 clients', clients: 8, times: 1, query: cached },
+  { name: 'cold, 8 clients', clients: 8, times: 1, query: (run) => `?network=${run}` },
+];
+
+/** Measures. @returns the result as a Markdown table */
+export async function network(stage: Stage): Promise<string> {
+  await using running = new AsyncDisposableStack();
+  const nginx = await NginxNetwork.start(stage, NODES, CACHE_BYTES);
+  running.defer(() => nginx.stop());
+  const cluster = await Cluster.start({
+    nodes: NODES,
+    options: [
+      '--allow-origin',
+      '127.0.0.1',
+      '--cache-memory',
+      String(CACHE_BYTES),
+      '--log-level',
+      'warn',
+    ],
+    env: { MILLRACE_POISON_MEMORY: '0' },
+  });
+  running.defer(() => cluster.stop());
+
+  const file = `${stage.origin.url}${stage.filePath}`;
+  const ours: Side = {
+    pids: cluster.nodes.map(({ edge }) => edge.pid),
+    entries: cluster.nodes.map(({ edge }) => edge.prefixed(file)),
+  };
+  const theirs: Side = { pids: nginx.pids, entries: [`${nginx.url}${stage.filePath}`] };
+  return table(await contest(stage, ours, theirs, SCENARIOS), 'nginx network');
+}

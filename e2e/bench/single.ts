@@ -1,0 +1,59 @@
+/** One edge against one nginx with its slice module. */
+
+import { Nginx } from '../fixtures/nginx.ts';
+import { EdgeProcess } from '../fixtures/processes.ts';
+import { cached, contest, type Scenario } from './contest.ts';
+import type { Side } from './measure.ts';
+import type { Stage } from './stage.ts';
+import { table } from './table.ts';
+
+/** Room for the file and some more: after the first run both caches are in their steady state. */
+const CACHE_BYTES = 640 * 1024 * 1024;
+
+const SCENARIOS: readonly Scenario[] = [
+  { name: 'hit, 1 client', clients: 1, times: 4, query: cached },
+  { name: 'hit, 8 clients', clients: 8, times: 1, query: cached },
+  { name: 'cold, 1 client', clients: 1, times: 1, query: (run) => `?cold=${run}` },
+  { name: 'cold, 8 clients', clients: 8, times: 1, query: (run) => `?crowd=${run}` },
+];
+
+/** Measures. @returns the result as a Markdown table */
+export async function single(stage: Stage): Promise<string> {
+  await using running = new AsyncDisposableStack();
+  const slice = await startSlice(stage);
+  running.defer(() => slice.stop());
+  const edge = await EdgeProcess.start(
+    ['--allow-origin', '127.0.0.1', '--cache-memory', String(CACHE_BYTES), '--log-level', 'warn'],
+    { MILLRACE_POISON_MEMORY: '0' },
+  );
+  running.defer(() => edge.stop().then(() => undefined));
+
+  const ours: Side = {
+    pids: [edge.pid],
+    entries: [edge.prefixed(`${stage.origin.url}${stage.filePath}`)],
+  };
+  const theirs: Side = { pids: [slice.pid], entries: [`${slice.url}${stage.filePath}`] };
+  return table(await contest(stage, ours, theirs, SCENARIOS), 'nginx slice');
+}
+
+function startSlice(stage: Stage): Promise<Nginx> {
+  return Nginx.start({
+    dir: stage.folder('slice'),
+    root: stage.folder('slice'),
+    http: `
+    proxy_cache_path ${stage.folder('slice-cache')} keys_zone=z:10m max_size=${CACHE_BYTES}
+      use_temp_path=off;
+    upstream origin { server 127.0.0.1:${stage.origin.port}; keepalive 32; }`,
+    server: `
+    location / {
+      slice 1m;
+      proxy_cache z;
+      proxy_cache_key $uri$is_args$args$slice_range;
+      proxy_set_header Range $slice_range;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_cache_valid 200 206 1h;
+      proxy_pass http://origin;
+    }`,
+  });
+}

@@ -1,0 +1,50 @@
+/** What every benchmark needs: a large file at an origin, and a folder for caches. */
+
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { contentOf } from '../fixtures/content.ts';
+import { Nginx } from '../fixtures/nginx.ts';
+
+const FILE_BYTES = 512 * 1024 * 1024;
+const FILE_NAME = 'file.bin';
+
+export class Stage {
+  readonly origin: Nginx;
+  /** Size of the file that is fetched. */
+  readonly fileBytes = FILE_BYTES;
+  /** Path of the file at the origin. */
+  readonly filePath = `/${FILE_NAME}`;
+  readonly #dir: string;
+
+  private constructor(origin: Nginx, dir: string) {
+    this.origin = origin;
+    this.#dir = dir;
+  }
+
+  /** Makes the file, in memory where that can be: disks are not what is measured. */
+  static async set(): Promise<Stage> {
+    const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+    const dir = await mkdtemp(join(parent, 'millrace-bench-'));
+    try {
+      const root = join(dir, 'www');
+      await mkdir(root);
+      await writeFile(join(root, FILE_NAME), contentOf('bench', FILE_BYTES));
+      return new Stage(await Nginx.start({ dir: join(dir, 'origin'), root }), dir);
+    } catch (error) {
+      await rm(dir, { recursive: true, force: true });
+      throw error;
+    }
+  }
+
+  /** A folder for one program, not made yet; it goes when the stage is cleared. */
+  folder(name: string): string {
+    return join(this.#dir, name);
+  }
+
+  async clear(): Promise<void> {
+    await this.origin.stop();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+}
