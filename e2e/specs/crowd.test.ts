@@ -1,42 +1,31 @@
 /** Many clients at once: the origin sends a file once, and memory stays within its bound. */
 
 import { createHash } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { contentOf, sha256 } from '../fixtures/content.ts';
+import { sha256 } from '../fixtures/content.ts';
 import { crowd } from '../fixtures/crowd.ts';
 import { openResponse } from '../fixtures/http-client.ts';
-import { Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { nginxOrComplain } from '../fixtures/nginx.ts';
+import { NginxFiles } from '../fixtures/nginx-files.ts';
+import { EdgeProcess } from '../fixtures/processes.ts';
 
 const MiB = 1024 * 1024;
 const SLOW_BYTES_PER_SECOND = 50_000;
 
 const available = nginxOrComplain('crowds of clients');
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let nginx: Nginx;
+let files: NginxFiles;
 
 beforeAll(async () => {
   if (!available) return;
-  folder = await temporaryFolder();
-  await mkdir(join(folder.path, 'www'));
-  nginx = await Nginx.start({ dir: join(folder.path, 'nginx'), root: join(folder.path, 'www') });
+  files = await NginxFiles.start();
 });
 
 afterEach(() => SlowClient.leaveAll());
 
 afterAll(async () => {
-  await nginx?.stop();
-  await folder?.remove();
+  await files?.stop();
 });
-
-async function makeFile(name: string, bytes: number): Promise<{ url: string; content: Buffer }> {
-  const content = contentOf(name, bytes);
-  await writeFile(join(folder.path, 'www', name), content);
-  return { url: `${nginx.url}/${name}`, content };
-}
 
 /** A client that reads slowly; keeps a running digest of what it got. */
 class SlowClient {
@@ -82,7 +71,7 @@ class SlowClient {
 describe('100 clients and a slow one, all at once, for one cold file of 256 MiB', () => {
   test('the origin sends 1.00 times its bytes, every client gets the right ones', async () => {
     if (!available) return;
-    const { url, content } = await makeFile('crowd.bin', 256 * MiB);
+    const { url, content, digest } = await files.make(256 * MiB);
     const edge = await EdgeProcess.start([
       '--allow-origin',
       '127.0.0.1',
@@ -92,15 +81,13 @@ describe('100 clients and a slow one, all at once, for one cold file of 256 MiB'
       'warn',
     ]);
     try {
-      await nginx.sent();
       const slow = await SlowClient.start(edge.prefixed(url));
       const { outcomes } = await crowd([edge.prefixed(url)], 100);
-      expect(outcomes).toEqual({ [`200 ${sha256(content)}`]: 100 });
-      const { bytes } = await nginx.sent();
-      expect((bytes / content.length).toFixed(2)).toBe('1.00');
-      const digest = slow.stop();
+      expect(outcomes).toEqual({ [`200 ${digest}`]: 100 });
+      expect(((await files.sent()) / content.length).toFixed(2)).toBe('1.00');
+      const slowDigest = slow.stop();
       expect(slow.bytes).toBeGreaterThan(0);
-      expect(digest).toBe(sha256(content.subarray(0, slow.bytes)));
+      expect(slowDigest).toBe(sha256(content.subarray(0, slow.bytes)));
       expect(await edge.peakBytes()).toBeLessThan((320 + 16 * 101) * MiB + 150e6);
     } finally {
       await edge.stop();
@@ -111,7 +98,7 @@ describe('100 clients and a slow one, all at once, for one cold file of 256 MiB'
 describe('memory', () => {
   test('stays within cache, 16 MiB per client and 150 MB with slow clients among fast ones', async () => {
     if (!available) return;
-    const { url, content } = await makeFile('memory.bin', 512 * MiB);
+    const { url, content, digest } = await files.make(512 * MiB);
     const edge = await EdgeProcess.start([
       '--allow-origin',
       '127.0.0.1',
@@ -124,7 +111,7 @@ describe('memory', () => {
       const slow = await Promise.all([1, 2].map(() => SlowClient.start(edge.prefixed(url))));
       for (let i = 0; i < 3; i++) {
         const { outcomes } = await crowd([edge.prefixed(url)], 2);
-        expect(outcomes).toEqual({ [`200 ${sha256(content)}`]: 2 });
+        expect(outcomes).toEqual({ [`200 ${digest}`]: 2 });
       }
       for (const client of slow) {
         expect(client.stop()).toBe(sha256(content.subarray(0, client.bytes)));

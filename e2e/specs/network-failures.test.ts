@@ -1,15 +1,12 @@
 /** Nodes that die, hang, lie, leave and come back: what clients of the other nodes notice of it. */
 
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { hashText, rank } from '@millrace/shared/cdn/hrw';
 import { Cluster, type ClusterOptions, type Node, usablePeers } from '../fixtures/cluster.ts';
-import { contentOf, sha256 } from '../fixtures/content.ts';
 import { crowd } from '../fixtures/crowd.ts';
 import { fetchAll } from '../fixtures/http-client.ts';
-import { Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
+import { nginxOrComplain } from '../fixtures/nginx.ts';
+import { NginxFiles, type OriginFile } from '../fixtures/nginx-files.ts';
 import { until } from '../fixtures/until.ts';
 
 const MiB = 1024 * 1024;
@@ -20,16 +17,12 @@ const OPTIONS = [
 ];
 
 const available = nginxOrComplain('failures in networks of edges');
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let nginx: Nginx;
+let files: NginxFiles;
 let cluster: Cluster | undefined;
-let files = 0;
 
 beforeAll(async () => {
   if (!available) return;
-  folder = await temporaryFolder();
-  await mkdir(join(folder.path, 'www'));
-  nginx = await Nginx.start({ dir: join(folder.path, 'nginx'), root: join(folder.path, 'www') });
+  files = await NginxFiles.start();
 });
 
 afterEach(async () => {
@@ -38,23 +31,8 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  await nginx?.stop();
-  await folder?.remove();
+  await files?.stop();
 });
-
-interface File {
-  readonly url: string;
-  readonly content: Buffer;
-  readonly digest: string;
-}
-
-async function makeFile(bytes: number): Promise<File> {
-  const name = `file-${files++}.bin`;
-  const content = contentOf(name, bytes);
-  await writeFile(join(folder.path, 'www', name), content);
-  await nginx.sent();
-  return { url: `${nginx.url}/${name}`, content, digest: sha256(content) };
-}
 
 async function start(nodes: number, more: Partial<ClusterOptions> = {}): Promise<Cluster> {
   cluster = await Cluster.start({ nodes, options: OPTIONS, ...more });
@@ -62,7 +40,7 @@ async function start(nodes: number, more: Partial<ClusterOptions> = {}): Promise
 }
 
 /** The part of a file that is a node's to keep, among these nodes. */
-function shareOf(node: Node, nodes: readonly Node[], { url, content }: File): number {
+function shareOf(node: Node, nodes: readonly Node[], { url, content }: OriginFile): number {
   const all = nodes.map(({ name }) => ({ name, seed: hashText(name), weight: 1 }));
   let bytes = 0;
   for (let start = 0; start < content.length; start += CHUNK) {
@@ -73,7 +51,7 @@ function shareOf(node: Node, nodes: readonly Node[], { url, content }: File): nu
 }
 
 /** Lets a crowd of 42 loose on all nodes but one, to which something happens in the middle. */
-async function crowdAround(network: Cluster, victim: Node, file: File, happen: () => void) {
+async function crowdAround(network: Cluster, victim: Node, file: OriginFile, happen: () => void) {
   const others = network.nodes.filter((node) => node !== victim);
   const running = crowd(
     others.map(({ edge }) => edge.prefixed(file.url)),
@@ -92,14 +70,14 @@ describe('in the middle of a crowd', () => {
   test('a node is killed: no client notices, the origin sends again what that node held, no more', async () => {
     if (!available) return;
     const network = await start(8);
-    const file = await makeFile(64 * MiB);
+    const file = await files.make(64 * MiB);
     const victim = network.node(3);
     const share = shareOf(victim, network.nodes, file);
     const { outcomes } = await crowdAround(network, victim, file, () => {
       victim.edge.child.kill('SIGKILL');
     });
     expect(outcomes).toEqual({ [`200 ${file.digest}`]: 42 });
-    const copies = (await nginx.sent()).bytes / file.content.length;
+    const copies = await files.copiesOf(file);
     expect(share).toBeGreaterThan(0);
     expect(copies).toBeLessThanOrEqual(1 + share);
     network.forget(victim);
@@ -108,7 +86,7 @@ describe('in the middle of a crowd', () => {
   test('a node hangs: the others route around it', async () => {
     if (!available) return;
     const network = await start(8);
-    const file = await makeFile(64 * MiB);
+    const file = await files.make(64 * MiB);
     const victim = network.node(2);
     const { outcomes } = await crowdAround(network, victim, file, () => {
       victim.edge.child.kill('SIGSTOP');
@@ -129,7 +107,7 @@ describe('a node that alters chunks', () => {
   test('is found out and left alone; nobody gets a wrong byte', async () => {
     if (!available) return;
     const network = await start(4, { proxies: true });
-    const file = await makeFile(16 * MiB);
+    const file = await files.make(16 * MiB);
     const liar = network.node(2);
     if (liar.proxy !== undefined) liar.proxy.corrupt = true;
     const asking = network.nodes.filter((node) => node !== liar);
@@ -153,7 +131,7 @@ describe('nodes that come and go', () => {
   test('when all peers are gone a node works alone', async () => {
     if (!available) return;
     const network = await start(4);
-    const file = await makeFile(16 * MiB);
+    const file = await files.make(16 * MiB);
     const [last, ...others] = network.nodes as [Node, ...Node[]];
     expect((await fetchAll(last.edge.prefixed(file.url))).digest).toBe(file.digest);
     for (const node of others) {
@@ -176,17 +154,17 @@ describe('nodes that come and go', () => {
     }
     await network.add(node);
     await network.ready();
-    const file = await makeFile(8 * MiB);
+    const file = await files.make(8 * MiB);
     for (const { edge } of network.nodes) {
       expect((await fetchAll(edge.prefixed(file.url))).digest).toBe(file.digest);
     }
-    expect((await nginx.sent()).bytes).toBe(file.content.length);
+    expect(await files.sent()).toBe(file.content.length);
   }, 120_000);
 
   test('a node that shuts down in an orderly way costs nobody anything', async () => {
     if (!available) return;
     const network = await start(4);
-    const file = await makeFile(64 * MiB);
+    const file = await files.make(64 * MiB);
     const leaving = network.node(2);
     const { outcomes } = await crowdAround(network, leaving, file, () => {
       leaving.edge.child.kill('SIGTERM');
@@ -222,7 +200,7 @@ describe('policies', () => {
       await until(async () => (await edge.status()).peers.length === 3);
       await until(async () => (await usablePeers(edge)).sort().join() === names.join());
     }
-    const file = await makeFile(4 * MiB);
+    const file = await files.make(4 * MiB);
     for (const { edge } of cluster.nodes) {
       expect((await fetchAll(edge.prefixed(file.url))).digest).toBe(file.digest);
     }

@@ -1,17 +1,15 @@
 /** Several edges as one cache: what clients get, and what the origin has to send for it. */
 
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
 import { MultipartReader, multipartBoundary } from '@millrace/shared/http/multipart-reader';
 import { Cluster, type Node } from '../fixtures/cluster.ts';
-import { contentOf, sha256 } from '../fixtures/content.ts';
+import { sha256 } from '../fixtures/content.ts';
 import { crowd } from '../fixtures/crowd.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { fetchAll, openResponse } from '../fixtures/http-client.ts';
-import { Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
+import { nginxOrComplain } from '../fixtures/nginx.ts';
+import { NginxFiles } from '../fixtures/nginx-files.ts';
 
 const MiB = 1024 * 1024;
 const CHUNK = 256 * 1024;
@@ -29,17 +27,13 @@ const OPTIONS = [
 const available = nginxOrComplain('networks of edges');
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const random = seededRandom(seed);
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let nginx: Nginx;
+let files: NginxFiles;
 let cluster: Cluster | undefined;
-let files = 0;
 
 beforeAll(async () => {
   process.stderr.write(`network tests: MILLRACE_TEST_SEED=${seed}\n`);
   if (!available) return;
-  folder = await temporaryFolder();
-  await mkdir(join(folder.path, 'www'));
-  nginx = await Nginx.start({ dir: join(folder.path, 'nginx'), root: join(folder.path, 'www') });
+  files = await NginxFiles.start();
 });
 
 afterEach(async () => {
@@ -48,18 +42,8 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  await nginx?.stop();
-  await folder?.remove();
+  await files?.stop();
 });
-
-/** A file that nobody has asked for yet. */
-async function makeFile(bytes: number): Promise<{ url: string; content: Buffer; digest: string }> {
-  const name = `file-${files++}.bin`;
-  const content = contentOf(name, bytes);
-  await writeFile(join(folder.path, 'www', name), content);
-  await nginx.sent();
-  return { url: `${nginx.url}/${name}`, content, digest: sha256(content) };
-}
 
 async function start(nodes: number, more: Partial<Parameters<typeof Cluster.start>[0]> = {}) {
   cluster = await Cluster.start({ nodes, options: OPTIONS, ...more });
@@ -68,39 +52,34 @@ async function start(nodes: number, more: Partial<Parameters<typeof Cluster.star
 
 const urls = (nodes: readonly Node[], url: string) => nodes.map(({ edge }) => edge.prefixed(url));
 
-/** How many times its bytes the origin has sent of a file. */
-async function copies(content: Buffer): Promise<number> {
-  return (await nginx.sent()).bytes / content.length;
-}
-
 describe('a network of 8 nodes', () => {
   test('a flash crowd of 60 clients over all nodes makes the origin send 1.00 times the file; later clients none', async () => {
     if (!available) return;
     const { nodes } = await start(8);
-    const { url, content, digest } = await makeFile(16 * MiB + 12_345);
-    const { outcomes } = await crowd(urls(nodes, url), 60);
-    expect(outcomes).toEqual({ [`200 ${digest}`]: 60 });
-    expect((await copies(content)).toFixed(2)).toBe('1.00');
-    const again = await crowd(urls(nodes, url), 16);
-    expect(again.outcomes).toEqual({ [`200 ${digest}`]: 16 });
-    expect(await copies(content)).toBe(0);
+    const file = await files.make(16 * MiB + 12_345);
+    const { outcomes } = await crowd(urls(nodes, file.url), 60);
+    expect(outcomes).toEqual({ [`200 ${file.digest}`]: 60 });
+    expect((await files.copiesOf(file)).toFixed(2)).toBe('1.00');
+    const again = await crowd(urls(nodes, file.url), 16);
+    expect(again.outcomes).toEqual({ [`200 ${file.digest}`]: 16 });
+    expect(await files.copiesOf(file)).toBe(0);
   }, 120_000);
 
   test('every node gives every byte, in order and out of order, and keeps only its own chunks', async () => {
     if (!available) return;
     const { nodes } = await start(8);
-    const { url, content, digest } = await makeFile(8 * MiB + 1);
+    const file = await files.make(8 * MiB + 1);
     for (const { edge } of nodes) {
-      const whole = await fetchAll(edge.prefixed(url));
-      expect([whole.status, whole.complete, whole.digest]).toEqual([200, true, digest]);
-      expect(await outOfOrder(edge.prefixed(url), content.length)).toBe(digest);
-      const part = await fetchAll(edge.prefixed(url), {
+      const whole = await fetchAll(edge.prefixed(file.url));
+      expect([whole.status, whole.complete, whole.digest]).toEqual([200, true, file.digest]);
+      expect(await outOfOrder(edge.prefixed(file.url), file.content.length)).toBe(file.digest);
+      const part = await fetchAll(edge.prefixed(file.url), {
         headers: { range: 'bytes=1000000-6000000' },
       });
-      expect(part.digest).toBe(sha256(content.subarray(1_000_000, 6_000_001)));
+      expect(part.digest).toBe(sha256(file.content.subarray(1_000_000, 6_000_001)));
     }
     const kept = await cluster?.sum(({ cache }) => cache.memory.chunks);
-    expect(kept).toBe(Math.ceil(content.length / CHUNK));
+    expect(kept).toBe(Math.ceil(file.content.length / CHUNK));
   }, 120_000);
 
   test('a file that has changed: at most one transfer breaks off, then every node has the new one', async () => {
@@ -133,19 +112,19 @@ describe('a network of 8 nodes', () => {
   test('a node that joins or leaves takes or gives its own share of the chunks and no others', async () => {
     if (!available) return;
     const network = await start(7);
-    const { url, content, digest } = await makeFile(32 * MiB);
-    const through = network.node(0).edge.prefixed(url);
-    const fetchWhole = async () => expect((await fetchAll(through)).digest).toBe(digest);
+    const file = await files.make(32 * MiB);
+    const through = network.node(0).edge.prefixed(file.url);
+    const fetchWhole = async () => expect((await fetchAll(through)).digest).toBe(file.digest);
     await fetchWhole();
-    expect((await copies(content)).toFixed(2)).toBe('1.00');
+    expect((await files.copiesOf(file)).toFixed(2)).toBe('1.00');
 
     const eighth = await network.add();
     await network.ready();
     await fetchWhole();
-    const joined = await copies(content);
+    const joined = await files.copiesOf(file);
     const taken = (await eighth.edge.status()).cache.memory.chunks * CHUNK;
     // Nothing moved but what the new node has taken: an eighth, within what chance makes of it.
-    expect(joined).toBe(taken / content.length);
+    expect(joined).toBe(taken / file.content.length);
     expect(joined).toBeGreaterThan(1 / 16);
     expect(joined).toBeLessThan(1 / 5);
 
@@ -154,7 +133,7 @@ describe('a network of 8 nodes', () => {
     await network.ready();
     // The others have kept what was theirs before.
     await fetchWhole();
-    expect(await copies(content)).toBe(0);
+    expect(await files.copiesOf(file)).toBe(0);
   }, 120_000);
 
   test('where every node is blind to one other, re-forwarding keeps the origin at 1.15 times the file', async () => {
@@ -170,10 +149,10 @@ describe('a network of 8 nodes', () => {
         others[Math.floor(random() * others.length)]?.proxy?.cutFrom(node.name);
       }
       await network.ready(6);
-      const { url, content, digest } = await makeFile(32 * MiB);
-      const { outcomes } = await crowd(urls(network.nodes, url), 24);
-      expect(outcomes).toEqual({ [`200 ${digest}`]: 24 });
-      measured.push(await copies(content));
+      const file = await files.make(32 * MiB);
+      const { outcomes } = await crowd(urls(network.nodes, file.url), 24);
+      expect(outcomes).toEqual({ [`200 ${file.digest}`]: 24 });
+      measured.push(await files.copiesOf(file));
       if (hops === '2') expect(await reforwards(network)).toBeGreaterThan(0);
       await network.stop();
     }

@@ -2,7 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { edgeCommand, readConfig, SETTINGS, Stop } from './config.ts';
+import { edgeCommand, readConfig, Stop } from './config.ts';
+import { SETTINGS } from './settings.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
