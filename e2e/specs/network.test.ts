@@ -161,7 +161,8 @@ describe('a network of 8 nodes', () => {
       `origin bytes over file size, blind views: ${withReforwarding}, ${without}\n`,
     );
     expect(withReforwarding).toBeLessThanOrEqual(1.15);
-    expect(without).toBeGreaterThan(1.5);
+    // One more copy of the chunks of every node that somebody is blind to: of two of eight at least.
+    expect(without).toBeGreaterThan(1.2);
   }, 240_000);
 });
 
