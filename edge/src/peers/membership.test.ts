@@ -110,6 +110,14 @@ describe('Membership', () => {
     await until(() => usable(seed) === 'a,b');
   });
 
+  test('a node that was told of nobody keeps asking those that have asked it', async () => {
+    const seed = await startNode('seed');
+    const asking = await startNode('asking', { seeds: [parseSeed(seed.url)] });
+    await until(() => usable(seed) === 'asking');
+    await asking.stop();
+    await until(() => usable(seed) === '');
+  });
+
   test('a node that comes back under another address is found there', async () => {
     const before = await startNode('moved');
     let records = [before.url];

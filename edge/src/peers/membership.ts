@@ -95,8 +95,8 @@ export class Membership {
   async start(port: number, shared = false): Promise<void> {
     this.#port = port;
     this.#isShared = shared;
-    if (this.#o.seeds.length === 0) return;
     await this.#resolve();
+    // Without seeds as well: others may ask this node, and are asked from then on.
     this.#timers = [
       setInterval(() => void this.#resolve(), this.#o.resolveIntervalMs ?? RESOLVE_INTERVAL_MS),
       this.#beats(),
@@ -117,10 +117,6 @@ export class Membership {
       if (this.#addresses.has(url)) continue;
       this.#addresses.set(url, { isSeed: true, vain: 0, known: false });
       void this.#ping(url);
-    }
-    if (this.#timers.length === 0 && urls.length > 0) {
-      this.#timers = [this.#beats()];
-      for (const timer of this.#timers) timer.unref();
     }
   }
 
