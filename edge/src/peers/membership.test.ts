@@ -118,6 +118,31 @@ describe('Membership', () => {
     await until(() => usable(seed) === '');
   });
 
+  test('a node is asked where it wants to be reached, and not at its other address as well', async () => {
+    const node = await startNode('behind');
+    let asked = 0;
+    const server = createServer((req, res) => {
+      asked++;
+      const { body, headers } = node.membership.answer(req);
+      res.writeHead(200, headers).end(JSON.stringify({ ...JSON.parse(body), peerUrl: node.url }));
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    let heartbeats = 0;
+    const asking = await startNode('asking', {
+      seeds: [parseSeed(`127.0.0.1:${port}`)],
+      onHeartbeat: () => heartbeats++,
+    });
+    // What was on its way when the first answer came has come by then.
+    await until(() => heartbeats > 30);
+    const before = asked;
+    await until(() => heartbeats > 60);
+    expect(asked).toBe(before);
+    expect(asking.membership.table.get('behind')?.url).toBe(node.url);
+    server.closeAllConnections();
+    server.close();
+  });
+
   test('a node that comes back under another address is found there', async () => {
     const before = await startNode('moved');
     let records = [before.url];

@@ -250,6 +250,8 @@ export class Membership {
         this.#answered(url, { ...info, policy, publicUrl: info.publicUrl }, rtt);
       } else {
         // An address that several processes share, or not the one that it wants to be reached at.
+        const address = this.#addresses.get(url);
+        if (address !== undefined) Object.assign(address, { known: true, vain: 0 });
         this.#hearOf(own.origin);
       }
       for (const other of nodes) this.#hearOf(new URL(other).origin);
