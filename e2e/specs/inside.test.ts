@@ -235,7 +235,7 @@ describe('mistakes in the set-up', () => {
     expect((await second.status()).peers.map(({ name }) => name)).toEqual(['first']);
   });
 
-  test('two nodes with one name work, each alone', async () => {
+  test('two nodes with one name work, each alone, and say what is wrong', async () => {
     const first = await start('--peers', '127.0.0.1:1', '--name', 'twin');
     const { port } = new URL(first.url);
     const second = await start('--peers', `127.0.0.1:${port}`, '--name', 'twin');
@@ -243,5 +243,15 @@ describe('mistakes in the set-up', () => {
       expect((await fetchAll(edge.prefixed(file()))).digest).toBe(origin.digest(file()));
       expect(await usablePeers(edge)).toEqual([]);
     }
+    await until(() => second.log.some((line) => line.includes('another node has the same name')));
+  });
+
+  test('a node that asks itself does not take itself for another', async () => {
+    const first = await start('--peers', '127.0.0.1:1', '--name', 'first');
+    const { port } = new URL(first.url);
+    const second = await start('--peers', `127.0.0.1:${port}`, '--name', 'second');
+    await until(async () => (await usablePeers(second)).length === 1);
+    // By now each has heard of its own address from the other.
+    expect([...first.log, ...second.log].join()).not.toMatch(/same name/);
   });
 });

@@ -14,6 +14,8 @@ const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
 
 export const ANSWER = z.object({
   name: z.string().regex(NODE_NAME),
+  /** Of this run of the node: tells two nodes that were given one name apart. */
+  instance: z.string().max(64),
   load: z.number().min(0).max(1e9),
   weight: z.number().positive().max(1000),
   policy: z.string().regex(/^(open|closed|org:[A-Za-z0-9._-]{1,64})$/),

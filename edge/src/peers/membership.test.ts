@@ -167,6 +167,7 @@ describe('Membership', () => {
     const asking = await startNode('asking', { seeds: [parseSeed(`127.0.0.1:${port}`)] });
     const good = {
       name: 'x',
+      instance: '1',
       load: 0,
       weight: 1,
       policy: 'open',

@@ -3,6 +3,7 @@
  * new ones from seeds and from the nodes themselves, and says which can be used now.
  */
 
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
@@ -69,6 +70,9 @@ export class Membership {
   readonly #agent = new Agent({ connections: 2, pipelining: 1, allowH2: false });
   readonly #addresses = new Map<string, Address>();
   readonly #self: ForwardTarget & { load: number };
+  readonly #instance = randomUUID();
+  /** Addresses at which another node has this one's name. */
+  readonly #twins = new Set<string>();
   #members: Peer[] = [];
   /** Worked out anew whenever what it is made of may have changed. */
   #hearsay: readonly Hearsay<Peer>[] | undefined;
@@ -152,6 +156,7 @@ export class Membership {
     const [, ...usable] = this.nodes();
     const answer = {
       name,
+      instance: this.#instance,
       load,
       weight,
       policy,
@@ -242,7 +247,14 @@ export class Membership {
       const body = await readText(response.body);
       if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
       auth.verifyAnswer(nonce, response.headers, [sha256(body)]);
-      const { nodes, insidePort, peerUrl: itsUrl, ...info } = ANSWER.parse(JSON.parse(body));
+      const {
+        nodes,
+        insidePort,
+        peerUrl: itsUrl,
+        instance,
+        ...info
+      } = ANSWER.parse(JSON.parse(body));
+      if (info.name === name && instance !== this.#instance) this.#warnOfTwin(url);
       const own = new URL(itsUrl ?? url);
       if (itsUrl === undefined && insidePort !== undefined) own.port = String(insidePort);
       if (own.origin === url) {
@@ -262,6 +274,13 @@ export class Membership {
       this.#asking--;
     }
     this.#select();
+  }
+
+  /** Neither of them can use the other, which nobody would notice otherwise. */
+  #warnOfTwin(url: string): void {
+    if (this.#twins.has(url)) return;
+    this.#twins.add(url);
+    this.#o.log.warn({ url }, 'another node has the same name: give each a --name of its own');
   }
 
   #answered(url: string, info: Parameters<PeerTable['onAnswer']>[1], rtt: Millis): void {
