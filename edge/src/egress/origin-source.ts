@@ -30,6 +30,11 @@ export interface OriginSourceOptions {
   readonly onOriginBytes: (count: number) => void;
 }
 
+/**
+ * A competing request goes to the same origin, which is as busy for it: it helps where a connection
+ * hangs, and hardly anywhere else. In a crowd this node itself may not come to reading for a while.
+ */
+const MIN_ORIGIN_TIMEOUT_MS = 2000;
 /** How often one request goes on after an origin has broken off, getting further each time. */
 const MAX_RESUMES = 16;
 /** Statuses with which the target of an old redirect may have expired (signed links). */
@@ -43,7 +48,8 @@ export class OriginSource implements ChunkSource {
   }
 
   lateAfterMs(request: ChunkRequest): Millis {
-    return this.#o.records.timer(this.#directUrl(request)).timeoutMs(0);
+    const usual = this.#o.records.timer(this.#directUrl(request)).timeoutMs(0);
+    return Math.max(MIN_ORIGIN_TIMEOUT_MS, usual);
   }
 
   async fetch(
