@@ -100,9 +100,19 @@ describe('--workers', () => {
       // Each connection comes to the next of them.
       expect((await fetchAll(edge.prefixed(origin.url('none')))).status).toBe(503);
     }
+    // One that is started again drains as well.
+    const [first = 0] = await workersOf(edge);
+    process.kill(first, 'SIGKILL');
+    await until(async () => !(await workersOf(edge)).includes(first));
+    await until(async () => (await workers(edge)).length === 3 && (await edge.status()).draining);
     const processes = await workersOf(edge);
     expect(await edge.stop('SIGTERM')).toBe(0);
     for (const pid of processes) expect(() => process.kill(pid, 0)).toThrow();
+  });
+
+  test('a port that is taken: it says so and ends', async () => {
+    const { port } = new URL((await start()).url);
+    await expect(start('--port', port)).rejects.toThrow(/EADDRINUSE/);
   });
 
   test('an edge of several processes and one of a single process are peers', async () => {

@@ -30,6 +30,7 @@ export class Supervisor {
   readonly #collections = new Map<number, Collection>();
   #questions = 0;
   #stopping = false;
+  #draining = false;
 
   constructor(config: Config, log: Log) {
     this.#config = config;
@@ -84,6 +85,8 @@ export class Supervisor {
     switch (message.type) {
       case 'listening':
         this.#inside.set(worker, message.inside);
+        // One that has been started again must not take clients that the others send away.
+        if (this.#draining) this.#send(worker, { type: 'drain', draining: true });
         return this.#broadcast({ type: 'nodes', urls: [...this.#inside.values()] });
       case 'collect':
         void this.#collect(worker, message.what, message.id);
@@ -95,6 +98,7 @@ export class Supervisor {
         return;
       }
       case 'drain':
+        this.#draining = message.draining;
         return this.#broadcast(message);
     }
   }
