@@ -36,7 +36,6 @@ import { readChunk } from '../egress/origin-source.ts';
 import { statusError } from '../egress/status-error.ts';
 import type { Network } from '../peers/network.ts';
 import { INGRESS, type Path } from '../peers/path.ts';
-import { PeerFailure } from '../peers/peer-failure.ts';
 import type { RemoteVersion } from '../peers/version-message.ts';
 import type { Scope } from '../policy/policy.ts';
 
@@ -154,34 +153,10 @@ export class FileResolver {
     const what = demands.revalidate ? 'anew' : (demands.maxAgeMs ?? '');
     return this.#flights.run(`${path.hops} ${what} ${url.href}`, signal, (all) =>
       this.#orStale(url, scope, known, async () => {
-        const remote = await this.#askPeers(network, url, demands, path, all);
-        return remote ?? (await fromOrigin(all).result);
+        const remote = await network.findVersion(url.href, demands, path, all);
+        return remote === undefined ? fromOrigin(all).result : this.#learnt(url, remote);
       }),
     );
-  }
-
-  /** Asks other nodes, one after the other; undefined: it is this node's to ask the origin. */
-  async #askPeers(
-    network: Network,
-    url: URL,
-    demands: RequestDemands,
-    path: Path,
-    signal: AbortSignal,
-  ): Promise<Resolution | undefined> {
-    const tried = new Set<string>();
-    for (;;) {
-      const route = network.routeVersion(url.href, path, tried);
-      if (route.to === 'origin') return undefined;
-      const avoid = [...path.avoid, ...tried];
-      tried.add(route.peer.name);
-      try {
-        const onward = { ...path, avoid };
-        const remote = await network.askVersion(route.peer, url.href, demands, onward, signal);
-        return this.#learnt(url, remote);
-      } catch (error) {
-        if (signal.aborted || !(error instanceof PeerFailure)) throw error;
-      }
-    }
   }
 
   /** What another node says is kept as if the origin had said it. */

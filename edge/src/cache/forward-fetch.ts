@@ -49,7 +49,11 @@ export class ForwardFetch {
       bytes: 2 * (request.range.end - request.range.start),
       lateAfterMs: () => network.lateAfterMs(request),
       now,
-      heardAt: (attempt) => network.heardAt(this.#asked.get(attempt)),
+      heardAt: (attempt) => {
+        const peer = this.#asked.get(attempt);
+        // Without a peer it is this node's own fetch, which has competitors of its own.
+        return peer === undefined ? now() : network.heardAt(peer);
+      },
       onSilent: (attempt) => {
         const peer = this.#asked.get(attempt);
         if (peer !== undefined) network.onSilent(peer);

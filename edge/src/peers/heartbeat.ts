@@ -1,6 +1,5 @@
 /** A heartbeat: what is asked, what is answered, and how much of either is read. */
 
-import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
 import { MAX_PEERS } from '@millrace/shared/cdn/peer-set';
@@ -54,9 +53,4 @@ export async function readText(body: AsyncIterable<Uint8Array>): Promise<string>
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString();
-}
-
-/** In hexadecimal. */
-export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

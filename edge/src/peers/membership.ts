@@ -14,8 +14,9 @@ import { minRtt, type Peer, type PeerPolicy, PeerTable } from '@millrace/shared/
 import type { Hearsay, RouteNode } from '@millrace/shared/cdn/route';
 import { Agent, request } from 'undici';
 import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
-import { ANSWER, askingNode, MAX_TOLD, readText, sha256 } from './heartbeat.ts';
+import { ANSWER, askingNode, MAX_TOLD, readText } from './heartbeat.ts';
 import { resolveSeeds, type Seed } from './seeds.ts';
+import { textDigest } from './text-digest.ts';
 
 export interface MembershipOptions {
   readonly name: string;
@@ -168,7 +169,7 @@ export class Membership {
       nodes: nodes.slice(0, MAX_TOLD),
     };
     const body = JSON.stringify(answer);
-    return { body, headers: auth.signAnswer(req, [sha256(body)]) };
+    return { body, headers: auth.signAnswer(req, [textDigest(body)]) };
   }
 
   /** A forwarded request failed: the node is not asked before its next heartbeat. */
@@ -246,7 +247,7 @@ export class Membership {
       const rtt = now() - startedAt;
       const body = await readText(response.body);
       if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
-      auth.verifyAnswer(nonce, response.headers, [sha256(body)]);
+      auth.verifyAnswer(nonce, response.headers, [textDigest(body)]);
       const {
         nodes,
         insidePort,

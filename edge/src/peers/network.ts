@@ -67,15 +67,16 @@ export class Network {
       range: request.range,
       salt: retrySalt(attempt),
     });
-    const { chunkBytes } = this.#o;
-    const count = this.#o.membership.nodes().length;
-    const replicas = replicationFactor(count, chunkBytes, BUFFER_BYTES_PER_CLIENT);
-    return this.#decide(key, path, replicas, tried);
+    const { chunkBytes, membership } = this.#o;
+    const nodes = membership.nodes();
+    const replicas = replicationFactor(nodes.length, chunkBytes, BUFFER_BYTES_PER_CLIENT);
+    return this.#decide(key, path, nodes, replicas, tried);
   }
 
   /** Who knows which version of a file is current: the owner of its first chunk. */
   routeVersion(url: string, path: Path, tried: ReadonlySet<string>): Route<ForwardTarget> {
-    return this.#decide(routingKey({ url, range: { start: 0, end: 1 }, salt: '' }), path, 1, tried);
+    const key = routingKey({ url, range: { start: 0, end: 1 }, salt: '' });
+    return this.#decide(key, path, this.#o.membership.nodes(), 1, tried);
   }
 
   /** How long a chunk may take by way of peers before another is asked. */
@@ -117,31 +118,38 @@ export class Network {
   }
 
   /**
-   * Asks a peer which version of a file is current.
+   * Asks other nodes which version of a file is current, one after the other.
    *
-   * @throws as `fetch`
+   * @returns undefined where it is this node's to ask the origin
+   * @throws MillraceError of the origin; the signal's reason
    */
-  async askVersion(
-    peer: ForwardTarget,
+  async findVersion(
     url: string,
     demands: RequestDemands,
     path: Path,
     signal: AbortSignal,
-  ): Promise<RemoteVersion> {
+  ): Promise<RemoteVersion | undefined> {
     const { client, metrics, chunkBytes } = this.#o;
-    metrics.versionForwards.inc();
-    try {
-      const range = { start: 0, end: chunkBytes };
-      return await client.askVersion(peer, { url, range }, demands, path, signal);
-    } catch (error) {
-      this.#failed(error);
-      throw error;
+    const range = { start: 0, end: chunkBytes };
+    const failed = new Set<string>();
+    for (;;) {
+      const route = this.routeVersion(url, path, failed);
+      if (route.to === 'origin') return undefined;
+      const onward = { ...path, avoid: [...path.avoid, ...failed] };
+      failed.add(route.peer.name);
+      metrics.versionForwards.inc();
+      try {
+        return await client.askVersion(route.peer, { url, range }, demands, onward, signal);
+      } catch (error) {
+        this.#failed(error);
+        if (signal.aborted || !(error instanceof PeerFailure)) throw error;
+      }
     }
   }
 
   /** When a node last said anything in answer to any request. */
-  heardAt(peer: string | undefined): Millis | undefined {
-    return peer === undefined ? undefined : this.#o.client.heardAt(peer);
+  heardAt(peer: string): Millis | undefined {
+    return this.#o.client.heardAt(peer);
   }
 
   /** A peer has not given a sign of life for long: it is left alone until its next heartbeat. */
@@ -153,11 +161,11 @@ export class Network {
   #decide(
     key: string,
     path: Path,
+    nodes: readonly ForwardTarget[],
     replicas: number,
     tried: ReadonlySet<string>,
   ): Route<ForwardTarget> {
     const { membership, maxHops, random } = this.#o;
-    const nodes = membership.nodes();
     const self = nodes[0] as ForwardTarget;
     const avoid = new Set([...path.via, ...path.avoid, ...tried]);
     const hearsay = membership.hearsay();

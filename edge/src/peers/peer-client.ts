@@ -3,7 +3,6 @@
  * digest that came with it before anybody gets to see it.
  */
 
-import { createHash } from 'node:crypto';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { ERRORS, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
@@ -27,6 +26,7 @@ import type { ClusterAuth } from './cluster-auth.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
 import type { Path } from './path.ts';
 import { PeerFailure } from './peer-failure.ts';
+import { textDigest } from './text-digest.ts';
 import { type RemoteVersion, readVersion } from './version-message.ts';
 
 export interface PeerClientOptions {
@@ -183,7 +183,7 @@ export class PeerClient {
   ): Promise<RemoteVersion> {
     try {
       const text = (await readBody(response))?.toString() ?? '';
-      const digest = createHash('sha256').update(text).digest('hex');
+      const digest = textDigest(text);
       this.#o.auth.verifyAnswer(nonce, response.headers, ['200', digest]);
       return readVersion(text, url, this.#o.wallClock());
     } catch (error) {

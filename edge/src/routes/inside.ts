@@ -4,7 +4,6 @@
  * covers, and what it asks for is held to the same policy as what clients ask for.
  */
 
-import { createHash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -23,6 +22,7 @@ import type { Metrics } from '../metrics.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import type { Path } from '../peers/path.ts';
 import { PeerFailure } from '../peers/peer-failure.ts';
+import { textDigest } from '../peers/text-digest.ts';
 import { writeTunnel, writeVersion } from '../peers/version-message.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { problemReply } from './problem-reply.ts';
@@ -142,7 +142,7 @@ export class InsideHandler {
         resolution.kind === 'file'
           ? writeVersion(resolution.pointer, wallClock())
           : writeTunnel(resolution.reason);
-      const digest = createHash('sha256').update(body).digest('hex');
+      const digest = textDigest(body);
       res.writeHead(200, {
         'content-type': 'application/json',
         'content-length': String(Buffer.byteLength(body)),

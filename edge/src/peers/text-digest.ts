@@ -1,0 +1,8 @@
+/** The digest by which a node signs what it answers. */
+
+import { createHash } from 'node:crypto';
+
+/** SHA-256 of a text's UTF-8, hexadecimal. */
+export function textDigest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
