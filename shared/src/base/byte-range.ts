@@ -66,6 +66,8 @@ export class RangeSet {
 
   /** Takes the bytes of `range` out of the set. */
   remove(range: ByteRange): void {
+    // An empty range inside one of ours would cut it into two that touch.
+    if (range.start >= range.end) return;
     const kept: ByteRange[] = [];
     for (const old of this.#ranges) {
       if (old.end <= range.start || old.start >= range.end) {
