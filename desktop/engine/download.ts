@@ -13,6 +13,7 @@ import { RateMeter } from '@millrace/shared/download/rate-meter';
 import { SourceHealth } from '@millrace/shared/download/source-health';
 import { type Headers, listField } from '@millrace/shared/http/headers';
 import { canPin } from '@millrace/shared/http/validators';
+import { HttpClient } from '@millrace/shared/node/http-client';
 import { parse as parseDisposition } from 'content-disposition';
 import { Agent } from 'undici';
 import { BlockTransfer } from './block-transfer.ts';
@@ -97,6 +98,7 @@ export class Download {
   readonly #o: DownloadOptions;
   readonly #now = () => performance.now();
   readonly #agent: Agent;
+  readonly #client: HttpClient;
   readonly #rate: RateMeter;
   readonly #bucket: TokenBucket | undefined;
   readonly #pool = new SegmentPool();
@@ -108,13 +110,19 @@ export class Download {
   constructor(options: DownloadOptions) {
     this.#o = options;
     const { timeoutMs, limit } = options;
+    const connections = options.connections + 1;
+    const connectTimeoutMs = Math.min(timeoutMs, 10_000);
     this.#agent = new Agent({
-      connections: options.connections + 1,
+      connections,
       pipelining: 1,
       allowH2: false,
-      connect: { timeout: Math.min(timeoutMs, 10_000) },
+      connect: { timeout: connectTimeoutMs },
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
+    });
+    this.#client = new HttpClient({
+      agent: this.#agent,
+      direct: { connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs },
     });
     this.#rate = new RateMeter(this.#now());
     this.#bucket = limit === undefined ? undefined : new TokenBucket(limit, limit / 4, this.#now());
@@ -141,6 +149,7 @@ export class Download {
       throw asMillraceError(error);
     } finally {
       await this.#file?.leave();
+      this.#client.close();
       await this.#agent.destroy();
     }
   }
@@ -192,7 +201,7 @@ export class Download {
         url,
         edge,
         headers: own,
-        agent: this.#agent,
+        client: this.#client,
         health: new SourceHealth(random),
       });
     const ownHeaders = Object.keys(headers).length > 0;

@@ -22,9 +22,7 @@ import {
 import { formatRange } from '@millrace/shared/http/range-header';
 import { parseRetryAfter } from '@millrace/shared/http/retry-after';
 import { readValidators, type Validators } from '@millrace/shared/http/validators';
-import { httpGet } from '@millrace/shared/node/http-get';
-import type { HttpResponse } from '@millrace/shared/node/http-response';
-import type { Agent } from 'undici';
+import type { HttpClient, HttpStream } from '@millrace/shared/node/http-client';
 
 export interface HttpSourceOptions {
   /** What people see: the edge's address, or the origin's host. */
@@ -35,7 +33,7 @@ export interface HttpSourceOptions {
   readonly edge: string | undefined;
   /** Header fields sent with every request, the local token among them. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly agent: Agent;
+  readonly client: HttpClient;
   readonly health: SourceHealth;
 }
 
@@ -126,8 +124,8 @@ export class HttpSource {
   }
 
   /** Sends a GET, follows redirects, and turns statuses that bring no file into errors. */
-  async #get(headers: Record<string, string>, signal: AbortSignal): Promise<HttpResponse> {
-    const { url, edge, agent } = this.#o;
+  async #get(headers: Record<string, string>, signal: AbortSignal): Promise<HttpStream> {
+    const { url, edge, client } = this.#o;
     let target = new URL(edge === undefined ? url : formatPrefixedUrl(edge, url));
     const first = target.origin;
     for (let hop = 0; ; hop++) {
@@ -139,7 +137,7 @@ export class HttpSource {
         ...own,
         ...headers,
       };
-      const response = await httpGet(agent, target, all, signal);
+      const response = await client.get(target, all, signal);
       if (!REDIRECTS.has(response.status)) {
         if (response.status < 300 || response.status === 416) return response;
         throw await statusError(response, edge !== undefined);
@@ -152,7 +150,7 @@ export class HttpSource {
 }
 
 function understand(
-  response: HttpResponse,
+  response: HttpStream,
   asked: ByteRange,
   pinned: PinnedVersion | undefined,
 ): Opened {
@@ -180,7 +178,7 @@ function understand(
 }
 
 function singleRange(
-  response: HttpResponse,
+  response: HttpStream,
   asked: ByteRange,
   pinned: PinnedVersion | undefined,
 ): Opened {
@@ -203,7 +201,7 @@ function singleRange(
 
 /** One part per chunk, in any order; together they must be what was asked for. */
 function outOfOrder(
-  response: HttpResponse,
+  response: HttpStream,
   boundary: string,
   asked: ByteRange,
   pinned: PinnedVersion | undefined,
@@ -228,7 +226,7 @@ function outOfOrder(
 }
 
 async function readParts(
-  response: HttpResponse,
+  response: HttpStream,
   reader: MultipartReader,
   range: ByteRange,
   pinned: PinnedVersion,
@@ -255,7 +253,7 @@ async function readParts(
   }
 }
 
-function whole(response: HttpResponse): Extract<Opened, { kind: 'whole' }> {
+function whole(response: HttpStream): Extract<Opened, { kind: 'whole' }> {
   checkIdentity(response.headers);
   const length = readContentLength(response.headers);
   return {
@@ -270,7 +268,7 @@ function whole(response: HttpResponse): Extract<Opened, { kind: 'whole' }> {
 
 /** A body in one piece; `length` bytes exactly, where that is known. */
 async function readBody(
-  response: HttpResponse,
+  response: HttpStream,
   length: number | undefined,
   sink: Sink,
 ): Promise<void> {
@@ -290,7 +288,7 @@ async function readBody(
 
 /** Takes the body piece by piece, holding the source back while `take` is not ready. */
 async function pump(
-  response: HttpResponse,
+  response: HttpStream,
   take: (piece: Buffer) => Promise<void> | undefined,
 ): Promise<void> {
   let failure: unknown;
@@ -317,7 +315,7 @@ async function pump(
 }
 
 /** The error that a status stands for; an edge says itself what it is. */
-async function statusError(response: HttpResponse, isEdge: boolean): Promise<MillraceError> {
+async function statusError(response: HttpStream, isEdge: boolean): Promise<MillraceError> {
   const { status, headers, arrivedAt } = response;
   const retryAfterMs = parseRetryAfter(listField(headers, 'retry-after'), arrivedAt);
   const problem = isEdge ? await readProblem(response) : undefined;
@@ -336,7 +334,7 @@ async function statusError(response: HttpResponse, isEdge: boolean): Promise<Mil
 }
 
 async function readProblem(
-  response: HttpResponse,
+  response: HttpStream,
 ): Promise<{ code: ErrorCode; detail: string } | undefined> {
   const type = listField(response.headers, 'content-type') ?? '';
   if (!type.startsWith(PROBLEM_TYPE)) return undefined;
@@ -357,7 +355,7 @@ async function readProblem(
   }
 }
 
-function redirectTarget(response: HttpResponse): URL {
+function redirectTarget(response: HttpStream): URL {
   const location = singleField(response.headers, 'location');
   try {
     const target = new URL(location ?? '', response.url);
