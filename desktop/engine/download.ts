@@ -1,60 +1,54 @@
 /**
  * One download from beginning to end: finds out what the file is, opens the partial file, fetches
- * what is missing, checks the whole, and gives it its name.
+ * what is missing from all sources, checks the whole, and gives it its name.
  */
 
 import { join, resolve } from 'node:path';
+import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { TokenBucket } from '@millrace/shared/base/token-bucket';
-import { BlockMap, chooseBlockBytes } from '@millrace/shared/download/block-map';
+import type { Digest } from '@millrace/shared/download/digest';
 import { nameFromUrl, safeFileName } from '@millrace/shared/download/file-name';
 import { RateMeter } from '@millrace/shared/download/rate-meter';
-import { SourceHealth } from '@millrace/shared/download/source-health';
+import type { DownloadRequest } from '@millrace/shared/download/request';
+import type { SourceVersion } from '@millrace/shared/download/same-file';
+import { Scheduler } from '@millrace/shared/download/scheduler';
+import { looksSigned } from '@millrace/shared/download/signed-url';
 import { type Headers, listField } from '@millrace/shared/http/headers';
-import { canPin } from '@millrace/shared/http/validators';
-import { HttpClient } from '@millrace/shared/node/http-client';
 import { parse as parseDisposition } from 'content-disposition';
-import { Agent } from 'undici';
+import { versionOf } from './admission.ts';
 import { BlockTransfer } from './block-transfer.ts';
-import { HttpSource, type Opened } from './http-source.ts';
+import { Connections } from './connections.ts';
+import { Discovery } from './discovery.ts';
+import { FileCheck } from './file-check.ts';
+import { Gatekeeper } from './gatekeeper.ts';
+import type { HttpSource } from './http-source.ts';
+import { type First, isPinnable, openFirst } from './opening.ts';
 import { PartialFile } from './partial-file.ts';
+import { AdjustableLimit, type RateLimit } from './rate-limit.ts';
+import { FileReader } from './file-reader.ts';
 import { SegmentPool, SegmentWriter } from './segment-writer.ts';
-import { SourceSet } from './source-set.ts';
+import { SingleStream } from './single-stream.ts';
+import { sleep } from './sleep.ts';
+import type { Opened } from './source-answer.ts';
+import { type HostLimits, SourceSet, type SourceStatus } from './source-set.ts';
 
-export interface Checksum {
-  /** A name that Node's crypto knows: sha256, sha1, md5, sha512 ... */
-  readonly algorithm: string;
-  /** Lower-case hexadecimal. */
-  readonly hex: string;
-}
-
-export interface DownloadOptions {
-  /** URL of the file at the origin, without fragment. */
-  readonly url: string;
-  /** Base URLs of edges, each with header fields for it alone (the local token). */
-  readonly edges: readonly { readonly url: string; readonly headers: Record<string, string> }[];
-  /** False: never ask the origin itself. */
-  readonly direct: boolean;
-  /** Header fields for the origin. Edges carry none of them, so they are not used then. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Requests at a time. */
-  readonly connections: number;
-  /** Path of the file; undefined: named by the server, in `dir`. */
-  readonly file: string | undefined;
-  readonly dir: string;
-  readonly overwrite: boolean;
-  readonly checksum: Checksum | undefined;
-  /** Bytes per second; undefined: no limit. */
-  readonly limit: number | undefined;
-  /** How long connecting, answering, and sending nothing may each take. */
-  readonly timeoutMs: Millis;
-  /** How long to go on trying without a single byte from anywhere. */
-  readonly retryForMs: Millis;
+/** What a download shares with others of the process. */
+export interface DownloadContext {
+  /** Interrupts: the partial file stays, and a new download of the same request goes on with it. */
   readonly signal: AbortSignal;
   readonly onEvent: (event: DownloadEvent) => void;
   readonly random: Random;
+  readonly rateLimits?: readonly RateLimit[];
+  readonly hostLimits?: HostLimits;
 }
+
+export type DownloadState =
+  | 'starting'
+  | 'running'
+  | 'waiting-for-network'
+  | 'waiting-for-room'
+  | 'checking';
 
 export type DownloadEvent =
   | { readonly kind: 'note'; readonly text: string }
@@ -67,7 +61,8 @@ export type DownloadEvent =
       readonly resumedBytes: number;
       readonly via: string;
     }
-  | { readonly kind: 'check'; readonly what: 'partial file' | 'checksum' };
+  | { readonly kind: 'check'; readonly what: 'partial file' | 'checksum' }
+  | { readonly kind: 'state'; readonly state: DownloadState };
 
 export interface DownloadResult {
   readonly path: string;
@@ -75,57 +70,75 @@ export interface DownloadResult {
   /** Bytes received over the network in this run. */
   readonly receivedBytes: number;
   readonly resumedBytes: number;
+  /** The digest that the file was checked against, where there was one. */
+  readonly digest?: Digest | undefined;
 }
 
 /** Where a download stands. */
 export interface DownloadProgress {
-  readonly length: number | undefined;
+  readonly state: DownloadState;
+  readonly path?: string | undefined;
+  readonly length?: number | undefined;
   readonly storedBytes: number;
+  readonly receivedBytes: number;
   readonly bytesPerSecond: number;
   /** Undefined where it cannot be said. */
-  readonly etaMs: Millis | undefined;
+  readonly etaMs?: Millis | undefined;
+  readonly sources: readonly SourceStatus[];
   /** Share of each of `cells` equal parts of the file that is there, 0 to 1. */
   strip(cells: number): number[];
 }
 
-/** Length of the first request: enough to be useful, little if it is not. */
-const FIRST_BYTES = 1024 * 1024;
+/** What is known of a file before its bytes are there. */
+export interface Described {
+  readonly path: string;
+  readonly length: number | undefined;
+  readonly contentType: string | undefined;
+}
+
 /** A file that changes this often while it is being downloaded is left alone. */
 const MAX_RESTARTS = 3;
-const MAX_WHOLE_ATTEMPTS = 5;
+/** How often it is looked whether there is room again. */
+const ROOM_POLL_MS = 2000;
 
 export class Download {
-  readonly #o: DownloadOptions;
+  readonly #request: DownloadRequest;
+  readonly #context: DownloadContext;
   readonly #now = () => performance.now();
-  readonly #agent: Agent;
-  readonly #client: HttpClient;
+  readonly #connections: Connections;
   readonly #rate: RateMeter;
-  readonly #bucket: TokenBucket | undefined;
+  readonly #limit: AdjustableLimit;
+  readonly #limits: readonly RateLimit[];
   readonly #pool = new SegmentPool();
+  readonly #reader = new FileReader();
+  readonly #addedUrls: string[] = [];
+  readonly #described = Promise.withResolvers<Described>();
+  #state: DownloadState = 'starting';
+  #sources: SourceSet | undefined;
+  #gatekeeper: Gatekeeper | undefined;
+  #scheduler: Scheduler | undefined;
+  #transfer: BlockTransfer | undefined;
   #file: PartialFile | undefined;
+  #path: string | undefined;
   #length: number | undefined;
+  #preferred: number | undefined;
   #receivedBytes = 0;
   #resumedBytes = 0;
 
-  constructor(options: DownloadOptions) {
-    this.#o = options;
-    const { timeoutMs, limit } = options;
-    const connections = options.connections + 1;
-    const connectTimeoutMs = Math.min(timeoutMs, 10_000);
-    this.#agent = new Agent({
-      connections,
-      pipelining: 1,
-      allowH2: false,
-      connect: { timeout: connectTimeoutMs },
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-    });
-    this.#client = new HttpClient({
-      agent: this.#agent,
-      direct: { connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs },
-    });
+  constructor(request: DownloadRequest, context: DownloadContext) {
+    this.#request = request;
+    this.#context = context;
+    this.#connections = new Connections(request);
     this.#rate = new RateMeter(this.#now());
-    this.#bucket = limit === undefined ? undefined : new TokenBucket(limit, limit / 4, this.#now());
+    this.#limit = new AdjustableLimit(request.limit, this.#now);
+    this.#limits = [this.#limit, ...(context.rateLimits ?? [])];
+    // Nobody has to ask for it.
+    this.#described.promise.catch(() => {});
+  }
+
+  /** Resolves once it is known what and where the file is. @throws what `run` throws before */
+  get described(): Promise<Described> {
+    return this.#described.promise;
   }
 
   /**
@@ -144,13 +157,16 @@ export class Download {
           this.#note('the file has changed at the source: starting again with the new version');
         }
       }
-    } catch (error) {
-      if (this.#o.signal.aborted) throw new MillraceError('interrupted');
-      throw asMillraceError(error);
+    } catch (thrown) {
+      const error = this.#context.signal.aborted
+        ? new MillraceError('interrupted')
+        : asMillraceError(thrown);
+      this.#described.reject(error);
+      this.#reader.fail(error);
+      throw error;
     } finally {
       await this.#file?.leave();
-      this.#client.close();
-      await this.#agent.destroy();
+      await this.#connections.close();
     }
   }
 
@@ -161,10 +177,14 @@ export class Download {
     const length = this.#length;
     const left = length === undefined ? undefined : length - storedBytes;
     return {
+      state: this.#state,
+      path: this.#path,
       length,
       storedBytes,
+      receivedBytes: this.#receivedBytes,
       bytesPerSecond: rate,
       etaMs: left === undefined || rate < 1 ? undefined : (left / rate) * 1000,
+      sources: this.#sources?.status() ?? [],
       strip: (cells) =>
         Array.from({ length: cells }, (_, i) => {
           if (length === undefined || stored === undefined) return 0;
@@ -175,213 +195,381 @@ export class Download {
     };
   }
 
+  /** @param bytesPerSecond for this download, from now on; undefined: no limit */
+  setLimit(bytesPerSecond: number | undefined): void {
+    this.#limit.set(bytesPerSecond);
+  }
+
+  /** Adds a URL of the same file: it is used once it is shown to hold the same bytes. */
+  addUrl(url: string): void {
+    this.#addedUrls.push(url);
+    this.#addMirror(url);
+  }
+
+  /** What follows this position is wanted first; undefined: the order does not matter. */
+  prefer(position: number | undefined): void {
+    this.#preferred = position;
+    this.#scheduler?.prefer(position);
+    this.#transfer?.kick();
+  }
+
+  /**
+   * Reads stored bytes, waiting until there is at least one at the position.
+   *
+   * @returns how many bytes; 0 at the end of the file
+   * @throws what the download ends with; the signal's reason
+   */
+  read(into: Buffer, position: number, signal: AbortSignal): Promise<number> {
+    return this.#reader.read(into, position, signal);
+  }
+
   async #attempt(): Promise<DownloadResult> {
-    const sources = this.#sources();
-    const { source, opened } = await this.#openFirst(sources);
-    let total: number;
-    if (opened.kind === 'range' && canPin(opened.version.validators)) {
-      total = await this.#byBlocks(sources, source, opened);
-    } else {
-      total = await this.#inOnePiece(sources, source, opened);
+    const { request } = { request: this.#request };
+    const { signal } = this.#context;
+    const sources = new SourceSet(
+      request.connectionsPerHost,
+      this.#context.hostLimits,
+      this.#now,
+    );
+    this.#sources = sources;
+    for (const source of await this.#connections.sources(this.#context.random, this.#noteOnce)) {
+      sources.add(source);
     }
-    const path = await this.#finish(total);
+    for (const url of this.#addedUrls) this.#addMirror(url);
+    const first = await openFirst({
+      ...this.#waiting(),
+      sources,
+      retryForMs: request.retryForMs,
+      now: this.#now,
+      signal,
+      onSourceFailed: this.#onSourceFailed,
+    });
+    const version = versionOf(first.opened);
+    const pinned = isPinnable(first.opened);
+    const discovery = new Discovery({
+      request,
+      connections: this.#connections,
+      first,
+      onNote: this.#noteOnce,
+    });
+    let total: number;
+    let digest: Digest | undefined;
+    if (pinned && version !== undefined) {
+      total = version.length;
+      digest = await this.#byBlocks(first, version, discovery);
+    } else {
+      total = await this.#inOnePiece(first);
+      digest = await this.#check(new FileCheck(this.#request, version?.digests ?? []), total);
+    }
+    const file = this.#file as PartialFile;
+    await file.finish(total);
+    this.#file = undefined;
+    this.#reader.finished(file.path);
     return {
-      path,
+      path: file.path,
       bytes: total,
       receivedBytes: this.#receivedBytes,
       resumedBytes: this.#resumedBytes,
+      digest,
     };
   }
 
-  #sources(): SourceSet {
-    const { url, edges, headers, direct, connections, random } = this.#o;
-    const make = (label: string, edge: string | undefined, own: Record<string, string>) =>
-      new HttpSource({
-        label,
-        url,
-        edge,
-        headers: own,
-        client: this.#client,
-        health: new SourceHealth(random),
-      });
-    const ownHeaders = Object.keys(headers).length > 0;
-    if (ownHeaders && edges.length > 0) {
-      this.#note('header fields are given, which edges do not carry: downloading directly');
-    }
-    const used = ownHeaders ? [] : edges;
-    const all = used.map((edge) => make(edge.url, edge.url, edge.headers));
-    if (direct || used.length === 0) all.push(make(new URL(url).host, undefined, headers));
-    return new SourceSet(all, connections);
-  }
-
-  /** The first answer: says what the file is. Sources are tried until one gives it. */
-  async #openFirst(sources: SourceSet): Promise<{ source: HttpSource; opened: Opened }> {
-    const { signal, retryForMs } = this.#o;
-    const startedAt = this.#now();
-    for (;;) {
-      const source = sources.pick(this.#now());
-      if (source === undefined) {
-        const at = sources.nextUsableAt();
-        const failure = sources.failure() ?? new MillraceError('origin-unreachable');
-        if (at === undefined || at > startedAt + retryForMs) throw failure;
-        await sleep(at - this.#now(), signal);
-        continue;
-      }
-      try {
-        const opened = await source.openRange({ start: 0, end: FIRST_BYTES }, undefined, signal);
-        return { source, opened };
-      } catch (thrown) {
-        signal.throwIfAborted();
-        this.#sourceFailed(source, asMillraceError(thrown));
-      }
-    }
-  }
-
   async #byBlocks(
-    sources: SourceSet,
-    source: HttpSource,
-    opened: Extract<Opened, { kind: 'range' }>,
-  ): Promise<number> {
-    const { version } = opened;
-    const { connections, retryForMs, signal } = this.#o;
-    const file = await this.#openFile(opened, version.length, source);
-    const blocks = new BlockMap(version.length, chooseBlockBytes(version.length, connections));
-    for (let b = 0; b < blocks.count; b++) {
-      if (file.stored.covers(blocks.range(b))) blocks.finish(b);
-    }
-    const transfer = new BlockTransfer({
+    first: First,
+    version: SourceVersion,
+    discovery: Discovery,
+  ): Promise<Digest | undefined> {
+    const file = await this.#openFile(first, version);
+    const ended = new AbortController();
+    const signal = AbortSignal.any([ended.signal, this.#context.signal]);
+    const gatekeeper = new Gatekeeper({
+      sources: this.#sources as SourceSet,
       file,
-      version,
-      blocks,
+      reference: version,
+      referenceUrl: first.source.url,
+      random: this.#context.random,
+      now: this.#now,
+      signal,
+      onAdmitted: (source) => {
+        this.#scheduler?.addSource(source.id, discovery.ownership(source));
+        this.#transfer?.kick();
+      },
+      onSourceFailed: this.#onSourceFailed,
+    });
+    try {
+      await gatekeeper.checkEarlier(first);
+      if (file.startedOver) {
+        this.#note('an earlier partial file was of another version and could not be used');
+      }
+      this.#tellStart(first, version.length);
+      first.source.version = { length: version.length, validators: version.validators };
+      this.#gatekeeper = gatekeeper;
+      await this.#readFirst(first);
+      gatekeeper.start();
+      discovery.start(signal, {
+        onSource: (source) => {
+          this.#sources?.add(source);
+          gatekeeper.letIn(source);
+        },
+      });
+      return await this.#transferAndCheck(file, version, discovery);
+    } finally {
+      ended.abort(new MillraceError('interrupted'));
+      this.#gatekeeper = undefined;
+      await gatekeeper.ended();
+    }
+  }
+
+  /** Fetches and checks until what is there is right. */
+  async #transferAndCheck(
+    file: PartialFile,
+    version: SourceVersion,
+    discovery: Discovery,
+  ): Promise<Digest | undefined> {
+    for (;;) {
+      await this.#fetchAll(file, version, discovery);
+      const stated = await discovery.statements();
+      const check = new FileCheck({ ...this.#request, ...stated }, version.digests);
+      const bad = await check.badPieces(file, version.length);
+      if (bad.length === 0) return this.#check(check, version.length);
+      this.#note(`${bad.length} pieces have another digest: they are fetched again`);
+      this.#blame(bad);
+      for (const range of bad) await file.forget(range);
+    }
+  }
+
+  /** Transfers until every byte is stored; where the disk is full, waits until it is not. */
+  async #fetchAll(file: PartialFile, version: SourceVersion, discovery: Discovery): Promise<void> {
+    for (;;) {
+      try {
+        await this.#fetchOnce(file, version, discovery);
+        return;
+      } catch (error) {
+        this.#context.signal.throwIfAborted();
+        if (!isMillraceError(error, 'disk-full')) throw error;
+        await this.#waitForRoom(file, error);
+      } finally {
+        this.#scheduler = undefined;
+        this.#transfer = undefined;
+      }
+    }
+  }
+
+  async #fetchOnce(file: PartialFile, version: SourceVersion, discovery: Discovery): Promise<void> {
+    const { redundancy, connections, retryForMs, urls, redundantShare } = this.#request;
+    const sources = this.#sources as SourceSet;
+    const once = urls.some(looksSigned);
+    const scheduler = new Scheduler(
+      {
+        length: version.length,
+        mode: redundancy,
+        redundantBytes: once ? 0 : Math.floor(version.length * redundantShare),
+        connections,
+      },
+      this.#now(),
+    );
+    for (const range of file.stored.ranges) scheduler.addStored(range);
+    for (const source of sources.sources) {
+      if (source.version !== undefined) scheduler.addSource(source.id, discovery.ownership(source));
+    }
+    this.#scheduler = scheduler;
+    if (this.#preferred !== undefined) scheduler.prefer(this.#preferred);
+    this.#transfer = new BlockTransfer({
+      ...this.#waiting(),
+      file,
+      scheduler,
       sources,
       pool: this.#pool,
       connections,
       retryForMs,
       now: this.#now,
-      signal,
-      onBytes: (_source, count) => this.#onBytes(count),
-      onSourceFailed: (failed, error) => this.#reportFailure(failed, error),
+      signal: this.#context.signal,
+      onBytes: this.#onBytes,
+      onSourceFailed: this.#onSourceFailed,
     });
-    await transfer.run({ source, opened });
-    return version.length;
+    this.#setState('running');
+    await this.#transfer.run();
   }
 
-  /** For sources without ranges or validators: one answer from beginning to end, or none. */
-  async #inOnePiece(sources: SourceSet, source: HttpSource, first: Opened): Promise<number> {
-    const { signal } = this.#o;
-    let opened: Opened | undefined = first;
-    if (first.kind === 'range') {
-      first.discard();
-      opened = undefined;
-    }
-    let from: HttpSource = source;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        opened ??= await from.openWhole(signal);
-        const length = opened.kind === 'whole' ? opened.length : undefined;
-        const file = this.#file ?? (await this.#openFile(opened, length, from));
-        const bytes = await this.#readWhole(file, opened);
-        return bytes;
-      } catch (thrown) {
-        signal.throwIfAborted();
-        const error = asMillraceError(thrown);
-        opened = undefined;
-        this.#sourceFailed(from, error);
-        const at = from.health.usableAt();
-        if (at === undefined || attempt === MAX_WHOLE_ATTEMPTS) throw error;
-        // Without ranges there is no going on: all of it again.
-        await this.#file?.startOver();
-        await sleep(at - this.#now(), signal);
-        from = sources.pick(this.#now()) ?? from;
-      }
-    }
-  }
-
-  async #readWhole(file: PartialFile, opened: Opened): Promise<number> {
+  /** The first answer's body, which is there already. */
+  async #readFirst({ source, opened }: First): Promise<void> {
+    const file = this.#file as PartialFile;
+    if (opened.kind !== 'range' || file.stored.covers(opened.range)) return opened.discard();
+    const sources = this.#sources as SourceSet;
     const writer = new SegmentWriter(file, this.#pool);
-    let bytes = 0;
+    sources.started(source);
     try {
-      await opened.read((position, piece) => {
-        bytes += piece.length;
-        const room = writer.write(position, piece);
-        const limit = this.#onBytes(piece.length);
-        return room === undefined ? limit : room.then(() => limit);
+      await opened.read((position, bytes) => {
+        source.health.onBytes();
+        sources.onBytes(source, bytes.length);
+        const wait = this.#onBytes(source, bytes.length);
+        const room = writer.write(position, bytes);
+        return room === undefined ? wait : room.then(() => wait);
       });
+    } catch (thrown) {
+      this.#context.signal.throwIfAborted();
+      await writer.end();
+      const error = asMillraceError(thrown);
+      sources.onFailure(source, error, true);
+      for (const range of file.stored.ranges) if (!error.row.retryable) await file.forget(range);
+      this.#onSourceFailed(source, error);
     } finally {
+      sources.ended(source, true);
       await writer.end();
     }
-    return bytes;
+  }
+
+  async #inOnePiece(first: First): Promise<number> {
+    const { opened, source } = first;
+    const length = opened.kind === 'range' ? opened.version.length : undefined;
+    const validators = opened.kind === 'range' ? opened.version.validators : {};
+    const file = await this.#openFile(first, { length, validators, digests: [] });
+    if (length === undefined) {
+      this.#note('the source sends the file in one piece: it cannot be resumed');
+    }
+    this.#tellStart(first, opened.kind === 'whole' ? opened.length : length);
+    this.#setState('running');
+    const stream = new SingleStream({
+      file,
+      source,
+      sources: this.#sources as SourceSet,
+      pool: this.#pool,
+      retryForMs: this.#request.retryForMs,
+      now: this.#now,
+      signal: this.#context.signal,
+      onBytes: this.#onBytes,
+      onNote: this.#noteOnce,
+    });
+    return stream.run(opened);
   }
 
   async #openFile(
-    opened: Opened,
-    length: number | undefined,
-    source: HttpSource,
+    { opened, source }: First,
+    version: Omit<SourceVersion, 'length'> & { readonly length: number | undefined },
   ): Promise<PartialFile> {
-    const { url, file, dir, overwrite, onEvent } = this.#o;
+    const { file, dir, overwrite } = this.#request;
     await this.#file?.close();
-    const path = resolve(file ?? join(dir, nameFor(url, opened.headers)));
-    const resumable = opened.kind === 'range';
+    const path = resolve(dir, file ?? nameFor(source.url, opened.headers));
+    this.#path = path;
     this.#file = await PartialFile.open({
       path,
       overwrite,
-      header: {
-        url,
-        length: resumable ? length : undefined,
-        validators: resumable ? opened.version.validators : {},
-      },
-      onVerify: () => onEvent({ kind: 'check', what: 'partial file' }),
+      header: { url: source.url, length: version.length, validators: version.validators },
+      // Whether they are of the same file is found out by comparing.
+      keepUnproven: true,
+      onVerify: () => this.#context.onEvent({ kind: 'check', what: 'partial file' }),
+      onStored: () => this.#reader.wake(),
     });
-    if (this.#file.startedOver) {
-      this.#note('an earlier partial file was of another version and could not be used');
-    }
-    if (!resumable) this.#note('the source sends the file in one piece: it cannot be resumed');
-    this.#length = length;
-    this.#resumedBytes = this.#file.stored.bytes;
-    const resumedBytes = this.#resumedBytes;
-    onEvent({ kind: 'start', path, length, resumedBytes, via: source.label });
     return this.#file;
   }
 
-  async #finish(total: number): Promise<string> {
+  #tellStart({ opened, source }: First, length: number | undefined): void {
     const file = this.#file as PartialFile;
-    const { checksum, onEvent } = this.#o;
-    if (checksum !== undefined) {
-      onEvent({ kind: 'check', what: 'checksum' });
-      const hex = await file.digest(checksum.algorithm, total);
-      if (hex !== checksum.hex) {
+    this.#length = length;
+    this.#resumedBytes = file.stored.bytes;
+    const { path } = file;
+    const resumedBytes = this.#resumedBytes;
+    this.#reader.begin(file);
+    const contentType = listField(opened.headers, 'content-type');
+    this.#described.resolve({ path, length, contentType });
+    this.#context.onEvent({ kind: 'start', path, length, resumedBytes, via: source.label });
+  }
+
+  async #check(check: FileCheck, length: number): Promise<Digest | undefined> {
+    const file = this.#file as PartialFile;
+    if (!check.needed) return undefined;
+    this.#setState('checking');
+    this.#context.onEvent({ kind: 'check', what: 'checksum' });
+    try {
+      return await check.whole(file, length);
+    } catch (error) {
+      if (isMillraceError(error, 'checksum-mismatch')) {
         await file.discard();
         this.#file = undefined;
-        throw new MillraceError('checksum-mismatch', `${checksum.algorithm} is ${hex}`);
       }
+      throw error;
     }
-    await file.finish(total);
-    this.#file = undefined;
-    return file.path;
   }
 
-  #onBytes(count: number): Promise<void> | undefined {
+  /** Who has given bytes of bad pieces has broken the contract. */
+  #blame(bad: readonly ByteRange[]): void {
+    const sources = this.#sources as SourceSet;
+    for (const source of sources.sources) {
+      if (!bad.some((range) => source.given.bytesWithin(range) > 0)) continue;
+      const error = new MillraceError('wrong-digest', 'bytes from it are in a damaged piece');
+      sources.onFailure(source, error, false);
+      this.#onSourceFailed(source, error);
+    }
+    for (const source of sources.sources) {
+      for (const range of bad) source.given.remove(range);
+    }
+  }
+
+  async #waitForRoom(file: PartialFile, error: MillraceError): Promise<void> {
+    const { retryForMs } = this.#request;
+    const giveUpAt = retryForMs === undefined ? Number.POSITIVE_INFINITY : this.#now() + retryForMs;
+    this.#setState('waiting-for-room');
+    this.#note(`${error.message}: waiting until there is`);
+    for (;;) {
+      if (this.#now() >= giveUpAt) throw error;
+      await sleep(ROOM_POLL_MS, this.#context.signal);
+      const { needed, free } = await file.room();
+      if (free >= needed) break;
+    }
+    await file.recover();
+  }
+
+  #addMirror(url: string): void {
+    const sources = this.#sources;
+    if (sources === undefined || sources.sources.some((s) => s.url === url)) return;
+    const source = this.#connections.source('mirror', url, this.#context.random);
+    sources.add(source);
+    this.#gatekeeper?.letIn(source);
+  }
+
+  #waiting() {
+    return {
+      onWaiting: (waiting: boolean) =>
+        this.#setState(
+          waiting ? 'waiting-for-network' : this.#length === undefined ? 'starting' : 'running',
+        ),
+      networkChange: this.#connections.networkChange,
+    };
+  }
+
+  readonly #onBytes = (_source: HttpSource, count: number): Promise<void> | undefined => {
     this.#receivedBytes += count;
     this.#rate.add(count);
-    if (this.#bucket === undefined) return undefined;
-    this.#bucket.take(count, this.#now());
-    const wait = this.#bucket.waitMs(this.#now());
-    return wait > 0 ? sleep(wait, this.#o.signal) : undefined;
-  }
-
-  #sourceFailed(source: HttpSource, error: MillraceError): void {
-    source.health.onFailure(error, false, this.#now());
-    this.#reportFailure(source, error);
-  }
+    let all: Promise<void> | undefined;
+    for (const limit of this.#limits) {
+      const wait = limit.take(count, this.#context.signal);
+      if (wait !== undefined) all = all === undefined ? wait : Promise.all([all, wait]).then();
+    }
+    return all;
+  };
 
   /** Tells of a source that is given up; passing failures are nobody's business. */
-  #reportFailure(source: HttpSource, error: MillraceError): void {
+  readonly #onSourceFailed = (source: HttpSource, error: MillraceError): void => {
     if (source.health.quarantine === undefined) return;
-    this.#note(`${source.label} is not used any more: ${error.message}`);
+    this.#noteOnce(`${source.label} is not used any more: ${error.message}`);
+  };
+
+  #setState(state: DownloadState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#context.onEvent({ kind: 'state', state });
   }
 
+  readonly #notes = new Set<string>();
+
+  readonly #noteOnce = (text: string): void => {
+    if (this.#notes.has(text)) return;
+    this.#notes.add(text);
+    this.#note(text);
+  };
+
   #note(text: string): void {
-    this.#o.onEvent({ kind: 'note', text });
+    this.#context.onEvent({ kind: 'note', text });
   }
 }
 
@@ -398,18 +586,5 @@ function nameFor(url: string, headers: Headers): string {
   return nameFromUrl(url);
 }
 
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolvePromise, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const timer = setTimeout(done, Math.max(0, ms));
-    function onAbort() {
-      clearTimeout(timer);
-      reject(signal.reason);
-    }
-    function done() {
-      signal.removeEventListener('abort', onAbort);
-      resolvePromise();
-    }
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
-}
+export type { Opened };
+export { join };

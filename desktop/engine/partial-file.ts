@@ -27,7 +27,7 @@ import {
   type JournalHeader,
   parseJournal,
 } from '@millrace/shared/download/journal';
-import { canPin, matchVersion } from '@millrace/shared/http/validators';
+import { canPin, matchVersion, type Validators } from '@millrace/shared/http/validators';
 import { fileError } from './file-error.ts';
 import { lockFile } from './file-lock.ts';
 
@@ -46,8 +46,15 @@ export interface PartialFileOptions {
   readonly overwrite: boolean;
   /** What is being downloaded; undefined length: not known, and not to be resumed. */
   readonly header: Omit<JournalHeader, 'length'> & { readonly length: number | undefined };
+  /**
+   * True: bytes of an earlier run are kept where the length is the same, also when the validators
+   * do not show that they are of this version; `earlier` says what they are of.
+   */
+  readonly keepUnproven?: boolean;
   /** Told when what an earlier run left is going to be verified: that can take a while. */
   readonly onVerify?: () => void;
+  /** Told when more has been stored. */
+  readonly onStored?: () => void;
 }
 
 export class PartialFile {
@@ -65,6 +72,8 @@ export class PartialFile {
   #failure: MillraceError | undefined;
   /** What was there before was of another file or version, and has been given up. */
   startedOver = false;
+  /** What the earlier run was about whose bytes are there. */
+  earlier: JournalHeader | undefined;
 
   private constructor(options: PartialFileOptions, unlock: () => Promise<void>, data: FileHandle) {
     this.#o = options;
@@ -105,6 +114,20 @@ export class PartialFile {
     return this.#o.path;
   }
 
+  /** Length of the complete file; undefined: not known. */
+  get length(): number | undefined {
+    return this.#o.header.length;
+  }
+
+  get validators(): Validators {
+    return this.#o.header.validators;
+  }
+
+  /** True if a file of that name may be replaced. */
+  get overwrite(): boolean {
+    return this.#o.overwrite;
+  }
+
   /** The bytes that need not be fetched. */
   get stored(): RangeSet {
     return this.#stored;
@@ -128,6 +151,7 @@ export class PartialFile {
       throw fileError(error, this.#o.path);
     }
     this.#stored.add(range);
+    this.#o.onStored?.();
     this.#pendingBytes += bytes.length;
     if (this.#pendingBytes >= FLUSH_EVERY_BYTES) void this.flush().catch(() => {});
     else this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), FLUSH_EVERY_MS);
@@ -177,6 +201,21 @@ export class PartialFile {
       at += bytesRead;
     }
     return hash.digest('hex');
+  }
+
+  /**
+   * Reads stored bytes.
+   *
+   * @returns `into.length`
+   * @throws MillraceError where the file has become shorter
+   */
+  async read(into: Buffer, position: number): Promise<number> {
+    for (let at = 0; at < into.length; ) {
+      const { bytesRead } = await this.#data.read(into, at, into.length - at, position + at);
+      if (bytesRead === 0) throw new MillraceError('file-not-writable', 'it has become shorter');
+      at += bytesRead;
+    }
+    return into.length;
   }
 
   /** Forgets what is stored: the bytes have turned out to be useless. */
@@ -241,9 +280,11 @@ export class PartialFile {
     const { size } = await this.#data.stat();
     const same =
       journal !== undefined &&
-      canPin(header.validators) &&
       header.length === journal.header.length &&
-      matchVersion(journal.header.validators, header.validators) === 'same';
+      (this.#o.keepUnproven === true ||
+        (canPin(header.validators) &&
+          matchVersion(journal.header.validators, header.validators) === 'same'));
+    if (same) this.earlier = journal.header;
     if (!same) {
       this.startedOver = size > 0;
       await this.#data.truncate(0);

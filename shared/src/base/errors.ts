@@ -291,6 +291,13 @@ export const ERRORS = {
     title: 'The source does not say which version of the file it sent',
     advice: 'Use another source, and tell the owner of this one.',
   },
+  'different-file': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.source,
+    title: 'The source has another file than the one being downloaded',
+    advice: 'Give a URL of the same file; to start again with this one, use another name.',
+  },
   'malformed-response': {
     status: 502,
     retryable: false,
