@@ -1,6 +1,6 @@
 /** One GET through undici, its body left to whoever takes it; no buffers, no redirects. */
 
-import type { Agent, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { MillraceError } from '../src/base/errors.ts';
 import { HttpResponse } from './http-response.ts';
 import { networkError } from './network-error.ts';
@@ -13,7 +13,7 @@ import { networkError } from './network-error.ts';
  * @throws the signal's reason; MillraceError for everything that keeps a response from coming
  */
 export async function httpGet(
-  agent: Agent,
+  agent: Dispatcher,
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
@@ -28,7 +28,7 @@ export async function httpGet(
 }
 
 function dispatch(
-  agent: Agent,
+  agent: Dispatcher,
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,

@@ -241,6 +241,30 @@ export const ERRORS = {
     advice: 'Tell the owner of the origin.',
   },
 
+  // The way to the origin
+  'certificate-invalid': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'The certificate of the server cannot be trusted',
+    advice:
+      'Check the host name and the clock of this machine; a log-in page of the network may be in between.',
+  },
+  'proxy-failed': {
+    status: 502,
+    retryable: true,
+    exit: EXIT.network,
+    title: 'The proxy does not work',
+    advice: 'Check its address and that it runs, or use another proxy or none.',
+  },
+  'proxy-denied': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'The proxy refuses access',
+    advice: 'Check the user name and password in its URL, and what it allows.',
+  },
+
   // A source that breaks the range contract: its bytes are never used
   'range-ignored': {
     status: 502,

@@ -77,6 +77,7 @@ describe('SourceHealth', () => {
       'origin-reset',
       'origin-timeout',
       'origin-unreachable',
+      'proxy-failed',
       'too-many-requests',
       'too-many-transfers',
       'wrong-digest',

@@ -22,6 +22,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   'origin-unreachable',
   'origin-busy',
   'origin-error',
+  'proxy-failed',
   'too-many-transfers',
   'too-many-requests',
   'draining',
