@@ -2,16 +2,26 @@
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { parseDuration, parseRate } from '@millrace/shared/base/units';
+import {
+  algorithmNamed,
+  DIGEST_DIGITS,
+  type Digest,
+  digestFromHex,
+} from '@millrace/shared/download/digest';
+import { type RedundancyMode, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Checksum } from '../engine/download.ts';
 
 export interface GetOptions {
   readonly output: string | undefined;
   readonly dir: string;
   readonly edge: readonly string[];
   readonly edgesOnly: boolean;
+  readonly mirror: readonly string[];
+  readonly redundancy: RedundancyMode;
   readonly connections: number;
-  readonly checksum: Checksum | undefined;
+  readonly connectionsPerHost: number;
+  readonly checksum: readonly Digest[];
+  readonly findChecksum: boolean;
   readonly header: Readonly<Record<string, string>>;
   readonly limit: number | undefined;
   readonly overwrite: boolean;
@@ -22,16 +32,6 @@ export interface GetOptions {
 }
 
 const MAX_CONNECTIONS = 32;
-/** Digits of the checksums that can be given, by the name that Node's crypto has for them. */
-const CHECKSUM_DIGITS: Readonly<Record<string, number>> = {
-  md5: 32,
-  sha1: 40,
-  sha224: 56,
-  sha256: 64,
-  sha384: 96,
-  sha512: 128,
-};
-
 /** Declares `get`. */
 export function getCommand(run: (urls: string[], options: GetOptions) => Promise<void>): Command {
   return new Command('get')
@@ -46,13 +46,34 @@ export function getCommand(run: (urls: string[], options: GetOptions) => Promise
         .default([], 'none: directly'),
     )
     .option('--edges-only', 'never ask the origin itself, even if no edge can be used', false)
+    .addOption(
+      new Option('--mirror <url>', 'another URL of the same file (with one URL); may be repeated')
+        .argParser((text: string, before: string[]) => [...before, text])
+        .default([], 'none'),
+    )
+    .addOption(
+      new Option('--redundancy <how>', 'what is fetched twice where a source is slow')
+        .choices(['basic', 'aggressive', 'progress'])
+        .default(REQUEST_DEFAULTS.redundancy),
+    )
     .option(
       '--connections <number>',
       `connections at a time, 1 to ${MAX_CONNECTIONS}`,
       connections,
-      8,
+      REQUEST_DEFAULTS.connections,
     )
-    .option('--checksum <digest>', 'what the file must have, such as sha-256=HEX', checksum)
+    .option(
+      '--connections-per-host <number>',
+      `connections to one host at a time, 1 to ${MAX_CONNECTIONS}`,
+      connections,
+      REQUEST_DEFAULTS.connectionsPerHost,
+    )
+    .addOption(
+      new Option('--checksum <digest>', 'what the file must have, such as sha-256=HEX')
+        .argParser((text: string, before: Digest[]) => [...before, checksum(text)])
+        .default([], 'none'),
+    )
+    .option('--find-checksum', 'look for SHA256SUMS and the like beside the file', false)
     .addOption(
       new Option(
         '--header <field>',
@@ -117,18 +138,17 @@ function connections(text: string): number {
   throw new InvalidArgumentError(`a number from 1 to ${MAX_CONNECTIONS} is needed`);
 }
 
-function checksum(text: string): Checksum {
+function checksum(text: string): Digest {
   const [name = '', value = ''] = text.split('=');
-  const algorithm = name.toLowerCase().replace('-', '');
-  const hex = value.trim().toLowerCase();
-  const digits = CHECKSUM_DIGITS[algorithm];
-  if (digits === undefined) {
+  const algorithm = algorithmNamed(name.trim());
+  if (algorithm === undefined) {
     throw new InvalidArgumentError('known are md5, sha-1, sha-224, sha-256, sha-384 and sha-512');
   }
-  if (!/^[0-9a-f]*$/.test(hex) || hex.length !== digits) {
-    throw new InvalidArgumentError(`${name} has ${digits} hexadecimal digits`);
-  }
-  return { algorithm, hex };
+  const digest = digestFromHex(algorithm, value.trim());
+  if (digest !== undefined) return digest;
+  throw new InvalidArgumentError(
+    `${name} has ${DIGEST_DIGITS[algorithm]} hexadecimal digits`,
+  );
 }
 
 function headerField(text: string, before: Record<string, string>): Record<string, string> {

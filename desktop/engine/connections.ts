@@ -72,6 +72,12 @@ export class Connections {
     return this.#make(kind, new URL(url).host, url, undefined, fields, random);
   }
 
+  /** A page of an edge's own, such as `/-/edges`. */
+  page(edge: string, path: string, random: Random): HttpSource {
+    const url = new URL(path, edge).href;
+    return this.#make('edge', edge, url, undefined, { for: () => withAgent({}) }, random);
+  }
+
   /** Sends one GET. */
   readonly get = (url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> =>
     this.#client.get(url, headers, signal);

@@ -7,7 +7,11 @@
 import type { Random } from '@millrace/shared/base/clock';
 import { asMillraceError } from '@millrace/shared/base/errors';
 import { findDigest, sidecarCandidates } from '@millrace/shared/download/checksum-file';
-import type { Digest, PieceDigests } from '@millrace/shared/download/digest';
+import {
+  DIGEST_ALGORITHMS,
+  type Digest,
+  type PieceDigests,
+} from '@millrace/shared/download/digest';
 import { parseMetalink } from '@millrace/shared/download/metalink';
 import { parseMirrorLinks } from '@millrace/shared/download/mirror-links';
 import type { DownloadRequest } from '@millrace/shared/download/request';
@@ -105,9 +109,9 @@ export class Discovery {
     const { files } = parseMetalink(body, url);
     const file = files.length === 1 ? files[0] : files.find((f) => f.name.endsWith(name));
     // It may be about another version of the file.
-    if (file === undefined || (file.length !== undefined && file.length !== length)) return;
+    if (file === undefined || (file.size !== undefined && file.size !== length)) return;
     this.#digests.push(...file.digests);
-    this.#pieces ??= file.pieces;
+    this.#pieces ??= bestPieces(file.pieces);
     if (!request.direct) return;
     for (const replica of file.replicas) {
       if (replica.url !== first.source.url) this.#addMirror(replica.url);
@@ -142,4 +146,10 @@ export class Discovery {
       return;
     }
   }
+}
+
+/** Those of the strongest algorithm. */
+function bestPieces(all: readonly PieceDigests[]): PieceDigests | undefined {
+  const rank = ({ algorithm }: PieceDigests) => DIGEST_ALGORITHMS.indexOf(algorithm);
+  return [...all].sort((a, b) => rank(b) - rank(a))[0];
 }

@@ -3,7 +3,7 @@
  * what is missing from all sources, checks the whole, and gives it its name.
  */
 
-import { join, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -30,7 +30,6 @@ import { FileReader } from './file-reader.ts';
 import { SegmentPool, SegmentWriter } from './segment-writer.ts';
 import { SingleStream } from './single-stream.ts';
 import { sleep } from './sleep.ts';
-import type { Opened } from './source-answer.ts';
 import { type HostLimits, SourceSet, type SourceStatus } from './source-set.ts';
 
 /** What a download shares with others of the process. */
@@ -116,6 +115,7 @@ export class Download {
   #state: DownloadState = 'starting';
   #sources: SourceSet | undefined;
   #gatekeeper: Gatekeeper | undefined;
+  #discovery: Discovery | undefined;
   #scheduler: Scheduler | undefined;
   #transfer: BlockTransfer | undefined;
   #file: PartialFile | undefined;
@@ -224,7 +224,7 @@ export class Download {
   }
 
   async #attempt(): Promise<DownloadResult> {
-    const { request } = { request: this.#request };
+    const request = this.#request;
     const { signal } = this.#context;
     const sources = new SourceSet(
       request.connectionsPerHost,
@@ -245,21 +245,14 @@ export class Download {
       onSourceFailed: this.#onSourceFailed,
     });
     const version = versionOf(first.opened);
-    const pinned = isPinnable(first.opened);
-    const discovery = new Discovery({
-      request,
-      connections: this.#connections,
-      first,
-      onNote: this.#noteOnce,
-    });
     let total: number;
     let digest: Digest | undefined;
-    if (pinned && version !== undefined) {
+    if (isPinnable(first.opened) && version !== undefined) {
       total = version.length;
-      digest = await this.#byBlocks(first, version, discovery);
+      digest = await this.#byBlocks(first, version);
     } else {
       total = await this.#inOnePiece(first);
-      digest = await this.#check(new FileCheck(this.#request, version?.digests ?? []), total);
+      digest = await this.#check(new FileCheck(request.digests, undefined), total);
     }
     const file = this.#file as PartialFile;
     await file.finish(total);
@@ -274,24 +267,22 @@ export class Download {
     };
   }
 
-  async #byBlocks(
-    first: First,
-    version: SourceVersion,
-    discovery: Discovery,
-  ): Promise<Digest | undefined> {
+  async #byBlocks(first: First, version: SourceVersion): Promise<Digest | undefined> {
+    const { random } = this.#context;
+    const sources = this.#sources as SourceSet;
     const file = await this.#openFile(first, version);
     const ended = new AbortController();
     const signal = AbortSignal.any([ended.signal, this.#context.signal]);
     const gatekeeper = new Gatekeeper({
-      sources: this.#sources as SourceSet,
+      sources,
       file,
       reference: version,
       referenceUrl: first.source.url,
-      random: this.#context.random,
+      random,
       now: this.#now,
       signal,
       onAdmitted: (source) => {
-        this.#scheduler?.addSource(source.id, discovery.ownership(source));
+        this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
         this.#transfer?.kick();
       },
       onSourceFailed: this.#onSourceFailed,
@@ -303,19 +294,26 @@ export class Download {
       }
       this.#tellStart(first, version.length);
       first.source.version = { length: version.length, validators: version.validators };
-      this.#gatekeeper = gatekeeper;
       await this.#readFirst(first);
+      this.#gatekeeper = gatekeeper;
       gatekeeper.start();
-      discovery.start(signal, {
-        onSource: (source) => {
-          this.#sources?.add(source);
-          gatekeeper.letIn(source);
-        },
+      this.#discovery = new Discovery({
+        request: this.#request,
+        connections: this.#connections,
+        first,
+        length: version.length,
+        name: basename(file.path),
+        random,
+        signal,
+        onSource: (source) => this.#addSource(source),
+        onOwners: () => this.#setOwners(),
+        onNote: this.#noteOnce,
       });
-      return await this.#transferAndCheck(file, version, discovery);
+      return await this.#transferAndCheck(file, version, this.#discovery);
     } finally {
       ended.abort(new MillraceError('interrupted'));
       this.#gatekeeper = undefined;
+      this.#discovery = undefined;
       await gatekeeper.ended();
     }
   }
@@ -327,9 +325,10 @@ export class Download {
     discovery: Discovery,
   ): Promise<Digest | undefined> {
     for (;;) {
-      await this.#fetchAll(file, version, discovery);
-      const stated = await discovery.statements();
-      const check = new FileCheck({ ...this.#request, ...stated }, version.digests);
+      await this.#fetchAll(file, version);
+      const { digests, pieces } = await discovery.statements();
+      const check = new FileCheck([...digests, ...version.digests], pieces);
+      if (check.needed) this.#tellChecking();
       const bad = await check.badPieces(file, version.length);
       if (bad.length === 0) return this.#check(check, version.length);
       this.#note(`${bad.length} pieces have another digest: they are fetched again`);
@@ -339,10 +338,10 @@ export class Download {
   }
 
   /** Transfers until every byte is stored; where the disk is full, waits until it is not. */
-  async #fetchAll(file: PartialFile, version: SourceVersion, discovery: Discovery): Promise<void> {
+  async #fetchAll(file: PartialFile, version: SourceVersion): Promise<void> {
     for (;;) {
       try {
-        await this.#fetchOnce(file, version, discovery);
+        await this.#fetchOnce(file, version);
         return;
       } catch (error) {
         this.#context.signal.throwIfAborted();
@@ -355,7 +354,7 @@ export class Download {
     }
   }
 
-  async #fetchOnce(file: PartialFile, version: SourceVersion, discovery: Discovery): Promise<void> {
+  async #fetchOnce(file: PartialFile, version: SourceVersion): Promise<void> {
     const { redundancy, connections, retryForMs, urls, redundantShare } = this.#request;
     const sources = this.#sources as SourceSet;
     const once = urls.some(looksSigned);
@@ -370,7 +369,8 @@ export class Download {
     );
     for (const range of file.stored.ranges) scheduler.addStored(range);
     for (const source of sources.sources) {
-      if (source.version !== undefined) scheduler.addSource(source.id, discovery.ownership(source));
+      if (source.version === undefined) continue;
+      scheduler.addSource(source.id, this.#discovery?.ownership(source));
     }
     this.#scheduler = scheduler;
     if (this.#preferred !== undefined) scheduler.prefer(this.#preferred);
@@ -478,8 +478,7 @@ export class Download {
   async #check(check: FileCheck, length: number): Promise<Digest | undefined> {
     const file = this.#file as PartialFile;
     if (!check.needed) return undefined;
-    this.#setState('checking');
-    this.#context.onEvent({ kind: 'check', what: 'checksum' });
+    this.#tellChecking();
     try {
       return await check.whole(file, length);
     } catch (error) {
@@ -489,6 +488,12 @@ export class Download {
       }
       throw error;
     }
+  }
+
+  #tellChecking(): void {
+    if (this.#state === 'checking') return;
+    this.#setState('checking');
+    this.#context.onEvent({ kind: 'check', what: 'checksum' });
   }
 
   /** Who has given bytes of bad pieces has broken the contract. */
@@ -520,11 +525,23 @@ export class Download {
   }
 
   #addMirror(url: string): void {
+    this.#addSource(this.#connections.source('mirror', url, this.#context.random));
+  }
+
+  /** One more source: it is used once it has shown that it holds the file. */
+  #addSource(source: HttpSource): void {
     const sources = this.#sources;
-    if (sources === undefined || sources.sources.some((s) => s.url === url)) return;
-    const source = this.#connections.source('mirror', url, this.#context.random);
+    if (sources === undefined || sources.sources.some(({ id }) => id === source.id)) return;
     sources.add(source);
     this.#gatekeeper?.letIn(source);
+  }
+
+  /** Edges have got chunks of their own. */
+  #setOwners(): void {
+    for (const source of this.#sources?.sources ?? []) {
+      if (source.version === undefined) continue;
+      this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
+    }
   }
 
   #waiting() {
@@ -585,6 +602,3 @@ function nameFor(url: string, headers: Headers): string {
   }
   return nameFromUrl(url);
 }
-
-export type { Opened };
-export { join };

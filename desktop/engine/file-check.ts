@@ -27,9 +27,9 @@ export class FileCheck {
     this.#pieces = pieces;
   }
 
-  /** The digest that decides; undefined: there is none. */
-  get digest(): Digest | undefined {
-    return this.#digest;
+  /** False if nothing is known that the file must have. */
+  get needed(): boolean {
+    return this.#digest !== undefined || this.#pieces !== undefined;
   }
 
   /** Pieces whose bytes have another digest than they should. */

