@@ -8,7 +8,7 @@ import {
   type Digest,
   digestFromHex,
 } from '@millrace/shared/download/digest';
-import { type RedundancyMode, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
+import { REQUEST_DEFAULTS, type RedundancyMode } from '@millrace/shared/download/request';
 import { Command, InvalidArgumentError, Option } from 'commander';
 
 export interface GetOptions {
@@ -146,9 +146,7 @@ function checksum(text: string): Digest {
   }
   const digest = digestFromHex(algorithm, value.trim());
   if (digest !== undefined) return digest;
-  throw new InvalidArgumentError(
-    `${name} has ${DIGEST_DIGITS[algorithm]} hexadecimal digits`,
-  );
+  throw new InvalidArgumentError(`${name} has ${DIGEST_DIGITS[algorithm]} hexadecimal digits`);
 }
 
 function headerField(text: string, before: Record<string, string>): Record<string, string> {

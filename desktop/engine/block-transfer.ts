@@ -195,7 +195,10 @@ export class BlockTransfer {
     const wait = onBytes(source, bytes.length);
     if (length > 0) {
       const range = { start: position, end: position + length };
-      const room = writer.write(position, length < bytes.length ? bytes.subarray(0, length) : bytes);
+      const room = writer.write(
+        position,
+        length < bytes.length ? bytes.subarray(0, length) : bytes,
+      );
       got.add(range);
       source.unproven.add(range);
       source.given.add(range);

@@ -21,12 +21,12 @@ import { BlockTransfer } from './block-transfer.ts';
 import { Connections } from './connections.ts';
 import { Discovery } from './discovery.ts';
 import { FileCheck } from './file-check.ts';
+import { FileReader } from './file-reader.ts';
 import { Gatekeeper } from './gatekeeper.ts';
 import type { HttpSource } from './http-source.ts';
 import { type First, isPinnable, openFirst } from './opening.ts';
 import { PartialFile } from './partial-file.ts';
 import { AdjustableLimit, type RateLimit } from './rate-limit.ts';
-import { FileReader } from './file-reader.ts';
 import { SegmentPool, SegmentWriter } from './segment-writer.ts';
 import { SingleStream } from './single-stream.ts';
 import { sleep } from './sleep.ts';
@@ -226,11 +226,7 @@ export class Download {
   async #attempt(): Promise<DownloadResult> {
     const request = this.#request;
     const { signal } = this.#context;
-    const sources = new SourceSet(
-      request.connectionsPerHost,
-      this.#context.hostLimits,
-      this.#now,
-    );
+    const sources = new SourceSet(request.connectionsPerHost, this.#context.hostLimits, this.#now);
     this.#sources = sources;
     for (const source of await this.#connections.sources(this.#context.random, this.#noteOnce)) {
       sources.add(source);

@@ -121,7 +121,11 @@ export class Gatekeeper {
         if (signal.aborted) return;
         const error = asMillraceError(thrown);
         // At a source that is not in yet, another version is another file.
-        sources.onFailure(source, isMillraceError(error, 'version-changed') ? different(error) : error, false);
+        sources.onFailure(
+          source,
+          isMillraceError(error, 'version-changed') ? different(error) : error,
+          false,
+        );
         this.#o.onSourceFailed(source, error);
       }
     }

@@ -64,9 +64,8 @@ export async function openFirst(options: OpeningOptions): Promise<First> {
 /** Asks every source that may be asked now. @returns undefined if none has given an answer */
 async function askAll(options: OpeningOptions): Promise<First | undefined> {
   const { sources, now, signal } = options;
-  const stop = new AbortController();
-  const running = new Set<Promise<First | undefined>>();
-  const signals = AbortSignal.any([signal, stop.signal]);
+  /** Questions that have not been answered, and how to take them back. */
+  const running = new Map<Promise<First | undefined>, AbortController>();
   let fallback: First | undefined;
   const queue = sources.sources.filter(({ health }) => {
     const at = health.usableAt();
@@ -76,27 +75,33 @@ async function askAll(options: OpeningOptions): Promise<First | undefined> {
     while (queue.length > 0 || running.size > 0) {
       const next = queue.shift();
       if (next !== undefined) {
-        const ask: Promise<First | undefined> = askOne(next, options, signals).finally(() =>
+        const abort = new AbortController();
+        const both = AbortSignal.any([signal, abort.signal]);
+        const ask: Promise<First | undefined> = askOne(next, options, both).finally(() =>
           running.delete(ask),
         );
-        running.add(ask);
+        running.set(ask, abort);
       }
-      const first = await firstOf(running, queue.length > 0 ? COMPANY_MS : undefined);
+      const first = await firstOf(running.keys(), queue.length > 0 ? COMPANY_MS : undefined);
       if (first === undefined) continue;
+      if (!isPinnable(first.opened) && fallback === undefined) {
+        fallback = first;
+        continue;
+      }
       if (isPinnable(first.opened)) {
         fallback?.opened.discard();
-        fallback = undefined;
         return first;
       }
-      if (fallback === undefined) fallback = first;
-      else first.opened.discard();
+      first.opened.discard();
     }
+    signal.throwIfAborted();
     return fallback;
   } finally {
-    stop.abort();
-    // Answers that come too late are not wanted.
-    for (const late of running) void late.then((first) => first?.opened.discard());
-    signal.throwIfAborted();
+    for (const [late, abort] of running) {
+      abort.abort();
+      // An answer may be there all the same by now: it is not wanted.
+      void late.then((first) => first?.opened.discard());
+    }
   }
 }
 
@@ -119,13 +124,13 @@ async function askOne(
 
 /** The next of the running ones to end; undefined also when the time is over. */
 async function firstOf(
-  running: ReadonlySet<Promise<First | undefined>>,
+  running: Iterable<Promise<First | undefined>>,
   timeMs: Millis | undefined,
 ): Promise<First | undefined> {
   if (timeMs === undefined) return Promise.race(running);
   let timer: NodeJS.Timeout | undefined;
   const time = new Promise<undefined>((resolve) => {
-    timer = setTimeout(resolve, timeMs);
+    timer = setTimeout(() => resolve(undefined), timeMs);
   });
   try {
     return await Promise.race([...running, time]);

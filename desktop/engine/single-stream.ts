@@ -83,7 +83,11 @@ export class SingleStream {
     const version = versionOf(opened);
     const same =
       version !== undefined &&
-      compareVersions({ length: file.length ?? 0, validators: file.validators, digests: [] }, version, true);
+      compareVersions(
+        { length: file.length ?? 0, validators: file.validators, digests: [] },
+        version,
+        true,
+      );
     if (!same || same.kind === 'different') {
       opened.discard();
       throw new MillraceError('version-changed', same ? same.why : '');
@@ -115,7 +119,10 @@ export class SingleStream {
   }
 
   /** @param skip how many bytes of a piece need not be stored */
-  async #read(opened: Opened, skip: (position: number, bytes: Uint8Array) => number): Promise<void> {
+  async #read(
+    opened: Opened,
+    skip: (position: number, bytes: Uint8Array) => number,
+  ): Promise<void> {
     const { file, pool, source, sources, onBytes, now } = this.#o;
     const writer = new SegmentWriter(file, pool);
     const sink: Sink = (position, bytes) => {
@@ -159,7 +166,10 @@ function compareWithHeld(
 ): number {
   const count = Math.min(bytes.length, held.range.end - position);
   if (count <= 0) return 0;
-  const ours = held.bytes.subarray(position - held.range.start, position - held.range.start + count);
+  const ours = held.bytes.subarray(
+    position - held.range.start,
+    position - held.range.start + count,
+  );
   if (ours.equals(bytes.subarray(0, count))) return count;
   throw new MillraceError('version-changed', 'bytes that were there already are others now');
 }

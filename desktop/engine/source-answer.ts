@@ -218,4 +218,3 @@ export async function pump(
   }
   if (failure !== undefined) throw failure;
 }
-

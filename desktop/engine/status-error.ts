@@ -50,4 +50,3 @@ async function readProblem(
     return undefined;
   }
 }
-

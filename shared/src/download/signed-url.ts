@@ -29,6 +29,6 @@ const SIGNING: ReadonlySet<string> = new Set([
 
 /** True if the URL looks as if it were valid for this user, for a time, or once only. */
 export function looksSigned(url: string): boolean {
-  const parameters = new URL(url).searchParams;
-  return [...parameters.keys()].some((name) => SIGNING.has(name.toLowerCase()));
+  const parameters = new URL(url).search.slice(1).split('&');
+  return parameters.some((pair) => SIGNING.has(pair.replace(/=.*$/s, '').toLowerCase()));
 }
