@@ -6,7 +6,6 @@
 import type { Socket } from 'node:net';
 import { getCACertificates } from 'node:tls';
 import type { Millis } from '@millrace/shared/base/clock';
-import { asMillraceError } from '@millrace/shared/base/errors';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import {
   askedToLogIn,
@@ -138,7 +137,7 @@ function viaProxy(
   return (to, callback) => {
     establish(to).then(
       (socket) => callback(null, socket),
-      (error) => callback(error instanceof Error ? error : asMillraceError(error), null),
+      (error) => callback(error as Error, null),
     );
   };
 }
