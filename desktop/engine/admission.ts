@@ -6,7 +6,7 @@
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Digest } from '@millrace/shared/download/digest';
-import { wholeFileDigests } from '@millrace/shared/download/digest-fields';
+import { fileDigests } from '@millrace/shared/download/digest-fields';
 import { compareVersions, type SourceVersion } from '@millrace/shared/download/same-file';
 import { canPin } from '@millrace/shared/http/validators';
 import type { HttpSource } from './http-source.ts';
@@ -65,7 +65,7 @@ export async function admit(
 /** What an answer says of the file; undefined where it is no range or does not know the length. */
 export function versionOf(opened: Opened): SourceVersion | undefined {
   if (opened.kind !== 'range') return undefined;
-  const digests: readonly Digest[] = wholeFileDigests(206, opened.headers);
+  const digests: readonly Digest[] = fileDigests(opened.headers, 206);
   const { length, validators } = opened.version;
   return { length, validators, digests };
 }

@@ -4,51 +4,66 @@ import type { Millis, Random } from '@millrace/shared/base/clock';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import { SourceHealth } from '@millrace/shared/download/source-health';
 import { HttpClient, type HttpStream } from '@millrace/shared/node/http-client';
-import { Agent } from 'undici';
+import { httpGet } from '@millrace/shared/node/http-get';
 import { type HeaderFields, HttpSource, type SourceKind } from './http-source.ts';
 import { edgeHeaders } from './local-edge.ts';
+import { readCookieFile } from './net/cookies.ts';
+import { readNetrc } from './net/netrc.ts';
+import { RequestFields } from './net/request-fields.ts';
+import { createTransport, type Transport } from './net/transport.ts';
 import { sleep } from './sleep.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
 /** How long connecting may take at most: whoever takes longer is not there. */
 const MAX_CONNECT_MS = 10_000;
-const USER_AGENT = 'Millrace/0.1';
+/** Besides blocks there are samples, lists of digests and of mirrors to be fetched. */
+const EXTRA_CONNECTIONS = 4;
 
 export class Connections {
   readonly #request: DownloadRequest;
-  readonly #agent: Agent;
+  readonly #transport: Transport;
   readonly #client: HttpClient;
+  readonly #fields: RequestFields;
 
-  constructor(request: DownloadRequest) {
+  private constructor(request: DownloadRequest, fields: RequestFields) {
     this.#request = request;
-    const { timeoutMs } = request;
-    // Besides blocks there are samples, sidecar files and lists of mirrors to be fetched.
-    const connections = request.connections + 4;
+    this.#fields = fields;
+    const { timeoutMs, proxy } = request;
+    const connections = request.connections + EXTRA_CONNECTIONS;
     const connectTimeoutMs = Math.min(timeoutMs, MAX_CONNECT_MS);
-    this.#agent = new Agent({
-      connections,
-      pipelining: 1,
-      allowH2: false,
-      connect: { timeout: connectTimeoutMs },
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-    });
+    this.#transport = createTransport({ proxy, env: process.env, timeoutMs, connections });
     this.#client = new HttpClient({
-      agent: this.#agent,
+      agent: this.#transport.dispatcherFor(new URL('http://localhost/')),
       direct: { connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs },
     });
   }
 
+  /** @throws MillraceError for options that cannot be used */
+  static async open(request: DownloadRequest): Promise<Connections> {
+    const { urls, headers, login, cookieFile, netrc } = request;
+    const cookies = cookieFile === undefined ? undefined : await readCookieFile(cookieFile);
+    const own = { urls, headers, login, cookies };
+    const fields = new RequestFields(own);
+    if (netrc !== true) return new Connections(request, fields);
+    const host = new URL(fields.urls[0] as string).hostname;
+    return new Connections(request, new RequestFields({ ...own, netrc: await readNetrc(host) }));
+  }
+
+  /** URLs of the file without user names and passwords, the user's first one first. */
+  get urls(): readonly string[] {
+    return this.#fields.urls;
+  }
+
   /** The sources that the user has named: edges first, then the origin, then mirrors. */
   async sources(random: Random, onNote: (text: string) => void): Promise<HttpSource[]> {
-    const { urls, edges, direct, headers } = this.#request;
-    const [url = '', ...mirrors] = urls;
-    const ownHeaders = Object.keys(headers).length > 0;
-    if (ownHeaders && edges.length > 0) {
-      onNote('header fields are given, which edges do not carry: downloading directly');
+    const { edges, direct } = this.#request;
+    const [url = '', ...mirrors] = this.urls;
+    const { personal } = this.#fields;
+    if (personal && edges.length > 0) {
+      onNote('log-in, cookies or header fields are given, which edges do not carry: direct');
     }
-    const used = ownHeaders ? [] : edges;
+    const used = personal ? [] : edges;
     const all = await Promise.all(used.map((edge) => this.edge(edge, url, random)));
     if (direct || used.length === 0) all.push(this.source('origin', url, random));
     // Mirrors are origins as well.
@@ -59,28 +74,43 @@ export class Connections {
   /** An edge as a source of a URL. */
   async edge(edge: string, url: string, random: Random): Promise<HttpSource> {
     const own = await edgeHeaders(edge);
-    return this.#make('edge', edge, url, edge, { for: () => withAgent(own) }, random);
+    const { origin } = new URL(edge);
+    const fields: HeaderFields = {
+      for: (target, start) => ({
+        ...this.#fields.fieldsFor(target, { role: 'edge', start }),
+        // The token is for this edge, and for nobody that it might send us to.
+        ...(target.origin === origin ? own : {}),
+      }),
+    };
+    return this.#make('edge', edge, url, edge, fields, random);
   }
 
   /** The origin or a mirror itself. */
   source(kind: Exclude<SourceKind, 'edge'>, url: string, random: Random): HttpSource {
-    const first = new URL(this.#request.urls[0] as string).origin;
-    // What the user gave for one host goes to no other.
     const fields: HeaderFields = {
-      for: (target) => withAgent(target.origin === first ? this.#request.headers : {}),
+      for: (target, start) => this.#fields.fieldsFor(target, { role: 'origin', start }),
+      onResponse: (target, start, headers) =>
+        this.#fields.onResponse(target, { role: 'origin', start }, headers),
     };
     return this.#make(kind, new URL(url).host, url, undefined, fields, random);
   }
 
   /** A page of an edge's own, such as `/-/edges`. */
   page(edge: string, path: string, random: Random): HttpSource {
-    const url = new URL(path, edge).href;
-    return this.#make('edge', edge, url, undefined, { for: () => withAgent({}) }, random);
+    const fields: HeaderFields = {
+      for: (target, start) => this.#fields.fieldsFor(target, { role: 'edge', start }),
+    };
+    return this.#make('edge', edge, new URL(path, edge).href, undefined, fields, random);
   }
 
   /** Sends one GET. */
-  readonly get = (url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> =>
-    this.#client.get(url, headers, signal);
+  readonly get = (url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> => {
+    // Our own connections are for plain http: to the server itself.
+    if (url.protocol === 'http:' && !this.#transport.proxied(url)) {
+      return this.#client.get(url, headers, signal);
+    }
+    return httpGet(this.#transport.dispatcherFor(url), url, headers, signal);
+  };
 
   /** Resolves when the network has changed (true), or at the deadline or with the signal (false). */
   readonly networkChange = async (deadlineMs: Millis, signal: AbortSignal): Promise<boolean> => {
@@ -90,7 +120,7 @@ export class Connections {
 
   async close(): Promise<void> {
     this.#client.close();
-    await this.#agent.destroy();
+    await this.#transport.close();
   }
 
   #make(
@@ -104,8 +134,4 @@ export class Connections {
     const health = new SourceHealth(random);
     return new HttpSource({ kind, label, url, edge, fields, get: this.get, health });
   }
-}
-
-function withAgent(headers: Fields): Fields {
-  return { 'user-agent': USER_AGENT, ...headers };
 }

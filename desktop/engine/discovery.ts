@@ -6,12 +6,8 @@
 
 import type { Random } from '@millrace/shared/base/clock';
 import { asMillraceError } from '@millrace/shared/base/errors';
-import { findDigest, sidecarCandidates } from '@millrace/shared/download/checksum-file';
-import {
-  DIGEST_ALGORITHMS,
-  type Digest,
-  type PieceDigests,
-} from '@millrace/shared/download/digest';
+import { findDigests, sidecarCandidates } from '@millrace/shared/download/checksum-file';
+import type { Statement } from '@millrace/shared/download/description-merge';
 import { parseMetalink } from '@millrace/shared/download/metalink';
 import { parseMirrorLinks } from '@millrace/shared/download/mirror-links';
 import type { DownloadRequest } from '@millrace/shared/download/request';
@@ -37,12 +33,6 @@ export interface DiscoveryOptions {
   readonly onNote: (text: string) => void;
 }
 
-/** What others state of the file. */
-export interface Statements {
-  readonly digests: readonly Digest[];
-  readonly pieces: PieceDigests | undefined;
-}
-
 const MAX_EDGE_LIST_BYTES = 512 * 1024;
 const MAX_METALINK_BYTES = 16 * 1024 * 1024;
 const MAX_SIDECAR_BYTES = 1024 * 1024;
@@ -51,8 +41,7 @@ const MAX_MIRRORS = 8;
 
 export class Discovery {
   readonly #o: DiscoveryOptions;
-  readonly #digests: Digest[] = [];
-  #pieces: PieceDigests | undefined;
+  readonly #statements: Statement[] = [];
   #owners: ChunkOwners | undefined;
   #mirrors = 0;
   readonly #tasks: Promise<void>[] = [];
@@ -60,8 +49,12 @@ export class Discovery {
   constructor(options: DiscoveryOptions) {
     this.#o = options;
     const { request, first } = options;
-    this.#digests.push(...request.digests);
-    this.#pieces = request.pieces;
+    const { digests, pieces } = request;
+    this.#statements.push({
+      by: 'the user',
+      digests,
+      pieces: pieces === undefined ? [] : [pieces],
+    });
     const { mirrors, metalinks } = parseMirrorLinks(first.opened.headers, first.source.url);
     if (request.direct) for (const { url } of mirrors) this.#addMirror(url);
     for (const url of metalinks.slice(0, 1)) this.#task(() => this.#readMetalink(url));
@@ -82,9 +75,9 @@ export class Discovery {
   }
 
   /** What has been found out of the file, when all has been that can be. */
-  async statements(): Promise<Statements> {
+  async statements(): Promise<readonly Statement[]> {
     await Promise.all(this.#tasks);
-    return { digests: this.#digests, pieces: this.#pieces };
+    return this.#statements;
   }
 
   #task(work: () => Promise<void>): void {
@@ -110,8 +103,7 @@ export class Discovery {
     const file = files.length === 1 ? files[0] : files.find((f) => f.name.endsWith(name));
     // It may be about another version of the file.
     if (file === undefined || (file.size !== undefined && file.size !== length)) return;
-    this.#digests.push(...file.digests);
-    this.#pieces ??= bestPieces(file.pieces);
+    this.#statements.push({ by: url, digests: file.digests, pieces: file.pieces });
     if (!request.direct) return;
     for (const replica of file.replicas) {
       if (replica.url !== first.source.url) this.#addMirror(replica.url);
@@ -139,17 +131,11 @@ export class Discovery {
       const file = await readSmallFile(source, MAX_SIDECAR_BYTES, signal).catch(() => undefined);
       if (file === undefined) continue;
       const sidecar = url.slice(url.lastIndexOf('/') + 1);
-      const digests = findDigest(file.body.toString(), sidecar, name);
+      const digests = findDigests(file.body, sidecar, name);
       if (digests.length === 0) continue;
-      this.#digests.push(...digests);
+      this.#statements.push({ by: url, digests });
       onNote(`the digest is taken from ${url}`);
       return;
     }
   }
-}
-
-/** Those of the strongest algorithm. */
-function bestPieces(all: readonly PieceDigests[]): PieceDigests | undefined {
-  const rank = ({ algorithm }: PieceDigests) => DIGEST_ALGORITHMS.indexOf(algorithm);
-  return [...all].sort((a, b) => rank(b) - rank(a))[0];
 }

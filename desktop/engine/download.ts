@@ -104,7 +104,7 @@ export class Download {
   readonly #request: DownloadRequest;
   readonly #context: DownloadContext;
   readonly #now = () => performance.now();
-  readonly #connections: Connections;
+  #connections: Connections | undefined;
   readonly #rate: RateMeter;
   readonly #limit: AdjustableLimit;
   readonly #limits: readonly RateLimit[];
@@ -128,7 +128,6 @@ export class Download {
   constructor(request: DownloadRequest, context: DownloadContext) {
     this.#request = request;
     this.#context = context;
-    this.#connections = new Connections(request);
     this.#rate = new RateMeter(this.#now());
     this.#limit = new AdjustableLimit(request.limit, this.#now);
     this.#limits = [this.#limit, ...(context.rateLimits ?? [])];
@@ -149,9 +148,11 @@ export class Download {
    */
   async run(): Promise<DownloadResult> {
     try {
+      const connections = await Connections.open(this.#request);
+      this.#connections = connections;
       for (let attempt = 1; ; attempt++) {
         try {
-          return await this.#attempt();
+          return await this.#attempt(connections);
         } catch (error) {
           if (!isMillraceError(error, 'version-changed') || attempt >= MAX_RESTARTS) throw error;
           this.#note('the file has changed at the source: starting again with the new version');
@@ -166,7 +167,7 @@ export class Download {
       throw error;
     } finally {
       await this.#file?.leave();
-      await this.#connections.close();
+      await this.#connections?.close();
     }
   }
 
@@ -223,17 +224,17 @@ export class Download {
     return this.#reader.read(into, position, signal);
   }
 
-  async #attempt(): Promise<DownloadResult> {
+  async #attempt(connections: Connections): Promise<DownloadResult> {
     const request = this.#request;
     const { signal } = this.#context;
     const sources = new SourceSet(request.connectionsPerHost, this.#context.hostLimits, this.#now);
     this.#sources = sources;
-    for (const source of await this.#connections.sources(this.#context.random, this.#noteOnce)) {
+    for (const source of await connections.sources(this.#context.random, this.#noteOnce)) {
       sources.add(source);
     }
     for (const url of this.#addedUrls) this.#addMirror(url);
     const first = await openFirst({
-      ...this.#waiting(),
+      ...this.#waiting(connections),
       sources,
       retryForMs: request.retryForMs,
       now: this.#now,
@@ -245,10 +246,13 @@ export class Download {
     let digest: Digest | undefined;
     if (isPinnable(first.opened) && version !== undefined) {
       total = version.length;
-      digest = await this.#byBlocks(first, version);
+      digest = await this.#byBlocks(first, version, connections);
     } else {
       total = await this.#inOnePiece(first);
-      digest = await this.#check(new FileCheck(request.digests, undefined), total);
+      digest = await this.#check(
+        new FileCheck([{ by: 'the user', digests: request.digests }]),
+        total,
+      );
     }
     const file = this.#file as PartialFile;
     await file.finish(total);
@@ -263,7 +267,11 @@ export class Download {
     };
   }
 
-  async #byBlocks(first: First, version: SourceVersion): Promise<Digest | undefined> {
+  async #byBlocks(
+    first: First,
+    version: SourceVersion,
+    connections: Connections,
+  ): Promise<Digest | undefined> {
     const { random } = this.#context;
     const sources = this.#sources as SourceSet;
     const file = await this.#openFile(first, version);
@@ -295,7 +303,7 @@ export class Download {
       gatekeeper.start();
       this.#discovery = new Discovery({
         request: this.#request,
-        connections: this.#connections,
+        connections,
         first,
         length: version.length,
         name: basename(file.path),
@@ -305,7 +313,7 @@ export class Download {
         onOwners: () => this.#setOwners(),
         onNote: this.#noteOnce,
       });
-      return await this.#transferAndCheck(file, version, this.#discovery);
+      return await this.#transferAndCheck(first, file, version, this.#discovery);
     } finally {
       ended.abort(new MillraceError('interrupted'));
       this.#gatekeeper = undefined;
@@ -316,14 +324,15 @@ export class Download {
 
   /** Fetches and checks until what is there is right. */
   async #transferAndCheck(
+    first: First,
     file: PartialFile,
     version: SourceVersion,
     discovery: Discovery,
   ): Promise<Digest | undefined> {
     for (;;) {
       await this.#fetchAll(file, version);
-      const { digests, pieces } = await discovery.statements();
-      const check = new FileCheck([...digests, ...version.digests], pieces);
+      const said = await discovery.statements();
+      const check = new FileCheck([...said, { by: first.source.label, digests: version.digests }]);
       if (check.needed) this.#tellChecking();
       const bad = await check.badPieces(file, version.length);
       if (bad.length === 0) return this.#check(check, version.length);
@@ -352,6 +361,7 @@ export class Download {
 
   async #fetchOnce(file: PartialFile, version: SourceVersion): Promise<void> {
     const { redundancy, connections, retryForMs, urls, redundantShare } = this.#request;
+    const ways = this.#connections as Connections;
     const sources = this.#sources as SourceSet;
     const once = urls.some(looksSigned);
     const scheduler = new Scheduler(
@@ -371,7 +381,7 @@ export class Download {
     this.#scheduler = scheduler;
     if (this.#preferred !== undefined) scheduler.prefer(this.#preferred);
     this.#transfer = new BlockTransfer({
-      ...this.#waiting(),
+      ...this.#waiting(ways),
       file,
       scheduler,
       sources,
@@ -521,7 +531,8 @@ export class Download {
   }
 
   #addMirror(url: string): void {
-    this.#addSource(this.#connections.source('mirror', url, this.#context.random));
+    const source = this.#connections?.source('mirror', url, this.#context.random);
+    if (source !== undefined) this.#addSource(source);
   }
 
   /** One more source: it is used once it has shown that it holds the file. */
@@ -540,13 +551,13 @@ export class Download {
     }
   }
 
-  #waiting() {
+  #waiting(connections: Connections) {
     return {
       onWaiting: (waiting: boolean) =>
         this.#setState(
           waiting ? 'waiting-for-network' : this.#length === undefined ? 'starting' : 'running',
         ),
-      networkChange: this.#connections.networkChange,
+      networkChange: connections.networkChange,
     };
   }
 

@@ -3,7 +3,13 @@
 import { createHash } from 'node:crypto';
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { type Digest, type PieceDigests, strongest } from '@millrace/shared/download/digest';
+import { mergeStatements, type Statement } from '@millrace/shared/download/description-merge';
+import {
+  DIGEST_ALGORITHMS,
+  type Digest,
+  type PieceDigests,
+  strongest,
+} from '@millrace/shared/download/digest';
 import type { PartialFile } from './partial-file.ts';
 
 export class FileCheck {
@@ -11,20 +17,14 @@ export class FileCheck {
   readonly #pieces: PieceDigests | undefined;
 
   /**
-   * @param digests what the whole file must have, from whomever
-   * @throws MillraceError `checksum-mismatch` where they contradict each other
+   * @param statements what the file must be, by whomever
+   * @throws MillraceError `contradicting-statements`
    */
-  constructor(digests: readonly Digest[], pieces: PieceDigests | undefined) {
-    for (const a of digests) {
-      const other = digests.find((b) => b.algorithm === a.algorithm && b.hex !== a.hex);
-      if (other === undefined) continue;
-      throw new MillraceError(
-        'checksum-mismatch',
-        `${a.algorithm} should be ${a.hex} and also ${other.hex}`,
-      );
-    }
+  constructor(statements: readonly Statement[]) {
+    const { digests, pieces } = mergeStatements(statements);
     this.#digest = strongest(digests);
-    this.#pieces = pieces;
+    const rank = ({ algorithm }: PieceDigests) => DIGEST_ALGORITHMS.indexOf(algorithm);
+    this.#pieces = [...pieces].sort((a, b) => rank(b) - rank(a))[0];
   }
 
   /** False if nothing is known that the file must have. */

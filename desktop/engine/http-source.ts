@@ -27,10 +27,14 @@ export type HttpGet = (url: URL, headers: Fields, signal: AbortSignal) => Promis
 
 /** What may be said to whom, hop by hop. */
 export interface HeaderFields {
-  /** Header fields for a request to this URL: credentials go only where they belong. */
-  for(url: URL): Fields;
+  /**
+   * Header fields for a request to this URL: credentials go only where they belong.
+   *
+   * @param start where the redirects began that led to it
+   */
+  for(url: URL, start: URL): Fields;
   /** Told of each answer: it may set cookies. */
-  onResponse?(url: URL, headers: Headers): void;
+  onResponse?(url: URL, start: URL, headers: Headers): void;
 }
 
 export interface HttpSourceOptions {
@@ -136,11 +140,12 @@ export class HttpSource {
   /** Sends a GET, follows redirects, and turns statuses that bring no file into errors. */
   async #get(headers: Fields, signal: AbortSignal): Promise<HttpStream> {
     const { edge, fields, get } = this.#o;
-    let target = this.requestUrl;
+    const start = this.requestUrl;
+    let target = start;
     for (let hop = 0; ; hop++) {
-      const all = { 'accept-encoding': 'identity', ...fields.for(target), ...headers };
+      const all = { 'accept-encoding': 'identity', ...fields.for(target, start), ...headers };
       const response = await get(target, all, signal);
-      fields.onResponse?.(target, response.headers);
+      fields.onResponse?.(target, start, response.headers);
       if (!REDIRECTS.has(response.status)) {
         if (response.status < 300 || response.status === 416) return response;
         throw await statusError(response, edge !== undefined);
