@@ -23,6 +23,12 @@ export interface GetOptions {
   readonly checksum: readonly Digest[];
   readonly findChecksum: boolean;
   readonly header: Readonly<Record<string, string>>;
+  readonly user: { readonly user: string; readonly password: string } | undefined;
+  readonly netrc: boolean;
+  readonly cookies: string | undefined;
+  readonly referer: string | undefined;
+  readonly userAgent: string | undefined;
+  readonly proxy: string | undefined;
   readonly limit: number | undefined;
   readonly overwrite: boolean;
   readonly timeout: number;
@@ -82,6 +88,16 @@ export function getCommand(run: (urls: string[], options: GetOptions) => Promise
         .argParser(headerField)
         .default({}, 'none'),
     )
+    .addOption(
+      new Option('--user <name:password>', 'log-in for the origin')
+        .env('MILLRACE_USER')
+        .argParser(login),
+    )
+    .option('--netrc', 'take the log-in from the netrc file', false)
+    .option('--cookies <file>', 'cookies as browsers export them (cookies.txt)')
+    .option('--referer <url>', 'page with the link')
+    .option('--user-agent <text>', 'what to call ourselves')
+    .option('--proxy <url>', 'http://, https:// or socks5:// proxy, or direct for none')
     .option('--limit <rate>', 'bytes per second, such as 500K or 2MiB/s', reading(parseRate))
     .option('--overwrite', 'replace a file of that name', false)
     .addOption(
@@ -147,6 +163,12 @@ function checksum(text: string): Digest {
   const digest = digestFromHex(algorithm, value.trim());
   if (digest !== undefined) return digest;
   throw new InvalidArgumentError(`${name} has ${DIGEST_DIGITS[algorithm]} hexadecimal digits`);
+}
+
+function login(text: string): { user: string; password: string } {
+  const colon = text.indexOf(':');
+  if (colon < 1) throw new InvalidArgumentError('a log-in is given as name:password');
+  return { user: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
 function headerField(text: string, before: Record<string, string>): Record<string, string> {

@@ -61,7 +61,7 @@ export class Connections {
     const [url = '', ...mirrors] = this.urls;
     const { personal } = this.#fields;
     if (personal && edges.length > 0) {
-      onNote('log-in, cookies or header fields are given, which edges do not carry: direct');
+      onNote('header fields are given, which edges do not carry: downloading directly');
     }
     const used = personal ? [] : edges;
     const all = await Promise.all(used.map((edge) => this.edge(edge, url, random)));
