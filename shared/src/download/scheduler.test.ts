@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import fc from 'fast-check';
-import { type ByteRange, RangeSet } from '../base/byte-range.ts';
+import type { ByteRange } from '../base/byte-range.ts';
 import { type Assignment, Scheduler, type SchedulerOptions } from './scheduler.ts';
 
 const KiB = 1024;
