@@ -101,6 +101,11 @@ describe('directly', () => {
     expect(secure.seen).toHaveLength(1);
   });
 
+  test('a name with several addresses: the one that answers is found', async () => {
+    const { port } = await origin(); // at 127.0.0.1 alone, where localhost may be ::1 first
+    expect(await get(transport(undefined), `http://localhost:${port}/`)).toContain('200');
+  });
+
   test('this machine is not proxied, and "direct" leaves the environment out', async () => {
     const { port } = await origin();
     const proxied = transport('http://127.0.0.1:9');
@@ -149,6 +154,15 @@ describe.each([false, true])('through an HTTP proxy (TLS: %s)', (tls) => {
     expect((await failure(get(wary, `https://origin.test:${port}/`))).code).toBe(
       'certificate-invalid',
     );
+  });
+
+  test('a certificate of another host is refused, at the end of a tunnel as well', async () => {
+    const { port, seen } = await origin(true);
+    const via = transport(url(await httpProxy({ tls })));
+    const told = await failure(get(via, `https://other.test:${port}/`));
+    expect(told.code).toBe('certificate-invalid');
+    expect(await get(via, `https://origin.test:${port}/`)).toContain('200');
+    expect(seen).toHaveLength(1);
   });
 
   test.each(['', 'user:secret@'])('credentials that are missing or wrong: "%s"', async (login) => {
