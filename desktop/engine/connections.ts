@@ -7,11 +7,11 @@ import { HttpClient, type HttpStream } from '@millrace/shared/node/http-client';
 import { httpGet } from '@millrace/shared/node/http-get';
 import { type HeaderFields, HttpSource, type SourceKind } from './http-source.ts';
 import { edgeHeaders } from './local-edge.ts';
-import { readCookieFile } from './net/cookies.ts';
+import { Cookies, readCookieFile } from './net/cookies.ts';
 import { readNetrc } from './net/netrc.ts';
+import { waitForNetworkChange } from './net/network-watch.ts';
 import { RequestFields } from './net/request-fields.ts';
 import { createTransport, type Transport } from './net/transport.ts';
-import { sleep } from './sleep.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -42,7 +42,8 @@ export class Connections {
   /** @throws MillraceError for options that cannot be used */
   static async open(request: DownloadRequest): Promise<Connections> {
     const { urls, headers, login, cookieFile, netrc } = request;
-    const cookies = cookieFile === undefined ? undefined : await readCookieFile(cookieFile);
+    const cookies = new Cookies();
+    if (cookieFile !== undefined) await readCookieFile(cookies, cookieFile);
     const own = { urls, headers, login, cookies };
     const fields = new RequestFields(own);
     if (netrc !== true) return new Connections(request, fields);
@@ -114,8 +115,11 @@ export class Connections {
 
   /** Resolves when the network has changed (true), or at the deadline or with the signal (false). */
   readonly networkChange = async (deadlineMs: Millis, signal: AbortSignal): Promise<boolean> => {
-    await sleep(deadlineMs - performance.now(), signal).catch(() => {});
-    return false;
+    try {
+      return (await waitForNetworkChange(deadlineMs, signal)) !== 'deadline';
+    } catch {
+      return false; // the signal
+    }
   };
 
   async close(): Promise<void> {

@@ -38,7 +38,12 @@ interface Member {
   active: number;
   /** Requests that it stands at a time, as far as it has shown. */
   limit: number;
+  /** Requests in a row that it has served since the limit changed. */
+  served: number;
 }
+
+/** So many served requests per connection let a limit that was lowered rise by one again. */
+const SERVED_TO_RISE = 4;
 
 export class SourceSet {
   readonly #members: Member[] = [];
@@ -60,7 +65,7 @@ export class SourceSet {
   add(source: HttpSource): void {
     const { host } = source.requestUrl;
     const meter = new RateMeter(this.#now());
-    this.#members.push({ source, host, meter, active: 0, limit: this.#perHost });
+    this.#members.push({ source, host, meter, active: 0, limit: this.#perHost, served: 0 });
   }
 
   /**
@@ -111,7 +116,13 @@ export class SourceSet {
   /** @param served true if the request brought all that it was for */
   ended(source: HttpSource, served: boolean): void {
     const member = this.#member(source);
-    if (served) this.#hosts?.onServed(member.host, member.active);
+    if (served) {
+      this.#hosts?.onServed(member.host, member.active);
+      if (++member.served >= member.limit * SERVED_TO_RISE && member.limit < this.#perHost) {
+        member.limit++;
+        member.served = 0;
+      }
+    }
     member.active--;
   }
 
@@ -128,6 +139,7 @@ export class SourceSet {
     if (!isRefusal(error)) return;
     // It has too much to do: it gets one request less at a time than it had.
     member.limit = Math.max(1, Math.min(member.limit, member.active) - 1);
+    member.served = 0;
     this.#hosts?.onRefused(member.host, member.active);
   }
 

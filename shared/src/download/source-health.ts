@@ -119,7 +119,9 @@ export class SourceHealth {
       this.#restsUntil = now;
       return;
     }
-    const rest = Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** this.#failures++);
-    this.#restsUntil = now + Math.max(asked, rest * (0.5 + this.#random()));
+    // Requests that were under way when the source failed fail with it: that is one failure.
+    const rest = now < this.#restsUntil ? 0 : FIRST_REST_MS * 2 ** this.#failures++;
+    const planned = Math.min(MAX_REST_MS, rest) * (0.5 + this.#random());
+    this.#restsUntil = Math.max(this.#restsUntil, now + asked, now + planned);
   }
 }
