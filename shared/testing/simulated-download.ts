@@ -5,7 +5,7 @@
 
 import type { ByteRange } from '../src/base/byte-range.ts';
 import { RangeSet } from '../src/base/byte-range.ts';
-import { type Millis, type Random, seededRandom } from '../src/base/clock.ts';
+import { type Millis, seededRandom } from '../src/base/clock.ts';
 import { MillraceError } from '../src/base/errors.ts';
 import { ASK_AGAIN_MS, type Assignment } from '../src/download/scheduler.ts';
 import { SourceHealth } from '../src/download/source-health.ts';
