@@ -26,12 +26,20 @@ export interface TransferState {
   spent: number;
   /** Somebody who reads the file while it comes in. */
   reader: { readonly position: number; readonly lookAhead: number } | undefined;
+  /** The client holds its sources back: that they are slow is no fault of theirs. */
+  throttled: boolean;
 }
 
 export interface Choice {
   readonly range: ByteRange;
   readonly redundant: boolean;
 }
+
+/** A request is not late before it has taken so many times as long as expected. */
+const LATE = 2;
+
+/** A source that has fallen silent is tried again after so long, and where so much time is left. */
+const RETRY_MS = 5000;
 
 /** What a new request to a source would bring. */
 interface Taker {
@@ -44,6 +52,10 @@ interface Taker {
 
 /** What a free connection of `source` does next; undefined: nothing. */
 export function choose(state: TransferState, source: KnownSource, now: Millis): Choice | undefined {
+  if (state.throttled) return fetchFree(state, source, now);
+  if (state.sources.isSilent(source, now)) {
+    return fetchFree(state, source, now) ?? retrySilent(state, now);
+  }
   const taker = takerOf(state, source, now);
   return (
     rescue(state, taker, now) ??
@@ -78,6 +90,20 @@ export function freeRun(
   return { start, end: stored.nextStored(start, end) };
 }
 
+/**
+ * A source that has fallen silent, asked for something that nobody else brings either: perhaps
+ * only a connection has died.
+ */
+function retrySilent(state: TransferState, now: Millis): Choice | undefined {
+  for (const request of state.running) {
+    const start = state.stored.nextMissing(request.position);
+    const { end } = request;
+    if (start < end && now - request.rate.heardAt > RETRY_MS)
+      return takeOver(state, { start, end });
+  }
+  return undefined;
+}
+
 function takerOf(state: TransferState, source: KnownSource, now: Millis): Taker | undefined {
   const { sources } = state;
   const rate = sources.expectation(source, now);
@@ -87,7 +113,8 @@ function takerOf(state: TransferState, source: KnownSource, now: Millis): Taker 
 }
 
 /**
- * LOCI 3.2, rule 1: a request that more than P have overtaken is made once more from here. What a
+ * LOCI 3.2, rule 1: a request that more than P have overtaken is made once more from here, though
+ * only if it takes longer than expected: here requests of slow sources are small, not late. What a
  * reader waits for comes first whether it has been overtaken or not: an earlier deadline is never
  * sacrificed for a later one.
  */
@@ -98,7 +125,9 @@ function rescue(state: TransferState, taker: Taker | undefined, now: Millis): Ch
     reader !== undefined &&
     r.end > reader.position &&
     r.position < reader.position + reader.lookAhead;
-  const late = running.filter((r) => awaited(r) || (copies > 1 && r.overtaken > progress));
+  const isLate = (r: RunningRequest) =>
+    copies > 1 && r.overtaken > progress && now - r.startedAt > LATE * (r.dueAt - r.startedAt);
+  const late = running.filter((r) => awaited(r) || isLate(r));
   // Without a reader, half of the bytes that may come in twice are kept for the end.
   const kept = reader === undefined ? redundantBytes / 2 : 0;
   for (const request of late.sort((a, b) => a.position - b.position)) {
@@ -118,7 +147,7 @@ function rescue(state: TransferState, taker: Taker | undefined, now: Millis): Ch
 /** LOCI 3.2, rule 2: bytes that nobody has asked for. A source begins with the chunks it owns. */
 function fetchFree(state: TransferState, source: KnownSource, now: Millis): Choice | undefined {
   const { stored, sources, running, reader, connections } = state;
-  const input: BlockSizeInput = {
+  const known: BlockSizeInput = {
     rate: sources.forecast(source, now),
     firstByteMs: sources.firstByteMs(source),
     othersRate: running.reduce((sum, r) => sum + (sources.rate(r, now) ?? 0), 0),
@@ -126,16 +155,21 @@ function fetchFree(state: TransferState, source: KnownSource, now: Millis): Choi
     connections,
     urgent: false,
   };
+  const silent = sources.isSilent(source, now);
+  // One that has fallen silent is given something to try it, far from where it could hurt.
+  const probe = silent && source.running === 0;
+  const input: BlockSizeInput = probe ? { ...known, rate: undefined } : known;
+  const behindMs = reader === undefined ? 0 : sources.shortestMs();
+  const reach = probe ? (known.othersRate * RETRY_MS) / 1000 : reachBytes({ ...input, behindMs });
   const whole = { start: 0, end: stored.length };
   if (reader === undefined) {
-    if (reachBytes(input) >= input.missing) return undefined;
+    if (reach > 0 && reach >= input.missing) return undefined;
     const bytes = requestBytes(input);
     const own = source.own?.next(bytes, (within) => freeRun(state, within, rangeBytes(within)));
     return fit(own ?? freeRun(state, whole, bytes * 1.25), bytes);
   }
   // A source slower than the quickest begins further on, where it is in time.
-  const skipped = reachBytes({ ...input, behindMs: sources.shortestMs() });
-  const start = Math.min(reader.position + skipped, stored.length);
+  const start = Math.min(reader.position + reach, stored.length);
   const urgent = start < reader.position + reader.lookAhead;
   const bytes = requestBytes({ ...input, urgent });
   const ahead = freeRun(state, { start: Math.floor(start), end: whole.end }, bytes * 1.25);
@@ -201,7 +235,7 @@ function duplicateLast(
   const last = slowest(state, now);
   if (taker === undefined || !taker.known || last === undefined) return undefined;
   const { request, pace } = last;
-  const { start, end } = request.unread;
+  const { position: start, end } = request;
   const ms = taker.firstByteMs + ((end - start) * 1000) / taker.rate;
   return ms < pace.etaMs ? duplicate(state, request, taker, pace, 0) : undefined;
 }

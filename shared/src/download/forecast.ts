@@ -12,8 +12,6 @@ const SAMPLE_MS = 500;
 const MIN_SAMPLE_MS = 100;
 /** Time constant of a request's present rate: silence of so long leaves a third of it. */
 const TIME_CONSTANT_MS = 1000;
-/** After silence of so many time constants a request counts as standing still. */
-const STANDSTILL = 5;
 
 /** What the requests to one source have shown, over all of them; rates are those of one request. */
 export class Forecast {
@@ -46,6 +44,7 @@ export class RequestRate {
   readonly #forecast: Forecast;
   readonly #startedAt: Millis;
   #firstByteAt: Millis | undefined;
+  #heardAt: Millis;
   #total = 0;
   /** Bytes since the first ones, each counting for less the longer ago it came. */
   #recent = 0;
@@ -58,6 +57,7 @@ export class RequestRate {
   constructor(forecast: Forecast, now: Millis) {
     this.#forecast = forecast;
     this.#startedAt = now;
+    this.#heardAt = now;
   }
 
   /** When the first byte came in. */
@@ -65,7 +65,13 @@ export class RequestRate {
     return this.#firstByteAt;
   }
 
+  /** When bytes came in last; when it began, while none have. */
+  get heardAt(): Millis {
+    return this.#heardAt;
+  }
+
   add(bytes: number, now: Millis): void {
+    this.#heardAt = now;
     this.#total += bytes;
     if (this.#firstByteAt === undefined) {
       // How long the first bytes took is the time to the first byte, no rate.
@@ -93,15 +99,14 @@ export class RequestRate {
     // One lot of bytes makes no rate.
     if (first === undefined || this.#recent === 0 || now - first < MIN_SAMPLE_MS) return undefined;
     const silence = now - this.#recentAt;
-    if (silence > STANDSTILL * TIME_CONSTANT_MS) return 0;
     const seconds = (TIME_CONSTANT_MS / 1000) * (1 - decay(now - first));
     return (this.#recent * decay(silence)) / seconds;
   }
 
-  /** Share of what was expected that remains after waiting in vain for `ms`, 0 to 1. */
-  static patience(ms: Millis): number {
-    if (ms <= 0) return 1;
-    return ms > STANDSTILL * TIME_CONSTANT_MS ? 0 : decay(ms);
+  /** Bytes per second from the first moment on; undefined before the first byte. */
+  average(now: Millis): number | undefined {
+    if (this.#firstByteAt === undefined) return undefined;
+    return (this.#total * 1000) / Math.max(1, now - this.#startedAt);
   }
 
   #sample(now: Millis): void {

@@ -1,6 +1,6 @@
 /** A range request under way, as the scheduler sees it, and what all of them together imply. */
 
-import { type ByteRange, intersect, RangeSet, rangeBytes } from '../base/byte-range.ts';
+import { type ByteRange, RangeSet, rangeBytes } from '../base/byte-range.ts';
 import type { Millis } from '../base/clock.ts';
 import { type Forecast, RequestRate } from './forecast.ts';
 import type { StoredMap } from './stored-map.ts';
@@ -22,6 +22,8 @@ export class RunningRequest implements Assignment {
   readonly redundant: boolean;
   readonly rate: RequestRate;
   readonly startedAt: Millis;
+  /** When it should be done, by what was known when it began. */
+  readonly dueAt: Millis;
   /** Requests for later bytes that have been completed meanwhile (LOCI 3.2). */
   overtaken = 0;
   /** Nothing is left to do for it: its connection is to be ended. */
@@ -36,6 +38,7 @@ export class RunningRequest implements Assignment {
   constructor(
     source: { readonly id: string; readonly forecast: Forecast },
     { range, redundant }: { readonly range: ByteRange; readonly redundant: boolean },
+    expectedMs: Millis,
     now: Millis,
   ) {
     this.source = source.id;
@@ -43,6 +46,7 @@ export class RunningRequest implements Assignment {
     this.redundant = redundant;
     this.rate = new RequestRate(source.forecast, now);
     this.startedAt = now;
+    this.dueAt = now + expectedMs;
     this.#end = range.end;
     this.#position = range.start;
   }
@@ -56,14 +60,13 @@ export class RunningRequest implements Assignment {
     return this.#position;
   }
 
-  /** Bytes that it will still bring. */
-  get unread(): ByteRange {
-    return { start: this.#position, end: Math.max(this.#position, this.#end) };
-  }
-
   /** It has brought these bytes. */
   advance(range: ByteRange, now: Millis): void {
     this.rate.add(rangeBytes(range), now);
+    if (range.start === this.#position && this.#ahead.bytes === 0) {
+      this.#position = range.end;
+      return;
+    }
     this.#ahead.add(range);
     const front = this.#ahead.ranges.find((r) => r.end > this.#position);
     if (front === undefined || front.start > this.#position) return;
@@ -79,10 +82,9 @@ export class RunningRequest implements Assignment {
   }
 }
 
-/** Bytes that several of the requests will bring. */
+/** Bytes that both of the requests will bring. */
 export function sharedBytes(a: RunningRequest, b: RunningRequest): number {
-  const shared = intersect(a.unread, b.unread);
-  return shared === undefined ? 0 : rangeBytes(shared);
+  return Math.max(0, Math.min(a.end, b.end) - Math.max(a.position, b.position));
 }
 
 /**
@@ -95,8 +97,8 @@ export function redundantBytesToCome(
 ): number {
   let sum = 0;
   for (const [i, request] of requests.entries()) {
-    const { unread } = request;
-    if (unread.start < unread.end) sum += stored.bytesWithin(unread);
+    const { position, end } = request;
+    if (position < end) sum += stored.bytesWithin({ start: position, end });
     for (let j = 0; j < i; j++) sum += sharedBytes(request, requests[j] as RunningRequest);
   }
   return sum;

@@ -21,8 +21,10 @@ import { StoredMap } from './stored-map.ts';
 
 export type { Assignment } from './running-request.ts';
 
+const NONE: readonly Assignment[] = [];
+
 /** How long a connection with nothing to do waits at most before it asks again. */
-export const ASK_AGAIN_MS = 250;
+export const ASK_AGAIN_MS = 200;
 
 /** Requests for one byte at a time, R in LOCI 3.2, where the paper finds 2 to 3 best. */
 const COPIES = 2;
@@ -79,6 +81,7 @@ export class Scheduler {
       running: [],
       spent: 0,
       reader: undefined,
+      throttled: false,
     };
   }
 
@@ -136,6 +139,14 @@ export class Scheduler {
       position === undefined ? undefined : { position, lookAhead: lookAheadBytes };
   }
 
+  /**
+   * While the client itself holds its sources back (a rate limit, a full disk), silence is no
+   * fault of theirs: nothing is taken over or fetched twice.
+   */
+  throttle(on: boolean): void {
+    this.#state.throttled = on;
+  }
+
   /** These bytes are there already, from an earlier run. */
   addStored(range: ByteRange): void {
     this.#state.stored.add(range);
@@ -160,8 +171,9 @@ export class Scheduler {
     if (source === undefined || this.done) return undefined;
     const choice = choose(this.#state, source, now);
     if (choice === undefined) return undefined;
-    const request = new RunningRequest(source, choice, now);
-    if (source.running++ === 0) source.heardAt = now;
+    const expectedMs = sources.expectedMs(source, rangeBytes(choice.range), now);
+    const request = new RunningRequest(source, choice, expectedMs, now);
+    sources.onStart(source, now);
     running.push(request);
     return request;
   }
@@ -175,12 +187,17 @@ export class Scheduler {
     const request = assignment as RunningRequest;
     const { sources, stored, running } = this.#state;
     const source = sources.get(request.source);
-    if (source !== undefined) source.heardAt = now;
+    if (source !== undefined) sources.onBytes(source, now);
     request.advance(range, now);
     this.#state.spent += rangeBytes(range) - stored.add(range);
-    const outdone = running.filter((other) => this.#isOutdone(other, request, now));
-    for (const other of outdone) other.told = true;
-    return outdone;
+    let outdone: RunningRequest[] | undefined;
+    for (const other of running) {
+      if (!this.#isOutdone(other, request, now)) continue;
+      other.told = true;
+      outdone ??= [];
+      outdone.push(other);
+    }
+    return outdone ?? NONE;
   }
 
   /**
@@ -196,7 +213,7 @@ export class Scheduler {
     running.splice(at, 1);
     request.rate.end(now);
     const source = sources.get(request.source);
-    if (source !== undefined) source.running = Math.max(0, source.running - 1);
+    if (source !== undefined) sources.onEnd(source, now);
     const { start, end } = request.range;
     const hole = stored.nextMissing(start);
     if (hole < end) sources.reopen(hole);

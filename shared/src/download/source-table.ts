@@ -3,7 +3,7 @@
 import type { Millis } from '../base/clock.ts';
 import { ALIGN_BYTES } from './block-size.ts';
 import type { OwnChunks } from './chunk-owner.ts';
-import { Forecast, RequestRate } from './forecast.ts';
+import { Forecast } from './forecast.ts';
 import type { RunningRequest } from './running-request.ts';
 
 /** Until something is known, the first byte is expected after so long. */
@@ -17,8 +17,8 @@ export interface KnownSource {
   readonly own: OwnChunks | undefined;
   /** Requests under way. */
   running: number;
-  /** When it last sent anything, or was first asked after a pause. */
-  heardAt: Millis;
+  /** When it last sent anything, or was asked first; undefined: nothing is due from it. */
+  waitingSince: Millis | undefined;
 }
 
 /** When a request will be done as things stand. */
@@ -38,7 +38,7 @@ export class SourceTable {
   add(id: string, own: OwnChunks | undefined): void {
     const forecast = this.#sources.get(id)?.forecast ?? new Forecast();
     const running = this.#sources.get(id)?.running ?? 0;
-    this.#sources.set(id, { id, forecast, own, running, heardAt: 0 });
+    this.#sources.set(id, { id, forecast, own, running, waitingSince: undefined });
   }
 
   remove(id: string): void {
@@ -50,11 +50,31 @@ export class SourceTable {
     for (const source of this.#sources.values()) source.own?.reopen(position);
   }
 
+  /** A request to the source begins. */
+  onStart(source: KnownSource, now: Millis): void {
+    source.running++;
+    source.waitingSince ??= now;
+  }
+
+  /** The source has sent something. */
+  onBytes(source: KnownSource, now: Millis): void {
+    source.waitingSince = now;
+  }
+
+  /** A request to the source has ended. What was silent stays so until it sends something. */
+  onEnd(source: KnownSource, now: Millis): void {
+    source.running = Math.max(0, source.running - 1);
+    if (source.running === 0 && !this.isSilent(source, now)) source.waitingSince = undefined;
+  }
+
+  /** True if the source has been asked, and has sent nothing for longer than it usually takes. */
+  isSilent(source: KnownSource, now: Millis): boolean {
+    return now - (source.waitingSince ?? now) > this.#grace(source);
+  }
+
   /** Bytes per second that one more request to the source will bring; undefined: unknown. */
   forecast(source: KnownSource, now: Millis): number | undefined {
-    const rate = source.forecast.bytesPerSecond;
-    if (rate === undefined || source.running === 0) return rate;
-    return rate * RequestRate.patience(now - source.heardAt - this.#grace(source));
+    return this.isSilent(source, now) ? 0 : source.forecast.bytesPerSecond;
   }
 
   /** The same, with a guess for a source nothing is known of: the average of the others. */
@@ -86,27 +106,31 @@ export class SourceTable {
     return shortest;
   }
 
-  /** What a request brings at present; undefined while nothing can be said. */
+  /** How long a request should take; 0 while nothing can be said. */
+  expectedMs(source: KnownSource, bytes: number, now: Millis): Millis {
+    const rate = this.expectation(source, now);
+    return rate === undefined || rate === 0 ? 0 : this.firstByteMs(source) + (bytes * 1000) / rate;
+  }
+
+  /** What a request brings at present; 0: it stands still; undefined: nothing can be said yet. */
   rate(request: RunningRequest, now: Millis): number | undefined {
+    const source = this.#sources.get(request.source);
+    if (now - request.rate.heardAt > this.#grace(source)) return 0;
     const current = request.rate.bytesPerSecond(now);
     if (current !== undefined) return current;
-    const source = this.#sources.get(request.source);
-    const waited = now - (request.rate.firstByteAt ?? request.startedAt);
-    const patience = RequestRate.patience(waited - this.#grace(source));
-    const expected = this.expectation(source, now);
-    if (expected === undefined) return patience === 1 ? undefined : 0;
-    return expected * patience;
+    if (source?.forecast.bytesPerSecond !== undefined) return this.forecast(source, now);
+    return request.rate.average(now) ?? this.expectation(source, now);
   }
 
   /** When a request will be done; undefined while nothing can be said. */
   pace(request: RunningRequest, now: Millis): Pace | undefined {
     const rate = this.rate(request, now);
     if (rate === undefined) return undefined;
-    const { start, end } = request.unread;
-    const waited = now - request.startedAt;
-    const first = this.firstByteMs(this.#sources.get(request.source));
-    const waitMs = request.rate.firstByteAt === undefined ? Math.max(0, first - waited) : 0;
-    return { rate, etaMs: waitMs + ((end - start) * 1000) / rate };
+    const bytes = request.end - request.position;
+    if (request.rate.firstByteAt !== undefined) return { rate, etaMs: (bytes * 1000) / rate };
+    // What is overdue will probably take as much longer again.
+    const overdueMs = now - request.startedAt - this.firstByteMs(this.#sources.get(request.source));
+    return { rate, etaMs: Math.abs(overdueMs) + (bytes * 1000) / rate };
   }
 
   #grace(source: KnownSource | undefined): Millis {
