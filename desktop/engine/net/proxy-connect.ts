@@ -110,7 +110,8 @@ async function httpTunnel(
     },
   });
   const { status, early } = await answerTo(asked, proxy, timeoutMs);
-  if (status === 407) throw askedToLogIn(proxy);
+  // tinyproxy says 401 to a wrong password.
+  if (status === 407 || status === 401) throw askedToLogIn(proxy);
   if (status >= 200 && status < 300) {
     if (early.length > 0) socket.unshift(early);
     return;

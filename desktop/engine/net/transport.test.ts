@@ -4,7 +4,7 @@ import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, createServer as createSocketServer } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { httpGet } from '@millrace/shared/node/http-get';
-import { CERTIFICATE, KEY } from './testing/certificate.ts';
+import { CERTIFICATE, KEY } from '@millrace/shared/testing/certificate';
 import { HttpProxy } from './testing/http-proxy.ts';
 import { SocksProxy } from './testing/socks-proxy.ts';
 import { createTransport, type TransportOptions } from './transport.ts';

@@ -32,6 +32,8 @@ export interface TransportOptions {
 export interface Transport {
   /** What sends requests to this URL; of all URLs of one origin the same. */
   dispatcherFor(url: URL): Dispatcher;
+  /** What sends requests to servers themselves, whatever the proxy. */
+  readonly direct: Dispatcher;
   /** True if that goes through a proxy. */
   proxied(url: URL): boolean;
   /** Ends everything that is under way. */
@@ -66,6 +68,7 @@ export function createTransport(options: TransportOptions): Transport {
       const proxy = choose(url);
       return proxy === undefined ? direct : wayOf(proxy).dispatcher;
     },
+    direct,
     proxied: (url) => choose(url) !== undefined,
     async close() {
       sockets.destroy();

@@ -12,7 +12,7 @@ import {
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { CERTIFICATE, KEY } from './certificate.ts';
+import { CERTIFICATE, KEY } from '@millrace/shared/testing/certificate';
 
 export interface HttpProxyOptions {
   readonly tls?: boolean;
