@@ -5,7 +5,7 @@
  * bytes, never a wrong one.
  */
 
-import { createHash, webcrypto } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   type FileHandle,
   link,
@@ -30,6 +30,7 @@ import {
 import { canPin, matchVersion } from '@millrace/shared/http/validators';
 import { fileError } from './file-error.ts';
 import { lockFile } from './file-lock.ts';
+import { SegmentDigest } from './segment-digest.ts';
 
 export const DATA_SUFFIX = '.millrace-part';
 export const JOURNAL_SUFFIX = '.millrace-journal';
@@ -57,6 +58,7 @@ export class PartialFile {
   #journal: FileHandle | undefined;
   /** Bytes in the data file. */
   readonly #stored = new RangeSet();
+  readonly #digests = new SegmentDigest();
   /** Written, but not yet flushed and journaled. */
   #pending: JournalEntry[] = [];
   #pendingBytes = 0;
@@ -121,9 +123,9 @@ export class PartialFile {
     if (this.#failure !== undefined) throw this.#failure;
     const range = { start: position, end: position + bytes.length };
     try {
-      const digest = webcrypto.subtle.digest('SHA-256', bytes as Buffer<ArrayBuffer>);
+      const digest = this.#digests.of(bytes);
       await writeAll(this.#data, bytes, position);
-      this.#pending.push({ range, digest: Buffer.from(await digest).toString('hex') });
+      this.#pending.push({ range, digest: await digest });
     } catch (error) {
       throw fileError(error, this.#o.path);
     }

@@ -8,7 +8,7 @@ import type { PartialFile } from './partial-file.ts';
 /** What a slow download can lose at most, per connection, when it is killed. */
 export const SEGMENT_BYTES = 1024 * 1024;
 /** Bytes on their way to the disk at a time, over all connections of a download. */
-const MAX_WRITING_BYTES = 16 * 1024 * 1024;
+const MAX_WRITING_BYTES = 8 * 1024 * 1024;
 
 /** Memory and progress of writing, shared by the connections of one download. */
 export class SegmentPool {
