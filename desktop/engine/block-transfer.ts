@@ -106,15 +106,6 @@ export class BlockTransfer {
     this.#wakeAll();
   }
 
-  /** A source is in quarantine: its requests end, and what nothing vouches for is taken back. */
-  giveUp(source: HttpSource): void {
-    for (const running of this.#running) {
-      if (running.source === source) running.abort.abort(ENOUGH);
-    }
-    this.#doubt(source);
-    this.#wakeAll();
-  }
-
   /** One connection: request after request until there is nothing left. */
   async #work(): Promise<void> {
     const { scheduler } = this.#o;
@@ -155,11 +146,11 @@ export class BlockTransfer {
         outcome = this.#isDone(running) ? 'complete' : 'cancelled';
       } else {
         outcome = 'failed';
-        this.#onFailure(running, thrown);
+        await this.#onFailure(running, thrown);
       }
     } finally {
       this.#running.delete(running);
-      this.#doubt(source);
+      await this.#doubt(source);
       sources.ended(source, outcome === 'complete');
       scheduler.onEnd(assignment, outcome, now());
       this.#wakeAll();
@@ -219,36 +210,45 @@ export class BlockTransfer {
     }
   }
 
-  #onFailure(running: Running, thrown: unknown): void {
+  async #onFailure(running: Running, thrown: unknown): Promise<void> {
     if (this.#stop.signal.aborted) return;
     const { sources, onSourceFailed } = this.#o;
     const { source, got } = running;
     const error = asMillraceError(thrown);
     if (FATAL.has(error.code)) return this.#end(error);
     sources.onFailure(source, error, got.bytes > 0);
-    if (DOUBTFUL.has(error.code)) this.#discard(got);
-    if (source.health.quarantine === undefined) return;
-    onSourceFailed(source, error);
-    this.giveUp(source);
+    if (source.health.quarantine !== undefined) {
+      onSourceFailed(source, error);
+      for (const other of this.#running) {
+        if (other.source === source) other.abort.abort(ENOUGH);
+      }
+    }
+    if (DOUBTFUL.has(error.code)) await this.#discard(got);
   }
 
   /**
    * Takes back what a source in quarantine has given since it was last shown to keep the contract.
-   * Only when none of its requests is under way: what they are still writing must not land on top
-   * of what others fetch instead.
+   * Only when none of its requests is under way: what they are still writing would count again.
    */
-  #doubt(source: HttpSource): void {
+  async #doubt(source: HttpSource): Promise<void> {
     const reason = source.health.quarantine;
     if (reason === undefined || !DOUBTFUL.has(reason.code)) return;
     for (const running of this.#running) if (running.source === source) return;
-    this.#discard(source.unproven);
+    const unproven = new RangeSet(source.unproven.ranges);
     source.vouch();
+    await this.#discard(unproven);
   }
 
-  #discard(ranges: RangeSet): void {
+  /** The file first: what it still has would not be written again. */
+  async #discard(ranges: RangeSet): Promise<void> {
+    const { file, scheduler } = this.#o;
     for (const range of [...ranges.ranges]) {
-      this.#o.scheduler.discard(range);
-      this.#o.file.forget(range);
+      try {
+        await file.forget(range);
+      } catch (error) {
+        return this.#end(error);
+      }
+      scheduler.discard(range);
     }
   }
 

@@ -7,7 +7,7 @@ import { basename, resolve } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import type { Digest } from '@millrace/shared/download/digest';
+import { type Digest, strongest } from '@millrace/shared/download/digest';
 import { nameFromUrl, safeFileName } from '@millrace/shared/download/file-name';
 import { RateMeter } from '@millrace/shared/download/rate-meter';
 import type { DownloadRequest } from '@millrace/shared/download/request';
@@ -23,6 +23,7 @@ import { Discovery } from './discovery.ts';
 import { FileCheck } from './file-check.ts';
 import { FileReader } from './file-reader.ts';
 import { Gatekeeper } from './gatekeeper.ts';
+import { FileHasher } from './hashing.ts';
 import type { HttpSource } from './http-source.ts';
 import { type First, isPinnable, openFirst } from './opening.ts';
 import { PartialFile } from './partial-file.ts';
@@ -119,6 +120,7 @@ export class Download {
   #scheduler: Scheduler | undefined;
   #transfer: BlockTransfer | undefined;
   #file: PartialFile | undefined;
+  #hasher: FileHasher | undefined;
   #path: string | undefined;
   #length: number | undefined;
   #preferred: number | undefined;
@@ -154,8 +156,9 @@ export class Download {
         try {
           return await this.#attempt(connections);
         } catch (error) {
-          if (!isMillraceError(error, 'version-changed') || attempt >= MAX_RESTARTS) throw error;
-          this.#note('the file has changed at the source: starting again with the new version');
+          const note = restartNote(error);
+          if (note === undefined || attempt >= MAX_RESTARTS) throw error;
+          this.#note(note);
         }
       }
     } catch (thrown) {
@@ -166,6 +169,7 @@ export class Download {
       this.#reader.fail(error);
       throw error;
     } finally {
+      await this.#hasher?.close();
       await this.#file?.leave();
       await this.#connections?.close();
     }
@@ -255,6 +259,8 @@ export class Download {
       );
     }
     const file = this.#file as PartialFile;
+    await this.#hasher?.close();
+    this.#hasher = undefined;
     await file.finish(total);
     this.#file = undefined;
     this.#reader.finished(file.path);
@@ -282,6 +288,7 @@ export class Download {
       file,
       reference: version,
       referenceUrl: first.source.url,
+      ownUrls: connections.urls,
       random,
       now: this.#now,
       signal,
@@ -331,10 +338,11 @@ export class Download {
   ): Promise<Digest | undefined> {
     for (;;) {
       await this.#fetchAll(file, version);
+      const { signal } = this.#context;
       const said = await discovery.statements();
       const check = new FileCheck([...said, { by: first.source.label, digests: version.digests }]);
       if (check.needed) this.#tellChecking();
-      const bad = await check.badPieces(file, version.length);
+      const bad = await check.badPieces(this.#hasher as FileHasher, version.length, signal);
       if (bad.length === 0) return this.#check(check, version.length);
       this.#note(`${bad.length} pieces have another digest: they are fetched again`);
       this.#blame(bad);
@@ -454,7 +462,7 @@ export class Download {
     version: Omit<SourceVersion, 'length'> & { readonly length: number | undefined },
   ): Promise<PartialFile> {
     const { file, dir, overwrite } = this.#request;
-    await this.#file?.close();
+    await this.#closeFile();
     const path = resolve(dir, file ?? nameFor(source.url, opened.headers));
     this.#path = path;
     this.#file = await PartialFile.open({
@@ -463,10 +471,29 @@ export class Download {
       header: { url: source.url, length: version.length, validators: version.validators },
       // Whether they are of the same file is found out by comparing.
       keepUnproven: true,
+      ownUrls: this.#connections?.urls ?? [],
+      signal: this.#context.signal,
       onVerify: () => this.#context.onEvent({ kind: 'check', what: 'partial file' }),
-      onStored: () => this.#reader.wake(),
+      onStored: () => {
+        this.#reader.wake();
+        this.#hasher?.advance();
+      },
+      onLost: (ranges) => {
+        for (const range of ranges) this.#scheduler?.discard(range);
+      },
     });
+    const known = strongest([...this.#request.digests, ...version.digests]);
+    this.#hasher = new FileHasher(this.#file, known === undefined ? [] : [known.algorithm]);
+    this.#hasher.advance();
     return this.#file;
+  }
+
+  /** Leaves the partial file as it is. */
+  async #closeFile(): Promise<void> {
+    await this.#hasher?.close();
+    this.#hasher = undefined;
+    await this.#file?.close();
+    this.#file = undefined;
   }
 
   #tellStart({ opened, source }: First, length: number | undefined): void {
@@ -486,9 +513,10 @@ export class Download {
     if (!check.needed) return undefined;
     this.#tellChecking();
     try {
-      return await check.whole(file, length);
+      return await check.whole(file, length, this.#hasher);
     } catch (error) {
       if (isMillraceError(error, 'checksum-mismatch')) {
+        await this.#hasher?.close();
         await file.discard();
         this.#file = undefined;
       }
@@ -524,10 +552,10 @@ export class Download {
     for (;;) {
       if (this.#now() >= giveUpAt) throw error;
       await sleep(ROOM_POLL_MS, this.#context.signal);
-      const { needed, free } = await file.room();
+      const { needed, free } = await file.roomFor((file.length ?? 0) - file.stored.bytes);
       if (free >= needed) break;
     }
-    await file.recover();
+    await file.recoverFromFailure();
   }
 
   #addMirror(url: string): void {
@@ -595,6 +623,17 @@ export class Download {
   #note(text: string): void {
     this.#context.onEvent({ kind: 'note', text });
   }
+}
+
+/** What is said where a download begins again by itself; undefined: it does not. */
+function restartNote(error: unknown): string | undefined {
+  if (isMillraceError(error, 'version-changed')) {
+    return 'the file has changed at the source: starting again with the new version';
+  }
+  if (isMillraceError(error, 'file-changed')) {
+    return 'somebody has changed the partial file: what is still right is kept';
+  }
+  return undefined;
 }
 
 function nameFor(url: string, headers: Headers): string {

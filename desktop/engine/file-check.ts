@@ -1,7 +1,6 @@
 /** Whether a complete file is what it should be: by the digests of the whole and of its pieces. */
 
-import { createHash } from 'node:crypto';
-import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
+import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { mergeStatements, type Statement } from '@millrace/shared/download/description-merge';
 import {
@@ -10,6 +9,7 @@ import {
   type PieceDigests,
   strongest,
 } from '@millrace/shared/download/digest';
+import type { FileHasher } from './hashing.ts';
 import type { PartialFile } from './partial-file.ts';
 
 export class FileCheck {
@@ -32,29 +32,33 @@ export class FileCheck {
     return this.#digest !== undefined || this.#pieces !== undefined;
   }
 
-  /** Pieces whose bytes have another digest than they should. */
-  async badPieces(file: PartialFile, length: number): Promise<ByteRange[]> {
+  /** Pieces whose bytes have another digest than they should. @throws MillraceError */
+  async badPieces(hasher: FileHasher, length: number, signal: AbortSignal): Promise<ByteRange[]> {
     const pieces = this.#pieces;
     if (pieces === undefined || pieces.hexes.length !== Math.ceil(length / pieces.pieceBytes)) {
       return [];
     }
-    const bad: ByteRange[] = [];
-    for (const [i, hex] of pieces.hexes.entries()) {
-      const start = i * pieces.pieceBytes;
-      const range = { start, end: Math.min(length, start + pieces.pieceBytes) };
-      const bytes = Buffer.allocUnsafe(rangeBytes(range));
-      await file.read(bytes, start);
-      if (createHash(pieces.algorithm).update(bytes).digest('hex') !== hex) bad.push(range);
-    }
-    return bad;
+    return hasher.badPieces(pieces, length, signal);
   }
 
-  /** @throws MillraceError `checksum-mismatch` */
-  async whole(file: PartialFile, length: number): Promise<Digest | undefined> {
+  /**
+   * Compares the digest of the whole file.
+   *
+   * @param hasher what has hashed the file while it grew, if anything has
+   * @throws MillraceError `checksum-mismatch`
+   */
+  async whole(
+    file: PartialFile,
+    length: number,
+    hasher: FileHasher | undefined,
+  ): Promise<Digest | undefined> {
     const digest = this.#digest;
     if (digest === undefined) return undefined;
-    const hex = await file.digest(digest.algorithm, length);
+    const { algorithm } = digest;
+    const hex = hasher?.algorithms.includes(algorithm)
+      ? (await hasher.finish(length)).find((d) => d.algorithm === algorithm)?.hex
+      : await file.digest(algorithm, length);
     if (hex === digest.hex) return digest;
-    throw new MillraceError('checksum-mismatch', `${digest.algorithm} is ${hex}`);
+    throw new MillraceError('checksum-mismatch', `${algorithm} is ${hex}`);
   }
 }

@@ -26,6 +26,8 @@ export interface GatekeeperOptions {
   /** What the file is, by the source that was first. */
   readonly reference: SourceVersion;
   readonly referenceUrl: string;
+  /** URLs of the file that the user has given. */
+  readonly ownUrls: readonly string[];
   readonly random: Random;
   readonly now: () => Millis;
   readonly signal: AbortSignal;
@@ -48,31 +50,35 @@ export class Gatekeeper {
    * @throws MillraceError `different-file`
    */
   async checkEarlier({ source }: First): Promise<void> {
-    const { file, reference, random, signal } = this.#o;
+    const { file, reference, random, signal, ownUrls } = this.#o;
     const { earlier } = file;
     if (earlier === undefined || file.stored.bytes === 0) return;
     const oneServer = earlier.url === source.url;
+    const ours = oneServer || ownUrls.includes(earlier.url);
     const before = { length: earlier.length, validators: earlier.validators, digests: [] };
     const same = compareVersions(before, reference, oneServer);
-    if (same.kind === 'same') return;
-    if (same.kind === 'different') return this.#giveUpEarlier(oneServer, same.why);
+    if (same.kind === 'same') return file.adopt();
+    if (same.kind === 'different') return this.#giveUpEarlier(ours, same.why);
     const pinned = { length: reference.length, validators: reference.validators };
     for (const range of samplesWithin(file.stored.ranges, random)) {
       const theirs = await readSample(await source.openRange(range, pinned, signal), range);
-      const ours = await this.#stored(range);
+      const held = await this.#stored(range);
       try {
-        compareSample(source, range, ours, theirs);
+        compareSample(source, range, held, theirs);
       } catch (error) {
-        return this.#giveUpEarlier(oneServer, asMillraceError(error).detail);
+        return this.#giveUpEarlier(ours, asMillraceError(error).detail);
       }
     }
+    await file.adopt();
   }
 
-  async #giveUpEarlier(oneServer: boolean, why: string): Promise<void> {
+  async #giveUpEarlier(ours: boolean, why: string): Promise<void> {
     const { file } = this.#o;
-    // At the same URL it is a new version. Another URL may be a mistake: nothing is lost by it.
-    if (!oneServer && !file.overwrite) throw new MillraceError('different-file', why);
+    // At our own URLs it is a new version. Another one may be a mistake: nothing is lost by it.
+    if (!ours && !file.overwrite) throw new MillraceError('different-file', why);
+    // First the bytes go: nothing may say that they are of the new version.
     await file.startOver();
+    await file.adopt();
     file.startedOver = true;
   }
 

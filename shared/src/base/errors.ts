@@ -387,6 +387,13 @@ export const ERRORS = {
     title: 'The file cannot be written',
     advice: 'Check the folder and its permissions, or choose another with -d.',
   },
+  'file-changed': {
+    status: 409,
+    retryable: true,
+    exit: EXIT.filesystem,
+    title: 'Another program has changed the partial file',
+    advice: 'Run the same command again: what is still right is kept, the rest is fetched again.',
+  },
   interrupted: {
     status: 499,
     retryable: true,
