@@ -66,9 +66,12 @@ test('a log-in in the URL opens the gate, is not shown, and goes no further', as
 
 test('a wrong password is refused by the origin, and not shown either', async () => {
   const url = `http://tom:other-secret@${gateHost}/file.bin`;
-  const result = await runCli(['get', url, '-d', folder.path]);
-  expect(result.code).toBe(4);
-  expect(result.stdout + result.stderr).not.toContain('secret');
+  for (const form of [[], ['--json']]) {
+    const result = await runCli(['get', url, '-d', folder.path, ...form]);
+    expect(result.code).toBe(4);
+    expect(result.stdout + result.stderr).toContain(gateHost);
+    expect(result.stdout + result.stderr).not.toContain('secret');
+  }
   expect(await readdir(folder.path)).toEqual([]);
 });
 

@@ -52,6 +52,19 @@ function httpUrl(text: string): URL {
   } catch {
     // Reported below.
   }
-  // What comes before an @ may be a password even where all else is wrong.
-  throw new MillraceError('bad-url', text.slice(text.lastIndexOf('@') + 1));
+  throw new MillraceError('bad-url', afterAt(text));
+}
+
+/** What a user has typed as a URL, right or wrong, as it may be shown. */
+export function withoutLogin(text: string): string {
+  try {
+    return takeLogin(text).url;
+  } catch {
+    return afterAt(text);
+  }
+}
+
+/** What comes before an @ may be a password even where all else is wrong. */
+function afterAt(text: string): string {
+  return text.slice(text.lastIndexOf('@') + 1);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Chain } from '@millrace/shared/http/credentials-scope';
 import fc from 'fast-check';
-import { takeLogin } from './credentials.ts';
+import { takeLogin, withoutLogin } from './credentials.ts';
 import { RequestFields, type RequestFieldsOptions } from './request-fields.ts';
 
 const FIRST = 'https://www.files.test/a';
@@ -37,6 +37,17 @@ describe('takeLogin', () => {
     expect(() => takeLogin(text)).toThrow(expect.objectContaining({ code: 'bad-url' }));
     expect(() => takeLogin(text)).not.toThrow(/secret/);
   });
+});
+
+test.each([
+  ['http://u:secret@files.test/a', 'http://files.test/a'],
+  ['http://files.test/a@b', 'http://files.test/a@b'],
+  ['u:secret@files.test/a', 'files.test/a'],
+  ['http://u:sec/ret-secret@files.test', 'files.test'],
+  ['ftp://u:secret@files.test/', 'files.test/'],
+  ['files.test/a', 'files.test/a'],
+])('%s is shown as %s', (typed, shown) => {
+  expect(withoutLogin(typed)).toBe(shown);
 });
 
 describe('log-ins', () => {

@@ -4,7 +4,7 @@
  */
 
 import type { Socket } from 'node:net';
-import { getCACertificates } from 'node:tls';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { Millis } from '@millrace/shared/base/clock';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
 import {
@@ -97,8 +97,13 @@ function connector(options: TransportOptions): buildConnector.connector {
     timeout: Math.min(timeoutMs, MAX_CONNECT_MS),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
-    ...(ca === undefined ? {} : { ca: [...getCACertificates('default'), ...ca] }),
+    ...(ca === undefined ? {} : { secureContext: trusting(ca) }),
   } as buildConnector.BuildOptions);
+}
+
+/** Made once: reading all certificates for each connection would take longer than the handshake. */
+function trusting(ca: readonly string[]): SecureContext {
+  return createSecureContext({ ca: [...getCACertificates('default'), ...ca] });
 }
 
 /**
