@@ -92,8 +92,10 @@ export class JournalFile {
   async write(): Promise<void> {
     const tooLong = this.#lines > 2 * this.#entries.count + SPARE_LINES;
     if (this.#stale || tooLong) return this.#writeAnew();
+    if (this.#waiting.length === 0) return;
+    // Lines after the end of what somebody has truncated would be worth nothing.
+    if ((await this.#file?.stat())?.size !== this.#size) return this.#writeAnew();
     const lines = this.#waiting;
-    if (lines.length === 0) return;
     this.#waiting = [];
     try {
       await this.#append(lines);
