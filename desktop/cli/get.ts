@@ -10,6 +10,7 @@ import {
   type DownloadResult,
   type DownloadState,
 } from '../engine/download.ts';
+import { withoutLogin } from '../engine/net/credentials.ts';
 import type { GetOptions } from './get-options.ts';
 import { plainLine, terminalLine } from './progress-line.ts';
 
@@ -55,10 +56,11 @@ async function getOne(
   const startedAt = performance.now();
   try {
     const url = cleanUrl(text);
+    const shown = withoutLogin(url);
     const request = requestOf([url, ...options.mirror.map(cleanUrl)], options);
     const download = new Download(request, {
       signal,
-      onEvent: (event) => view.event(event, url),
+      onEvent: (event) => view.event(event, shown),
       random: Math.random,
     });
     const timer = setInterval(() => view.progress(download), view.intervalMs);
@@ -70,7 +72,7 @@ async function getOne(
     return undefined;
   } catch (thrown) {
     const error = asMillraceError(thrown);
-    view.failed(error, text);
+    view.failed(error, withoutLogin(text));
     return error;
   }
 }
@@ -112,7 +114,7 @@ function cleanUrl(text: string): string {
   } catch {
     // Reported below.
   }
-  throw new MillraceError('bad-url', text);
+  throw new MillraceError('bad-url', withoutLogin(text));
 }
 
 /** For people: a line that moves on a terminal, lines now and then elsewhere. */

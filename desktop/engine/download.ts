@@ -26,6 +26,7 @@ import { Gatekeeper } from './gatekeeper.ts';
 import { FileHasher } from './hashing.ts';
 import type { HttpSource } from './http-source.ts';
 import { type First, isPinnable, openFirst } from './opening.ts';
+import { markDownloaded } from './platform/mark-downloaded.ts';
 import { PartialFile } from './partial-file.ts';
 import { AdjustableLimit, type RateLimit } from './rate-limit.ts';
 import { SegmentPool, SegmentWriter } from './segment-writer.ts';
@@ -264,6 +265,11 @@ export class Download {
     await file.finish(total);
     this.#file = undefined;
     this.#reader.finished(file.path);
+    const note = await markDownloaded(file.path, {
+      url: first.source.url,
+      referrer: request.headers.referer,
+    });
+    if (note !== undefined) this.#note(note);
     return {
       path: file.path,
       bytes: total,
