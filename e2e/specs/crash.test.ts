@@ -13,8 +13,8 @@ import { PacedOrigin } from '../fixtures/paced-origin.ts';
 import { CliProcess, type CliResult } from '../fixtures/processes.ts';
 
 /**
- * A killed process loses what it has in memory, up to 1 MiB per connection, and what is on its way:
- * a file of which 2% are more than that, but not much.
+ * A killed process loses what it has in memory, up to 1 MiB per connection: a file of which 2% are
+ * more than that, but not much.
  */
 const CONNECTIONS = 2;
 const FILE_BYTES = 192 * 1024 * 1024;
@@ -52,13 +52,13 @@ async function killAt(run: CliProcess, bytes: number, ticks: number): Promise<Cl
     let left = ticks;
     const next = () => {
       if (left-- > 0) return void setImmediate(next);
+      // What is on its way to the dead, or sent to them, is not fetched by anybody.
+      sentBytes = origin.sentBytes - origin.unreadBytes;
       run.child.kill('SIGKILL');
-      sentBytes = origin.sentBytes;
     };
     next();
   });
   const result = await run.result;
-  // What is sent to the dead is not fetched by anybody.
   origin.sentBytes = sentBytes ?? origin.sentBytes;
   return result;
 }
