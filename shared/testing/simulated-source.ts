@@ -89,6 +89,8 @@ export class SimulatedConnection {
   readonly #source: SimulatedSource;
   #establishedAt: Millis | undefined;
   #closed = false;
+  /** The server has broken it off; the client does not know yet. */
+  #broken = false;
   #receiver: Receiver | undefined;
   /** Bytes of the answer that have not been sent. */
   #left = 0;
@@ -112,6 +114,7 @@ export class SimulatedConnection {
     const setUp = this.#establishedAt === undefined ? 1.5 * o.rttMs : 0;
     this.#establishedAt ??= clock.now + setUp;
     clock.in(setUp + o.rttMs / 2, () => {
+      if (this.#broken) return;
       this.#left = range.end - range.start;
       this.pump();
     });
@@ -128,6 +131,7 @@ export class SimulatedConnection {
   reset(): void {
     const { clock } = this.#source;
     if (this.#establishedAt === undefined || this.#establishedAt > clock.now) return;
+    this.#broken = true;
     this.#left = 0;
     clock.at(this.#arrival(0), () => {
       const receiver = this.#receiver;
