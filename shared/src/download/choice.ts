@@ -157,7 +157,8 @@ function fetchFree(state: TransferState, source: KnownSource, now: Millis): Choi
   };
   const silent = sources.isSilent(source, now);
   // One that has fallen silent is given something to try it, far from where it could hurt.
-  const probe = silent && source.running === 0;
+  const probe = silent && (source.running === 0 || sources.silenceMs(source, now) > RETRY_MS);
+  if (silent && !probe && sources.someAlive(now)) return undefined;
   const input: BlockSizeInput = probe ? { ...known, rate: undefined } : known;
   const behindMs = reader === undefined ? 0 : sources.shortestMs();
   const reach = probe ? (known.othersRate * RETRY_MS) / 1000 : reachBytes({ ...input, behindMs });
