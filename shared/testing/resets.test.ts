@@ -14,7 +14,7 @@ const RTT_MS = 50;
  * @param everyMs all connections that are established break at once, so often; 0: never
  * @returns megabits per second
  */
-function throughput(everyMs: number, count: number, connectionsPerSource: number, seed = 1) {
+function throughput(everyMs: number, count: number, connectionsPerSource: number) {
   const clock = new VirtualClock();
   const link = new SimulatedLink(10 * MBIT);
   const connections = connectionsPerSource * count;
@@ -32,7 +32,7 @@ function throughput(everyMs: number, count: number, connectionsPerSource: number
     clock.in(everyMs, resetAll);
   };
   if (everyMs > 0) clock.in(everyMs, resetAll);
-  const download = new SimulatedDownload({ clock, chooser, sources, connectionsPerSource, seed });
+  const download = new SimulatedDownload({ clock, chooser, sources, connectionsPerSource });
   const ms = download.run();
   expect(chooser.redundantBytesSpent).toBeLessThanOrEqual(redundantBytes);
   expect(download.stored.bytes).toBe(LENGTH);
@@ -52,15 +52,8 @@ describe('all connections are reset again and again (ANYCAST 3.1, 4.1)', () => {
     ] as const) {
       const undisturbed = throughput(0, count, connectionsPerSource);
       expect(undisturbed).toBeGreaterThan(9.5);
-      for (const seed of [1, 2, 3]) {
-        const disturbed = throughput(everyMs, count, connectionsPerSource, seed);
-        const lost = 100 * (1 - disturbed / undisturbed);
-        expect({ seed, count, lost: lost > percent ? lost : 'little' }).toEqual({
-          seed,
-          count,
-          lost: 'little',
-        });
-      }
+      const disturbed = throughput(everyMs, count, connectionsPerSource);
+      expect(100 * (1 - disturbed / undisturbed)).toBeLessThanOrEqual(percent);
     }
   });
 

@@ -9,8 +9,9 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 /** Ten full segments (RFC 6928). */
 const INITIAL_WINDOW_BYTES = 14_600;
-const MIN_SEGMENT_BYTES = 1460;
-const MAX_SEGMENT_BYTES = 32 * 1024;
+/** Full segments are sent in bundles, so that simulating costs little. */
+const MIN_BUNDLE_BYTES = 2 * 1460;
+const MAX_BUNDLE_BYTES = 64 * 1024;
 /** A packet that would wait longer than this is dropped by real queues: the sender slows down. */
 const QUEUE_MS = 100;
 
@@ -144,8 +145,8 @@ export class SimulatedConnection {
   pump(): void {
     if (this.#source.stalled) return;
     while (!this.#closed && this.#left > 0 && this.#inFlight < this.#window) {
-      const share = Math.max(MIN_SEGMENT_BYTES, Math.floor(this.#window / 8));
-      this.#send(Math.min(this.#left, share, MAX_SEGMENT_BYTES));
+      const share = Math.max(MIN_BUNDLE_BYTES, Math.floor(this.#window / 4));
+      this.#send(Math.min(this.#left, share, MAX_BUNDLE_BYTES));
     }
   }
 
@@ -158,7 +159,7 @@ export class SimulatedConnection {
     clock.at(arrival, () => this.#receiver?.onData(bytes));
     clock.at(arrival + o.rttMs / 2, () => {
       this.#inFlight -= bytes;
-      const growth = this.#slowStart ? bytes : (MIN_SEGMENT_BYTES * bytes) / this.#window;
+      const growth = this.#slowStart ? bytes : (MIN_BUNDLE_BYTES * bytes) / this.#window / 2;
       this.#window = Math.min(o.windowBytes ?? Number.POSITIVE_INFINITY, this.#window + growth);
       this.pump();
     });
@@ -169,7 +170,7 @@ export class SimulatedConnection {
     if (clock.now - this.#slowedAt < o.rttMs + QUEUE_MS) return;
     this.#slowedAt = clock.now;
     this.#slowStart = false;
-    this.#window = Math.max(INITIAL_WINDOW_BYTES / 5, this.#window / 2);
+    this.#window = Math.max(MIN_BUNDLE_BYTES * 2, this.#window / 2);
   }
 
   #arrival(bytes: number): Millis {

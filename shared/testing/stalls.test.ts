@@ -35,7 +35,7 @@ const SERVERS: readonly Server[] = [
 ];
 
 describe('a source stops sending without a word', () => {
-  const length = 50 * MiB;
+  const length = 20 * MiB;
 
   test.each([
     ['a', 0],
@@ -48,7 +48,7 @@ describe('a source stops sending without a word', () => {
     const others = SERVERS.filter((s) => s.id !== id).reduce((sum, s) => sum + s.rate, 0) * MBIT;
     const seed = 20_030_901;
     const random = seededRandom(seed);
-    for (let i = 0; i < 24; i++) {
+    for (let i = 0; i < 12; i++) {
       // Half of the moments in the last tenth, where there is no time left to make up for it.
       const at = undisturbed * (i % 2 === 0 ? random() : 0.9 + 0.1 * random());
       const { clock, chooser, sources, download } = prepare(length, SERVERS, length * share);
@@ -73,7 +73,7 @@ describe('a source stops sending without a word', () => {
 });
 
 describe('a source far slower than the other', () => {
-  test.each([10, 100, 1000].flatMap((times) => [1, 5, 20, 100].map((size) => [times, size])))(
+  test.each([10, 100, 1000].flatMap((times) => [1, 5, 20].map((size) => [times, size])))(
     '%d times slower, %d MiB: costs half a second at most',
     (times, size) => {
       const length = size * MiB;
@@ -86,18 +86,4 @@ describe('a source far slower than the other', () => {
       }
     },
   );
-});
-
-describe('a single connection stops sending', () => {
-  test('another one to the same source brings the rest', () => {
-    const only = [{ id: 'only', rate: 20, rttMs: 20 }];
-    const { clock, chooser, sources, download } = prepare(20 * MiB, only, 0);
-    // A connection whose bytes go nowhere, as after a change of routes.
-    const stuck = chooser.next('only', 0);
-    expect(stuck).toBeDefined();
-    const ms = download.run();
-    expect(sources).toHaveLength(1);
-    expect(clock.now).toBe(ms);
-    expect(ms).toBeLessThan(10_500);
-  });
 });

@@ -35,6 +35,8 @@ export interface Choice {
   readonly redundant: boolean;
 }
 
+/** A reader's bytes are rescued when, at the present rate, it could get to them in so long. */
+const RESCUE_MS = 2000;
 /** A request is not late before it has taken so many times as long as expected. */
 const LATE = 2;
 
@@ -104,6 +106,10 @@ function retrySilent(state: TransferState, now: Millis): Choice | undefined {
   return undefined;
 }
 
+function totalRate({ running, sources }: TransferState, now: Millis): number {
+  return running.reduce((sum, r) => sum + (sources.rate(r, now) ?? 0), 0);
+}
+
 function takerOf(state: TransferState, source: KnownSource, now: Millis): Taker | undefined {
   const { sources } = state;
   const rate = sources.expectation(source, now);
@@ -121,10 +127,10 @@ function takerOf(state: TransferState, source: KnownSource, now: Millis): Taker 
 function rescue(state: TransferState, taker: Taker | undefined, now: Millis): Choice | undefined {
   if (taker === undefined || !taker.known) return undefined;
   const { running, reader, progress, copies, stored, redundantBytes } = state;
+  // What a reader needs later can be looked after later.
+  const ahead = Math.min(reader?.lookAhead ?? 0, (totalRate(state, now) * RESCUE_MS) / 1000);
   const awaited = (r: RunningRequest) =>
-    reader !== undefined &&
-    r.end > reader.position &&
-    r.position < reader.position + reader.lookAhead;
+    reader !== undefined && r.end > reader.position && r.position < reader.position + ahead;
   const isLate = (r: RunningRequest) =>
     copies > 1 && r.overtaken > progress && now - r.startedAt > LATE * (r.dueAt - r.startedAt);
   const late = running.filter((r) => awaited(r) || isLate(r));
@@ -146,11 +152,11 @@ function rescue(state: TransferState, taker: Taker | undefined, now: Millis): Ch
 
 /** LOCI 3.2, rule 2: bytes that nobody has asked for. A source begins with the chunks it owns. */
 function fetchFree(state: TransferState, source: KnownSource, now: Millis): Choice | undefined {
-  const { stored, sources, running, reader, connections } = state;
+  const { stored, sources, reader, connections } = state;
   const known: BlockSizeInput = {
     rate: sources.forecast(source, now),
     firstByteMs: sources.firstByteMs(source),
-    othersRate: running.reduce((sum, r) => sum + (sources.rate(r, now) ?? 0), 0),
+    othersRate: totalRate(state, now),
     missing: stored.length - stored.bytes,
     connections,
     urgent: false,
