@@ -176,7 +176,7 @@ function fetchFree(state: TransferState, source: KnownSource, now: Millis): Choi
     return fit(own ?? freeRun(state, whole, bytes * 1.25), bytes);
   }
   // A source slower than the quickest begins further on, where it is in time.
-  const start = Math.min(reader.position + reach, stored.length);
+  const start = Math.min(stored.nextMissing(reader.position) + reach, stored.length);
   const urgent = start < reader.position + reader.lookAhead;
   const bytes = requestBytes({ ...input, urgent });
   const ahead = freeRun(state, { start: Math.floor(start), end: whole.end }, bytes * 1.25);
