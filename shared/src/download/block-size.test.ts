@@ -41,6 +41,11 @@ describe('reachBytes', () => {
     expect(reachBytes({ ...input, othersRate: 0, rate: 0 })).toBe(0);
     expect(reachBytes({ ...input, rate: undefined })).toBe(0);
   });
+
+  test('is without limit for a source that brings nothing', () => {
+    const behindMs = Number.POSITIVE_INFINITY;
+    expect(reachBytes({ ...input, rate: 0, behindMs })).toBe(Number.POSITIVE_INFINITY);
+  });
 });
 
 test.each([
