@@ -46,6 +46,10 @@ export interface DownloadOptions {
   readonly checksum: Checksum | undefined;
   /** Bytes per second; undefined: no limit. */
   readonly limit: number | undefined;
+  /** Limits shared with other downloads. */
+  readonly rateLimits?: readonly {
+    take(bytes: number, signal: AbortSignal): Promise<void> | undefined;
+  }[];
   /** How long connecting, answering, and sending nothing may each take. */
   readonly timeoutMs: Millis;
   /** How long to go on trying without a single byte from anywhere. */
@@ -354,6 +358,11 @@ export class Download {
   #onBytes(count: number): Promise<void> | undefined {
     this.#receivedBytes += count;
     this.#rate.add(count);
+    const { rateLimits = [], signal } = this.#o;
+    for (const shared of rateLimits) {
+      const paid = shared.take(count, signal);
+      if (paid !== undefined) return paid;
+    }
     if (this.#bucket === undefined) return undefined;
     this.#bucket.take(count, this.#now());
     const wait = this.#bucket.waitMs(this.#now());
