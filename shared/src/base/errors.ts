@@ -370,6 +370,13 @@ export const ERRORS = {
     title: 'No daemon is running',
     advice: 'Start one with "millrace daemon".',
   },
+  'daemon-silent': {
+    status: 504,
+    retryable: true,
+    exit: EXIT.network,
+    title: 'The daemon does not answer',
+    advice: 'See daemon.log in the state folder; "millrace daemon stop" ends it.',
+  },
   'state-unusable': {
     status: 500,
     retryable: false,
