@@ -307,6 +307,20 @@ export const ERRORS = {
     title: 'An option has a value that cannot be used',
     advice: 'See --help.',
   },
+  'bad-metalink': {
+    status: 400,
+    retryable: false,
+    exit: EXIT.usage,
+    title: 'The download description cannot be understood',
+    advice: 'Get it again from where you found it, or tell its publisher what is wrong with it.',
+  },
+  'contradicting-statements': {
+    status: 409,
+    retryable: false,
+    exit: EXIT.checksum,
+    title: 'What is said about the file contradicts itself',
+    advice: 'One statement is wrong or about another version: find out which, and leave it out.',
+  },
   'checksum-mismatch': {
     status: 502,
     retryable: false,
