@@ -84,16 +84,20 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       parseMetalink: parseMetalinkDownloads,
       onShutdown: () => void close(),
     });
-    let closing: Promise<void> | undefined;
+    let closing = false;
     const close = () => {
-      closing ??= (async () => {
-        await removeAddress(state, process.pid);
-        await server.close();
-        await manager.close();
-        rate.rate = undefined;
-        db.close();
-      })().then(ended.resolve, ended.reject);
+      if (!closing) {
+        closing = true;
+        end().then(ended.resolve, ended.reject);
+      }
       return ended.promise;
+    };
+    const end = async () => {
+      await removeAddress(state, process.pid);
+      await server.close();
+      await manager.close();
+      rate.rate = undefined;
+      db.close();
     };
     const address = await server.listen(options.host ?? '127.0.0.1', options.port, DAEMON_PORT);
     await writeAddress(state, { ...address, pid: process.pid, version: VERSION });

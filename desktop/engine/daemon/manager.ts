@@ -192,6 +192,18 @@ export class Manager {
     return records.map(({ gid }) => this.get(gid));
   }
 
+  /** Adds to the history what another list has as finished. */
+  addFinished(
+    asked: NewDownload,
+    ended: Pick<DownloadRecord, 'state' | 'finishedAt' | 'createdAt'> & Partial<DownloadRecord>,
+  ): DownloadRecord {
+    const { categories } = this.settings;
+    const around = { gid: this.#newGid(), dir: this.dir, categories, now: this.#o.now() };
+    const record = { ...newRecord(asked, around), ...ended };
+    this.store.put({ ...record, storedBytes: record.length ?? 0 });
+    return record;
+  }
+
   /** @returns false if it is paused or finished already */
   pause(gid: string): boolean {
     if (!this.#queue.pause(gid)) return false;
@@ -390,13 +402,19 @@ export class Manager {
     const now = this.#o.now();
     const { effect, nextChangeAt } = this.schedule();
     const { limit, concurrent, perHost } = this.settings.limits;
-    const rate = Math.min(limit ?? Infinity, typeof effect === 'number' ? effect : Infinity);
-    this.#o.rate.rate = rate === Infinity ? undefined : rate;
+    const rate = Math.min(
+      limit ?? Number.POSITIVE_INFINITY,
+      typeof effect === 'number' ? effect : Number.POSITIVE_INFINITY,
+    );
+    this.#o.rate.rate = rate === Number.POSITIVE_INFINITY ? undefined : rate;
     const closed = effect === 'pause';
     if (closed) this.#stopForSchedule();
     const { start, nextAt } = this.#queue.plan({ concurrent, perHost, closed }, now);
     for (const gid of start) this.#startRun(gid, now);
-    const at = Math.min(nextAt ?? Infinity, nextChangeAt ?? Infinity);
+    const at = Math.min(
+      nextAt ?? Number.POSITIVE_INFINITY,
+      nextChangeAt ?? Number.POSITIVE_INFINITY,
+    );
     const wait = Math.min(MAX_TIMER_MS, Math.max(0, at - now));
     this.#timer = setTimeout(() => this.#tick(), wait);
   }

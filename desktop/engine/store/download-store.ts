@@ -62,6 +62,8 @@ export class DownloadStore {
 
   /** Runs `work` as one transaction: all of it is kept, or nothing. */
   atOnce<T>(work: () => T): T {
+    // Inside another it is part of that.
+    if (this.#db.isTransaction) return work();
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       const result = work();

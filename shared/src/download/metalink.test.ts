@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isMillraceError } from '../base/errors.ts';
-import { looksLikeMetalink, parseMetalink } from './metalink.ts';
+import { parseMetalink } from './metalink.ts';
 
 const hex = (algorithm: string, text: string) => createHash(algorithm).update(text).digest('hex');
 const SHA256 = hex('sha256', 'file');
@@ -401,15 +401,4 @@ describe('encodings', () => {
     expect(refusal(Buffer.from(document('utf-7')))).toBe('it is not text in utf-7');
     expect(refusal(Buffer.from([0, 1, 2, 3]))).toMatch(/^line 1/);
   });
-});
-
-test.each([
-  ['application/metalink4+xml', 'x', true],
-  ['Application/Metalink+XML; charset=utf-8', 'x', true],
-  ['text/xml', 'x.meta4', true],
-  [undefined, 'x.METALINK', true],
-  ['text/xml', 'x.xml', false],
-  [undefined, 'meta4', false],
-])('%s named %s: a Metalink document: %s', (type, name, is) => {
-  expect(looksLikeMetalink(type, name)).toBe(is);
 });

@@ -42,9 +42,6 @@ import {
   type XmlNode,
 } from './xml-tree.ts';
 
-/** Media types of Metalink documents, versions 4 and 3. */
-export const METALINK_TYPES = ['application/metalink4+xml', 'application/metalink+xml'] as const;
-
 /** An object that is being put together. */
 type Draft<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -231,13 +228,4 @@ function readMetaurl(doc: XmlDocument, node: XmlNode, base: string | undefined):
   }
   const attributes = otherAttributes(node, ['mediatype', 'name', 'priority']);
   return attributes === undefined ? metaurl : { ...metaurl, attributes };
-}
-
-/**
- * True if a server's Content-Type or a name says that something is a Metalink document. Servers
- * send them as text/xml or application/octet-stream too: then the name decides.
- */
-export function looksLikeMetalink(mediaType: string | undefined, name: string): boolean {
-  const type = mediaType?.split(';')[0]?.trim().toLowerCase();
-  return METALINK_TYPES.some((known) => known === type) || /\.(?:meta4|metalink)$/i.test(name);
 }
