@@ -8,7 +8,8 @@ import {
   MillraceError,
 } from '@millrace/shared/base/errors';
 import type { FailureData } from '@millrace/shared/bridge/daemon-api';
-import { RpcClient, RpcError } from '../engine/rpc/client.ts';
+import { RpcClient } from '../engine/rpc/client.ts';
+import { RpcError } from '../engine/rpc/rpc-error.ts';
 import { runningDaemon, startDetached } from './daemon-process.ts';
 
 /** Longer than any call takes that goes well, even with a busy disk. */
@@ -68,7 +69,7 @@ export class DaemonLink {
     }
   }
 
-  onNotification(listener: (method: string, params: unknown[]) => void): void {
+  onNotification(listener: (method: string, params: readonly unknown[]) => void): void {
     this.#client.onNotification(listener);
   }
 

@@ -48,8 +48,8 @@ describe('options of a download', () => {
 
   test.each([
     [['-o', 'mine.iso'], { file: 'mine.iso' }],
-    [['-o', 'sub/mine.iso'], { dir: '/home/user/sub', file: '/home/user/sub/mine.iso' }],
-    [['-o', '/srv/mine.iso'], { dir: '/srv', file: '/srv/mine.iso' }],
+    [['-o', 'sub/mine.iso'], { dir: '/home/user/sub', file: 'mine.iso' }],
+    [['-o', '/srv/mine.iso'], { dir: '/srv', file: 'mine.iso' }],
     [['-d', '/srv', '-o', 'sub/mine.iso'], { dir: '/srv', file: 'sub/mine.iso' }],
   ])('%j is saved at %j', (args, place) => {
     expect(read(...args)).toEqual({ urls: [URL], ...place });

@@ -1,6 +1,6 @@
 /** The options that say what to download and how: for every command that takes a URL. */
 
-import { dirname, resolve, sep } from 'node:path';
+import { basename, dirname, resolve, sep } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { parseDuration, parseRate } from '@millrace/shared/base/units';
 import type { Digest } from '@millrace/shared/download/digest';
@@ -53,7 +53,13 @@ export function addRequestOptions(command: Command): Command {
     .option('-d, --dir <folder>', 'folder to save in')
     .addOption(many('--mirror <url>', 'another URL of the same file (with one URL)', urlValue))
     .addOption(
-      many('--edge <url>', 'edge to download through', (text) => urlValue(text, ['http', 'https'])),
+      new Option('--edge <url>', 'edge to download through; may be repeated')
+        .env('MILLRACE_EDGE')
+        // The environment variable holds a list.
+        .argParser((text: string, before: string[] | undefined) => [
+          ...(before ?? []),
+          ...text.split(',').map((item) => urlValue(item.trim(), ['http', 'https'])),
+        ]),
     )
     .option('--edges-only', 'never ask the origins themselves')
     .option('--connections <number>', `requests at a time, 1 to ${MAX_CONNECTIONS}`, connections)
@@ -134,7 +140,7 @@ function placeOf({ output, dir }: RequestOptions, cwd: string): { dir?: string; 
     return { ...folder, file: output };
   }
   const path = resolve(cwd, output);
-  return { dir: dirname(path), file: path };
+  return { dir: dirname(path), file: basename(path) };
 }
 
 function headersOf(options: RequestOptions): Record<string, string> {

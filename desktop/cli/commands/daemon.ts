@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { formatRate } from '@millrace/shared/base/units';
 import { Command } from 'commander';
-import { startDaemon } from '../../engine/daemon/daemon.ts';
 import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
 import { DaemonLink, withDaemon } from '../daemon-link.ts';
 import { logFile, runningDaemon, startDetached } from '../daemon-process.ts';
@@ -89,6 +88,8 @@ async function start(
     report.result({ pid, url, log }, () => [`A Millrace daemon runs at ${url}`, `Log: ${log}`]);
     return;
   }
+  // Loaded here: the other commands start faster without it.
+  const { startDaemon } = await import('../../engine/daemon/daemon.ts');
   const daemon = await startDaemon({
     state,
     dir: folder,

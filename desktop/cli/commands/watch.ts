@@ -63,8 +63,11 @@ class Watch {
     if (signal.aborted) stop();
     const gids = ids.length === 0 ? undefined : await this.#resolve(ids);
     this.#model = new WatchModel(gids);
-    const early: [string, unknown[]][] = [];
-    let listener = (method: string, params: unknown[]) => void early.push([method, params]);
+    // What comes before the list does is taken in after it.
+    const early: [string, readonly unknown[]][] = [];
+    let listener = (method: string, params: readonly unknown[]): void => {
+      early.push([method, params]);
+    };
     this.#daemon.onNotification((method, params) => listener(method, params));
     await this.#daemon.call('subscribe', { progressMs: PROGRESS_MS, gids });
     await this.#refresh(gids);
@@ -113,7 +116,7 @@ class Watch {
     return [...unfinished, ...recent.downloads];
   }
 
-  #notified(method: string, [params]: unknown[]): void {
+  #notified(method: string, [params]: readonly unknown[]): void {
     const { json } = this.#report;
     switch (method) {
       case 'millrace.onChange': {
