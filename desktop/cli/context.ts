@@ -2,6 +2,7 @@
 
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
 import type { Command } from 'commander';
+import { UsageError } from './option-values.ts';
 import { printable } from './text/display.ts';
 import { type Style, styleFor } from './view/style.ts';
 
@@ -100,6 +101,10 @@ export function action<O extends CommonOptions, A extends unknown[]>(
     try {
       context.exit((await run(report, options, ...(given.slice(0, -2) as A))) ?? EXIT.ok);
     } catch (thrown) {
+      if (thrown instanceof UsageError) {
+        context.stderr.write(`error: ${printable(thrown.message)}\n`);
+        return context.exit(EXIT.usage);
+      }
       const error = asMillraceError(thrown);
       report.error(error);
       context.exit(error.row.exit);

@@ -99,7 +99,8 @@ export function asTableError(error: unknown): unknown {
     return new MillraceError(data.code as ErrorCode, data.detail ?? '', { cause: error });
   }
   const ours = error.code === INVALID_PARAMS || error.code === UNKNOWN_METHOD;
-  return new MillraceError(ours ? 'bad-option' : 'internal', error.message, { cause: error });
+  const detail = error.message.replace(/\.$/, '');
+  return new MillraceError(ours ? 'bad-option' : 'internal', detail, { cause: error });
 }
 
 async function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {

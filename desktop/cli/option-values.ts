@@ -10,6 +10,11 @@ import {
 } from '@millrace/shared/download/digest';
 import { InvalidArgumentError } from 'commander';
 
+/** What the user has written cannot be meant; said as commander says it. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
 /** Makes a reader that throws MillraceError one that commander understands. */
 export function reading<T>(read: (text: string) => T): (text: string) => T {
   return (text) => {
@@ -38,14 +43,19 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   };
 }
 
-/** A rate in bytes per second, or null for `none`. */
-export function rateOrNone(text: string): number | null {
-  return text.trim().toLowerCase() === 'none' ? null : reading(parseRate)(text);
+/** A rate in bytes per second, or `none`: commander does not let null through. */
+export function rateOrNone(text: string): number | 'none' {
+  return text.trim().toLowerCase() === 'none' ? 'none' : reading(parseRate)(text);
 }
 
-/** A number of at least 1, or null for `none`. */
-export function countOrNone(max: number): (text: string) => number | null {
-  return (text) => (text.trim().toLowerCase() === 'none' ? null : wholeNumber(1, max)(text));
+/** What the daemon takes for `none`. */
+export function noneAsNull<T>(value: T | 'none'): T | null {
+  return value === 'none' ? null : value;
+}
+
+/** A number of at least 1, or `none`. */
+export function countOrNone(max: number): (text: string) => number | 'none' {
+  return (text) => (text.trim().toLowerCase() === 'none' ? 'none' : wholeNumber(1, max)(text));
 }
 
 /** `sha-256=HEX` */
@@ -87,4 +97,13 @@ export function cookieValue(text: string): string {
     return text;
   }
   throw new InvalidArgumentError('a cookie is given as name=value');
+}
+
+/** The id of a download, or the beginning of one. */
+export function idValue(text: string): string {
+  const id = text.toLowerCase();
+  if (/^[0-9a-f]{1,16}$/.test(id)) return id;
+  throw new InvalidArgumentError(
+    'an id has up to 16 hexadecimal digits, as "millrace list" shows it',
+  );
 }

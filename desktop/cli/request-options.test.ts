@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { isMillraceError } from '@millrace/shared/base/errors';
 import { Command, CommanderError } from 'commander';
+import { UsageError } from './option-values.ts';
 import { addRequestOptions, type RequestOptions, requestOf } from './request-options.ts';
 
 const URL = 'https://example.com/file.iso';
@@ -104,6 +104,6 @@ describe('options of a download', () => {
     } catch (error) {
       thrown = error;
     }
-    expect(isMillraceError(thrown, 'bad-option')).toBe(true);
+    expect(thrown).toBeInstanceOf(UsageError);
   });
 });

@@ -1,7 +1,6 @@
 /** The options that say what to download and how: for every command that takes a URL. */
 
 import { basename, dirname, resolve, sep } from 'node:path';
-import { MillraceError } from '@millrace/shared/base/errors';
 import { parseDuration, parseRate } from '@millrace/shared/base/units';
 import type { Digest } from '@millrace/shared/download/digest';
 import type { DownloadRequest, RedundancyMode } from '@millrace/shared/download/request';
@@ -12,6 +11,7 @@ import {
   headerValue,
   reading,
   repeated,
+  UsageError,
   urlValue,
   wholeNumber,
 } from './option-values.ts';
@@ -95,7 +95,7 @@ export function addRequestOptions(command: Command): Command {
  * @param url the first URL
  * @param cwd folder that relative paths are meant from
  * @returns only what was asked for; the rest is the engine's choice
- * @throws MillraceError `bad-option` for options that contradict each other
+ * @throws UsageError for options that contradict each other
  */
 export function requestOf(
   url: string,
@@ -134,7 +134,7 @@ function placeOf({ output, dir }: RequestOptions, cwd: string): { dir?: string; 
   const folder = dir === undefined ? {} : { dir: resolve(cwd, dir) };
   if (output === undefined) return folder;
   if (output === '' || output.endsWith('/') || output.endsWith(sep)) {
-    throw new MillraceError('bad-option', '-o names a file; a folder is given with -d');
+    throw new UsageError('-o names a file; a folder is given with -d');
   }
   if (dir !== undefined || !(output.includes('/') || output.includes(sep))) {
     return { ...folder, file: output };
@@ -153,9 +153,9 @@ function headersOf(options: RequestOptions): Record<string, string> {
     // The variable may be meant for another command.
     return headers;
   }
-  if (user.includes(':')) throw new MillraceError('bad-option', 'a user name has no colon');
+  if (user.includes(':')) throw new UsageError('a user name has no colon');
   if (headers.authorization !== undefined) {
-    throw new MillraceError('bad-option', '--user and an Authorization field are one too many');
+    throw new UsageError('--user and an Authorization field are one too many');
   }
   // RFC 7617, with UTF-8.
   headers.authorization = `Basic ${Buffer.from(`${user}:${password ?? ''}`).toString('base64')}`;

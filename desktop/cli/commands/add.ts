@@ -15,7 +15,7 @@ import {
 import { DaemonLink } from '../daemon-link.ts';
 import { logFile } from '../daemon-process.ts';
 import { fetchMetalink, MAX_METALINK_BYTES } from '../fetch-metalink.ts';
-import { repeated, urlValue, wholeNumber } from '../option-values.ts';
+import { repeated, UsageError, urlValue, wholeNumber } from '../option-values.ts';
 import { addRequestOptions, type RequestOptions, requestOf } from '../request-options.ts';
 import { changeLine } from '../view/watch-model.ts';
 
@@ -104,11 +104,11 @@ function itemsOf(urls: readonly string[], options: AddOptions): Item[] {
     }),
     ...(options.metalink ?? []).map((given) => ({ kind: 'metalink', given }) as const),
   ];
-  if (items.length === 0) throw new MillraceError('bad-option', 'there is nothing to add');
+  if (items.length === 0) throw new UsageError('there is nothing to add');
   const one = items.length === 1 && items[0]?.kind === 'url';
   for (const name of ['output', 'mirror', 'checksum'] as const) {
     if (!one && options[name] !== undefined) {
-      throw new MillraceError('bad-option', `--${name} is for one file: give one URL with it`);
+      throw new UsageError(`--${name} is for one file: give one URL with it`);
     }
   }
   return items;

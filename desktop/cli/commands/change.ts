@@ -1,18 +1,26 @@
 /** `millrace change` and `url`: what can be changed of a download that is there. */
 
 import { resolve } from 'node:path';
-import { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../context.ts';
 import { withDaemon } from '../daemon-link.ts';
-import { headerValue, rateOrNone, repeated, urlValue, wholeNumber } from '../option-values.ts';
+import {
+  headerValue,
+  idValue,
+  noneAsNull,
+  rateOrNone,
+  repeated,
+  UsageError,
+  urlValue,
+  wholeNumber,
+} from '../option-values.ts';
 import { changeLine } from '../view/watch-model.ts';
 
 interface ChangeOptions extends CommonOptions {
   readonly priority?: number;
   readonly position?: number;
-  readonly limit?: number | null;
+  readonly limit?: number | 'none';
   readonly category?: string;
   readonly connections?: number;
   readonly header?: readonly (readonly [string, string])[];
@@ -24,7 +32,7 @@ interface ChangeOptions extends CommonOptions {
 export function changeCommand(context: CliContext): Command {
   return new Command('change')
     .description('change a download: place, limit, folder, how it is fetched')
-    .argument('<id>', 'its id, or the beginning of it')
+    .argument('<id>', 'its id, or the beginning of it', idValue)
     .option('--priority <number>', 'higher ones first, -100 to 100', wholeNumber(-100, 100))
     .option('--position <number>', 'place in the queue, from 0', wholeNumber(0, 100_000))
     .option('--limit <rate>', 'bytes per second; "none"', rateOrNone)
@@ -41,15 +49,16 @@ export function changeCommand(context: CliContext): Command {
     .option('--json', 'print one JSON document')
     .action(
       action<ChangeOptions, [string]>(context, (report, options, id) => {
-        const { position, json: _, header, output, dir, ...others } = options;
+        const { position, json: _, header, output, dir, limit, ...others } = options;
         const changes = {
           ...others,
+          ...(limit === undefined ? {} : { limit: noneAsNull(limit) }),
           ...(header === undefined ? {} : { headers: Object.fromEntries(header) }),
           ...(output === undefined ? {} : { file: output }),
           ...(dir === undefined ? {} : { dir: resolve(context.cwd, dir) }),
         };
         if (position === undefined && Object.keys(changes).length === 0) {
-          throw new MillraceError('bad-option', 'say what to change');
+          throw new UsageError('say what to change');
         }
         return withDaemon(context.state, async (daemon) => {
           const { gid } = await daemon.call<DownloadView>('status', { gid: id });
@@ -66,7 +75,7 @@ export function changeCommand(context: CliContext): Command {
 export function urlCommand(context: CliContext): Command {
   return new Command('url')
     .description('give a download a new link in place of one that has expired')
-    .argument('<id>', 'its id, or the beginning of it')
+    .argument('<id>', 'its id, or the beginning of it', idValue)
     .argument('<url>', 'of the same file: it is checked before anything is used', (text: string) =>
       urlValue(text),
     )

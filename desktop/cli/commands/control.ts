@@ -4,6 +4,7 @@ import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
 import { type DaemonLink, withDaemon } from '../daemon-link.ts';
+import { idValue, repeated } from '../option-values.ts';
 import { isStopped } from '../view/download-words.ts';
 import { fetchAll, whichOnes } from './list.ts';
 
@@ -87,7 +88,7 @@ function onDownloads<O extends WhichOptions>(
 ): Command {
   return new Command(name)
     .description(description)
-    .argument('[id...]', 'ids, or the beginnings of them')
+    .argument('[id...]', 'ids, or the beginnings of them', repeated(idValue))
     .option('--all', 'all that this can be done to')
     .option('--json', 'print one JSON document')
     .action(

@@ -23,7 +23,7 @@ interface StartOptions extends CommonOptions {
 interface DaemonInfo {
   readonly version: string;
   readonly pid: number;
-  readonly url: string;
+  readonly url: string | undefined;
   readonly state: string;
   readonly dir: string;
   readonly startedAt: number;
@@ -139,7 +139,8 @@ async function status({ state }: CliContext, report: Report): Promise<number> {
     return NOT_RUNNING;
   }
   try {
-    const info = await daemon.call<DaemonInfo>('info');
+    const url = (await runningDaemon(state))?.url;
+    const info = { ...(await daemon.call<DaemonInfo>('info')), url };
     report.result({ running: true, ...info, log: logFile(state) }, () => statusLines(info, state));
     return EXIT.ok;
   } finally {

@@ -6,6 +6,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { Command, Option } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../context.ts';
 import { withDaemon } from '../daemon-link.ts';
+import { UsageError } from '../option-values.ts';
 import { printable } from '../text/display.ts';
 
 interface ExportOptions extends CommonOptions {
@@ -107,15 +108,15 @@ async function write(path: string, text: string, overwrite: boolean): Promise<vo
 }
 
 async function read({ stdin, cwd }: CliContext, file: string): Promise<string> {
-  const tooLarge = () => new MillraceError('bad-option', 'the list is too large');
+  const tooLarge = () => new UsageError('the list is too large');
   if (file !== '-') {
     const path = resolve(cwd, file);
     try {
       if ((await stat(path)).size > MAX_IMPORT_BYTES) throw tooLarge();
       return await readFile(path, 'utf8');
     } catch (cause) {
-      if (cause instanceof MillraceError) throw cause;
-      throw new MillraceError('bad-option', `${file} cannot be read`, { cause });
+      if (cause instanceof UsageError) throw cause;
+      throw new UsageError(`${file} cannot be read`, { cause });
     }
   }
   const pieces: Buffer[] = [];

@@ -4,6 +4,7 @@ import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../context.ts';
 import { withDaemon } from '../daemon-link.ts';
+import { idValue } from '../option-values.ts';
 import { infoText, type SourceView } from '../view/info-text.ts';
 
 const CELLS = 60;
@@ -11,7 +12,7 @@ const CELLS = 60;
 export function infoCommand(context: CliContext): Command {
   return new Command('info')
     .description('tell everything about a download: sources, blocks, what went wrong')
-    .argument('<id>', 'its id, or the beginning of it')
+    .argument('<id>', 'its id, or the beginning of it', idValue)
     .option('--json', 'print one JSON document')
     .action(
       action<CommonOptions, [string]>(context, (report, _options, id) =>

@@ -1,12 +1,11 @@
 /** `millrace list` and `millrace history`: what the daemon has. */
 
-import { MillraceError } from '@millrace/shared/base/errors';
 import { parseDuration } from '@millrace/shared/base/units';
 import type { DownloadStatus, DownloadView } from '@millrace/shared/bridge/daemon-api';
 import { Argument, Command, Option } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
 import { type DaemonLink, withDaemon } from '../daemon-link.ts';
-import { reading, wholeNumber } from '../option-values.ts';
+import { reading, UsageError, wholeNumber } from '../option-values.ts';
 import { downloadTable } from '../view/download-table.ts';
 
 interface Page {
@@ -145,10 +144,10 @@ function show(report: Report, { total, downloads }: Page, none: string): undefin
 /** What is meant by ids or --all, one of which must be given. */
 export function whichOnes(ids: readonly string[], all: boolean | undefined): 'all' | 'ids' {
   if (all === true && ids.length > 0) {
-    throw new MillraceError('bad-option', 'ids and --all are one too many');
+    throw new UsageError('ids and --all are one too many');
   }
   if (all !== true && ids.length === 0) {
-    throw new MillraceError('bad-option', 'say which ones: ids as in "millrace list", or --all');
+    throw new UsageError('say which ones: ids as in "millrace list", or --all');
   }
   return all === true ? 'all' : 'ids';
 }

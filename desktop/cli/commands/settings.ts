@@ -1,11 +1,10 @@
 /** `millrace limit`, `schedule` and `categories`: how much, when, and where. */
 
-import { MillraceError } from '@millrace/shared/base/errors';
 import { formatRate } from '@millrace/shared/base/units';
 import { Argument, Command } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
 import { withDaemon } from '../daemon-link.ts';
-import { countOrNone, rateOrNone, wholeNumber } from '../option-values.ts';
+import { countOrNone, noneAsNull, rateOrNone, UsageError, wholeNumber } from '../option-values.ts';
 import { printable } from '../text/display.ts';
 import { table } from '../text/table.ts';
 import {
@@ -25,7 +24,7 @@ interface Limits {
 
 interface LimitOptions extends CommonOptions {
   readonly concurrent?: number;
-  readonly perHost?: number | null;
+  readonly perHost?: number | 'none';
   readonly forgetHosts?: boolean;
 }
 
@@ -51,10 +50,15 @@ export function limitCommand(context: CliContext): Command {
     .option('--forget-hosts', 'forget what has been learned of how much hosts stand')
     .option(...JSON_OPTION)
     .action(
-      action<LimitOptions, [number | null | undefined]>(context, (report, options, limit) =>
+      action<LimitOptions, [number | 'none' | undefined]>(context, (report, options, limit) =>
         withDaemon(context.state, async (daemon) => {
           const { concurrent, perHost, forgetHosts } = options;
-          const changes = { limit, concurrent, perHost, forgetHosts };
+          const changes = {
+            limit: noneAsNull(limit),
+            perHost: noneAsNull(perHost),
+            concurrent,
+            forgetHosts,
+          };
           const isChange = Object.values(changes).some((value) => value !== undefined);
           const limits = isChange
             ? await daemon.call<Limits>('setLimits', changes)
@@ -168,7 +172,7 @@ export function categoriesCommand(context: CliContext): Command {
         change(report, (all) => {
           const others = all.filter((c) => c.name !== name);
           if (others.length < all.length) return others;
-          throw new MillraceError('bad-option', `there is no category "${name}"`);
+          throw new UsageError(`there is no category "${name}"`);
         }),
       ),
     );

@@ -11,7 +11,7 @@ import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/downloa
 import type { DownloadFactory, Run, RunEvent, RunResult } from '../../engine/daemon/contract.ts';
 import { type ServedStream, serveStream } from '../../engine/stream/serve-stream.ts';
 import type { CliContext, CommonOptions, Report } from '../context.ts';
-import { urlValue } from '../option-values.ts';
+import { UsageError, urlValue } from '../option-values.ts';
 import { plainLine, terminalLine } from '../progress-line.ts';
 import { type RequestOptions, requestOf } from '../request-options.ts';
 import { printable } from '../text/display.ts';
@@ -57,7 +57,7 @@ export class StreamRun {
   async run(text: string): Promise<number> {
     const { player, keep, output, dir } = this.#options;
     if (!keep && (output !== undefined || dir !== undefined)) {
-      throw new MillraceError('bad-option', '--no-keep deletes the file: -o and -d have no sense');
+      throw new UsageError('--no-keep deletes the file: -o and -d have no sense');
     }
     const command = player === undefined ? undefined : splitWords(player);
     const temporary = keep ? undefined : await mkdtemp(join(tmpdir(), 'millrace-stream-'));
@@ -140,7 +140,7 @@ export class StreamRun {
     return once(player, 'exit').then(
       () => {},
       (cause: NodeJS.ErrnoException) => {
-        throw new MillraceError('bad-option', `${program} cannot be started (${cause.code})`, {
+        throw new UsageError(`${program} cannot be started (${cause.code})`, {
           cause,
         });
       },

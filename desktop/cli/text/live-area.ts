@@ -1,5 +1,6 @@
 /** Lines at the bottom of a terminal that are drawn again and again in place. */
 
+import { stripVTControlCharacters } from 'node:util';
 import { cutEnd, displayWidth } from './display.ts';
 
 const DEFAULT_ROWS = 24;
@@ -29,7 +30,9 @@ export class LiveArea {
     // A line that wraps would be two, and move everything.
     const fitting = lines
       .slice(0, this.rows)
-      .map((line) => (displayWidth(line) < columns ? line : cutEnd(line, columns - 1)));
+      .map((line) =>
+        displayWidth(line) < columns ? line : cutEnd(stripVTControlCharacters(line), columns - 1),
+      );
     const up = this.#drawn === 0 ? HIDE_CURSOR : `\r\x1b[${this.#drawn}A`;
     const text = fitting.map((line) => `${line}${CLEAR_LINE}\n`).join('');
     this.#out.write(`${up}${text}${CLEAR_BELOW}`);

@@ -81,3 +81,31 @@ describe('tables', () => {
     expect(table(COLUMNS, [], 80)).toEqual(['']);
   });
 });
+
+describe('tables that have no room at all', () => {
+  const narrow: readonly Column[] = [
+    { title: 'ID' },
+    { title: 'NAME', cut: 'middle', min: 6 },
+    { title: 'SIZE', drop: 2 },
+    { title: 'SPEED', drop: 1 },
+  ];
+  const rows = [['a1', 'long-name.iso', '3.75 GiB', '12 MiB/s']];
+
+  test('leave out columns, the least important first', () => {
+    expect(table(narrow, rows, 60)[0]).toBe('ID  NAME           SIZE      SPEED');
+    expect(table(narrow, rows, 24)).toEqual(['ID  NAME       SIZE', 'a1  long….iso  3.75 GiB']);
+    expect(table(narrow, rows, 12)).toEqual(['ID  NAME', 'a1  lon…so']);
+    expect(table(narrow, rows, 1)).toEqual(['ID  NAME', 'a1  lon…so']);
+  });
+
+  test('what fits, fits whatever stands in it', () => {
+    fc.assert(
+      fc.property(fc.array(fc.array(fc.string(), { maxLength: 4 })), (cells) => {
+        const clean = cells.map((row) => row.map((text) => printable(text).slice(0, 9)));
+        const lines = table(narrow, clean, 25);
+        const fixed = Math.max(2, ...clean.map((row) => displayWidth(row[0] ?? '')));
+        for (const line of lines) expect(displayWidth(line)).toBeLessThan(Math.max(25, fixed + 9));
+      }),
+    );
+  });
+});

@@ -9,6 +9,8 @@ export interface Column {
   readonly cut?: 'middle' | 'end';
   /** Narrowest width that a column which can be cut is given. */
   readonly min?: number;
+  /** Where there is no room even so, columns are left out: those with 1 first, then 2 ... */
+  readonly drop?: number;
 }
 
 /** What a cell is made to look like, for example coloured; must not change its width. */
@@ -30,18 +32,20 @@ export function table(
   paint: Paint = (text) => text,
 ): string[] {
   const cell = (row: readonly string[], index: number) => row[index] ?? '';
-  const shown = columns.flatMap((column, index) =>
+  let shown = columns.flatMap((column, index) =>
     rows.some((row) => cell(row, index) !== '') ? [{ column, index }] : [],
   );
-  const widths = shown.map(({ column, index }) =>
-    Math.max(displayWidth(column.title), ...rows.map((row) => displayWidth(cell(row, index)))),
+  const natural = columns.map(({ title }, index) =>
+    Math.max(displayWidth(title), ...rows.map((row) => displayWidth(cell(row, index)))),
   );
-  if (width !== undefined) {
-    shrink(
-      shown.map(({ column }) => column),
-      widths,
-      width - 1,
-    );
+  let widths: number[];
+  for (;;) {
+    widths = shown.map(({ index }) => natural[index] as number);
+    const fitting = shown.map(({ column }) => column);
+    if (width === undefined || shrink(fitting, widths, width - 1)) break;
+    const next = Math.min(...fitting.map(({ drop = Infinity }) => drop));
+    if (next === Infinity) break;
+    shown = shown.filter(({ column }) => column.drop !== next);
   }
   const line = (cells: readonly string[], row: number) =>
     shown
@@ -57,8 +61,8 @@ export function table(
   return [line(head, -1), ...rows.map(line)].map((text) => text.trimEnd());
 }
 
-/** Takes room from the columns that can be cut, always from the widest of them. */
-function shrink(columns: readonly Column[], widths: number[], room: number): void {
+/** Takes room from the columns that can be cut, from the widest first; false if that is too little. */
+function shrink(columns: readonly Column[], widths: number[], room: number): boolean {
   let over = widths.reduce((sum, w) => sum + w, 0) + GAP * Math.max(0, widths.length - 1) - room;
   for (; over > 0; over--) {
     let widest: number | undefined;
@@ -67,9 +71,10 @@ function shrink(columns: readonly Column[], widths: number[], room: number): voi
       if (cut === undefined || current <= min) continue;
       if (widest === undefined || current > (widths[widest] as number)) widest = i;
     }
-    if (widest === undefined) return;
+    if (widest === undefined) return false;
     widths[widest] = (widths[widest] as number) - 1;
   }
+  return true;
 }
 
 function shorten(text: string, width: number, cut: Column['cut']): string {

@@ -1,11 +1,11 @@
 /** Command lines in words. */
 
-import { MillraceError } from '@millrace/shared/base/errors';
+import { UsageError } from '../option-values.ts';
 
 /**
  * Splits a command as a shell does with quotes, and nothing else that a shell does.
  *
- * @throws MillraceError `bad-option` for a quote without an end, or no words
+ * @throws UsageError for a quote without an end, or no words
  */
 export function splitWords(text: string): string[] {
   const words: string[] = [];
@@ -25,8 +25,8 @@ export function splitWords(text: string): string[] {
       word = (word ?? '') + char;
     }
   }
-  if (quote !== '') throw new MillraceError('bad-option', `a ${quote} has no end in ${text}`);
+  if (quote !== '') throw new UsageError(`a ${quote} has no end in ${text}`);
   if (word !== undefined) words.push(word);
-  if (words.length === 0) throw new MillraceError('bad-option', 'a command is needed');
+  if (words.length === 0) throw new UsageError('a command is needed');
   return words;
 }

@@ -14,10 +14,10 @@ const COLUMNS: readonly Column[] = [
   { title: 'STATE' },
   { title: 'NAME', cut: 'middle', min: 12 },
   { title: 'DONE', align: 'right' },
-  { title: 'BLOCKS' },
-  { title: 'SIZE', align: 'right' },
-  { title: 'SPEED', align: 'right' },
-  { title: 'NOTE', cut: 'end', min: 8 },
+  { title: 'BLOCKS', drop: 1 },
+  { title: 'SIZE', align: 'right', drop: 2 },
+  { title: 'SPEED', align: 'right', drop: 3 },
+  { title: 'NOTE', cut: 'end', min: 8, drop: 4 },
 ];
 const MEANT = new Set([1, 7]);
 const QUIET = new Set([0]);

@@ -56,7 +56,7 @@ export function note(d: DownloadView, now: Millis): string {
     }
     case 'error':
       return d.expiredLink
-        ? `${d.error?.message ?? ''}: needs a new link`
+        ? `needs a new link: ${d.error?.message ?? ''}`
         : (d.error?.message ?? '');
     case 'complete':
       return d.finishedAt === undefined ? '' : ago(now - d.finishedAt);

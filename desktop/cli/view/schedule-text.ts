@@ -1,7 +1,7 @@
 /** The schedule as people write it: `mon-fri 08:00-18:00 2MiB/s`, `daily 22:00-06:00 pause`. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
-import { formatBytes, formatRate, parseRate } from '@millrace/shared/base/units';
+import { formatRate, parseRate } from '@millrace/shared/base/units';
 
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 type Day = (typeof DAYS)[number];
@@ -91,15 +91,16 @@ export interface ScheduleNow {
 }
 
 /** What the schedule says now, in words. */
-export function nowText(state: ScheduleNow, locale?: string): string {
-  const what =
-    state.now === 'pause'
-      ? 'downloads wait'
-      : state.now === 'limit'
-        ? `downloads are limited to ${formatBytes(state.limit ?? 0)}/s`
-        : 'downloads run freely';
-  if (state.nextChangeAt === undefined) return what;
-  const at = new Date(state.nextChangeAt);
-  const time = at.toLocaleString(locale, { weekday: 'short', hour: '2-digit', minute: '2-digit' });
-  return `${what} until ${time}`;
+export function nowText({ now, limit = 0, nextChangeAt }: ScheduleNow): string {
+  const words: Readonly<Record<string, string>> = {
+    pause: 'downloads wait',
+    limit: `downloads are limited to ${formatRate(limit)}`,
+  };
+  const what = words[now] ?? 'downloads run freely';
+  if (nextChangeAt === undefined) return what;
+  const at = new Date(nextChangeAt);
+  const two = (number: number) => String(number).padStart(2, '0');
+  // Sunday is the first in JavaScript, and the last of ours.
+  const day = DAYS[(at.getDay() + 6) % DAYS.length];
+  return `${what} until ${day} ${two(at.getHours())}:${two(at.getMinutes())}`;
 }
