@@ -39,7 +39,7 @@ export function addCommand(context: CliContext): Command {
   return addRequestOptions(
     new Command('add')
       .description('give downloads to the daemon, which is started if need be')
-      .argument('[url...]', 'what to download; *.meta4 and *.metalink may be files'),
+      .argument('[url-or-file...]', 'URLs; of *.meta4 and *.metalink, files as well'),
   )
     .option(
       '--metalink <file or url>',

@@ -64,7 +64,7 @@ function argumentsOf(command: Command, position: number, current: string): Compl
   const name = argument?.name() ?? '';
   // Ids are known to the daemon alone.
   if (name === 'id') return { candidates, also: 'ids' };
-  return { candidates, also: name === 'file' || name === 'url' ? 'files' : 'nothing' };
+  return { candidates, also: name.includes('file') ? 'files' : 'nothing' };
 }
 
 function optionValues(option: Option, current: string, prefix: string): Completion {

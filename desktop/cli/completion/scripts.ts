@@ -62,14 +62,16 @@ const zsh = (name: string, fn: string) => `#compdef ${name}
 # zsh completion of ${name}: ${name} completion zsh > "\${fpath[1]}/_${name}"
 ${fn}() {
   local -a lines candidates
-  local line also text
+  local line also text about
   lines=("\${(@f)$(${name} __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
   also="\${lines[1]}"
   for line in "\${(@)lines[2,-1]}"; do
     [[ -z "$line" ]] && continue
     # A colon ends the candidate for _describe.
     text="\${line%%$'\\t'*}"
-    candidates+=("\${text//:/\\\\:}:\${line#*$'\\t'}")
+    text="\${text//:/\\\\:}"
+    about="\${line#*$'\\t'}"
+    candidates+=("$text\${about:+:$about}")
   done
   (( \${#candidates} )) && _describe '${name}' candidates
   case "$also" in
