@@ -429,12 +429,10 @@ export class Manager {
 
   #startRun(gid: string, now: Millis): void {
     const record = this.#records.get(gid) as DownloadRecord;
-    const rest = this.hosts.restsUntil(record.host) - now;
-    if (rest > 0) {
+    const retryAt = this.hosts.restsUntil(record.host, now);
+    if (retryAt > now) {
       // The host has asked for a pause (Retry-After): that is no failure of this download.
-      this.#queue.retry(gid, () => 0, now, rest);
-      this.#queue.onProgress(gid);
-      const retryAt = this.#queue.get(gid)?.retryAt;
+      this.#queue.postpone(gid, retryAt);
       return this.#update(gid, { state: 'waiting', retryAt });
     }
     this.#update(gid, {
