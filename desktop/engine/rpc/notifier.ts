@@ -1,6 +1,7 @@
 /** Tells connected clients what happens: in aria2's words, and in ours to those who have asked. */
 
-import type { Manager, ManagerEvent } from '../daemon/manager.ts';
+import type { ManagerEvent } from '../daemon/ledger.ts';
+import type { Manager } from '../daemon/manager.ts';
 import { viewOf } from '../daemon/view.ts';
 import type { Subscriber } from './dispatcher.ts';
 
