@@ -25,9 +25,9 @@ export class HostMemory implements HostLimits {
     return this.#limits.limit(host, this.#now());
   }
 
-  /** When the host may be asked again, Unix milliseconds; the past: at once. */
-  restsUntil(host: string): Millis {
-    return this.#limits.restsUntil(host, this.#now());
+  /** When the host may be asked again (Retry-After): not before `now`. */
+  restsUntil(host: string, now: Millis): Millis {
+    return this.#limits.restsUntil(host, now);
   }
 
   onRefused(host: string, active: number, retryAfterMs?: number): void {

@@ -20,7 +20,6 @@ import {
 import { type Aria2Struct, filesOf, serversOf, tellStatus, urisOf } from './aria2-status.ts';
 import type { Method } from './dispatcher.ts';
 import type { ParseMetalink } from './metalink.ts';
-import { ARIA2_NOTIFICATIONS } from './notifier.ts';
 import { aria2Error } from './rpc-error.ts';
 
 export interface Aria2Options {
@@ -37,17 +36,13 @@ const FEATURES = ['GZip', 'HTTPS', 'Message Digest', 'Metalink'];
 
 export function aria2Methods(options: Aria2Options): Map<string, Method> {
   const { manager } = options;
-  const methods = new Map<string, Method>([
+  return new Map<string, Method>([
     ...addingMethods(options),
     ...stateMethods(manager),
     ...tellingMethods(manager),
     ...optionMethods(manager),
     ...daemonMethods(options),
   ]);
-  const names = [...methods.keys(), 'system.multicall', 'system.listMethods'];
-  methods.set('system.listMethods', () => [...names, 'system.listNotifications']);
-  methods.set('system.listNotifications', () => ARIA2_NOTIFICATIONS);
-  return methods;
 }
 
 function addingMethods({ manager, parseMetalink }: Aria2Options): [string, Method][] {

@@ -49,9 +49,18 @@ export class Dispatcher {
   readonly #methods: ReadonlyMap<string, Method>;
   readonly #secret: Secret;
 
-  constructor(methods: ReadonlyMap<string, Method>, secret: Secret) {
-    const multicall: Method = (params, context) => this.#multicall(params, context);
-    this.#methods = new Map([...methods, ['system.multicall', multicall]]);
+  /** @param notifications names of those that clients may get */
+  constructor(
+    methods: ReadonlyMap<string, Method>,
+    notifications: readonly string[],
+    secret: Secret,
+  ) {
+    this.#methods = new Map<string, Method>([
+      ...methods,
+      ['system.multicall', (params, context) => this.#multicall(params, context)],
+      ['system.listMethods', () => [...this.#methods.keys()]],
+      ['system.listNotifications', () => notifications],
+    ]);
     this.#secret = secret;
   }
 

@@ -60,10 +60,10 @@ function importOne(
   listed: Listed,
   { paused, dir }: { paused?: boolean | undefined; dir?: string | undefined },
 ): string {
-  const { gid, ...download } = listed.download;
-  const options =
+  const given =
     listed.options === undefined ? {} : toNewDownload({}, readOptions(listed.options, false));
-  const whole: NewDownload = { ...options, ...download, ...gidIfFree(manager, gid ?? options.gid) };
+  const { gid, ...download } = { ...given, ...listed.download };
+  const whole: NewDownload = { ...download, ...gidIfFree(manager, gid) };
   if (paused !== undefined) whole.paused = paused;
   if (dir !== undefined) whole.dir = dir;
   if (whole.category !== undefined && !knowsCategory(manager, whole.category)) {

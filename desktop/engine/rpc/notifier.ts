@@ -1,6 +1,7 @@
 /** Tells connected clients what happens: in aria2's words, and in ours to those who have asked. */
 
-import type { Manager, ManagerEvent } from '../daemon/manager.ts';
+import type { ManagerEvent } from '../daemon/ledger.ts';
+import type { Manager } from '../daemon/manager.ts';
 import { viewOf } from '../daemon/view.ts';
 import type { Subscriber } from './dispatcher.ts';
 
@@ -12,11 +13,14 @@ const ARIA2: Readonly<Partial<Record<ManagerEvent['kind'], string>>> = {
   failed: 'aria2.onDownloadError',
 };
 
-/** aria2's list; the last is for BitTorrent, which there is not. */
-export const ARIA2_NOTIFICATIONS = [
-  ...Object.values(ARIA2),
-  'aria2.onBtDownloadComplete',
-] as readonly string[];
+/** Those of ours come after `millrace.subscribe`. */
+export const NOTIFICATIONS: readonly string[] = [
+  ...(Object.values(ARIA2) as string[]),
+  'millrace.onChange',
+  'millrace.onProgress',
+  'millrace.onNote',
+  'millrace.onForget',
+];
 
 interface Subscription {
   readonly gids: ReadonlySet<string> | undefined;

@@ -12,7 +12,7 @@ import { type CallContext, Dispatcher, type Subscriber } from './dispatcher.ts';
 import { type GuardOptions, isLoopback, refuse, Secret } from './guard.ts';
 import type { ParseMetalink } from './metalink.ts';
 import { millraceMethods } from './millrace-methods.ts';
-import { Notifier } from './notifier.ts';
+import { NOTIFICATIONS, Notifier } from './notifier.ts';
 
 export interface RpcServerOptions {
   readonly manager: Manager;
@@ -50,6 +50,7 @@ export class RpcServer {
     const shared = { ...options, notifier: this.#notifier };
     this.#dispatcher = new Dispatcher(
       new Map([...aria2Methods(shared), ...millraceMethods(shared)]),
+      NOTIFICATIONS,
       this.#secret,
     );
     this.#http = createServer({

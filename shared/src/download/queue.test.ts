@@ -89,6 +89,15 @@ describe('another attempt', () => {
     expect(queue.get('a')?.retryAt).toBe(25_000);
   });
 
+  test('one that is to wait through no fault of its own has not failed', () => {
+    const queue = queueOf('a');
+    queue.plan(all, 0);
+    queue.postpone('a', 300);
+    expect(queue.get('a')).toMatchObject({ state: 'waiting', attempts: 0, retryAt: 300 });
+    expect(queue.plan(all, 0)).toEqual({ start: [], nextAt: 300 });
+    expect(queue.plan(all, 300).start).toEqual(['a']);
+  });
+
   test('waits are bounded and spread', () => {
     const random = seededRandom(7);
     const waits = Array.from({ length: 50 }, (_, i) => retryDelayMs(i + 1, random));

@@ -204,6 +204,14 @@ export class DownloadQueue {
     if (item?.state === 'active') this.#stand(item, 'queued');
   }
 
+  /** An active download is to wait, through no fault of its own. */
+  postpone(gid: string, until: Millis): void {
+    const item = this.#items.get(gid);
+    if (item?.state !== 'active') return;
+    this.#stand(item, 'waiting');
+    item.retryAt = until;
+  }
+
   /** Makes one that waits for another attempt try at once. */
   hurry(gid: string): void {
     const item = this.#items.get(gid);
