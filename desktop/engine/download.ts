@@ -15,7 +15,6 @@ import { type Headers, listField } from '@millrace/shared/http/headers';
 import { canPin } from '@millrace/shared/http/validators';
 import { HttpClient } from '@millrace/shared/node/http-client';
 import { parse as parseDisposition } from 'content-disposition';
-import { Agent } from 'undici';
 import { BlockTransfer } from './block-transfer.ts';
 import { HttpSource, type Opened } from './http-source.ts';
 import { PartialFile } from './partial-file.ts';
@@ -97,7 +96,6 @@ const MAX_WHOLE_ATTEMPTS = 5;
 export class Download {
   readonly #o: DownloadOptions;
   readonly #now = () => performance.now();
-  readonly #agent: Agent;
   readonly #client: HttpClient;
   readonly #rate: RateMeter;
   readonly #bucket: TokenBucket | undefined;
@@ -112,16 +110,18 @@ export class Download {
     const { timeoutMs, limit } = options;
     const connections = options.connections + 1;
     const connectTimeoutMs = Math.min(timeoutMs, 10_000);
-    this.#agent = new Agent({
-      connections,
-      pipelining: 1,
-      allowH2: false,
-      connect: { timeout: connectTimeoutMs },
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-    });
     this.#client = new HttpClient({
-      agent: this.#agent,
+      agent: async () => {
+        const { Agent } = await import('undici');
+        return new Agent({
+          connections,
+          pipelining: 1,
+          allowH2: false,
+          connect: { timeout: connectTimeoutMs },
+          headersTimeout: timeoutMs,
+          bodyTimeout: timeoutMs,
+        });
+      },
       direct: { connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs },
     });
     this.#rate = new RateMeter(this.#now());
@@ -149,8 +149,7 @@ export class Download {
       throw asMillraceError(error);
     } finally {
       await this.#file?.leave();
-      this.#client.close();
-      await this.#agent.destroy();
+      await this.#client.close();
     }
   }
 
