@@ -288,6 +288,8 @@ export class PartialFile {
       if (overwrite) await rename(this.dataPath, path);
       else await renameWithoutReplacing(this.dataPath, path);
       await syncFolder(dirname(path));
+      // The journal last: as long as it is there, the next run can tell that the file is ours.
+      await this.#unlock();
       await this.#journal?.remove();
     } catch (error) {
       throw fileError(error, path);
