@@ -425,6 +425,7 @@ export class PartialFile {
     } catch (error) {
       // The system has tried and given up: it may have dropped the bytes, and says so only once.
       const lost = ranges.splice(0);
+      this.#watch.edited = true;
       await this.#forget(lost);
       throw error;
     }
