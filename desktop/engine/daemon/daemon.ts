@@ -20,6 +20,7 @@ import { HostMemory } from './host-memory.ts';
 import { Manager } from './manager.ts';
 import { Settings } from './settings.ts';
 import { SharedRate } from './shared-rate.ts';
+import { type ServeStream, Streams } from './streams.ts';
 
 export const VERSION = '0.1.0';
 /** aria2's, so that its front ends find it. */
@@ -37,6 +38,8 @@ export interface DaemonOptions {
   /** Origins of web pages that may call, such as `https://example.com`. */
   readonly allowedOrigins?: readonly string[];
   readonly createDownload?: DownloadFactory;
+  /** Serves downloads to media players; without it none can be played. */
+  readonly serveStream?: ServeStream;
   /** What the user should know of. */
   readonly onNote?: (text: string) => void;
 }
@@ -72,11 +75,13 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     now,
     random: Math.random,
   });
+  const streams = new Streams(manager, options.serveStream);
   const ended = Promise.withResolvers<void>();
   try {
     const token = await daemonToken(state);
     const server = new RpcServer({
       manager,
+      streams,
       token,
       state,
       version: VERSION,
@@ -95,6 +100,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const end = async () => {
       await removeAddress(state, process.pid);
       await server.close();
+      await streams.close();
       await manager.close();
       rate.rate = undefined;
       db.close();

@@ -6,6 +6,7 @@ import { isObject } from '@millrace/shared/bridge/json-rpc';
 import { z } from 'zod';
 import type { Manager } from '../daemon/manager.ts';
 import { check } from '../daemon/new-download.ts';
+import type { Streams } from '../daemon/streams.ts';
 import { viewOf } from '../daemon/view.ts';
 import { FINISHED, type FinishedState, isFinished } from '../store/record.ts';
 import type { CallContext, Method } from './dispatcher.ts';
@@ -17,6 +18,7 @@ import { invalidParams, RpcError } from './rpc-error.ts';
 
 export interface MillraceOptions {
   readonly manager: Manager;
+  readonly streams: Streams;
   readonly notifier: Notifier;
   readonly version: string;
   readonly state: string;
@@ -64,7 +66,7 @@ export function millraceMethods(options: MillraceOptions): Map<string, Method> {
   return new Map([
     ...listingMethods(options),
     ...downloadMethods(options),
-    ...insideMethods(options.manager),
+    ...insideMethods(options),
     ...settingMethods(options.manager),
     ...exchangeMethods(options.manager),
     ...connectionMethods(options),
@@ -245,7 +247,7 @@ function downloadMethods({ manager, parseMetalink }: MillraceOptions): [string, 
   ];
 }
 
-function insideMethods(manager: Manager): [string, Method][] {
+function insideMethods({ manager, streams }: MillraceOptions): [string, Method][] {
   return [
     method(
       'strip',
@@ -258,6 +260,9 @@ function insideMethods(manager: Manager): [string, Method][] {
         return { length: progress?.length ?? length, cells };
       },
     ),
+    method('stream', z.strictObject({ gid }), async (p) => ({
+      url: await streams.open(manager.get(p.gid).gid),
+    })),
     method('sources', z.strictObject({ gid }), (p) => {
       const { gid: full } = manager.get(p.gid);
       return { sources: manager.running(full)?.progress().sources ?? [] };

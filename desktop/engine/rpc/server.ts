@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Manager } from '../daemon/manager.ts';
+import type { Streams } from '../daemon/streams.ts';
 import { aria2Methods } from './aria2-methods.ts';
 import { type CallContext, Dispatcher, type Subscriber } from './dispatcher.ts';
 import { type GuardOptions, isLoopback, refuse, Secret } from './guard.ts';
@@ -16,6 +17,7 @@ import { NOTIFICATIONS, Notifier } from './notifier.ts';
 
 export interface RpcServerOptions {
   readonly manager: Manager;
+  readonly streams: Streams;
   readonly token: string;
   readonly state: string;
   readonly version: string;
