@@ -87,6 +87,7 @@ export class Runner {
       await mkdir(request.dir, { recursive: true }).catch((error) => {
         throw fileError(error, request.dir);
       });
+      signal.throwIfAborted();
       running.run = createDownload(request, {
         signal,
         random,

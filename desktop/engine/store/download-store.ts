@@ -116,16 +116,26 @@ export class DownloadStore {
   /** The history, a page of it, and how many there are in all. */
   history(filter: HistoryFilter, page: Page): { total: number; records: DownloadRecord[] } {
     const { where, values } = conditions(filter);
-    const count = this.#prepare(`SELECT count(*) AS n FROM downloads WHERE ${where}`).get(values);
     const way = page.oldestFirst === true ? 'ASC' : 'DESC';
+    const order = `ORDER BY finished_at ${way}, id ${way}`;
+    // A search looks at every row that it counts: it does so once.
+    if (filter.text !== undefined) return this.#found(where, order, values, page);
+    const count = this.#prepare(`SELECT count(*) AS n FROM downloads WHERE ${where}`).get(values);
     const rows = this.#prepare(
-      `SELECT * FROM downloads WHERE ${where}
-       ORDER BY finished_at ${way}, id ${way} LIMIT :limit OFFSET :offset`,
+      `SELECT * FROM downloads WHERE ${where} ${order} LIMIT :limit OFFSET :offset`,
     ).all({ ...values, limit: page.limit, offset: page.offset });
-    return {
-      total: Number(count?.n),
-      records: rows.flatMap((row) => tryFromRow(row) ?? []),
-    };
+    return { total: Number(count?.n), records: rows.flatMap((row) => tryFromRow(row) ?? []) };
+  }
+
+  #found(where: string, order: string, values: Values, { offset, limit }: Page) {
+    const sql = `SELECT id FROM downloads WHERE ${where} ${order}`;
+    const ids = this.#prepare(sql).all(values);
+    const get = this.#prepare('SELECT * FROM downloads WHERE id = ?');
+    const records = ids.slice(offset, offset + limit).flatMap(({ id }) => {
+      const row = get.get(id as number);
+      return (row && tryFromRow(row)) ?? [];
+    });
+    return { total: ids.length, records };
   }
 
   /** Deletes from the history. @returns the gids that are gone */
