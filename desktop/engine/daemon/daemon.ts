@@ -7,6 +7,7 @@ import { RpcServer } from '../rpc/server.ts';
 import { openDatabase } from '../store/database.ts';
 import { DownloadStore } from '../store/download-store.ts';
 import { HostStore, SettingStore } from '../store/small-stores.ts';
+import { DaemonStreams } from '../stream/daemon-streams.ts';
 import {
   daemonToken,
   makeStateFolder,
@@ -72,6 +73,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     now,
     random: Math.random,
   });
+  const streams = new DaemonStreams(manager);
   const ended = Promise.withResolvers<void>();
   try {
     const token = await daemonToken(state);
@@ -82,6 +84,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       version: VERSION,
       allowedOrigins: options.allowedOrigins ?? [],
       parseMetalink: parseMetalinkDownloads,
+      streams,
       onShutdown: () => void close(),
     });
     let closing = false;
@@ -95,6 +98,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const end = async () => {
       await removeAddress(state, process.pid);
       await server.close();
+      await streams.close();
       await manager.close();
       rate.rate = undefined;
       db.close();

@@ -8,6 +8,7 @@ import type { Manager } from '../daemon/manager.ts';
 import { check } from '../daemon/new-download.ts';
 import { viewOf } from '../daemon/view.ts';
 import { FINISHED, type FinishedState, isFinished } from '../store/record.ts';
+import type { DaemonStreams } from '../stream/daemon-streams.ts';
 import type { CallContext, Method } from './dispatcher.ts';
 import type { ParseMetalink } from './metalink.ts';
 import { exchangeMethods } from './millrace-exchange.ts';
@@ -21,6 +22,7 @@ export interface MillraceOptions {
   readonly version: string;
   readonly state: string;
   readonly parseMetalink: ParseMetalink;
+  readonly streams: DaemonStreams;
   readonly onShutdown: () => void;
 }
 
@@ -68,6 +70,9 @@ export function millraceMethods(options: MillraceOptions): Map<string, Method> {
     ...settingMethods(options.manager),
     ...exchangeMethods(options.manager),
     ...connectionMethods(options),
+    method('stream', z.strictObject({ gid }), async (p) => ({
+      url: await options.streams.open(p.gid),
+    })),
   ]);
 }
 

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Manager } from '../daemon/manager.ts';
+import type { DaemonStreams } from '../stream/daemon-streams.ts';
 import { aria2Methods } from './aria2-methods.ts';
 import { type CallContext, Dispatcher, type Subscriber } from './dispatcher.ts';
 import { type GuardOptions, isLoopback, refuse, Secret } from './guard.ts';
@@ -21,6 +22,7 @@ export interface RpcServerOptions {
   readonly version: string;
   readonly allowedOrigins: readonly string[];
   readonly parseMetalink: ParseMetalink;
+  readonly streams: DaemonStreams;
   /** A client wants the daemon to end; called after it has had its answer. */
   readonly onShutdown: () => void;
 }
