@@ -29,6 +29,13 @@ afterAll(() => origin.stop());
 const digestOf = async (path: string) => sha256(await readFile(path));
 const downloads = () => readdir(join(folder.path, 'downloads'));
 
+/** True once a download has noted in its journal that some of it is on disk. */
+async function isNoted(name: string): Promise<boolean> {
+  const journal = join(folder.path, 'downloads', `${name}.millrace-journal`);
+  const text = await readFile(journal, 'utf8').catch(() => '');
+  return text.split('\n').length > 2;
+}
+
 /** A file whose first request is served and whose others wait for the gate. */
 const gated = (seed: string, name = `${seed}.bin`) =>
   origin.url('gate', { size: 4 * MB, seed, name });
@@ -193,7 +200,7 @@ describe('after the end of the process', () => {
     const gids: string[] = [];
     for (const url of urls) gids.push(await daemon.add({ urls: [url] }));
     const [one, two, three] = gids as [string, string, string];
-    for (const gid of gids) await daemon.partly(gid);
+    for (const name of ['one', 'two', 'three']) await until(() => isNoted(`${name}.bin`));
     await daemon.call('millrace.pause', { gids: [three] });
     await daemon.stop('SIGKILL');
     origin.openGate();

@@ -1,30 +1,31 @@
 /**
- * Range requests over kept-alive connections, a bounded number per origin. For answers with a
- * Content-Length only, which is what ranges have; whoever needs more uses a general HTTP client.
+ * GET requests over kept-alive connections, a bounded number per origin: for large bodies, where a
+ * general HTTP client would cost more than the transfer.
  */
 
-import type { LookupFunction } from 'node:net';
 import { MillraceError } from '../src/base/errors.ts';
 import type { Headers } from '../src/http/headers.ts';
 import type { MessageHead } from '../src/http/message-head.ts';
-import { RangeConnection } from './range-connection.ts';
+import {
+  RangeConnection,
+  type RangeConnectionOptions,
+  type TakePiece,
+} from './range-connection.ts';
 
-export interface RangeClientOptions {
+export interface RangeClientOptions extends RangeConnectionOptions {
   /** Connections to one origin at a time. */
   readonly connections: number;
-  /** How long answering, and sending nothing, may take, milliseconds. */
-  readonly timeoutMs: number;
-  readonly connectTimeoutMs: number;
-  readonly lookup?: LookupFunction;
 }
 
 export interface RangeResponse {
   readonly status: number;
   readonly headers: Headers;
-  /** False where the body has no Content-Length: it can only be discarded. */
+  /** False where the body has no Content-Length: it cannot be read into memory of a fixed size. */
   readonly plain: boolean;
   /** @throws see `RangeConnection.readInto` */
   readInto(into: Buffer, onBytes: (count: number) => void): Promise<void>;
+  /** @throws see `RangeConnection.pipe` */
+  pipe(take: TakePiece): Promise<void>;
   discard(): void;
 }
 
@@ -46,6 +47,7 @@ interface Pool {
 
 /** Idle connections are closed by servers after some time; we let go of them earlier. */
 const IDLE_MS = 4000;
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export class RangeClient {
@@ -87,7 +89,7 @@ export class RangeClient {
         this.#giveBack(url, connection);
         if (signal.aborted) throw signal.reason;
         // A kept-alive connection may have been closed just as it was used again.
-        if (!reused) throw error;
+        if (!reused || !isBreak(error)) throw error;
       }
     }
   }
@@ -205,19 +207,21 @@ async function exchange(
     signal.removeEventListener('abort', onAbort);
     throw error;
   }
+  const read = async (reading: Promise<void>) => {
+    try {
+      await reading;
+    } catch (error) {
+      throw signal.aborted ? signal.reason : error;
+    } finally {
+      finish();
+    }
+  };
   return {
     status: answer.status,
     headers: answer.headers,
     plain: answer.framing.kind === 'length',
-    async readInto(into, onBytes) {
-      try {
-        await connection.readInto(into, onBytes);
-      } catch (error) {
-        throw signal.aborted ? signal.reason : error;
-      } finally {
-        finish();
-      }
-    },
+    readInto: (into, onBytes) => read(connection.readInto(into, onBytes)),
+    pipe: (take) => read(connection.pipe(take)),
     discard() {
       connection.discard();
       finish();
@@ -225,10 +229,17 @@ async function exchange(
   };
 }
 
+/** True for what a connection fails with that the other side has closed. */
+function isBreak(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return code === 'origin-reset' || code === 'ECONNRESET' || code === 'EPIPE';
+}
+
 function requestHead(url: URL, headers: Fields): string {
   let head = `GET ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n`;
   for (const [name, value] of Object.entries(headers)) {
-    if (!FIELD_VALUE.test(value)) throw new MillraceError('bad-option', `header field ${name}`);
+    if (!FIELD_NAME.test(name) || !FIELD_VALUE.test(value))
+      throw new MillraceError('bad-option', `header field ${name}`);
     head += `${name}: ${value}\r\n`;
   }
   return `${head}\r\n`;

@@ -26,8 +26,8 @@ folder, as with "get"; interrupted, the same command goes on with it.`,
       action<StreamOptions, [string]>(context, async (report, options, text) => {
         // Loaded here: the other commands start faster without the engine.
         const { StreamRun } = await import('./stream-run.ts');
-        const { todaysDownload } = await import('../../engine/daemon/todays-download.ts');
-        return new StreamRun(context, report, options, todaysDownload).run(text);
+        const { engineDownload } = await import('../../engine/daemon/engine-download.ts');
+        return new StreamRun(context, report, options, engineDownload).run(text);
       }),
     );
 }

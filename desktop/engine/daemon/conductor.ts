@@ -38,6 +38,7 @@ export class Conductor {
   #timer: NodeJS.Timeout | undefined;
   #keeper: NodeJS.Timeout | undefined;
   #closed = false;
+  #holds = 0;
 
   constructor(options: ConductorOptions) {
     this.#o = options;
@@ -77,7 +78,7 @@ export class Conductor {
 
   /** Decides what runs now, and starts it. To be called after anything that matters to that. */
   tick(): void {
-    if (this.#closed) return;
+    if (this.#closed || this.#holds > 0) return;
     clearTimeout(this.#timer);
     const now = this.#o.now();
     const { effect, nextChangeAt } = this.schedule();
@@ -95,6 +96,17 @@ export class Conductor {
     const at = Math.min(plan.nextAt ?? none, nextChangeAt ?? none);
     const wait = Math.min(MAX_TIMER_MS, Math.max(0, at - now));
     this.#timer = setTimeout(() => this.tick(), wait);
+  }
+
+  /** Decides once, after `work`, what it would decide many times in it. */
+  hold<T>(work: () => T): T {
+    this.#holds++;
+    try {
+      return work();
+    } finally {
+      this.#holds--;
+      this.tick();
+    }
   }
 
   /** Stops a run, if there is one; what it has is kept. @returns when it has ended */

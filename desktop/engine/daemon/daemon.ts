@@ -16,11 +16,11 @@ import {
   writeAddress,
 } from './address.ts';
 import type { DownloadFactory } from './contract.ts';
+import { engineDownload } from './engine-download.ts';
 import { HostMemory } from './host-memory.ts';
 import { Manager } from './manager.ts';
 import { Settings } from './settings.ts';
 import { SharedRate } from './shared-rate.ts';
-import { todaysDownload } from './todays-download.ts';
 
 export const VERSION = '0.1.0';
 /** aria2's, so that its front ends find it. */
@@ -68,7 +68,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     settings: new Settings(new SettingStore(db)),
     hosts: new HostMemory(new HostStore(db), now),
     rate,
-    createDownload: options.createDownload ?? todaysDownload,
+    createDownload: options.createDownload ?? engineDownload,
     dir: options.dir,
     now,
     random: Math.random,

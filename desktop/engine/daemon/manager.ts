@@ -125,6 +125,11 @@ export class Manager {
     return records.map(({ gid }) => this.get(gid));
   }
 
+  /** Does many things as one: written down together, and decided on together. */
+  atOnce<T>(work: () => T): T {
+    return this.#conductor.hold(() => this.store.atOnce(work));
+  }
+
   /** Adds to the history what another list has as finished. */
   addFinished(
     asked: NewDownload,

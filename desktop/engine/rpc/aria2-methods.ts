@@ -101,7 +101,9 @@ function stateMethods(manager: Manager): [string, Method][] {
     throw aria2Error(`GID#${gid} cannot be paused now`);
   };
   const pauseAll: Method = () => {
-    for (const { gid } of manager.unfinished()) manager.pause(gid);
+    manager.atOnce(() => {
+      for (const { gid } of manager.unfinished()) manager.pause(gid);
+    });
     return 'OK';
   };
   return [
@@ -122,7 +124,9 @@ function stateMethods(manager: Manager): [string, Method][] {
     [
       'aria2.unpauseAll',
       () => {
-        for (const { gid } of manager.unfinished()) manager.resume(gid);
+        manager.atOnce(() => {
+          for (const { gid } of manager.unfinished()) manager.resume(gid);
+        });
         return 'OK';
       },
     ],

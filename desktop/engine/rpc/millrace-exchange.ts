@@ -40,8 +40,9 @@ export function exchangeMethods(manager: Manager): [string, Method][] {
       (p) => {
         const gids: string[] = [];
         const skipped: { line: number; reason: string }[] = [];
-        manager.store.atOnce(() => {
-          for (const listed of importList(p.text, p.format)) {
+        const list = importList(p.text, p.format);
+        manager.atOnce(() => {
+          for (const listed of list) {
             try {
               gids.push(importOne(manager, listed, p));
             } catch (error) {

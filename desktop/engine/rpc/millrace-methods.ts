@@ -177,7 +177,7 @@ function downloadMethods({ manager, parseMetalink }: MillraceOptions): [string, 
   const each = (given: readonly string[] | undefined, work: (gid: string) => boolean) => {
     // All are found before the first is touched.
     const full = given?.map((one) => manager.get(one).gid) ?? all();
-    return { gids: full.filter(work) };
+    return { gids: manager.atOnce(() => full.filter(work)) };
   };
   return [
     method('add', z.looseObject({}), (p) => ({ gid: manager.add(p as never).gid })),

@@ -34,6 +34,8 @@ const MAX_CONNECTIONS = 256;
 const MAX_SOCKETS = 64;
 /** A client that does not read what it is sent is let go. */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
+/** Calls that one client may have waiting for an answer. */
+const MAX_WAITING_CALLS = 1000;
 const REQUEST_TIMEOUT_MS = 30_000;
 
 export class RpcServer {
@@ -171,10 +173,13 @@ export class RpcServer {
       for (const listener of closed) listener();
     });
     let last: Promise<void> = Promise.resolve();
+    let waiting = 0;
     webSocket.on('message', (data) => {
+      if (++waiting > MAX_WAITING_CALLS) return webSocket.terminate();
       // In order, one at a time: a client's calls build on each other.
       last = last.then(async () => {
         const { body } = await this.#dispatcher.answer(String(data), context);
+        waiting--;
         sendText(JSON.stringify(body));
       });
     });

@@ -3,7 +3,7 @@
  * damaged. What can still be read of a damaged one is taken over.
  */
 
-import { chmodSync, existsSync, renameSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync, renameSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { migrate } from './schema.ts';
@@ -40,6 +40,9 @@ export function openDatabase(path: string, now: number): OpenedDatabase {
 }
 
 function open(path: string): DatabaseSync {
+  // Before SQLite does it: what it puts beside the file gets the same permissions.
+  closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
   const db = new DatabaseSync(path);
   try {
     // The lock is the operating system's: it cannot be left behind by a process that is killed.
@@ -48,7 +51,6 @@ function open(path: string): DatabaseSync {
     // What has been added is there after a power cut as well.
     db.exec('PRAGMA synchronous = FULL');
     db.exec('BEGIN EXCLUSIVE; COMMIT');
-    chmodSync(path, 0o600);
     migrate(db);
     const [check] = db.prepare('PRAGMA quick_check(1)').all() as { quick_check: string }[];
     if (check?.quick_check !== 'ok') {

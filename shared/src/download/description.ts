@@ -1,6 +1,9 @@
 /**
  * What is known of files that can be downloaded: the exNode of LOCI 2.2, as far as replicas of
  * whole files go. Metalink files are read into it and written from it. Plain JSON.
+ *
+ * Replicas of parts of files, which exNodes have too, are left out: no description that is in use
+ * tells of such ones, and no client would look for them.
  */
 
 import type { Millis } from '../base/clock.ts';

@@ -78,14 +78,14 @@ export function absoluteUrl(text: string, base: string | undefined): string | un
 export function urlIn(doc: XmlDocument, node: XmlNode, base: string | undefined): string {
   const text = textOf(doc, node);
   const url = absoluteUrl(text, baseInside(doc, node, base));
-  return url ?? doc.fail(node, `${text === '' ? 'nothing' : shown(text)} is not a complete URL`);
+  return url ?? doc.fail(node, `${shown(text)} is not a complete URL`);
 }
 
 /** A whole number, as sizes and lengths are written. */
 export function wholeNumber(doc: XmlDocument, node: XmlNode, text: string, what: string): number {
   const number = Number(text);
   if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(number)) {
-    doc.fail(node, `${what} ${text === '' ? 'nothing' : shown(text)} is not a number of bytes`);
+    doc.fail(node, `${what} ${shown(text)} is not a number of bytes`);
   }
   return number;
 }

@@ -18,7 +18,7 @@ const withFile = (inside: string, name = 'f.iso') =>
 const URL_ELEMENT = '<url>https://example.com/f.iso</url>';
 const only = (inside: string) => parseMetalink(withFile(`${URL_ELEMENT}${inside}`)).files[0];
 
-function refusal(document: string | Uint8Array, base?: string): string {
+function refusal(document: string, base?: string): string {
   try {
     parseMetalink(document, base);
   } catch (error) {
@@ -221,7 +221,7 @@ describe('refusing what is wrong, with the place', () => {
     ['<size>1<b/></size>', '<b>: <size> can hold text only', 12],
     ['<hash>ab</hash>', '<hash>: it has no type'],
     ['<hash type="md5">abcd</hash>', '<hash>: abcd is not a digest of type md5'],
-    ['<hash type="sha256"></hash>', '<hash>:  is not a digest of type sha256'],
+    ['<hash type="sha256"></hash>', '<hash>: nothing is not a digest of type sha256'],
     ['<pieces type="md5"><hash/></pieces>', '<pieces>: it has no length'],
     ['<pieces length="1"><hash/></pieces>', '<pieces>: it has no type'],
     ['<pieces type="md5" length="0"><hash/></pieces>', '<pieces>: pieces have at least one byte'],
@@ -235,7 +235,7 @@ describe('refusing what is wrong, with the place', () => {
     ],
     ['<url priority="0">http://x/</url>', /^<url>: the priority 0 is not a number from 1/],
     ['<url priority="1000000">http://x/</url>', /^<url>: the priority 1000000 is not/],
-    ['<url priority="">http://x/</url>', /^<url>: the priority {2}is not/],
+    ['<url priority="">http://x/</url>', /^<url>: the priority nothing is not/],
     ['<metaurl>http://x/</metaurl>', '<metaurl>: it has no mediatype'],
     [
       '<metaurl mediatype="torrent" name="../x">http://x/</metaurl>',
@@ -301,39 +301,9 @@ describe('refusing what is wrong, with the place', () => {
     if (typeof why === 'string') expect(refusal(document)).toBe(why);
     else expect(refusal(document)).toMatch(why);
   });
-
-  test('the place of an element does not depend on what follows its name', () => {
-    const at = (element: string) => refusal(withFile(`${URL_ELEMENT}\r\n${element}`));
-    for (const element of [
-      '<size/>',
-      '<size />',
-      '<size\n/>',
-      '<size></size>',
-      '<size\r\n></size>',
-    ])
-      expect(at(element)).toMatch(/^line 4, column 1, <size>/);
-  });
 });
 
 describe('hostile Metalink documents', () => {
-  test('entities that grow a thousandfold are not even looked at', () => {
-    const bomb = `<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]>
-      <metalink xmlns="urn:ietf:params:xml:ns:metalink">&b;</metalink>`;
-    expect(refusal(bomb)).toMatch(/^line 1, column \d+: document types and entities are not/);
-    expect(refusal('<!DOCTYPE m SYSTEM "file:///etc/passwd"><m/>')).toContain('document types');
-  });
-
-  test('depth, number and size have limits', () => {
-    expect(refusal('<a>'.repeat(100_000))).toContain('more than 32 elements inside each other');
-    expect(refusal(`<a>${'<b/>'.repeat(400_001)}`)).toContain('more than 400000 elements');
-    const attributes = Array.from({ length: 65 }, (_, i) => `a${i}=""`);
-    expect(refusal(`<a ${attributes.join(' ')}/>`)).toBe(
-      'line 1, column 1: more than 64 attributes',
-    );
-    expect(refusal(' '.repeat(16 * 1024 * 1024 + 1))).toBe('it is larger than 16 MiB');
-    expect(refusal(new Uint8Array(16 * 1024 * 1024 + 1))).toBe('it is larger than 16 MiB');
-  });
-
   test('a name from the document cannot break the line of the message', () => {
     const detail = refusal(withFile(`<size>1\n2\u202e${'x'.repeat(500)}</size>`));
     expect(detail).not.toMatch(/[\n\u202e]/);
@@ -374,31 +344,5 @@ describe('hostile Metalink documents', () => {
       }),
       { numRuns: 500 },
     );
-  });
-});
-
-describe('encodings', () => {
-  const document = (encoding?: string) =>
-    `${encoding === undefined ? '' : `<?xml version="1.0" encoding="${encoding}"?>`}${withFile(
-      `${URL_ELEMENT}<version>ü</version>`,
-    )}`;
-  const version = (bytes: Uint8Array | string) => parseMetalink(bytes).files[0]?.version;
-
-  test.each([
-    ['UTF-8', Buffer.from(document())],
-    ['UTF-8, declared', Buffer.from(document('UTF-8'))],
-    ['UTF-8 with a byte order mark', Buffer.from(`\ufeff${document('utf-8')}`)],
-    ['ISO 8859-1', Buffer.from(document('ISO-8859-1'), 'latin1')],
-    ['UTF-16, little end first', Buffer.from(`\ufeff${document('UTF-16')}`, 'utf16le')],
-    ['UTF-16, big end first', Buffer.from(`\ufeff${document()}`, 'utf16le').swap16()],
-    ['text with a byte order mark', `\ufeff${document()}`],
-  ])('%s', (_, bytes) => {
-    expect(version(bytes)).toBe('ü');
-  });
-
-  test('bytes that are not what they say are refused', () => {
-    expect(refusal(Buffer.from(document(), 'latin1'))).toBe('it is not text in utf-8');
-    expect(refusal(Buffer.from(document('utf-7')))).toBe('it is not text in utf-7');
-    expect(refusal(Buffer.from([0, 1, 2, 3]))).toMatch(/^line 1/);
   });
 });

@@ -98,6 +98,15 @@ describe('another attempt', () => {
     expect(queue.plan(all, 300).start).toEqual(['a']);
   });
 
+  test('a clock that is put back makes nothing wait for ever', () => {
+    const queue = queueOf('a');
+    const year = 365 * 24 * 3600_000;
+    queue.plan(all, year);
+    queue.retry('a', () => 0.5, year, year);
+    expect(queue.get('a')?.retryAt).toBe(year + 24 * 3600_000);
+    expect(queue.plan(all, 0).start).toEqual(['a']);
+  });
+
   test('waits are bounded and spread', () => {
     const random = seededRandom(7);
     const waits = Array.from({ length: 50 }, (_, i) => retryDelayMs(i + 1, random));

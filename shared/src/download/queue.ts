@@ -52,6 +52,8 @@ export const MAX_QUEUE = 20_000;
 
 const FIRST_RETRY_MS = 5000;
 const MAX_RETRY_MS = 10 * 60_000;
+/** Longest wait that a server may ask for (Retry-After). */
+const MAX_WAIT_MS = 24 * 3600_000;
 /** Between ranks closer than this nothing fits any more: all are dealt anew. */
 const MIN_GAP = 1e-6;
 
@@ -230,7 +232,8 @@ export class DownloadQueue {
     if (item?.state !== 'active') return;
     item.attempts++;
     this.#stand(item, 'waiting');
-    item.retryAt = now + Math.max(retryAfterMs, retryDelayMs(item.attempts, random));
+    const asked = Math.min(MAX_WAIT_MS, retryAfterMs);
+    item.retryAt = now + Math.max(asked, retryDelayMs(item.attempts, random));
   }
 
   /** What begins now: the first in line that may, as many as the limits allow. */
@@ -243,9 +246,11 @@ export class DownloadQueue {
     for (const item of this.#line) {
       item.held = undefined;
       if (item.state === 'paused') continue;
-      if (item.state === 'waiting' && item.retryAt !== undefined && item.retryAt > now) {
+      const retryAt = item.retryAt ?? now;
+      // One that is further away than any can be was noted by a clock that was wrong.
+      if (item.state === 'waiting' && retryAt > now && retryAt <= now + MAX_WAIT_MS) {
         item.held = 'retry';
-        nextAt = Math.min(nextAt ?? Number.POSITIVE_INFINITY, item.retryAt);
+        nextAt = Math.min(nextAt ?? Number.POSITIVE_INFINITY, retryAt);
         continue;
       }
       const onHost = perHost.get(item.host) ?? 0;

@@ -80,7 +80,7 @@ describe('the Link field', () => {
   test('links that were written are read', () => {
     const token = fc.stringMatching(/^[a-z0-9!#$%&'*+.^_`|~-]{1,8}$/);
     const link = fc.record({
-      target: fc.webUrl({ withQueryParameters: true }),
+      target: fc.string({ unit: fc.constantFrom('a', '/', ':', ',', ';', '"', '=', '<', '?') }),
       rel: fc.array(token, { minLength: 1, maxLength: 3 }),
       title: fc.string({ unit: fc.constantFrom('a', '"', '\\', ',', ';', '<', '>', ' ', 'ü') }),
     });

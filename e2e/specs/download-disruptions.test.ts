@@ -1,0 +1,199 @@
+/** Downloads over links that break: they go on where they were, and fetch next to nothing twice. */
+
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { type Break, BreakingLink } from '../fixtures/faults-link.ts';
+import { filesIn, runWatched, type WatchedResult } from '../fixtures/faults-run.ts';
+import { type CliProcess, temporaryFolder } from '../fixtures/processes.ts';
+
+const BYTES = 4_000_000;
+/** What may come twice: redundant fetches are 2% at most, and a little for what was under way. */
+const MOST_BYTES = BYTES * 1.02 + 65_536;
+const WATCHDOG_MS = 50_000;
+
+const origins: FaultOrigin[] = [];
+const links: BreakingLink[] = [];
+const origin = await newOrigin();
+const folder = await temporaryFolder();
+let downloads = 0;
+
+afterAll(async () => {
+  await Promise.all(links.map((link) => link.stop()));
+  await Promise.all(origins.map((each) => each.stop()));
+  await folder.remove();
+});
+
+async function newOrigin(): Promise<FaultOrigin> {
+  const started = await FaultOrigin.start();
+  origins.push(started);
+  return started;
+}
+
+async function newLink(to = origin): Promise<BreakingLink> {
+  const link = await BreakingLink.start(to.host);
+  links.push(link);
+  return link;
+}
+
+async function newFolder(): Promise<string> {
+  const dir = join(folder.path, `download-${downloads++}`);
+  await mkdir(dir);
+  return dir;
+}
+
+/** What the program says, one object per line. */
+type Line = Readonly<Record<string, unknown>> & { readonly event: string };
+
+interface Ended extends WatchedResult {
+  readonly lines: readonly Line[];
+  readonly digest: string | undefined;
+}
+
+/** Downloads by way of a link. @param onLine called with whatever the program says */
+async function download(
+  url: string,
+  options: readonly string[] = [],
+  onLine: (line: Line) => void = () => {},
+  into?: string,
+): Promise<Ended> {
+  const dir = into ?? (await newFolder());
+  const lines: Line[] = [];
+  const listen = ({ child }: CliProcess) =>
+    createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (text) => {
+      const line = JSON.parse(text) as Line;
+      lines.push(line);
+      onLine(line);
+    });
+  const result = await runWatched(['get', url, '-d', dir, '--json', ...options], {
+    withinMs: WATCHDOG_MS,
+    onStart: listen,
+  });
+  const { digests } = await filesIn(dir);
+  return { ...result, lines, digest: digests.get('file.bin') };
+}
+
+/** Demands that the file is there, and that little has been fetched twice. */
+function expectWhole(ended: Ended, url: string): void {
+  expect(ended).toMatchObject({ code: 0, hung: false, digest: origin.digest(url) });
+  const done = ended.lines.find(({ event }) => event === 'done');
+  expect(done?.receivedBytes).toBeGreaterThanOrEqual(BYTES);
+  expect(done?.receivedBytes).toBeLessThanOrEqual(MOST_BYTES);
+}
+
+describe('resets', () => {
+  test.concurrent.each([20_000, 100_000, 600_000])('after every %i bytes', async (bytes) => {
+    const url = origin.url('none', { size: BYTES, seed: `every-${bytes}` });
+    const link = await newLink();
+    link.breaks = () => ({ phase: 'answer', bytes });
+    const ended = await download(link.url(url), ['--connections', '4']);
+    expectWhole(ended, url);
+    expect(link.resets).toBeGreaterThanOrEqual(Math.floor(BYTES / bytes) - 4);
+  });
+
+  const every: Readonly<Record<string, (n: number) => Break | undefined>> = {
+    'of the handshake': (n) =>
+      n % 3 === 0 ? { phase: 'connect' } : { phase: 'answer', bytes: 400_000 },
+    'before the answer': (n) =>
+      n % 3 === 0 ? { phase: 'request' } : { phase: 'answer', bytes: 400_000 },
+    'within the head': (n) => ({ phase: 'answer', bytes: n % 3 === 0 ? 20 : 400_000 }),
+    'at the first byte of the body': (n) => ({
+      phase: 'answer',
+      bytes: n % 3 === 0 ? 260 : 400_000,
+    }),
+    'of the very first connections': (n) => (n < 3 ? { phase: 'connect' } : undefined),
+  };
+  test.concurrent.each(Object.keys(every))('%s', async (phase) => {
+    const url = origin.url('none', { size: BYTES, seed: phase.replaceAll(' ', '-') });
+    const link = await newLink();
+    link.breaks = every[phase] as (n: number) => Break | undefined;
+    const ended = await download(link.url(url), ['--connections', '4']);
+    expectWhole(ended, url);
+    expect(link.resets).toBeGreaterThan(1);
+  });
+});
+
+describe('the network', () => {
+  interface Outage {
+    readonly origin: FaultOrigin;
+    readonly link: BreakingLink;
+    readonly url: string;
+  }
+
+  /** An origin that has given the beginning of the file and holds back the rest. */
+  async function outage(seed: string): Promise<Outage> {
+    const far = await newOrigin();
+    const link = await newLink(far);
+    const url = far.url('gate', { size: BYTES, seed });
+    return { origin: far, link, url };
+  }
+
+  /** Takes the network away once the beginning is stored. */
+  function takeAway({ origin: far, link }: Outage): (line: Line) => boolean {
+    let gone = false;
+    return ({ event, storedBytes }) => {
+      if (!gone && event === 'progress' && Number(storedBytes) > 0 && far.waiting > 0) {
+        gone = true;
+        void link.down().then(() => far.openGate());
+      }
+      return gone;
+    };
+  }
+
+  test.concurrent.each([1, 4, 8])('is gone and comes back: %i connections', async (connections) => {
+    const o = await outage(`gone-${connections}`);
+    const isGone = takeAway(o);
+    let idle = 0;
+    let before = 0;
+    const options = ['--connections', String(connections)];
+    const ended = await download(o.link.url(o.url), options, (line) => {
+      // Time enough for every connection to find out.
+      if (!isGone(line) || line.event !== 'progress' || ++idle !== 3) return;
+      before = o.link.connections;
+      void o.link.up();
+    });
+    expectWhole(ended, o.url);
+    expect(o.link.connections).toBeGreaterThan(before);
+  });
+
+  test.concurrent('is gone for good: an error in the end, and the next run goes on', async () => {
+    const o = await outage('for-good');
+    const isGone = takeAway(o);
+    const dir = await newFolder();
+    const first = await download(o.link.url(o.url), ['--retry-for', '1s'], isGone, dir);
+    expect(first).toMatchObject({ code: 3, hung: false, digest: undefined });
+    // At another address meanwhile.
+    const second = await download(o.url, [], undefined, dir);
+    expect(second).toMatchObject({ code: 0, hung: false, digest: o.origin.digest(o.url) });
+    const done = second.lines.find(({ event }) => event === 'done');
+    expect(done?.resumedBytes).toBeGreaterThan(0);
+    expect(Number(done?.receivedBytes) + Number(done?.resumedBytes)).toBeLessThan(MOST_BYTES);
+  });
+});
+
+describe('the origin', () => {
+  test('is replaced by another machine with the same file', async () => {
+    const other = await newOrigin();
+    const url = origin.url('none', { size: BYTES, seed: 'moved' });
+    const link = await newLink();
+    let moved = false;
+    const ended = await download(link.url(url), ['--limit', '1500K'], ({ event }) => {
+      if (event !== 'progress' || moved) return;
+      moved = true;
+      link.target = other.host;
+      link.reset();
+    });
+    expectWhole(ended, url);
+    expect(other.sentBytes).toBeGreaterThan(0);
+  });
+
+  test('is replaced by one with another version: the new one, all of it', async () => {
+    const url = origin.url('changed-in-the-middle', { size: BYTES, seed: 'moved-on' });
+    const link = await newLink();
+    link.breaks = () => ({ phase: 'answer', bytes: 700_000 });
+    const ended = await download(link.url(url), ['--connections', '2']);
+    expect(ended).toMatchObject({ code: 0, hung: false, digest: origin.digest(url, 2) });
+  });
+});

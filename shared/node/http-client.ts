@@ -1,0 +1,106 @@
+/**
+ * GET requests the cheapest way there is: plain http: over connections of our own, which spend a
+ * quarter of the processor time on large bodies; everything else through undici.
+ */
+
+import type { Dispatcher } from 'undici';
+import type { Headers } from '../src/http/headers.ts';
+import { httpGet } from './http-get.ts';
+import { networkError } from './network-error.ts';
+import { RangeClient, type RangeClientOptions } from './range-client.ts';
+import type { TakePiece } from './range-connection.ts';
+
+export interface HttpClientOptions {
+  /** For https:, and for all where `direct` is not given. */
+  readonly agent: Dispatcher;
+  /** Connections of our own; undefined where requests must go another way (a proxy). */
+  readonly direct: RangeClientOptions | undefined;
+}
+
+/** An answer whose body is handed on piece by piece, or given up. */
+export interface HttpStream {
+  readonly status: number;
+  readonly headers: Headers;
+  /** What was asked. */
+  readonly url: URL;
+  /** Unix milliseconds. */
+  readonly requestedAt: number;
+  readonly arrivedAt: number;
+  /** @returns settles when the body has ended, cleanly or not */
+  pipe(take: TakePiece): Promise<void>;
+  /** Gives the body up; the connection is closed if any of it is left. */
+  discard(): void;
+}
+
+type Fields = Readonly<Record<string, string>>;
+
+/** Fields that say how a connection is used: undici knows what to make of them, or refuses them. */
+const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
+  ...['connection', 'content-length', 'expect', 'host', 'keep-alive'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade'],
+]);
+
+export class HttpClient {
+  readonly #agent: Dispatcher;
+  readonly #direct: RangeClient | undefined;
+
+  constructor({ agent, direct }: HttpClientOptions) {
+    this.#agent = agent;
+    this.#direct = direct === undefined ? undefined : new RangeClient(direct);
+  }
+
+  /**
+   * Sends a GET; once more if a kept-alive connection broke before an answer began.
+   *
+   * @param signal ends the exchange at any point, the body included
+   * @returns a response whose body must be read or discarded
+   * @throws the signal's reason; MillraceError for everything that keeps a response from coming
+   */
+  get(url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> {
+    const direct = this.#direct;
+    return direct === undefined || url.protocol !== 'http:' || hasConnectionField(headers)
+      ? httpGet(this.#agent, url, headers, signal)
+      : getDirectly(direct, url, headers, signal);
+  }
+
+  /** Closes idle connections; those in use close when their exchange ends. */
+  close(): void {
+    this.#direct?.close();
+  }
+}
+
+async function getDirectly(
+  client: RangeClient,
+  url: URL,
+  headers: Fields,
+  signal: AbortSignal,
+): Promise<HttpStream> {
+  const requestedAt = Date.now();
+  const understood = (error: unknown, afterHead: boolean) =>
+    signal.aborted ? signal.reason : networkError(error, afterHead);
+  let response: Awaited<ReturnType<RangeClient['open']>>;
+  try {
+    response = await client.open(url, headers, signal);
+  } catch (error) {
+    throw understood(error, false);
+  }
+  return {
+    status: response.status,
+    headers: response.headers,
+    url,
+    requestedAt,
+    arrivedAt: Date.now(),
+    async pipe(take) {
+      try {
+        await response.pipe(take);
+      } catch (error) {
+        throw understood(error, true);
+      }
+    },
+    discard: () => response.discard(),
+  };
+}
+
+function hasConnectionField(headers: Fields): boolean {
+  return Object.keys(headers).some((name) => CONNECTION_FIELDS.has(name.toLowerCase()));
+}

@@ -1,0 +1,120 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { BodyDecoder, type BodyFraming, bodyFraming } from './body-decoder.ts';
+import { parseMessageHead } from './message-head.ts';
+
+const CHUNKED: BodyFraming = { kind: 'chunked' };
+
+/** Decodes pieces; what is left over, and whether the body was complete. */
+function decode(framing: BodyFraming, ...pieces: string[]) {
+  const decoder = new BodyDecoder(framing);
+  let body = '';
+  let rest = '';
+  for (const piece of pieces) {
+    const bytes = Buffer.from(piece, 'latin1');
+    const used = decoder.push(bytes, (start, end) => {
+      body += piece.slice(start, end);
+    });
+    rest += piece.slice(used);
+  }
+  return { body, rest, ended: decoder.ended };
+}
+
+const refused = { code: 'malformed-response' };
+const framingOf = (...fields: string[]) =>
+  bodyFraming(parseMessageHead(['HTTP/1.1 200 OK', ...fields].join('\r\n')));
+
+describe('bodyFraming', () => {
+  test('is what the head says', () => {
+    expect(framingOf('Content-Length: 7')).toEqual({ kind: 'length', bytes: 7 });
+    expect(framingOf('Transfer-Encoding: Chunked')).toEqual(CHUNKED);
+    expect(framingOf('X: y')).toEqual({ kind: 'close' });
+    expect(bodyFraming(parseMessageHead('HTTP/1.1 204 No'))).toEqual({ kind: 'length', bytes: 0 });
+  });
+
+  test.each(['gzip, chunked', 'identity', 'chunked, chunked', '', 'xchunked'])(
+    'a transfer coding that nobody asked for is refused: %j',
+    (coding) => {
+      expect(() => framingOf(`Transfer-Encoding: ${coding}`)).toThrow(
+        expect.objectContaining(refused),
+      );
+    },
+  );
+
+  test('two transfer codings in two lines are refused', () => {
+    expect(() => framingOf('Transfer-Encoding: chunked', 'Transfer-Encoding: chunked')).toThrow(
+      expect.objectContaining(refused),
+    );
+  });
+});
+
+describe('BodyDecoder', () => {
+  test('a length ends the body, and what follows is not its', () => {
+    const framing: BodyFraming = { kind: 'length', bytes: 5 };
+    expect(decode(framing, 'ab', 'cd')).toEqual({ body: 'abcd', rest: '', ended: false });
+    expect(decode(framing, 'ab', 'cdefg')).toEqual({ body: 'abcde', rest: 'fg', ended: true });
+    expect(decode({ kind: 'length', bytes: 0 }, 'x')).toEqual({ body: '', rest: 'x', ended: true });
+  });
+
+  test('the end of the connection completes only a body without another end', () => {
+    const closed = (framing: BodyFraming) => new BodyDecoder(framing).close();
+    expect(closed({ kind: 'close' })).toBe(true);
+    expect(closed({ kind: 'length', bytes: 1 })).toBe(false);
+    expect(closed(CHUNKED)).toBe(false);
+    expect(decode({ kind: 'close' }, 'ab', 'c')).toEqual({ body: 'abc', rest: '', ended: false });
+  });
+
+  test('chunks in any pieces come out as the body they were made of', () => {
+    const chunk = fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 40 });
+    const extension = fc.constantFrom('', ';x', ' ;a="b;c"', ';\xff');
+    const trailer = fc.constantFrom('', 'X: y\r\n', 'A: 1\r\nB: 2\r\n');
+    const property = fc.property(
+      fc.array(fc.tuple(chunk, extension)),
+      trailer,
+      fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1 }),
+      (chunks, end, steps) => {
+        const text = `${chunks
+          .map(([data, more]) => `${data.length.toString(16)}${more}\r\n${data}\r\n`)
+          .join('')}0\r\n${end}\r\nHTTP/1.1`;
+        const pieces: string[] = [];
+        for (let at = 0, i = 0; at < text.length; i++) {
+          const step = steps[i % steps.length] as number;
+          pieces.push(text.slice(at, at + step));
+          at += step;
+        }
+        const body = chunks.map(([data]) => data).join('');
+        expect(decode(CHUNKED, ...pieces)).toEqual({ body, rest: 'HTTP/1.1', ended: true });
+      },
+    );
+    fc.assert(property, { seed: 1 });
+  });
+
+  test.each([
+    ['no size', '\r\n'],
+    ['a size that is no number', 'g\r\n'],
+    ['a negative size', '-1\r\n'],
+    ['a size with a sign', '+1\r\n'],
+    ['a size in C notation', '0x1\r\n'],
+    ['a size with a space before it', ' 1\r\n'],
+    ['a size beyond all numbers', 'ffffffffffffffff\r\n'],
+    ['a size without end', '0'.repeat(600)],
+    ['an extension without end', `1;${'x'.repeat(600)}`],
+    ['a bare line feed', '1\nx\r\n'],
+    ['a bare carriage return', '1\rx'],
+    ['a chunk longer than its size', '1\r\nab\r\n'],
+    ['a chunk without its line end', '1\r\na0\r\n\r\n'],
+    ['a trailer without end', `0\r\n${'X: y\r\n'.repeat(200)}`],
+    ['a trailer line without end', `0\r\n${'x'.repeat(600)}`],
+  ])('%s is refused', (_, text) => {
+    expect(() => decode(CHUNKED, text)).toThrow(expect.objectContaining(refused));
+    expect(() => decode(CHUNKED, ...text)).toThrow(expect.objectContaining(refused));
+  });
+
+  test('a chunked body that stops anywhere is not complete', () => {
+    const whole = '3\r\nabc\r\n0\r\n\r\n';
+    for (let at = 0; at < whole.length; at++) {
+      expect(decode(CHUNKED, whole.slice(0, at)).ended).toBe(false);
+    }
+    expect(decode(CHUNKED, whole).ended).toBe(true);
+  });
+});
