@@ -223,12 +223,7 @@ describe('through an edge only', () => {
     const files = faults.map((fault) => fileOf(fault, 'edge'));
     const dir = join(folder.path, `edge-${faults[0]}`);
     const via = ['--edge', edge.url, '--edges-only', '--json'];
-    const { stdout, digests } = await run(files, dir, [
-      '--edge',
-      edge.url,
-      '--edges-only',
-      '--json',
-    ]);
+    const { stdout, digests } = await run(files, dir, needsDigest, via);
     const lines = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
     return new Map(
       files.map((file) => {
