@@ -39,3 +39,6 @@ declare class TextDecoder {
   constructor(encoding?: string, options?: { fatal?: boolean });
   decode(bytes: Uint8Array): string;
 }
+
+/** Decodes base64 into characters of one byte each; throws on anything else. */
+declare function atob(text: string): string;

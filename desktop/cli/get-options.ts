@@ -2,17 +2,33 @@
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { parseDuration, parseRate } from '@millrace/shared/base/units';
+import {
+  algorithmNamed,
+  DIGEST_DIGITS,
+  type Digest,
+  digestFromHex,
+} from '@millrace/shared/download/digest';
+import { REQUEST_DEFAULTS, type RedundancyMode } from '@millrace/shared/download/request';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { Checksum } from '../engine/download.ts';
 
 export interface GetOptions {
   readonly output: string | undefined;
   readonly dir: string;
   readonly edge: readonly string[];
   readonly edgesOnly: boolean;
+  readonly mirror: readonly string[];
+  readonly redundancy: RedundancyMode;
   readonly connections: number;
-  readonly checksum: Checksum | undefined;
+  readonly connectionsPerHost: number;
+  readonly checksum: readonly Digest[];
+  readonly findChecksum: boolean;
   readonly header: Readonly<Record<string, string>>;
+  readonly user: { readonly user: string; readonly password: string } | undefined;
+  readonly netrc: boolean;
+  readonly cookies: string | undefined;
+  readonly referer: string | undefined;
+  readonly userAgent: string | undefined;
+  readonly proxy: string | undefined;
   readonly limit: number | undefined;
   readonly overwrite: boolean;
   readonly timeout: number;
@@ -22,16 +38,6 @@ export interface GetOptions {
 }
 
 const MAX_CONNECTIONS = 32;
-/** Digits of the checksums that can be given, by the name that Node's crypto has for them. */
-const CHECKSUM_DIGITS: Readonly<Record<string, number>> = {
-  md5: 32,
-  sha1: 40,
-  sha224: 56,
-  sha256: 64,
-  sha384: 96,
-  sha512: 128,
-};
-
 /** Declares `get`. */
 export function getCommand(run: (urls: string[], options: GetOptions) => Promise<void>): Command {
   return new Command('get')
@@ -46,13 +52,34 @@ export function getCommand(run: (urls: string[], options: GetOptions) => Promise
         .default([], 'none: directly'),
     )
     .option('--edges-only', 'never ask the origin itself, even if no edge can be used', false)
+    .addOption(
+      new Option('--mirror <url>', 'another URL of the same file (with one URL); may be repeated')
+        .argParser((text: string, before: string[]) => [...before, text])
+        .default([], 'none'),
+    )
+    .addOption(
+      new Option('--redundancy <how>', 'what is fetched twice where a source is slow')
+        .choices(['basic', 'aggressive', 'progress'])
+        .default(REQUEST_DEFAULTS.redundancy),
+    )
     .option(
       '--connections <number>',
       `connections at a time, 1 to ${MAX_CONNECTIONS}`,
       connections,
-      8,
+      REQUEST_DEFAULTS.connections,
     )
-    .option('--checksum <digest>', 'what the file must have, such as sha-256=HEX', checksum)
+    .option(
+      '--connections-per-host <number>',
+      `connections to one host at a time, 1 to ${MAX_CONNECTIONS}`,
+      connections,
+      REQUEST_DEFAULTS.connectionsPerHost,
+    )
+    .addOption(
+      new Option('--checksum <digest>', 'what the file must have, such as sha-256=HEX')
+        .argParser((text: string, before: Digest[]) => [...before, checksum(text)])
+        .default([], 'none'),
+    )
+    .option('--find-checksum', 'look for SHA256SUMS and the like beside the file', false)
     .addOption(
       new Option(
         '--header <field>',
@@ -61,6 +88,16 @@ export function getCommand(run: (urls: string[], options: GetOptions) => Promise
         .argParser(headerField)
         .default({}, 'none'),
     )
+    .addOption(
+      new Option('--user <name:password>', 'log-in for the origin')
+        .env('MILLRACE_USER')
+        .argParser(login),
+    )
+    .option('--netrc', 'take the log-in from the netrc file', false)
+    .option('--cookies <file>', 'cookies as browsers export them (cookies.txt)')
+    .option('--referer <url>', 'page with the link')
+    .option('--user-agent <text>', 'what to call ourselves')
+    .option('--proxy <url>', 'http://, https:// or socks5:// proxy, or direct for none')
     .option('--limit <rate>', 'bytes per second, such as 500K or 2MiB/s', reading(parseRate))
     .option('--overwrite', 'replace a file of that name', false)
     .addOption(
@@ -117,18 +154,21 @@ function connections(text: string): number {
   throw new InvalidArgumentError(`a number from 1 to ${MAX_CONNECTIONS} is needed`);
 }
 
-function checksum(text: string): Checksum {
+function checksum(text: string): Digest {
   const [name = '', value = ''] = text.split('=');
-  const algorithm = name.toLowerCase().replace('-', '');
-  const hex = value.trim().toLowerCase();
-  const digits = CHECKSUM_DIGITS[algorithm];
-  if (digits === undefined) {
+  const algorithm = algorithmNamed(name.trim());
+  if (algorithm === undefined) {
     throw new InvalidArgumentError('known are md5, sha-1, sha-224, sha-256, sha-384 and sha-512');
   }
-  if (!/^[0-9a-f]*$/.test(hex) || hex.length !== digits) {
-    throw new InvalidArgumentError(`${name} has ${digits} hexadecimal digits`);
-  }
-  return { algorithm, hex };
+  const digest = digestFromHex(algorithm, value.trim());
+  if (digest !== undefined) return digest;
+  throw new InvalidArgumentError(`${name} has ${DIGEST_DIGITS[algorithm]} hexadecimal digits`);
+}
+
+function login(text: string): { user: string; password: string } {
+  const colon = text.indexOf(':');
+  if (colon < 1) throw new InvalidArgumentError('a log-in is given as name:password');
+  return { user: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
 function headerField(text: string, before: Record<string, string>): Record<string, string> {

@@ -1,10 +1,16 @@
 /** `millrace get`: downloads one URL after the other and shows how it goes. */
 
-import { basename } from 'node:path';
+import { basename, resolve } from 'node:path';
 import { asMillraceError, EXIT, MillraceError } from '@millrace/shared/base/errors';
 import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
-import { Download, type DownloadEvent, type DownloadResult } from '../engine/download.ts';
-import { edgeHeaders } from '../engine/local-edge.ts';
+import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
+import {
+  Download,
+  type DownloadEvent,
+  type DownloadResult,
+  type DownloadState,
+} from '../engine/download.ts';
+import { withoutLogin } from '../engine/net/credentials.ts';
 import type { GetOptions } from './get-options.ts';
 import { plainLine, terminalLine } from './progress-line.ts';
 
@@ -50,24 +56,11 @@ async function getOne(
   const startedAt = performance.now();
   try {
     const url = cleanUrl(text);
-    const edges = await Promise.all(
-      options.edge.map(async (edge) => ({ url: edge, headers: await edgeHeaders(edge) })),
-    );
-    const download = new Download({
-      url,
-      edges,
-      direct: !options.edgesOnly,
-      headers: options.header,
-      connections: options.connections,
-      file: options.output,
-      dir: options.dir,
-      overwrite: options.overwrite,
-      checksum: options.checksum,
-      limit: options.limit,
-      timeoutMs: options.timeout,
-      retryForMs: options.retryFor,
+    const shown = withoutLogin(url);
+    const request = requestOf([url, ...options.mirror.map(cleanUrl)], options);
+    const download = new Download(request, {
       signal,
-      onEvent: (event) => view.event(event, url),
+      onEvent: (event) => view.event(event, shown),
       random: Math.random,
     });
     const timer = setInterval(() => view.progress(download), view.intervalMs);
@@ -79,9 +72,38 @@ async function getOne(
     return undefined;
   } catch (thrown) {
     const error = asMillraceError(thrown);
-    view.failed(error, text);
+    view.failed(error, withoutLogin(text));
     return error;
   }
+}
+
+function requestOf(urls: readonly string[], options: GetOptions): DownloadRequest {
+  return {
+    urls,
+    edges: options.edge,
+    direct: !options.edgesOnly,
+    dir: options.dir,
+    file: options.output === undefined ? undefined : resolve(options.output),
+    overwrite: options.overwrite,
+    connections: options.connections,
+    connectionsPerHost: options.connectionsPerHost,
+    redundancy: options.redundancy,
+    redundantShare: REQUEST_DEFAULTS.redundantShare,
+    headers: {
+      ...options.header,
+      ...(options.referer === undefined ? {} : { referer: options.referer }),
+      ...(options.userAgent === undefined ? {} : { 'user-agent': options.userAgent }),
+    },
+    login: options.user,
+    netrc: options.netrc,
+    cookieFile: options.cookies,
+    proxy: options.proxy,
+    digests: options.checksum,
+    sidecars: options.findChecksum,
+    limit: options.limit,
+    timeoutMs: options.timeout,
+    retryForMs: options.retryFor,
+  };
 }
 
 function cleanUrl(text: string): string {
@@ -92,7 +114,7 @@ function cleanUrl(text: string): string {
   } catch {
     // Reported below.
   }
-  throw new MillraceError('bad-url', text);
+  throw new MillraceError('bad-url', withoutLogin(text));
 }
 
 /** For people: a line that moves on a terminal, lines now and then elsewhere. */
@@ -115,11 +137,16 @@ class TextView {
   event(event: DownloadEvent): void {
     if (event.kind === 'note') return this.#line(`note: ${event.text}`);
     if (event.kind === 'check') return this.#line(`checking the ${event.what} ...`);
+    if (event.kind === 'state') return this.#state(event.state);
     this.#name = basename(event.path);
     const size = event.length === undefined ? 'size not known' : formatBytes(event.length);
     const resumed =
       event.resumedBytes > 0 ? `, ${formatBytes(event.resumedBytes)} are there already` : '';
     this.#line(`${this.#name}: ${size} via ${event.via}${resumed}`);
+  }
+
+  #state(state: DownloadState): void {
+    if (state === 'waiting-for-network') this.#line('waiting for the network ...');
   }
 
   progress(download: Download): void {

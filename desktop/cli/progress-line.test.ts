@@ -10,6 +10,9 @@ function progress(part: Partial<DownloadProgress> = {}): DownloadProgress {
   const length = 'length' in part ? part.length : 100 * MiB;
   const storedBytes = part.storedBytes ?? 25 * MiB;
   return {
+    state: 'running',
+    receivedBytes: storedBytes,
+    sources: [],
     length,
     storedBytes,
     bytesPerSecond: 2.5 * MiB,

@@ -1,48 +1,78 @@
 /**
- * Fetches the missing blocks of a partial file over several connections at a time, from whichever
- * sources can be used, until every byte is stored.
+ * Fetches the missing bytes of a partial file over several connections at a time, from every
+ * source that has been shown to hold the file, until all are stored (LOCI 3.2; ANYCAST 3.1). What
+ * to fetch from whom is the scheduler's to say; this carries it out.
  */
 
-import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { RangeSet } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { BASIC, type BlockMap } from '@millrace/shared/download/block-map';
+import type { Assignment, Scheduler } from '@millrace/shared/download/scheduler';
 import type { PinnedVersion } from '@millrace/shared/http/range-contract';
-import type { HttpSource, Opened, Sink } from './http-source.ts';
+import type { HttpSource } from './http-source.ts';
 import type { PartialFile } from './partial-file.ts';
 import { type SegmentPool, SegmentWriter } from './segment-writer.ts';
+import type { Opened, Sink } from './source-answer.ts';
 import type { SourceSet } from './source-set.ts';
 
 export interface BlockTransferOptions {
   readonly file: PartialFile;
-  readonly version: PinnedVersion;
-  readonly blocks: BlockMap;
+  readonly scheduler: Scheduler;
   readonly sources: SourceSet;
   readonly pool: SegmentPool;
   readonly connections: number;
-  /** How long to go on trying without a single byte from anywhere, milliseconds. */
-  readonly retryForMs: number;
+  /** How long to go on without a single byte from anywhere; undefined: for ever. */
+  readonly retryForMs: Millis | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
   readonly signal: AbortSignal;
   /** Counts bytes as they come in; a promise holds the source back (rate limit). */
   readonly onBytes: (source: HttpSource, count: number) => Promise<void> | undefined;
   readonly onSourceFailed: (source: HttpSource, error: MillraceError) => void;
+  /** Told when there is no source to ask, and again when there is. */
+  readonly onWaiting: (waiting: boolean) => void;
+  /** Resolves when the network has changed (true), or at the deadline or with the signal (false). */
+  readonly networkChange: (deadlineMs: Millis, signal: AbortSignal) => Promise<boolean>;
 }
 
-/** What one exchange has brought. */
-interface Progress {
-  bytes: number;
+/** One request under way. */
+interface Running {
+  readonly source: HttpSource;
+  readonly assignment: Assignment;
+  readonly abort: AbortController;
+  /** What this answer has brought so far. */
+  readonly got: RangeSet;
 }
 
-/** Failures of one answer that concern the whole download. */
-const FATAL = ['version-changed', 'disk-full', 'file-not-writable', 'internal'];
+/** Failures that concern the download and not one source. */
+const FATAL: ReadonlySet<string> = new Set([
+  'disk-full',
+  'file-not-writable',
+  'file-changed',
+  'internal',
+]);
+/** Failures after which the bytes of the answer are not believed. */
+const DOUBTFUL: ReadonlySet<string> = new Set([
+  'wrong-length',
+  'wrong-digest',
+  'wrong-range',
+  'malformed-response',
+  'different-file',
+]);
+/** The request has nothing left to do: others have brought it, or taken it over. */
+const ENOUGH = new Error('enough');
+/** Free connections look again so often: a request can become late without anything happening. */
+const TICK_MS = 250;
+/** Edges from which nothing has come for so long get help from the origin. */
+const LIFELESS_MS = 3000;
 
 export class BlockTransfer {
   readonly #o: BlockTransferOptions;
   readonly #stop = new AbortController();
+  readonly #running = new Set<Running>();
   #lastBytesAt: Millis;
   #wake: (() => void)[] = [];
+  #waiting = false;
 
   constructor(options: BlockTransferOptions) {
     this.#o = options;
@@ -50,145 +80,218 @@ export class BlockTransfer {
   }
 
   /**
-   * Runs until every block is complete.
+   * Runs until every byte is stored.
    *
-   * @param first an answer that is there already, of the file's first bytes
    * @throws MillraceError; the signal's reason. What has come in by then is stored.
    */
-  async run(first: {
-    source: HttpSource;
-    opened: Extract<Opened, { kind: 'range' }>;
-  }): Promise<void> {
-    const { blocks, signal, connections } = this.#o;
+  async run(): Promise<void> {
+    const { scheduler, signal, connections } = this.#o;
     const onAbort = () => this.#end(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
     try {
-      const workers = [this.#takeFirst(first)];
-      for (let i = 0; i < connections; i++) workers.push(this.#work());
-      await Promise.all(workers);
+      // Bytes can be taken back while the last requests end: then there is more to do.
+      while (!scheduler.done && !this.#stop.signal.aborted) {
+        await Promise.all(Array.from({ length: connections }, () => this.#work()));
+      }
     } finally {
       signal.removeEventListener('abort', onAbort);
+      this.#setWaiting(false);
     }
-    if (!blocks.allDone) throw this.#stop.signal.reason;
+    if (!scheduler.done) throw this.#stop.signal.reason;
   }
 
-  /** The first answer's body: blocks that it covers are not asked for again meanwhile. */
-  async #takeFirst({
-    source,
-    opened,
-  }: {
-    source: HttpSource;
-    opened: Extract<Opened, { kind: 'range' }>;
-  }): Promise<void> {
-    const { blocks, file } = this.#o;
-    if (file.stored.covers(opened.range)) return opened.discard();
-    const covered: number[] = [];
-    for (let b = 0; b < blocks.count && blocks.range(b).start < opened.range.end; b++)
-      covered.push(b);
-    for (const block of covered) blocks.start(block);
-    await this.#exchange(source, (progress) => this.#read(source, opened, progress));
-    for (const block of covered) {
-      blocks.end(block);
-      if (file.stored.covers(blocks.range(block))) blocks.finish(block);
+  /** Something has changed outside: a source was added, or the order of what is wanted. */
+  kick(): void {
+    this.#wakeAll();
+  }
+
+  /** One connection: request after request until there is nothing left. */
+  async #work(): Promise<void> {
+    const { scheduler } = this.#o;
+    while (!scheduler.done && !this.#stop.signal.aborted) {
+      const next = this.#next();
+      if (next === undefined) await this.#pause();
+      else await this.#exchange(next.source, next.assignment);
     }
     this.#wakeAll();
   }
 
-  /** One connection: fetches block after block until there is nothing left. */
-  async #work(): Promise<void> {
-    const { blocks, sources, now } = this.#o;
-    while (!blocks.allDone && !this.#stop.signal.aborted) {
-      const source = sources.pick(now());
-      const block = source === undefined ? undefined : blocks.next(BASIC);
-      if (source === undefined || block === undefined) {
-        await this.#pause(source === undefined);
-        continue;
+  #next(): { source: HttpSource; assignment: Assignment } | undefined {
+    const { sources, scheduler, now } = this.#o;
+    const lifeless = now() - this.#lastBytesAt > LIFELESS_MS;
+    for (const source of sources.candidates(lifeless)) {
+      const assignment = scheduler.next(source.id, now());
+      if (assignment !== undefined) return { source, assignment };
+    }
+    return undefined;
+  }
+
+  /** Runs one request and draws the conclusions from how it ends. */
+  async #exchange(source: HttpSource, assignment: Assignment): Promise<void> {
+    const { sources, scheduler, now } = this.#o;
+    const running = { source, assignment, abort: new AbortController(), got: new RangeSet() };
+    const signal = AbortSignal.any([this.#stop.signal, running.abort.signal]);
+    this.#running.add(running);
+    this.#setWaiting(false);
+    sources.started(source);
+    let outcome: 'complete' | 'failed' | 'cancelled' = 'complete';
+    try {
+      const range = { start: assignment.range.start, end: assignment.end };
+      const opened = await source.openRange(range, source.version as PinnedVersion, signal);
+      await this.#read(running, opened);
+      source.vouch();
+    } catch (thrown) {
+      if (thrown === ENOUGH) {
+        outcome = this.#isDone(running) ? 'complete' : 'cancelled';
+      } else {
+        outcome = 'failed';
+        await this.#onFailure(running, thrown);
       }
-      blocks.start(block);
-      await this.#exchange(source, (progress) =>
-        this.#fetch(source, blocks.range(block), progress),
-      );
-      blocks.end(block);
-      if (this.#o.file.stored.covers(blocks.range(block))) blocks.finish(block);
+    } finally {
+      this.#running.delete(running);
+      await this.#doubt(source);
+      sources.ended(source, outcome === 'complete');
+      scheduler.onEnd(assignment, outcome, now());
       this.#wakeAll();
     }
-    if (blocks.allDone) this.#wakeAll();
   }
 
-  /** Runs one exchange with a source and draws the conclusions from how it ends. */
-  async #exchange(source: HttpSource, work: (progress: Progress) => Promise<void>): Promise<void> {
-    const { sources, now, onSourceFailed } = this.#o;
-    const progress = { bytes: 0 };
-    sources.started(source);
-    try {
-      await work(progress);
-    } catch (thrown) {
-      if (this.#stop.signal.aborted) return;
-      const error = asMillraceError(thrown);
-      if (FATAL.includes(error.code)) return this.#end(error);
-      source.health.onFailure(error, progress.bytes > 0, now());
-      if (error.row.status === 429 || error.row.status === 503) sources.onBusy(source);
-      onSourceFailed(source, error);
-    } finally {
-      sources.ended(source);
-    }
-  }
-
-  async #fetch(source: HttpSource, range: ByteRange, progress: Progress): Promise<void> {
-    const { file, version } = this.#o;
-    for (const gap of file.stored.missing(range)) {
-      const opened = await source.openRange(gap, version, this.#stop.signal);
-      await this.#read(source, opened, progress);
-    }
-  }
-
-  async #read(source: HttpSource, opened: Opened, progress: Progress): Promise<void> {
-    const { file, pool, onBytes, now } = this.#o;
+  async #read(running: Running, opened: Opened): Promise<void> {
+    const { file, pool } = this.#o;
     const writer = new SegmentWriter(file, pool);
-    const sink: Sink = (position, bytes) => {
-      this.#lastBytesAt = now();
-      progress.bytes += bytes.length;
-      source.health.onBytes();
-      const room = writer.write(position, bytes);
-      const limit = onBytes(source, bytes.length);
-      return room === undefined ? limit : room.then(() => limit);
-    };
+    const take: Sink = (position, bytes) => this.#take(running, writer, position, bytes);
     try {
-      await opened.read(sink);
+      await opened.read(take);
     } finally {
       // Whatever came in stays, also when the answer broke off.
       await writer.end();
     }
   }
 
-  /** Waits until something has changed, or until a source may be asked again. */
-  async #pause(noSource: boolean): Promise<void> {
-    const { sources, now, retryForMs } = this.#o;
-    let timer: NodeJS.Timeout | undefined;
-    if (noSource && sources.sources.length > 0) {
-      const at = sources.nextUsableAt();
-      const giveUpAt = this.#lastBytesAt + retryForMs;
-      if (at === undefined || (now() >= giveUpAt && this.#nothingRuns())) {
-        return this.#end(sources.failure() ?? new MillraceError('origin-unreachable'));
-      }
-      // All may be busy instead of resting: then the end of a request wakes us.
-      if (at > now()) timer = setTimeout(() => this.#wakeAll(), at - now());
+  #take(
+    running: Running,
+    writer: SegmentWriter,
+    position: number,
+    bytes: Uint8Array,
+  ): Promise<void> | undefined {
+    const { scheduler, sources, onBytes, now } = this.#o;
+    const { source, assignment, got } = running;
+    if (running.abort.signal.aborted) throw ENOUGH;
+    this.#lastBytesAt = now();
+    source.health.onBytes();
+    sources.onBytes(source, bytes.length);
+    // Bytes past the end have become another connection's.
+    const length = Math.min(bytes.length, assignment.end - position);
+    const wait = onBytes(source, bytes.length);
+    if (length > 0) {
+      const range = { start: position, end: position + length };
+      const room = writer.write(
+        position,
+        length < bytes.length ? bytes.subarray(0, length) : bytes,
+      );
+      got.add(range);
+      source.unproven.add(range);
+      source.given.add(range);
+      for (const late of scheduler.onBytes(assignment, range, now())) this.#cancel(late);
+      if (room !== undefined) return room.then(() => wait);
     }
-    await new Promise<void>((resolve) => {
-      this.#wake.push(resolve);
-    });
+    if (assignment.end < assignment.range.end && this.#isDone(running)) throw ENOUGH;
+    return wait;
+  }
+
+  #isDone({ assignment, got }: Running): boolean {
+    return got.covers({ start: assignment.range.start, end: assignment.end });
+  }
+
+  #cancel(assignment: Assignment): void {
+    for (const running of this.#running) {
+      if (running.assignment === assignment) running.abort.abort(ENOUGH);
+    }
+  }
+
+  async #onFailure(running: Running, thrown: unknown): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    const { sources, onSourceFailed } = this.#o;
+    const { source, got } = running;
+    const error = asMillraceError(thrown);
+    if (FATAL.has(error.code)) return this.#end(error);
+    sources.onFailure(source, error, got.bytes > 0);
+    if (source.health.quarantine !== undefined) {
+      onSourceFailed(source, error);
+      for (const other of this.#running) {
+        if (other.source === source) other.abort.abort(ENOUGH);
+      }
+    }
+    if (DOUBTFUL.has(error.code)) await this.#discard(got);
+  }
+
+  /**
+   * Takes back what a source in quarantine has given since it was last shown to keep the contract.
+   * Only when none of its requests is under way: what they are still writing would count again.
+   */
+  async #doubt(source: HttpSource): Promise<void> {
+    const reason = source.health.quarantine;
+    if (reason === undefined || !DOUBTFUL.has(reason.code)) return;
+    for (const running of this.#running) if (running.source === source) return;
+    const unproven = new RangeSet(source.unproven.ranges);
+    source.vouch();
+    await this.#discard(unproven);
+  }
+
+  /** The file first: what it still has would not be written again. */
+  async #discard(ranges: RangeSet): Promise<void> {
+    const { file, scheduler } = this.#o;
+    for (const range of [...ranges.ranges]) {
+      try {
+        await file.forget(range);
+      } catch (error) {
+        return this.#end(error);
+      }
+      scheduler.discard(range);
+    }
+  }
+
+  /** Waits until something has changed, or until it is time to look again. */
+  async #pause(): Promise<void> {
+    const { sources, now, networkChange } = this.#o;
+    let wakeAt = now() + TICK_MS;
+    if (this.#running.size === 0) {
+      const at = this.#restUntil();
+      if (at === undefined) return;
+      this.#setWaiting(sources.allDown);
+      wakeAt = Math.max(wakeAt, at);
+    }
+    const woken = new AbortController();
+    this.#wake.push(() => woken.abort());
+    if (this.#waiting) {
+      const changed = await networkChange(wakeAt, woken.signal);
+      if (changed) for (const { health } of sources.sources) health.retryNow(now());
+      return;
+    }
+    const timer = setTimeout(() => woken.abort(), wakeAt - now());
+    await new Promise((resolve) => woken.signal.addEventListener('abort', resolve));
     clearTimeout(timer);
   }
 
-  #nothingRuns(): boolean {
-    const { blocks } = this.#o;
-    for (let b = 0; b < blocks.count; b++) if (blocks.running(b) > 0) return false;
-    return true;
+  /** When a source can be asked again; undefined if the download has to be given up. */
+  #restUntil(): Millis | undefined {
+    const { sources, now, retryForMs } = this.#o;
+    const at = sources.nextUsableAt();
+    const tooLong = retryForMs !== undefined && now() >= this.#lastBytesAt + retryForMs;
+    if (at !== undefined && !tooLong) return at;
+    this.#end(sources.failure() ?? new MillraceError('origin-unreachable'));
+    return undefined;
+  }
+
+  #setWaiting(waiting: boolean): void {
+    if (this.#waiting === waiting) return;
+    this.#waiting = waiting;
+    this.#o.onWaiting(waiting);
   }
 
   #end(reason: unknown): void {
-    this.#stop.abort(reason);
+    if (!this.#stop.signal.aborted) this.#stop.abort(reason);
     this.#wakeAll();
   }
 

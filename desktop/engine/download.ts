@@ -1,60 +1,55 @@
 /**
  * One download from beginning to end: finds out what the file is, opens the partial file, fetches
- * what is missing, checks the whole, and gives it its name.
+ * what is missing from all sources, checks the whole, and gives it its name.
  */
 
-import { join, resolve } from 'node:path';
+import { basename, resolve } from 'node:path';
+import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { TokenBucket } from '@millrace/shared/base/token-bucket';
-import { BlockMap, chooseBlockBytes } from '@millrace/shared/download/block-map';
+import { type Digest, strongest } from '@millrace/shared/download/digest';
 import { nameFromUrl, safeFileName } from '@millrace/shared/download/file-name';
 import { RateMeter } from '@millrace/shared/download/rate-meter';
-import { SourceHealth } from '@millrace/shared/download/source-health';
+import type { DownloadRequest } from '@millrace/shared/download/request';
+import type { SourceVersion } from '@millrace/shared/download/same-file';
+import { Scheduler } from '@millrace/shared/download/scheduler';
+import { looksSigned } from '@millrace/shared/download/signed-url';
 import { type Headers, listField } from '@millrace/shared/http/headers';
-import { canPin } from '@millrace/shared/http/validators';
-import { HttpClient } from '@millrace/shared/node/http-client';
 import { parse as parseDisposition } from 'content-disposition';
-import { Agent } from 'undici';
+import { versionOf } from './admission.ts';
 import { BlockTransfer } from './block-transfer.ts';
-import { HttpSource, type Opened } from './http-source.ts';
+import { Connections } from './connections.ts';
+import { Discovery } from './discovery.ts';
+import { FileCheck } from './file-check.ts';
+import { FileReader } from './file-reader.ts';
+import { Gatekeeper } from './gatekeeper.ts';
+import { FileHasher } from './hashing.ts';
+import type { HttpSource } from './http-source.ts';
+import { type First, isPinnable, openFirst } from './opening.ts';
+import { markDownloaded } from './platform/mark-downloaded.ts';
 import { PartialFile } from './partial-file.ts';
+import { AdjustableLimit, type RateLimit } from './rate-limit.ts';
 import { SegmentPool, SegmentWriter } from './segment-writer.ts';
-import { SourceSet } from './source-set.ts';
+import { SingleStream } from './single-stream.ts';
+import { sleep } from './sleep.ts';
+import { type HostLimits, SourceSet, type SourceStatus } from './source-set.ts';
 
-export interface Checksum {
-  /** A name that Node's crypto knows: sha256, sha1, md5, sha512 ... */
-  readonly algorithm: string;
-  /** Lower-case hexadecimal. */
-  readonly hex: string;
-}
-
-export interface DownloadOptions {
-  /** URL of the file at the origin, without fragment. */
-  readonly url: string;
-  /** Base URLs of edges, each with header fields for it alone (the local token). */
-  readonly edges: readonly { readonly url: string; readonly headers: Record<string, string> }[];
-  /** False: never ask the origin itself. */
-  readonly direct: boolean;
-  /** Header fields for the origin. Edges carry none of them, so they are not used then. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Requests at a time. */
-  readonly connections: number;
-  /** Path of the file; undefined: named by the server, in `dir`. */
-  readonly file: string | undefined;
-  readonly dir: string;
-  readonly overwrite: boolean;
-  readonly checksum: Checksum | undefined;
-  /** Bytes per second; undefined: no limit. */
-  readonly limit: number | undefined;
-  /** How long connecting, answering, and sending nothing may each take. */
-  readonly timeoutMs: Millis;
-  /** How long to go on trying without a single byte from anywhere. */
-  readonly retryForMs: Millis;
+/** What a download shares with others of the process. */
+export interface DownloadContext {
+  /** Interrupts: the partial file stays, and a new download of the same request goes on with it. */
   readonly signal: AbortSignal;
   readonly onEvent: (event: DownloadEvent) => void;
   readonly random: Random;
+  readonly rateLimits?: readonly RateLimit[];
+  readonly hostLimits?: HostLimits;
 }
+
+export type DownloadState =
+  | 'starting'
+  | 'running'
+  | 'waiting-for-network'
+  | 'waiting-for-room'
+  | 'checking';
 
 export type DownloadEvent =
   | { readonly kind: 'note'; readonly text: string }
@@ -67,7 +62,8 @@ export type DownloadEvent =
       readonly resumedBytes: number;
       readonly via: string;
     }
-  | { readonly kind: 'check'; readonly what: 'partial file' | 'checksum' };
+  | { readonly kind: 'check'; readonly what: 'partial file' | 'checksum' }
+  | { readonly kind: 'state'; readonly state: DownloadState };
 
 export interface DownloadResult {
   readonly path: string;
@@ -75,57 +71,76 @@ export interface DownloadResult {
   /** Bytes received over the network in this run. */
   readonly receivedBytes: number;
   readonly resumedBytes: number;
+  /** The digest that the file was checked against, where there was one. */
+  readonly digest?: Digest | undefined;
 }
 
 /** Where a download stands. */
 export interface DownloadProgress {
-  readonly length: number | undefined;
+  readonly state: DownloadState;
+  readonly path?: string | undefined;
+  readonly length?: number | undefined;
   readonly storedBytes: number;
+  readonly receivedBytes: number;
   readonly bytesPerSecond: number;
   /** Undefined where it cannot be said. */
-  readonly etaMs: Millis | undefined;
+  readonly etaMs?: Millis | undefined;
+  readonly sources: readonly SourceStatus[];
   /** Share of each of `cells` equal parts of the file that is there, 0 to 1. */
   strip(cells: number): number[];
 }
 
-/** Length of the first request: enough to be useful, little if it is not. */
-const FIRST_BYTES = 1024 * 1024;
+/** What is known of a file before its bytes are there. */
+export interface Described {
+  readonly path: string;
+  readonly length: number | undefined;
+  readonly contentType: string | undefined;
+}
+
 /** A file that changes this often while it is being downloaded is left alone. */
 const MAX_RESTARTS = 3;
-const MAX_WHOLE_ATTEMPTS = 5;
+/** How often it is looked whether there is room again. */
+const ROOM_POLL_MS = 2000;
 
 export class Download {
-  readonly #o: DownloadOptions;
+  readonly #request: DownloadRequest;
+  readonly #context: DownloadContext;
   readonly #now = () => performance.now();
-  readonly #agent: Agent;
-  readonly #client: HttpClient;
+  #connections: Connections | undefined;
   readonly #rate: RateMeter;
-  readonly #bucket: TokenBucket | undefined;
+  readonly #limit: AdjustableLimit;
+  readonly #limits: readonly RateLimit[];
   readonly #pool = new SegmentPool();
+  readonly #reader = new FileReader();
+  readonly #addedUrls: string[] = [];
+  readonly #described = Promise.withResolvers<Described>();
+  #state: DownloadState = 'starting';
+  #sources: SourceSet | undefined;
+  #gatekeeper: Gatekeeper | undefined;
+  #discovery: Discovery | undefined;
+  #scheduler: Scheduler | undefined;
+  #transfer: BlockTransfer | undefined;
   #file: PartialFile | undefined;
+  #hasher: FileHasher | undefined;
+  #path: string | undefined;
   #length: number | undefined;
+  #preferred: number | undefined;
   #receivedBytes = 0;
   #resumedBytes = 0;
 
-  constructor(options: DownloadOptions) {
-    this.#o = options;
-    const { timeoutMs, limit } = options;
-    const connections = options.connections + 1;
-    const connectTimeoutMs = Math.min(timeoutMs, 10_000);
-    this.#agent = new Agent({
-      connections,
-      pipelining: 1,
-      allowH2: false,
-      connect: { timeout: connectTimeoutMs },
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-    });
-    this.#client = new HttpClient({
-      agent: this.#agent,
-      direct: { connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs },
-    });
+  constructor(request: DownloadRequest, context: DownloadContext) {
+    this.#request = request;
+    this.#context = context;
     this.#rate = new RateMeter(this.#now());
-    this.#bucket = limit === undefined ? undefined : new TokenBucket(limit, limit / 4, this.#now());
+    this.#limit = new AdjustableLimit(request.limit, this.#now);
+    this.#limits = [this.#limit, ...(context.rateLimits ?? [])];
+    // Nobody has to ask for it.
+    this.#described.promise.catch(() => {});
+  }
+
+  /** Resolves once it is known what and where the file is. @throws what `run` throws before */
+  get described(): Promise<Described> {
+    return this.#described.promise;
   }
 
   /**
@@ -136,21 +151,28 @@ export class Download {
    */
   async run(): Promise<DownloadResult> {
     try {
+      const connections = await Connections.open(this.#request);
+      this.#connections = connections;
       for (let attempt = 1; ; attempt++) {
         try {
-          return await this.#attempt();
+          return await this.#attempt(connections);
         } catch (error) {
-          if (!isMillraceError(error, 'version-changed') || attempt >= MAX_RESTARTS) throw error;
-          this.#note('the file has changed at the source: starting again with the new version');
+          const note = restartNote(error);
+          if (note === undefined || attempt >= MAX_RESTARTS) throw error;
+          this.#note(note);
         }
       }
-    } catch (error) {
-      if (this.#o.signal.aborted) throw new MillraceError('interrupted');
-      throw asMillraceError(error);
+    } catch (thrown) {
+      const error = this.#context.signal.aborted
+        ? new MillraceError('interrupted')
+        : asMillraceError(thrown);
+      this.#described.reject(error);
+      this.#reader.fail(error);
+      throw error;
     } finally {
+      await this.#hasher?.close();
       await this.#file?.leave();
-      this.#client.close();
-      await this.#agent.destroy();
+      await this.#connections?.close();
     }
   }
 
@@ -161,10 +183,14 @@ export class Download {
     const length = this.#length;
     const left = length === undefined ? undefined : length - storedBytes;
     return {
+      state: this.#state,
+      path: this.#path,
       length,
       storedBytes,
+      receivedBytes: this.#receivedBytes,
       bytesPerSecond: rate,
       etaMs: left === undefined || rate < 1 ? undefined : (left / rate) * 1000,
+      sources: this.#sources?.status() ?? [],
       strip: (cells) =>
         Array.from({ length: cells }, (_, i) => {
           if (length === undefined || stored === undefined) return 0;
@@ -175,214 +201,445 @@ export class Download {
     };
   }
 
-  async #attempt(): Promise<DownloadResult> {
-    const sources = this.#sources();
-    const { source, opened } = await this.#openFirst(sources);
-    let total: number;
-    if (opened.kind === 'range' && canPin(opened.version.validators)) {
-      total = await this.#byBlocks(sources, source, opened);
-    } else {
-      total = await this.#inOnePiece(sources, source, opened);
+  /** @param bytesPerSecond for this download, from now on; undefined: no limit */
+  setLimit(bytesPerSecond: number | undefined): void {
+    this.#limit.set(bytesPerSecond);
+  }
+
+  /** Adds a URL of the same file: it is used once it is shown to hold the same bytes. */
+  addUrl(url: string): void {
+    this.#addedUrls.push(url);
+    this.#addMirror(url);
+  }
+
+  /** What follows this position is wanted first; undefined: the order does not matter. */
+  prefer(position: number | undefined): void {
+    this.#preferred = position;
+    this.#scheduler?.prefer(position);
+    this.#transfer?.kick();
+  }
+
+  /**
+   * Reads stored bytes, waiting until there is at least one at the position.
+   *
+   * @returns how many bytes; 0 at the end of the file
+   * @throws what the download ends with; the signal's reason
+   */
+  read(into: Buffer, position: number, signal: AbortSignal): Promise<number> {
+    return this.#reader.read(into, position, signal);
+  }
+
+  async #attempt(connections: Connections): Promise<DownloadResult> {
+    const request = this.#request;
+    const { signal } = this.#context;
+    const sources = new SourceSet(request.connectionsPerHost, this.#context.hostLimits, this.#now);
+    this.#sources = sources;
+    for (const source of await connections.sources(this.#context.random, this.#noteOnce)) {
+      sources.add(source);
     }
-    const path = await this.#finish(total);
+    for (const url of this.#addedUrls) this.#addMirror(url);
+    const first = await openFirst({
+      ...this.#waiting(connections),
+      sources,
+      retryForMs: request.retryForMs,
+      now: this.#now,
+      signal,
+      onSourceFailed: this.#onSourceFailed,
+    });
+    const version = versionOf(first.opened);
+    let total: number;
+    let digest: Digest | undefined;
+    if (isPinnable(first.opened) && version !== undefined) {
+      total = version.length;
+      digest = await this.#byBlocks(first, version, connections);
+    } else {
+      total = await this.#inOnePiece(first);
+      digest = await this.#check(
+        new FileCheck([{ by: 'the user', digests: request.digests }]),
+        total,
+      );
+    }
+    const file = this.#file as PartialFile;
+    await this.#hasher?.close();
+    this.#hasher = undefined;
+    await file.finish(total);
+    this.#file = undefined;
+    this.#reader.finished(file.path);
+    const note = await markDownloaded(file.path, {
+      url: first.source.url,
+      referrer: request.headers.referer,
+    });
+    if (note !== undefined) this.#note(note);
     return {
-      path,
+      path: file.path,
       bytes: total,
       receivedBytes: this.#receivedBytes,
       resumedBytes: this.#resumedBytes,
+      digest,
     };
   }
 
-  #sources(): SourceSet {
-    const { url, edges, headers, direct, connections, random } = this.#o;
-    const make = (label: string, edge: string | undefined, own: Record<string, string>) =>
-      new HttpSource({
-        label,
-        url,
-        edge,
-        headers: own,
-        client: this.#client,
-        health: new SourceHealth(random),
-      });
-    const ownHeaders = Object.keys(headers).length > 0;
-    if (ownHeaders && edges.length > 0) {
-      this.#note('header fields are given, which edges do not carry: downloading directly');
-    }
-    const used = ownHeaders ? [] : edges;
-    const all = used.map((edge) => make(edge.url, edge.url, edge.headers));
-    if (direct || used.length === 0) all.push(make(new URL(url).host, undefined, headers));
-    return new SourceSet(all, connections);
-  }
-
-  /** The first answer: says what the file is. Sources are tried until one gives it. */
-  async #openFirst(sources: SourceSet): Promise<{ source: HttpSource; opened: Opened }> {
-    const { signal, retryForMs } = this.#o;
-    const startedAt = this.#now();
-    for (;;) {
-      const source = sources.pick(this.#now());
-      if (source === undefined) {
-        const at = sources.nextUsableAt();
-        const failure = sources.failure() ?? new MillraceError('origin-unreachable');
-        if (at === undefined || at > startedAt + retryForMs) throw failure;
-        await sleep(at - this.#now(), signal);
-        continue;
-      }
-      try {
-        const opened = await source.openRange({ start: 0, end: FIRST_BYTES }, undefined, signal);
-        return { source, opened };
-      } catch (thrown) {
-        signal.throwIfAborted();
-        this.#sourceFailed(source, asMillraceError(thrown));
-      }
-    }
-  }
-
   async #byBlocks(
-    sources: SourceSet,
-    source: HttpSource,
-    opened: Extract<Opened, { kind: 'range' }>,
-  ): Promise<number> {
-    const { version } = opened;
-    const { connections, retryForMs, signal } = this.#o;
-    const file = await this.#openFile(opened, version.length, source);
-    const blocks = new BlockMap(version.length, chooseBlockBytes(version.length, connections));
-    for (let b = 0; b < blocks.count; b++) {
-      if (file.stored.covers(blocks.range(b))) blocks.finish(b);
-    }
-    const transfer = new BlockTransfer({
+    first: First,
+    version: SourceVersion,
+    connections: Connections,
+  ): Promise<Digest | undefined> {
+    const { random } = this.#context;
+    const sources = this.#sources as SourceSet;
+    const file = await this.#openFile(first, version);
+    const ended = new AbortController();
+    const signal = AbortSignal.any([ended.signal, this.#context.signal]);
+    const gatekeeper = new Gatekeeper({
+      sources,
       file,
-      version,
-      blocks,
+      reference: version,
+      referenceUrl: first.source.url,
+      ownUrls: connections.urls,
+      random,
+      now: this.#now,
+      signal,
+      onAdmitted: (source) => {
+        this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
+        this.#transfer?.kick();
+      },
+      onSourceFailed: this.#onSourceFailed,
+    });
+    try {
+      await gatekeeper.checkEarlier(first);
+      if (file.startedOver) {
+        this.#note('an earlier partial file was of another version and could not be used');
+      }
+      this.#tellStart(first, version.length);
+      first.source.version = { length: version.length, validators: version.validators };
+      await this.#readFirst(first);
+      this.#gatekeeper = gatekeeper;
+      gatekeeper.start();
+      this.#discovery = new Discovery({
+        request: this.#request,
+        connections,
+        first,
+        length: version.length,
+        name: basename(file.path),
+        random,
+        signal,
+        onSource: (source) => this.#addSource(source),
+        onOwners: () => this.#setOwners(),
+        onNote: this.#noteOnce,
+      });
+      return await this.#transferAndCheck(first, file, version, this.#discovery);
+    } finally {
+      ended.abort(new MillraceError('interrupted'));
+      this.#gatekeeper = undefined;
+      this.#discovery = undefined;
+      await gatekeeper.ended();
+    }
+  }
+
+  /** Fetches and checks until what is there is right. */
+  async #transferAndCheck(
+    first: First,
+    file: PartialFile,
+    version: SourceVersion,
+    discovery: Discovery,
+  ): Promise<Digest | undefined> {
+    for (;;) {
+      await this.#fetchAll(file, version);
+      const { signal } = this.#context;
+      const said = await discovery.statements();
+      const check = new FileCheck([...said, { by: first.source.label, digests: version.digests }]);
+      if (check.needed) this.#tellChecking();
+      const bad = await check.badPieces(this.#hasher as FileHasher, version.length, signal);
+      if (bad.length === 0) return this.#check(check, version.length);
+      this.#note(`${bad.length} pieces have another digest: they are fetched again`);
+      this.#blame(bad);
+      for (const range of bad) await file.forget(range);
+    }
+  }
+
+  /** Transfers until every byte is stored; where the disk is full, waits until it is not. */
+  async #fetchAll(file: PartialFile, version: SourceVersion): Promise<void> {
+    for (;;) {
+      try {
+        await this.#fetchOnce(file, version);
+        return;
+      } catch (error) {
+        this.#context.signal.throwIfAborted();
+        if (!isMillraceError(error, 'disk-full')) throw error;
+        await this.#waitForRoom(file, error);
+      } finally {
+        this.#scheduler = undefined;
+        this.#transfer = undefined;
+      }
+    }
+  }
+
+  async #fetchOnce(file: PartialFile, version: SourceVersion): Promise<void> {
+    const { redundancy, connections, retryForMs, urls, redundantShare } = this.#request;
+    const ways = this.#connections as Connections;
+    const sources = this.#sources as SourceSet;
+    const once = urls.some(looksSigned);
+    const scheduler = new Scheduler(
+      {
+        length: version.length,
+        mode: redundancy,
+        redundantBytes: once ? 0 : Math.floor(version.length * redundantShare),
+        connections,
+      },
+      this.#now(),
+    );
+    for (const range of file.stored.ranges) scheduler.addStored(range);
+    for (const source of sources.sources) {
+      if (source.version === undefined) continue;
+      scheduler.addSource(source.id, this.#discovery?.ownership(source));
+    }
+    this.#scheduler = scheduler;
+    if (this.#preferred !== undefined) scheduler.prefer(this.#preferred);
+    this.#transfer = new BlockTransfer({
+      ...this.#waiting(ways),
+      file,
+      scheduler,
       sources,
       pool: this.#pool,
       connections,
       retryForMs,
       now: this.#now,
-      signal,
-      onBytes: (_source, count) => this.#onBytes(count),
-      onSourceFailed: (failed, error) => this.#reportFailure(failed, error),
+      signal: this.#context.signal,
+      onBytes: this.#onBytes,
+      onSourceFailed: this.#onSourceFailed,
     });
-    await transfer.run({ source, opened });
-    return version.length;
+    this.#setState('running');
+    await this.#transfer.run();
   }
 
-  /** For sources without ranges or validators: one answer from beginning to end, or none. */
-  async #inOnePiece(sources: SourceSet, source: HttpSource, first: Opened): Promise<number> {
-    const { signal } = this.#o;
-    let opened: Opened | undefined = first;
-    if (first.kind === 'range') {
-      first.discard();
-      opened = undefined;
-    }
-    let from: HttpSource = source;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        opened ??= await from.openWhole(signal);
-        const length = opened.kind === 'whole' ? opened.length : undefined;
-        const file = this.#file ?? (await this.#openFile(opened, length, from));
-        const bytes = await this.#readWhole(file, opened);
-        return bytes;
-      } catch (thrown) {
-        signal.throwIfAborted();
-        const error = asMillraceError(thrown);
-        opened = undefined;
-        this.#sourceFailed(from, error);
-        const at = from.health.usableAt();
-        if (at === undefined || attempt === MAX_WHOLE_ATTEMPTS) throw error;
-        // Without ranges there is no going on: all of it again.
-        await this.#file?.startOver();
-        await sleep(at - this.#now(), signal);
-        from = sources.pick(this.#now()) ?? from;
-      }
-    }
-  }
-
-  async #readWhole(file: PartialFile, opened: Opened): Promise<number> {
+  /** The first answer's body, which is there already. */
+  async #readFirst({ source, opened }: First): Promise<void> {
+    const file = this.#file as PartialFile;
+    if (opened.kind !== 'range' || file.stored.covers(opened.range)) return opened.discard();
+    const sources = this.#sources as SourceSet;
     const writer = new SegmentWriter(file, this.#pool);
-    let bytes = 0;
+    sources.started(source);
     try {
-      await opened.read((position, piece) => {
-        bytes += piece.length;
-        const room = writer.write(position, piece);
-        const limit = this.#onBytes(piece.length);
-        return room === undefined ? limit : room.then(() => limit);
+      await opened.read((position, bytes) => {
+        source.health.onBytes();
+        sources.onBytes(source, bytes.length);
+        const wait = this.#onBytes(source, bytes.length);
+        const room = writer.write(position, bytes);
+        return room === undefined ? wait : room.then(() => wait);
       });
+    } catch (thrown) {
+      this.#context.signal.throwIfAborted();
+      await writer.end();
+      const error = asMillraceError(thrown);
+      sources.onFailure(source, error, true);
+      for (const range of file.stored.ranges) if (!error.row.retryable) await file.forget(range);
+      this.#onSourceFailed(source, error);
     } finally {
+      sources.ended(source, true);
       await writer.end();
     }
-    return bytes;
+  }
+
+  async #inOnePiece(first: First): Promise<number> {
+    const { opened, source } = first;
+    const length = opened.kind === 'range' ? opened.version.length : undefined;
+    const validators = opened.kind === 'range' ? opened.version.validators : {};
+    const file = await this.#openFile(first, { length, validators, digests: [] });
+    if (length === undefined) {
+      this.#note('the source sends the file in one piece: it cannot be resumed');
+    }
+    this.#tellStart(first, opened.kind === 'whole' ? opened.length : length);
+    this.#setState('running');
+    const stream = new SingleStream({
+      file,
+      source,
+      sources: this.#sources as SourceSet,
+      pool: this.#pool,
+      retryForMs: this.#request.retryForMs,
+      now: this.#now,
+      signal: this.#context.signal,
+      onBytes: this.#onBytes,
+      onNote: this.#noteOnce,
+    });
+    return stream.run(opened);
   }
 
   async #openFile(
-    opened: Opened,
-    length: number | undefined,
-    source: HttpSource,
+    { opened, source }: First,
+    version: Omit<SourceVersion, 'length'> & { readonly length: number | undefined },
   ): Promise<PartialFile> {
-    const { url, file, dir, overwrite, onEvent } = this.#o;
-    await this.#file?.close();
-    const path = resolve(file ?? join(dir, nameFor(url, opened.headers)));
-    const resumable = opened.kind === 'range';
+    const { file, dir, overwrite } = this.#request;
+    await this.#closeFile();
+    const path = resolve(dir, file ?? nameFor(source.url, opened.headers));
+    this.#path = path;
     this.#file = await PartialFile.open({
       path,
       overwrite,
-      header: {
-        url,
-        length: resumable ? length : undefined,
-        validators: resumable ? opened.version.validators : {},
+      header: { url: source.url, length: version.length, validators: version.validators },
+      // Whether they are of the same file is found out by comparing.
+      keepUnproven: true,
+      ownUrls: this.#connections?.urls ?? [],
+      signal: this.#context.signal,
+      onVerify: () => this.#context.onEvent({ kind: 'check', what: 'partial file' }),
+      onStored: () => {
+        this.#reader.wake();
+        this.#hasher?.advance();
       },
-      onVerify: () => onEvent({ kind: 'check', what: 'partial file' }),
+      onLost: (ranges) => {
+        for (const range of ranges) this.#scheduler?.discard(range);
+      },
     });
-    if (this.#file.startedOver) {
-      this.#note('an earlier partial file was of another version and could not be used');
-    }
-    if (!resumable) this.#note('the source sends the file in one piece: it cannot be resumed');
-    this.#length = length;
-    this.#resumedBytes = this.#file.stored.bytes;
-    const resumedBytes = this.#resumedBytes;
-    onEvent({ kind: 'start', path, length, resumedBytes, via: source.label });
+    const known = strongest([...this.#request.digests, ...version.digests]);
+    this.#hasher = new FileHasher(this.#file, known === undefined ? [] : [known.algorithm]);
+    this.#hasher.advance();
     return this.#file;
   }
 
-  async #finish(total: number): Promise<string> {
+  /** Leaves the partial file as it is. */
+  async #closeFile(): Promise<void> {
+    await this.#hasher?.close();
+    this.#hasher = undefined;
+    await this.#file?.close();
+    this.#file = undefined;
+  }
+
+  #tellStart({ opened, source }: First, length: number | undefined): void {
     const file = this.#file as PartialFile;
-    const { checksum, onEvent } = this.#o;
-    if (checksum !== undefined) {
-      onEvent({ kind: 'check', what: 'checksum' });
-      const hex = await file.digest(checksum.algorithm, total);
-      if (hex !== checksum.hex) {
+    this.#length = length;
+    this.#resumedBytes = file.stored.bytes;
+    const { path } = file;
+    const resumedBytes = this.#resumedBytes;
+    this.#reader.begin(file);
+    const contentType = listField(opened.headers, 'content-type');
+    this.#described.resolve({ path, length, contentType });
+    this.#context.onEvent({ kind: 'start', path, length, resumedBytes, via: source.label });
+  }
+
+  async #check(check: FileCheck, length: number): Promise<Digest | undefined> {
+    const file = this.#file as PartialFile;
+    if (!check.needed) return undefined;
+    this.#tellChecking();
+    try {
+      return await check.whole(file, length, this.#hasher);
+    } catch (error) {
+      if (isMillraceError(error, 'checksum-mismatch')) {
+        await this.#hasher?.close();
         await file.discard();
         this.#file = undefined;
-        throw new MillraceError('checksum-mismatch', `${checksum.algorithm} is ${hex}`);
       }
+      throw error;
     }
-    await file.finish(total);
-    this.#file = undefined;
-    return file.path;
   }
 
-  #onBytes(count: number): Promise<void> | undefined {
+  #tellChecking(): void {
+    if (this.#state === 'checking') return;
+    this.#setState('checking');
+    this.#context.onEvent({ kind: 'check', what: 'checksum' });
+  }
+
+  /** Who has given bytes of bad pieces has broken the contract. */
+  #blame(bad: readonly ByteRange[]): void {
+    const sources = this.#sources as SourceSet;
+    for (const source of sources.sources) {
+      if (!bad.some((range) => source.given.bytesWithin(range) > 0)) continue;
+      const error = new MillraceError('wrong-digest', 'bytes from it are in a damaged piece');
+      sources.onFailure(source, error, false);
+      this.#onSourceFailed(source, error);
+    }
+    for (const source of sources.sources) {
+      for (const range of bad) source.given.remove(range);
+    }
+  }
+
+  async #waitForRoom(file: PartialFile, error: MillraceError): Promise<void> {
+    const { retryForMs } = this.#request;
+    const giveUpAt = retryForMs === undefined ? Number.POSITIVE_INFINITY : this.#now() + retryForMs;
+    this.#setState('waiting-for-room');
+    this.#note(`${error.message}: waiting until there is`);
+    for (;;) {
+      if (this.#now() >= giveUpAt) throw error;
+      await sleep(ROOM_POLL_MS, this.#context.signal);
+      const { needed, free } = await file.roomFor((file.length ?? 0) - file.stored.bytes);
+      if (free >= needed) break;
+    }
+    await file.recoverFromFailure();
+  }
+
+  #addMirror(url: string): void {
+    const source = this.#connections?.source('mirror', url, this.#context.random);
+    if (source !== undefined) this.#addSource(source);
+  }
+
+  /** One more source: it is used once it has shown that it holds the file. */
+  #addSource(source: HttpSource): void {
+    const sources = this.#sources;
+    if (sources === undefined || sources.sources.some(({ id }) => id === source.id)) return;
+    sources.add(source);
+    this.#gatekeeper?.letIn(source);
+  }
+
+  /** Edges have got chunks of their own. */
+  #setOwners(): void {
+    for (const source of this.#sources?.sources ?? []) {
+      if (source.version === undefined) continue;
+      this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
+    }
+  }
+
+  #waiting(connections: Connections) {
+    return {
+      onWaiting: (waiting: boolean) =>
+        this.#setState(
+          waiting ? 'waiting-for-network' : this.#length === undefined ? 'starting' : 'running',
+        ),
+      networkChange: connections.networkChange,
+    };
+  }
+
+  readonly #onBytes = (_source: HttpSource, count: number): Promise<void> | undefined => {
     this.#receivedBytes += count;
     this.#rate.add(count);
-    if (this.#bucket === undefined) return undefined;
-    this.#bucket.take(count, this.#now());
-    const wait = this.#bucket.waitMs(this.#now());
-    return wait > 0 ? sleep(wait, this.#o.signal) : undefined;
-  }
-
-  #sourceFailed(source: HttpSource, error: MillraceError): void {
-    source.health.onFailure(error, false, this.#now());
-    this.#reportFailure(source, error);
-  }
+    let all: Promise<void> | undefined;
+    for (const limit of this.#limits) {
+      const wait = limit.take(count, this.#context.signal);
+      if (wait !== undefined) all = all === undefined ? wait : Promise.all([all, wait]).then();
+    }
+    return all;
+  };
 
   /** Tells of a source that is given up; passing failures are nobody's business. */
-  #reportFailure(source: HttpSource, error: MillraceError): void {
+  readonly #onSourceFailed = (source: HttpSource, error: MillraceError): void => {
     if (source.health.quarantine === undefined) return;
-    this.#note(`${source.label} is not used any more: ${error.message}`);
+    this.#noteOnce(`${source.label} is not used any more: ${error.message}`);
+  };
+
+  #setState(state: DownloadState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#context.onEvent({ kind: 'state', state });
   }
 
+  readonly #notes = new Set<string>();
+
+  readonly #noteOnce = (text: string): void => {
+    if (this.#notes.has(text)) return;
+    this.#notes.add(text);
+    this.#note(text);
+  };
+
   #note(text: string): void {
-    this.#o.onEvent({ kind: 'note', text });
+    this.#context.onEvent({ kind: 'note', text });
   }
+}
+
+/** What is said where a download begins again by itself; undefined: it does not. */
+function restartNote(error: unknown): string | undefined {
+  if (isMillraceError(error, 'version-changed')) {
+    return 'the file has changed at the source: starting again with the new version';
+  }
+  if (isMillraceError(error, 'file-changed')) {
+    return 'somebody has changed the partial file: what is still right is kept';
+  }
+  return undefined;
 }
 
 function nameFor(url: string, headers: Headers): string {
@@ -396,20 +653,4 @@ function nameFor(url: string, headers: Headers): string {
     }
   }
   return nameFromUrl(url);
-}
-
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolvePromise, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const timer = setTimeout(done, Math.max(0, ms));
-    function onAbort() {
-      clearTimeout(timer);
-      reject(signal.reason);
-    }
-    function done() {
-      signal.removeEventListener('abort', onAbort);
-      resolvePromise();
-    }
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
 }

@@ -21,6 +21,9 @@ const exists = () =>
     () => false,
   );
 
+/** The process that the lock names. */
+const owner = async () => Number.parseInt(await readFile(path, 'utf8'), 10);
+
 /** The number of a process that has ended. */
 async function endedProcess(): Promise<number> {
   const child = spawn(process.execPath, ['-e', '']);
@@ -31,7 +34,7 @@ async function endedProcess(): Promise<number> {
 describe('lockFile', () => {
   test('names the process that has the lock, until it is given back', async () => {
     const unlock = await lockFile(path);
-    expect(await readFile(path, 'utf8')).toBe(`${process.pid}\n`);
+    expect(await owner()).toBe(process.pid);
     await unlock();
     expect(await exists()).toBe(false);
   });
@@ -48,7 +51,7 @@ describe('lockFile', () => {
   test('takes over from a process that has died', async () => {
     await writeFile(path, `${await endedProcess()}\n`);
     const unlock = await lockFile(path);
-    expect(await readFile(path, 'utf8')).toBe(`${process.pid}\n`);
+    expect(await owner()).toBe(process.pid);
     await unlock();
   });
 
@@ -57,10 +60,29 @@ describe('lockFile', () => {
     async (content) => {
       await writeFile(path, content);
       const unlock = await lockFile(path);
-      expect(await readFile(path, 'utf8')).toBe(`${process.pid}\n`);
+      expect(await owner()).toBe(process.pid);
       await unlock();
     },
   );
+
+  test('one process does not lock a file twice', async () => {
+    const unlock = await lockFile(path);
+    await expect(lockFile(path)).rejects.toMatchObject({ code: 'file-in-use' });
+    await unlock();
+    await (await lockFile(path))();
+  });
+
+  test('takes over from a process whose number another one has by now', async () => {
+    const unlock = await lockFile(path);
+    const started = (await readFile(path, 'utf8')).split('\n')[1];
+    await unlock();
+    // Where the system does not tell when a process started, its number is all there is.
+    if (process.platform === 'linux') expect(started).toMatch(/^[0-9a-f-]{36} \d+$/);
+    await writeFile(path, `${process.ppid}\n00000000-0000-0000-0000-000000000000 1\n`);
+    const taken = lockFile(path);
+    if (process.platform !== 'linux') return expect(taken).rejects.toThrow();
+    await (await taken)();
+  });
 
   test('giving back twice does not take away the lock of the next', async () => {
     const unlock = await lockFile(path);

@@ -1,8 +1,21 @@
 import { createHash } from 'node:crypto';
-import { cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises';
+import {
+  cp,
+  link,
+  mkdtemp,
+  open as openFile,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { formatEntry } from '@millrace/shared/download/journal';
 import type { Validators } from '@millrace/shared/http/validators';
 import {
@@ -173,7 +186,11 @@ describe('PartialFile', () => {
       await writeFile(path + JOURNAL_SUFFIX, journal.subarray(0, at));
       await writeFile(path + DATA_SUFFIX, data);
       const after = await start();
-      const lines = journal.subarray(first + 1, at).filter((byte) => byte === 10).length;
+      const lines =
+        journal
+          .subarray(first + 1, at)
+          .toString()
+          .match(/^\[\d.*\n/gm)?.length ?? 0;
       const bytes = [0, 100, 300, 320][lines];
       expect([at, after.stored.bytes]).toEqual([at, at <= first ? 0 : bytes]);
       const now = await readFile(path + DATA_SUFFIX);
@@ -288,5 +305,238 @@ describe('PartialFile', () => {
       createHash(algorithm).update(CONTENT).digest('hex'),
     );
     await expect(file.digest(algorithm, 1001)).rejects.toMatchObject(refused('file-not-writable'));
+  });
+});
+
+/** The journal as text, once it has a line for the byte before `end`. */
+async function journalOf(name: string, end: number): Promise<string> {
+  for (;;) {
+    const text = await readFile(name + JOURNAL_SUFFIX, 'utf8');
+    if (text.includes(`,${end},"`)) return text;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+describe('PartialFile and the end of the process', () => {
+  test('what was stored survives it without having been flushed', async () => {
+    const file = await start();
+    await file.store(0, CONTENT.subarray(0, 100));
+    await file.store(300, CONTENT.subarray(300, 350));
+    await journalOf(path, 350);
+    const killed = join(dir, 'killed');
+    for (const suffix of [DATA_SUFFIX, JOURNAL_SUFFIX]) await cp(path + suffix, killed + suffix);
+    const after = await start({ path: killed });
+    expect(stored(after)).toEqual([
+      [0, 100],
+      [300, 350],
+    ]);
+    expect(after.damagedBytes).toBe(0);
+  });
+
+  test('bytes that had been flushed and are others now are counted as damaged', async () => {
+    const before = await start();
+    await store(before, [0, 100], [100, 200]);
+    await end(before);
+    const data = await readFile(path + DATA_SUFFIX);
+    data.writeUInt8(data.readUInt8(150) ^ 1, 150);
+    await writeFile(path + DATA_SUFFIX, data);
+    const after = await start();
+    expect([stored(after), after.damagedBytes]).toEqual([[[0, 100]], 100]);
+  });
+
+  test('small pieces become one line of the journal', async () => {
+    const before = await start();
+    for (let at = 0; at < 1000; at += 10) await before.store(at, CONTENT.subarray(at, at + 10));
+    await end(before);
+    const after = await start();
+    expect(stored(after)).toEqual([[0, 1000]]);
+    await end(after);
+    const text = await readFile(path + JOURNAL_SUFFIX, 'utf8');
+    expect(text.split('\n').filter((line) => /^\[\d/.test(line))).toHaveLength(1);
+  });
+
+  test('stretches across units, as others may write them, are understood', async () => {
+    const length = 3 * 1024 * 1024;
+    const content = Buffer.alloc(length, 'x');
+    await (await start({ length })).close();
+    const digest = (from: number) =>
+      createHash('sha256').update(content.subarray(from)).digest('hex');
+    await writeFile(path + DATA_SUFFIX, content);
+    const line = formatEntry({ range: { start: 10, end: length }, digest: digest(10) });
+    await writeFile(path + JOURNAL_SUFFIX, line, { flag: 'a' });
+    await end(await start({ length }));
+    expect(stored(await start({ length }))).toEqual([[10, length]]);
+  });
+
+  test('a crash between the two names of a complete file costs nothing', async () => {
+    const before = await start();
+    await store(before, [0, 1000]);
+    await end(before);
+    await link(path + DATA_SUFFIX, path);
+    const after = await start();
+    expect(stored(after)).toEqual([[0, 1000]]);
+    await after.finish(1000);
+    expect(await names()).toEqual(['file.iso']);
+    expect((await readFile(path)).equals(CONTENT)).toBe(true);
+  });
+
+  test.each([[false], [true]])(
+    'nor does one before the journal is deleted (overwrite: %s)',
+    async (overwrite) => {
+      const before = await start();
+      await store(before, [0, 1000]);
+      await end(before);
+      await rename(path + DATA_SUFFIX, path);
+      const after = await start({ overwrite });
+      expect(stored(after)).toEqual([[0, 1000]]);
+      await after.finish(1000);
+      expect(await names()).toEqual(['file.iso']);
+    },
+  );
+
+  test.each([
+    ['another', Buffer.from('precious')],
+    ['one with a wrong byte', Buffer.from(CONTENT).fill(0, 999)],
+  ])('a complete file that is %s is somebody else\u2019s', async (_, content) => {
+    const before = await start();
+    await store(before, [0, 1000]);
+    await end(before);
+    await rm(path + DATA_SUFFIX);
+    await writeFile(path, content);
+    await expect(start()).rejects.toMatchObject(refused('file-exists'));
+    expect((await readFile(path)).equals(content)).toBe(true);
+  });
+
+  test('verifying tells how far it has come, and can be ended', async () => {
+    const before = await start();
+    await store(before, [0, 100], [200, 250], [500, 1000]);
+    await end(before);
+    const told: [number, number][] = [];
+    const after = await start({ onVerifyProgress: (done, all) => told.push([done, all]) });
+    expect(told).toHaveLength(3);
+    expect(told.at(-1)).toEqual([650, 650]);
+    await end(after);
+    const signal = AbortSignal.abort(new Error('enough'));
+    await expect(start({ signal })).rejects.toThrow('enough');
+    expect(stored(await start())).toHaveLength(3);
+  });
+});
+
+describe('PartialFile and other programs', () => {
+  test.each<[string, () => Promise<unknown>]>([
+    ['deleted', () => rm(path + DATA_SUFFIX)],
+    ['truncated', () => truncate(path + DATA_SUFFIX, 50)],
+    ['extended', () => truncate(path + DATA_SUFFIX, 5000)],
+    [
+      'replaced',
+      async () => {
+        await writeFile(join(dir, 'other'), Buffer.alloc(1000));
+        await rename(join(dir, 'other'), path + DATA_SUFFIX);
+      },
+    ],
+  ])('a file that is %s meanwhile is not gone on with', async (what, change) => {
+    const file = await start();
+    await store(file, [0, 500]);
+    await change();
+    await file.store(500, CONTENT.subarray(500, 600));
+    await expect(file.flush()).rejects.toMatchObject(refused('file-changed'));
+    await expect(file.store(0, CONTENT)).rejects.toMatchObject(refused('file-changed'));
+    await expect(file.finish(1000)).rejects.toMatchObject(refused('file-changed'));
+    expect(await names()).not.toContain('file.iso');
+    await file.discard();
+    // What is not ours is not deleted.
+    const left = (await names()).includes(`file.iso${DATA_SUFFIX}`);
+    expect(left).toBe(what !== 'deleted');
+  });
+
+  test('after that, only what is wrong is fetched again', async () => {
+    const file = await start();
+    await store(file, [0, 300], [500, 1000]);
+    await truncate(path + DATA_SUFFIX, 900);
+    await expect(file.finish(1000)).rejects.toMatchObject(refused('file-changed'));
+    await end(file);
+    const after = await start();
+    expect(stored(after)).toEqual([[0, 300]]);
+    await store(after, [300, 1000]);
+    await after.finish(1000);
+    expect((await readFile(path)).equals(CONTENT)).toBe(true);
+  });
+
+  test('bytes that somebody has changed never get the final name', async () => {
+    const lost: ByteRange[] = [];
+    const file = await start({ onLost: (ranges) => lost.push(...ranges) });
+    await store(file, [0, 400], [400, 700], [700, 1000]);
+    const other = await openFile(path + DATA_SUFFIX, 'r+');
+    await other.write('wrong', 500);
+    await other.utimes(1, 1);
+    await other.close();
+    await expect(file.finish(1000)).rejects.toMatchObject(refused('file-changed'));
+    // They had become one stretch.
+    expect(lost).toEqual([{ start: 0, end: 1000 }]);
+    expect(await names()).not.toContain('file.iso');
+    await store(file, [0, 1000]);
+    await file.finish(1000);
+    expect((await readFile(path)).equals(CONTENT)).toBe(true);
+  });
+
+  test('a file that was only touched is whole', async () => {
+    const file = await start();
+    await store(file, [0, 1000]);
+    await utimes(path + DATA_SUFFIX, 1, 1);
+    await file.finish(1000);
+    expect((await readFile(path)).equals(CONTENT)).toBe(true);
+  });
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['deleted', () => rm(path + JOURNAL_SUFFIX)],
+    ['truncated', () => truncate(path + JOURNAL_SUFFIX, 5)],
+    ['replaced', () => rm(path + JOURNAL_SUFFIX).then(() => writeFile(path + JOURNAL_SUFFIX, 'x'))],
+  ])('a journal that is %s meanwhile is written again', async (_, change) => {
+    const file = await start();
+    await store(file, [0, 100]);
+    await change();
+    await store(file, [200, 300]);
+    await end(file);
+    expect(stored(await start())).toEqual([
+      [0, 100],
+      [200, 300],
+    ]);
+  });
+});
+
+describe('PartialFile and wrong bytes', () => {
+  test('what is forgotten is gone, after a restart too; what is beside it stays', async () => {
+    const lost: ByteRange[] = [];
+    const file = await start({ onLost: (ranges) => lost.push(...ranges) });
+    await store(file, [0, 1000]);
+    await file.forget({ start: 300, end: 500 });
+    const left = [
+      [0, 300],
+      [500, 1000],
+    ];
+    expect([stored(file), file.removals, lost]).toEqual([left, 1, [{ start: 300, end: 500 }]]);
+    await end(file);
+    const after = await start();
+    expect(stored(after)).toEqual(left);
+    await store(after, [300, 500]);
+    await after.finish(1000);
+    expect((await readFile(path)).equals(CONTENT)).toBe(true);
+  });
+
+  test('the first copy of bytes stays, whatever the second is', async () => {
+    const file = await start();
+    await store(file, [100, 200]);
+    await file.store(0, Buffer.from(CONTENT).fill(0, 100, 200));
+    await file.finish(1000);
+    expect((await readFile(path)).equals(CONTENT)).toBe(true);
+  });
+
+  test('of copies that come at the same time, one is kept', async () => {
+    const file = await start();
+    const copies = Array.from({ length: 8 }, (_, i) => Buffer.alloc(1000, i + 1));
+    await Promise.all(copies.map((copy, i) => file.store(i * 10, copy.subarray(i * 10))));
+    await end(file);
+    const after = await start();
+    expect([stored(after), after.damagedBytes]).toEqual([[[0, 1000]], 0]);
   });
 });

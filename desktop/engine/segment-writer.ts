@@ -5,10 +5,11 @@
 
 import type { PartialFile } from './partial-file.ts';
 
-/** What a slow download can lose at most, per connection, when it is killed. */
 export const SEGMENT_BYTES = 1024 * 1024;
+/** Bytes are not kept from the disk for longer than this: a crash loses what is in memory. */
+const COLLECT_MS = 500;
 /** Bytes on their way to the disk at a time, over all connections of a download. */
-const MAX_WRITING_BYTES = 16 * 1024 * 1024;
+const MAX_WRITING_BYTES = 8 * 1024 * 1024;
 
 /** Memory and progress of writing, shared by the connections of one download. */
 export class SegmentPool {
@@ -45,6 +46,7 @@ export class SegmentWriter {
   #filled = 0;
   #capacity = 0;
   readonly #writes = new Set<Promise<void>>();
+  #timer: NodeJS.Timeout | undefined;
   #failure: unknown;
 
   constructor(file: PartialFile, pool: SegmentPool) {
@@ -69,6 +71,7 @@ export class SegmentWriter {
         this.#filled = 0;
         // Segments end at multiples of their size, so that neighbours do not leave slivers.
         this.#capacity = SEGMENT_BYTES - (this.#start % SEGMENT_BYTES);
+        this.#timer = setTimeout(() => this.#store(), COLLECT_MS);
       }
       const take = Math.min(bytes.length - at, this.#capacity - this.#filled);
       this.#buffer.set(bytes.subarray(at, at + take), this.#filled);
@@ -90,6 +93,7 @@ export class SegmentWriter {
     const buffer = this.#buffer as Buffer;
     const bytes = this.#filled;
     this.#buffer = undefined;
+    clearTimeout(this.#timer);
     this.#pool.writing(bytes);
     const write = this.#file
       .store(this.#start, buffer.subarray(0, bytes))

@@ -328,13 +328,14 @@ describe('output', () => {
 
 describe('limits', () => {
   test('a disk without room for the file is noticed before anything is fetched', async () => {
-    const server = createServer((_req, res) => {
+    const server = createServer((req, res) => {
+      const last = Number(/^bytes=0-(\d+)$/.exec(req.headers.range ?? '')?.[1]);
       res.writeHead(206, {
         etag: '"huge"',
-        'content-range': 'bytes 0-1048575/9000000000000000',
-        'content-length': '1048576',
+        'content-range': `bytes 0-${last}/9000000000000000`,
+        'content-length': `${last + 1}`,
       });
-      res.end(Buffer.alloc(1_048_576));
+      res.end(Buffer.alloc(last + 1));
     }).listen(0, '127.0.0.1');
     await until(() => server.listening);
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/huge`;

@@ -3,7 +3,7 @@
  * quarter of the processor time on large bodies; everything else through undici.
  */
 
-import type { Agent } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { Headers } from '../src/http/headers.ts';
 import { httpGet } from './http-get.ts';
 import { networkError } from './network-error.ts';
@@ -12,7 +12,7 @@ import type { TakePiece } from './range-connection.ts';
 
 export interface HttpClientOptions {
   /** For https:, and for all where `direct` is not given. */
-  readonly agent: Agent;
+  readonly agent: Dispatcher;
   /** Connections of our own; undefined where requests must go another way (a proxy). */
   readonly direct: RangeClientOptions | undefined;
 }
@@ -41,7 +41,7 @@ const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 export class HttpClient {
-  readonly #agent: Agent;
+  readonly #agent: Dispatcher;
   readonly #direct: RangeClient | undefined;
 
   constructor({ agent, direct }: HttpClientOptions) {

@@ -1,6 +1,6 @@
 /** One GET through undici, its body left to whoever takes it; no buffers, no redirects. */
 
-import type { Agent, Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
 import { MillraceError } from '../src/base/errors.ts';
 import { HttpResponse } from './http-response.ts';
 import { networkError } from './network-error.ts';
@@ -13,22 +13,22 @@ import { networkError } from './network-error.ts';
  * @throws the signal's reason; MillraceError for everything that keeps a response from coming
  */
 export async function httpGet(
-  agent: Agent,
+  dispatcher: Dispatcher,
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<HttpResponse> {
   try {
-    return await dispatch(agent, url, headers, signal);
+    return await dispatch(dispatcher, url, headers, signal);
   } catch (error) {
     const stale = error instanceof MillraceError && error.code === 'origin-reset';
     if (!stale || signal.aborted) throw error;
-    return dispatch(agent, url, headers, signal);
+    return dispatch(dispatcher, url, headers, signal);
   }
 }
 
 function dispatch(
-  agent: Agent,
+  dispatcher: Dispatcher,
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
@@ -48,7 +48,7 @@ function dispatch(
       if (response !== undefined) response.onOutcome(outcome);
       else reject(outcome.error);
     };
-    agent.dispatch(
+    dispatcher.dispatch(
       { origin: url.origin, path: url.pathname + url.search, method: 'GET', headers },
       {
         onRequestStart(controller) {

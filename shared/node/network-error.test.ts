@@ -10,7 +10,15 @@ describe('networkError', () => {
     ['ENOTFOUND', 'origin-unreachable', 'origin-reset'],
     ['EAI_AGAIN', 'origin-unreachable', 'origin-reset'],
     ['EHOSTUNREACH', 'origin-unreachable', 'origin-reset'],
-    ['CERT_HAS_EXPIRED', 'origin-unreachable', 'origin-reset'],
+    ['CERT_HAS_EXPIRED', 'certificate-invalid', 'certificate-invalid'],
+    ['CERT_NOT_YET_VALID', 'certificate-invalid', 'certificate-invalid'],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'certificate-invalid', 'certificate-invalid'],
+    ['SELF_SIGNED_CERT_IN_CHAIN', 'certificate-invalid', 'certificate-invalid'],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'certificate-invalid', 'certificate-invalid'],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', 'certificate-invalid', 'certificate-invalid'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', 'certificate-invalid', 'certificate-invalid'],
+    ['INVALID_PURPOSE', 'certificate-invalid', 'certificate-invalid'],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', 'origin-unreachable', 'origin-reset'],
     ['ECONNRESET', 'origin-reset', 'origin-reset'],
     ['EPIPE', 'origin-reset', 'origin-reset'],
     ['UND_ERR_SOCKET', 'origin-reset', 'origin-reset'],
@@ -34,6 +42,17 @@ describe('networkError', () => {
       'getaddrinfo ENOTFOUND x',
     );
     expect(networkError('odd', false).detail).toBe('odd');
+  });
+
+  test('a failed TLS handshake is told in the words of OpenSSL alone', () => {
+    const failed = Object.assign(error('EPROTO', 'write EPROTO 00A8:../deps/openssl/x.c:354:'), {
+      library: 'SSL routines',
+      reason: 'wrong version number',
+    });
+    expect(networkError(failed, false)).toMatchObject({
+      code: 'origin-unreachable',
+      detail: 'TLS: wrong version number',
+    });
   });
 
   test('an error of the table stays what it is, wherever it is wrapped', () => {

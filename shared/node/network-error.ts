@@ -9,6 +9,10 @@ const TIMEOUTS = new Set([
   'ETIMEDOUT',
 ]);
 
+/** What OpenSSL finds wrong with a certificate (X509_V_ERR_...), and what Node adds. */
+const CERTIFICATE_ERROR =
+  /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_(GET|DECRYPT|DECODE|VERIFY)_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|ERROR_IN_CERT_|INVALID_(CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$)/;
+
 /**
  * @param error what undici, the socket or the resolver reported
  * @param afterHead true when the response had begun
@@ -19,12 +23,25 @@ export function networkError(error: unknown, afterHead: boolean): MillraceError 
   const code = errorCode(inner);
   const message = inner instanceof Error ? inner.message : String(inner);
   if (isMalformed(inner, code, afterHead)) return new MillraceError('malformed-response', message);
+  if (CERTIFICATE_ERROR.test(code)) {
+    return new MillraceError('certificate-invalid', message, { cause: error });
+  }
   if (TIMEOUTS.has(code)) return new MillraceError('origin-timeout', message, { cause: error });
   if (afterHead || code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE') {
     return new MillraceError('origin-reset', message, { cause: error });
   }
-  const text = code === '' || message.includes(code) ? message : `${code} ${message}`;
+  const text = tlsReason(inner) ?? withCode(code, message);
   return new MillraceError('origin-unreachable', text, { cause: error });
+}
+
+/** OpenSSL's own words, without the source file and line that Node's message has around them. */
+function tlsReason(error: unknown): string | undefined {
+  const { reason, library } = Object(error) as { reason?: unknown; library?: unknown };
+  return typeof reason === 'string' && library === 'SSL routines' ? `TLS: ${reason}` : undefined;
+}
+
+function withCode(code: string, message: string): string {
+  return code === '' || message.includes(code) ? message : `${code} ${message}`;
 }
 
 /** What undici's parser refuses. */

@@ -241,6 +241,30 @@ export const ERRORS = {
     advice: 'Tell the owner of the origin.',
   },
 
+  // The way to the origin
+  'certificate-invalid': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'The certificate of the server cannot be trusted',
+    advice:
+      'Check the host name and the clock of this machine; a log-in page of the network may be in between.',
+  },
+  'proxy-failed': {
+    status: 502,
+    retryable: true,
+    exit: EXIT.network,
+    title: 'The proxy does not work',
+    advice: 'Check its address and that it runs, or use another proxy or none.',
+  },
+  'proxy-denied': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'The proxy refuses access',
+    advice: 'Check the user name and password in its URL, and what it allows.',
+  },
+
   // A source that breaks the range contract: its bytes are never used
   'range-ignored': {
     status: 502,
@@ -291,6 +315,13 @@ export const ERRORS = {
     title: 'The source does not say which version of the file it sent',
     advice: 'Use another source, and tell the owner of this one.',
   },
+  'different-file': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.source,
+    title: 'The source has another file than the one being downloaded',
+    advice: 'Give a URL of the same file; to start again with this one, use another name.',
+  },
   'malformed-response': {
     status: 502,
     retryable: false,
@@ -306,6 +337,20 @@ export const ERRORS = {
     exit: EXIT.usage,
     title: 'An option has a value that cannot be used',
     advice: 'See --help.',
+  },
+  'bad-metalink': {
+    status: 400,
+    retryable: false,
+    exit: EXIT.usage,
+    title: 'The download description cannot be understood',
+    advice: 'Get it again from where you found it, or tell its publisher what is wrong with it.',
+  },
+  'contradicting-statements': {
+    status: 409,
+    retryable: false,
+    exit: EXIT.checksum,
+    title: 'What is said about the file contradicts itself',
+    advice: 'One statement is wrong or about another version: find out which, and leave it out.',
   },
   'checksum-mismatch': {
     status: 502,
@@ -341,6 +386,13 @@ export const ERRORS = {
     exit: EXIT.filesystem,
     title: 'The file cannot be written',
     advice: 'Check the folder and its permissions, or choose another with -d.',
+  },
+  'file-changed': {
+    status: 409,
+    retryable: true,
+    exit: EXIT.filesystem,
+    title: 'Another program has changed the partial file',
+    advice: 'Run the same command again: what is still right is kept, the rest is fetched again.',
   },
   interrupted: {
     status: 499,

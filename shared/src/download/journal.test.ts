@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import {
   formatEntry,
+  formatFlushed,
   formatHeader,
   type JournalEntry,
   type JournalHeader,
@@ -47,7 +48,7 @@ describe('the journal', () => {
     fc.assert(
       fc.property(anyJournal, ({ header, entries }) => {
         const text = formatHeader(header) + entries.map(formatEntry).join('');
-        expect(parseJournal(text)).toEqual({ header, entries });
+        expect(parseJournal(text)).toEqual({ header, entries, flushed: 0 });
       }),
     );
   });
@@ -61,9 +62,30 @@ describe('the journal', () => {
       if (at < first.length) expect(parsed).toBeUndefined();
       else {
         const whole = text.slice(first.length, at).split('\n').length - 1;
-        expect(parsed).toEqual({ header: HEADER, entries: entries.slice(0, whole) });
+        expect(parsed).toEqual({ header: HEADER, entries: entries.slice(0, whole), flushed: 0 });
       }
     }
+  });
+
+  test.each([
+    ['all before it', 3, 3],
+    ['some of them', 2, 2],
+    ['none', 0, 0],
+    ['more than there are', 9, 3],
+    ['no number', 'x', 0],
+  ])('a line says which bytes are on disk for good: %s', (_, lines, flushed) => {
+    const entries = [entry(0, 10), entry(10, 20), entry(20, 30), entry(30, 40)];
+    const [last, ...first] = [...entries].reverse().map(formatEntry) as [string, ...string[]];
+    const text = formatHeader(HEADER) + first.reverse().join('');
+    const line = formatFlushed(lines as number);
+    expect(parseJournal(text + line + last)).toEqual({ header: HEADER, entries, flushed });
+    expect(parseJournal(text + last)?.flushed).toBe(0);
+  });
+
+  test('lines that cannot be understood count as lines that are on disk', () => {
+    const text = `${formatHeader(HEADER)}${formatEntry(entry(0, 10))}torn\n${formatEntry(entry(10, 20))}`;
+    expect(parseJournal(text + formatFlushed(2))?.flushed).toBe(1);
+    expect(parseJournal(text + formatFlushed(3))?.flushed).toBe(2);
   });
 
   test.each([
@@ -109,7 +131,7 @@ describe('the journal', () => {
 
   test('an empty file has a journal too', () => {
     const header = { ...HEADER, length: 0, validators: {} };
-    expect(parseJournal(formatHeader(header))).toEqual({ header, entries: [] });
+    expect(parseJournal(formatHeader(header))).toEqual({ header, entries: [], flushed: 0 });
   });
 
   test('whatever is in the file, every stretch it names lies inside the download', () => {

@@ -1,8 +1,9 @@
 /**
  * The journal beside a partial file: which bytes of it are known to be right. Text, one JSON value
- * a line: first what is being downloaded, then one line per stretch of bytes with its digest. A
- * line is written only after its bytes are on disk, and believed only if the bytes still have that
- * digest; a torn or damaged line costs its stretch, nothing else.
+ * a line: first what is being downloaded, then one line per stretch of bytes with its digest, as
+ * soon as they are written. That is believed only where the bytes still have the digest: they
+ * survive the end of the process, but not that of the machine. Once they are on disk for good, a
+ * line says so. A torn or damaged line costs its stretch, nothing else.
  */
 
 import type { ByteRange } from '../base/byte-range.ts';
@@ -16,7 +17,7 @@ export interface JournalHeader {
   readonly validators: Validators;
 }
 
-/** Bytes that were on disk when the line was written. */
+/** Bytes that had been written when the line was. */
 export interface JournalEntry {
   readonly range: ByteRange;
   /** SHA-256 of the bytes, 64 hexadecimal digits. */
@@ -27,6 +28,8 @@ export interface Journal {
   readonly header: JournalHeader;
   /** In the order written; later ones are as good as earlier ones. */
   readonly entries: readonly JournalEntry[];
+  /** So many of them, the first ones, were on disk for good. */
+  readonly flushed: number;
 }
 
 const FORMAT = 1;
@@ -42,6 +45,15 @@ export function formatEntry({ range, digest }: JournalEntry): string {
 }
 
 /**
+ * A line that says that the bytes of some lines are on disk for good, line end included.
+ *
+ * @param lines how many, counted from the one after the first
+ */
+export function formatFlushed(lines: number): string {
+  return `${JSON.stringify(['flushed', lines])}\n`;
+}
+
+/**
  * Reads a journal.
  *
  * @returns undefined if it is none or of a format that is not understood; lines that cannot be
@@ -53,8 +65,23 @@ export function parseJournal(text: string): Journal | undefined {
   lines.pop();
   const header = parseHeader(lines.shift() ?? '');
   if (header === undefined) return undefined;
-  const entries = lines.flatMap((line) => parseEntry(line, header.length) ?? []);
-  return { header, entries };
+  const entries: JournalEntry[] = [];
+  let flushedLines = 0;
+  /** Lines up to each entry, to find those that are flushed. */
+  const ends: number[] = [];
+  for (const [index, line] of lines.entries()) {
+    const value = parseJson(line);
+    if (!Array.isArray(value)) continue;
+    const entry = readEntry(value, header.length);
+    if (entry !== undefined) {
+      entries.push(entry);
+      ends.push(index + 1);
+    } else if (value[0] === 'flushed' && Number.isSafeInteger(value[1])) {
+      flushedLines = Math.max(flushedLines, Math.min(value[1], index));
+    }
+  }
+  const later = ends.findIndex((end) => end > flushedLines);
+  return { header, entries, flushed: later < 0 ? entries.length : later };
 }
 
 function parseHeader(line: string): JournalHeader | undefined {
@@ -68,10 +95,8 @@ function parseHeader(line: string): JournalHeader | undefined {
   return { url, length: length as number, validators: validators as Validators };
 }
 
-function parseEntry(line: string, length: number): JournalEntry | undefined {
-  const value = parseJson(line);
-  if (!Array.isArray(value)) return undefined;
-  const [start, end, digest] = value as unknown[];
+function readEntry(value: readonly unknown[], length: number): JournalEntry | undefined {
+  const [start, end, digest] = value;
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end)) return undefined;
   const range = { start: start as number, end: end as number };
   if (range.start < 0 || range.end <= range.start || range.end > length) return undefined;

@@ -30,6 +30,12 @@ export interface DownloadRequest {
   readonly redundantShare: number;
   /** Header fields for the origins: cookies, authorization and referrer among them. */
   readonly headers: Readonly<Record<string, string>>;
+  /** User name and password for the first URL's origin. */
+  readonly login?: { readonly user: string; readonly password: string } | undefined;
+  /** Path of a file of cookies, as browsers' exporters and curl write it. */
+  readonly cookieFile?: string | undefined;
+  /** Take a log-in from the user's netrc file if nothing else gives one. */
+  readonly netrc?: boolean | undefined;
   /** http://, https:// or socks5:// URL; `direct` for none at all; undefined: the environment's. */
   readonly proxy?: string | undefined;
   /** Digests that the whole file must have. */

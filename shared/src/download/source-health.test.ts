@@ -15,9 +15,12 @@ describe('SourceHealth', () => {
 
   test('a source that cannot be reached rests, twice as long each time', () => {
     const source = health();
+    let now = 1000;
     const rests = Array.from({ length: 8 }, () => {
-      source.onFailure(reset, false, 1000);
-      return (source.usableAt() ?? 0) - 1000;
+      source.onFailure(reset, false, now);
+      const rest = (source.usableAt() ?? 0) - now;
+      now += rest;
+      return rest;
     });
     expect(rests).toEqual([500, 1000, 2000, 4000, 8000, 15_000, 15_000, 15_000]);
     expect(source.lastFailure).toBe(reset);
@@ -30,6 +33,46 @@ describe('SourceHealth', () => {
     const source = new SourceHealth(() => chance);
     source.onFailure(reset, false, 0);
     expect(source.usableAt()).toBeCloseTo(ms);
+  });
+
+  test('requests that fail together are one failure: the rest is not doubled for each', () => {
+    const source = health();
+    for (let i = 0; i < 8; i++) source.onFailure(reset, false, 1000);
+    expect(source.usableAt()).toBe(1500);
+    source.onFailure(reset, false, 1500);
+    expect(source.usableAt()).toBe(2500);
+  });
+
+  test('one damaged answer is forgiven, the second ends the use of the source', () => {
+    const source = health();
+    source.onFailure(new MillraceError('wrong-digest'), true, 0);
+    expect(source.quarantine).toBeUndefined();
+    source.onBytes();
+    source.onFailure(new MillraceError('wrong-digest'), true, 0);
+    expect(source.quarantine?.code).toBe('wrong-digest');
+  });
+
+  test('a refusal while other requests are served means too many at a time', () => {
+    const denied = new MillraceError('origin-denied');
+    const crowded = health();
+    crowded.onFailure(denied, false, 0, true);
+    expect(crowded.quarantine).toBeUndefined();
+    expect(crowded.usableAt()).toBe(500);
+    const alone = health();
+    alone.onFailure(denied, false, 0, false);
+    expect(alone.quarantine).toBe(denied);
+  });
+
+  test('a network that is back ends the rest of those that could not be reached, no others', () => {
+    const down = health();
+    down.onFailure(new MillraceError('origin-unreachable'), false, 0);
+    expect(down.isDown).toBe(true);
+    down.retryNow(100);
+    expect(down.usableAt()).toBe(100);
+    const busy = health();
+    busy.onFailure(new MillraceError('origin-busy', '', { retryAfterMs: 9000 }), false, 0);
+    busy.retryNow(100);
+    expect(busy.usableAt()).toBe(9000);
   });
 
   test('a source that broke off after sending something is asked for the rest at once', () => {
@@ -77,6 +120,7 @@ describe('SourceHealth', () => {
       'origin-reset',
       'origin-timeout',
       'origin-unreachable',
+      'proxy-failed',
       'too-many-requests',
       'too-many-transfers',
       'wrong-digest',

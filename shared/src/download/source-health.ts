@@ -12,6 +12,8 @@ import type { ErrorCode, MillraceError } from '../base/errors.ts';
 
 const FIRST_REST_MS = 500;
 const MAX_REST_MS = 15_000;
+/** Servers that ask for more have made a mistake, or do not want us: an hour is long enough. */
+const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** Failures that waiting can mend. All others end the use of the source. */
 const PASSING: ReadonlySet<ErrorCode> = new Set([
@@ -20,6 +22,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   'origin-unreachable',
   'origin-busy',
   'origin-error',
+  'proxy-failed',
   'too-many-transfers',
   'too-many-requests',
   'draining',
@@ -27,9 +30,25 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   'wrong-digest',
 ]);
 
+/** Breaches of the range contract that damage on the way can cause: one is forgiven. */
+const BREACHES: ReadonlySet<ErrorCode> = new Set(['wrong-length', 'wrong-digest']);
+const MAX_BREACHES = 2;
+
+/** Failures before anything was said: nobody there, or no network (ANYCAST 3.1.1). */
+const HANDSHAKE: ReadonlySet<ErrorCode> = new Set(['origin-unreachable']);
+
+/** Statuses with which servers mean that one client asks for too much at a time. */
+const REFUSALS: ReadonlySet<number> = new Set([403, 429, 503]);
+
+/** True for failures that fewer requests at a time may mend. */
+export function isRefusal(error: MillraceError): boolean {
+  return REFUSALS.has(error.row.status);
+}
+
 export class SourceHealth {
   readonly #random: Random;
   #failures = 0;
+  #breaches = 0;
   #restsUntil: Millis = 0;
   #quarantine: MillraceError | undefined;
   #last: MillraceError | undefined;
@@ -48,12 +67,33 @@ export class SourceHealth {
     return this.#last;
   }
 
+  /** True while the source, or the network, is not there at all. */
+  get isDown(): boolean {
+    return this.#last !== undefined && HANDSHAKE.has(this.#last.code);
+  }
+
+  /** True while the source has been put aside for a time. */
+  isResting(now: Millis): boolean {
+    return this.#quarantine === undefined && this.#restsUntil > now;
+  }
+
+  /** The network has changed: whatever could not be reached is worth a try at once. */
+  retryNow(now: Millis): void {
+    if (this.isDown) this.#restsUntil = now;
+  }
+
+  /** The source is not used any more, for a reason that is not a failed request. */
+  quarantineFor(error: MillraceError): void {
+    this.#quarantine ??= error;
+    this.#last = error;
+  }
+
   /** When the source may be asked again; undefined: never. */
   usableAt(): Millis | undefined {
     return this.#quarantine === undefined ? this.#restsUntil : undefined;
   }
 
-  /** Bytes came in: whatever was wrong before is over. */
+  /** Bytes came in: whatever was wrong before is over; breaches of the contract are remembered. */
   onBytes(): void {
     this.#failures = 0;
     this.#last = undefined;
@@ -63,19 +103,25 @@ export class SourceHealth {
    * A request failed.
    *
    * @param gotBytes true if the request had brought some: a disruption, no reason to rest
+   * @param crowded true if other requests of ours were under way at the source, which has served
+   *   us before: a refusal may mean that they are too many
    */
-  onFailure(error: MillraceError, gotBytes: boolean, now: Millis): void {
+  onFailure(error: MillraceError, gotBytes: boolean, now: Millis, crowded = false): void {
     this.#last = error;
-    if (!PASSING.has(error.code)) {
-      this.#quarantine = error;
+    const passing = PASSING.has(error.code) || (crowded && isRefusal(error));
+    if (BREACHES.has(error.code)) this.#breaches++;
+    if (!passing || this.#breaches >= MAX_BREACHES) {
+      this.#quarantine ??= error;
       return;
     }
-    const asked = error.retryAfterMs ?? 0;
+    const asked = Math.min(error.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS);
     if (gotBytes && asked === 0) {
       this.#restsUntil = now;
       return;
     }
-    const rest = Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** this.#failures++);
-    this.#restsUntil = now + Math.max(asked, rest * (0.5 + this.#random()));
+    // Requests that were under way when the source failed fail with it: that is one failure.
+    const rest = now < this.#restsUntil ? 0 : FIRST_REST_MS * 2 ** this.#failures++;
+    const planned = Math.min(MAX_REST_MS, rest) * (0.5 + this.#random());
+    this.#restsUntil = Math.max(this.#restsUntil, now + asked, now + planned);
   }
 }

@@ -1,0 +1,141 @@
+/** How a download reaches its sources: the HTTP client, what is said to whom, and the sources. */
+
+import type { Millis, Random } from '@millrace/shared/base/clock';
+import type { DownloadRequest } from '@millrace/shared/download/request';
+import { SourceHealth } from '@millrace/shared/download/source-health';
+import { HttpClient, type HttpStream } from '@millrace/shared/node/http-client';
+import { httpGet } from '@millrace/shared/node/http-get';
+import { type HeaderFields, HttpSource, type SourceKind } from './http-source.ts';
+import { edgeHeaders } from './local-edge.ts';
+import { Cookies, readCookieFile } from './net/cookies.ts';
+import { readNetrc } from './net/netrc.ts';
+import { waitForNetworkChange } from './net/network-watch.ts';
+import { RequestFields } from './net/request-fields.ts';
+import { createTransport, type Transport } from './net/transport.ts';
+
+type Fields = Readonly<Record<string, string>>;
+
+/** How long connecting may take at most: whoever takes longer is not there. */
+const MAX_CONNECT_MS = 10_000;
+/** Besides blocks there are samples, lists of digests and of mirrors to be fetched. */
+const EXTRA_CONNECTIONS = 4;
+
+export class Connections {
+  readonly #request: DownloadRequest;
+  readonly #transport: Transport;
+  readonly #client: HttpClient;
+  readonly #fields: RequestFields;
+
+  private constructor(request: DownloadRequest, fields: RequestFields) {
+    this.#request = request;
+    this.#fields = fields;
+    const { timeoutMs, proxy } = request;
+    const connections = request.connections + EXTRA_CONNECTIONS;
+    const connectTimeoutMs = Math.min(timeoutMs, MAX_CONNECT_MS);
+    this.#transport = createTransport({ proxy, env: process.env, timeoutMs, connections });
+    this.#client = new HttpClient({
+      agent: this.#transport.dispatcherFor(new URL('http://localhost/')),
+      direct: { connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs },
+    });
+  }
+
+  /** @throws MillraceError for options that cannot be used */
+  static async open(request: DownloadRequest): Promise<Connections> {
+    const { urls, headers, login, cookieFile, netrc } = request;
+    const cookies = new Cookies();
+    if (cookieFile !== undefined) await readCookieFile(cookies, cookieFile);
+    const own = { urls, headers, login, cookies };
+    const fields = new RequestFields(own);
+    if (netrc !== true) return new Connections(request, fields);
+    const host = new URL(fields.urls[0] as string).hostname;
+    return new Connections(request, new RequestFields({ ...own, netrc: await readNetrc(host) }));
+  }
+
+  /** URLs of the file without user names and passwords, the user's first one first. */
+  get urls(): readonly string[] {
+    return this.#fields.urls;
+  }
+
+  /** The sources that the user has named: edges first, then the origin, then mirrors. */
+  async sources(random: Random, onNote: (text: string) => void): Promise<HttpSource[]> {
+    const { edges, direct } = this.#request;
+    const [url = '', ...mirrors] = this.urls;
+    const { personal } = this.#fields;
+    if (personal && edges.length > 0) {
+      onNote('header fields are given, which edges do not carry: downloading directly');
+    }
+    const used = personal ? [] : edges;
+    const all = await Promise.all(used.map((edge) => this.edge(edge, url, random)));
+    if (direct || used.length === 0) all.push(this.source('origin', url, random));
+    // Mirrors are origins as well.
+    if (direct) for (const mirror of mirrors) all.push(this.source('mirror', mirror, random));
+    return all;
+  }
+
+  /** An edge as a source of a URL. */
+  async edge(edge: string, url: string, random: Random): Promise<HttpSource> {
+    const own = await edgeHeaders(edge);
+    const { origin } = new URL(edge);
+    const fields: HeaderFields = {
+      for: (target, start) => ({
+        ...this.#fields.fieldsFor(target, { role: 'edge', start }),
+        // The token is for this edge, and for nobody that it might send us to.
+        ...(target.origin === origin ? own : {}),
+      }),
+    };
+    return this.#make('edge', edge, url, edge, fields, random);
+  }
+
+  /** The origin or a mirror itself. */
+  source(kind: Exclude<SourceKind, 'edge'>, url: string, random: Random): HttpSource {
+    const fields: HeaderFields = {
+      for: (target, start) => this.#fields.fieldsFor(target, { role: 'origin', start }),
+      onResponse: (target, start, headers) =>
+        this.#fields.onResponse(target, { role: 'origin', start }, headers),
+    };
+    return this.#make(kind, new URL(url).host, url, undefined, fields, random);
+  }
+
+  /** A page of an edge's own, such as `/-/edges`. */
+  page(edge: string, path: string, random: Random): HttpSource {
+    const fields: HeaderFields = {
+      for: (target, start) => this.#fields.fieldsFor(target, { role: 'edge', start }),
+    };
+    return this.#make('edge', edge, new URL(path, edge).href, undefined, fields, random);
+  }
+
+  /** Sends one GET. */
+  readonly get = (url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> => {
+    // Our own connections are for plain http: to the server itself.
+    if (url.protocol === 'http:' && !this.#transport.proxied(url)) {
+      return this.#client.get(url, headers, signal);
+    }
+    return httpGet(this.#transport.dispatcherFor(url), url, headers, signal);
+  };
+
+  /** Resolves when the network has changed (true), or at the deadline or with the signal (false). */
+  readonly networkChange = async (deadlineMs: Millis, signal: AbortSignal): Promise<boolean> => {
+    try {
+      return (await waitForNetworkChange(deadlineMs, signal)) !== 'deadline';
+    } catch {
+      return false; // the signal
+    }
+  };
+
+  async close(): Promise<void> {
+    this.#client.close();
+    await this.#transport.close();
+  }
+
+  #make(
+    kind: SourceKind,
+    label: string,
+    url: string,
+    edge: string | undefined,
+    fields: HeaderFields,
+    random: Random,
+  ): HttpSource {
+    const health = new SourceHealth(random);
+    return new HttpSource({ kind, label, url, edge, fields, get: this.get, health });
+  }
+}

@@ -1,0 +1,141 @@
+/**
+ * What a download finds out on its own: other edges of the network (NSDI 5.1), mirrors and Metalink
+ * documents that the source names (RFC 6249), and lists of digests beside the file. All of it is
+ * a hint: sources have to show that they hold the file, and nothing of it can fail a download.
+ */
+
+import type { Random } from '@millrace/shared/base/clock';
+import { asMillraceError } from '@millrace/shared/base/errors';
+import { findDigests, sidecarCandidates } from '@millrace/shared/download/checksum-file';
+import type { Statement } from '@millrace/shared/download/description-merge';
+import { parseMetalink } from '@millrace/shared/download/metalink';
+import { parseMirrorLinks } from '@millrace/shared/download/mirror-links';
+import type { DownloadRequest } from '@millrace/shared/download/request';
+import type { SourceOptions } from '@millrace/shared/download/scheduler';
+import type { Connections } from './connections.ts';
+import { ChunkOwners, MAX_EDGES, parseEdgeList } from './edge-list.ts';
+import type { HttpSource } from './http-source.ts';
+import type { First } from './opening.ts';
+import { readSmallFile } from './small-file.ts';
+
+export interface DiscoveryOptions {
+  readonly request: DownloadRequest;
+  readonly connections: Connections;
+  readonly first: First;
+  readonly length: number;
+  /** Name that the file gets, for lists of digests. */
+  readonly name: string;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  readonly onSource: (source: HttpSource) => void;
+  /** Chunks have got owners: what `ownership` says has changed. */
+  readonly onOwners: () => void;
+  readonly onNote: (text: string) => void;
+}
+
+const MAX_EDGE_LIST_BYTES = 512 * 1024;
+const MAX_METALINK_BYTES = 16 * 1024 * 1024;
+const MAX_SIDECAR_BYTES = 1024 * 1024;
+/** More mirrors than this do not make a download faster, but servers busier. */
+const MAX_MIRRORS = 8;
+
+export class Discovery {
+  readonly #o: DiscoveryOptions;
+  readonly #statements: Statement[] = [];
+  #owners: ChunkOwners | undefined;
+  #mirrors = 0;
+  readonly #tasks: Promise<void>[] = [];
+
+  constructor(options: DiscoveryOptions) {
+    this.#o = options;
+    const { request, first } = options;
+    const { digests, pieces } = request;
+    this.#statements.push({
+      by: 'the user',
+      digests,
+      pieces: pieces === undefined ? [] : [pieces],
+    });
+    const { mirrors, metalinks } = parseMirrorLinks(first.opened.headers, first.source.url);
+    if (request.direct) for (const { url } of mirrors) this.#addMirror(url);
+    for (const url of metalinks.slice(0, 1)) this.#task(() => this.#readMetalink(url));
+    const edge = request.edges.find((base) => base === first.source.edge);
+    if (edge !== undefined) this.#task(() => this.#readEdgeList(edge));
+    if (request.sidecars) this.#task(() => this.#readSidecars());
+  }
+
+  /** Which chunks are the source's own, as far as that is known. */
+  ownership(source: HttpSource): SourceOptions {
+    const owners = this.#owners;
+    const node = owners?.nodeOf(source);
+    if (owners === undefined || node === undefined) return {};
+    return {
+      owns: (position) => owners.owns(node, position),
+      chunkBytes: owners.chunkBytes,
+    };
+  }
+
+  /** What has been found out of the file, when all has been that can be. */
+  async statements(): Promise<readonly Statement[]> {
+    await Promise.all(this.#tasks);
+    return this.#statements;
+  }
+
+  #task(work: () => Promise<void>): void {
+    this.#tasks.push(
+      work().catch((error) => {
+        if (!this.#o.signal.aborted) this.#o.onNote(asMillraceError(error).message);
+      }),
+    );
+  }
+
+  #addMirror(url: string): void {
+    const { connections, random, onSource } = this.#o;
+    if (this.#mirrors >= MAX_MIRRORS) return;
+    this.#mirrors++;
+    onSource(connections.source('mirror', url, random));
+  }
+
+  async #readMetalink(url: string): Promise<void> {
+    const { connections, random, signal, length, name, first, request } = this.#o;
+    const source = connections.source('mirror', url, random);
+    const { body } = await readSmallFile(source, MAX_METALINK_BYTES, signal);
+    const { files } = parseMetalink(body, url);
+    const file = files.length === 1 ? files[0] : files.find((f) => f.name.endsWith(name));
+    // It may be about another version of the file.
+    if (file === undefined || (file.size !== undefined && file.size !== length)) return;
+    this.#statements.push({ by: url, digests: file.digests, pieces: file.pieces });
+    if (!request.direct) return;
+    for (const replica of file.replicas) {
+      if (replica.url !== first.source.url) this.#addMirror(replica.url);
+    }
+  }
+
+  async #readEdgeList(base: string): Promise<void> {
+    const { connections, first, random, signal, onSource, onOwners } = this.#o;
+    const source = connections.page(base, '/-/edges', random);
+    const { body } = await readSmallFile(source, MAX_EDGE_LIST_BYTES, signal);
+    const list = parseEdgeList(body.toString());
+    if (list === undefined || list.edges.length < 2) return;
+    this.#owners = new ChunkOwners(first.source.url, list);
+    onOwners();
+    for (const { url } of list.edges.slice(0, MAX_EDGES)) {
+      onSource(await connections.edge(url, first.source.url, random));
+    }
+  }
+
+  /** Files of digests by convention: the first that knows the file decides. */
+  async #readSidecars(): Promise<void> {
+    const { connections, random, signal, name, first, onNote } = this.#o;
+    for (const url of sidecarCandidates(first.source.url)) {
+      const source = connections.source('mirror', url, random);
+      const file = await readSmallFile(source, MAX_SIDECAR_BYTES, signal).catch(() => undefined);
+      if (file === undefined) continue;
+      const sidecar = url.slice(url.lastIndexOf('/') + 1);
+      const digests = findDigests(file.body, sidecar, name);
+      if (digests.length === 0) continue;
+      this.#statements.push({ by: url, digests });
+      onNote(`the digest is taken from ${url}`);
+      return;
+    }
+  }
+}

@@ -1,0 +1,85 @@
+/** Reads a file while it is being downloaded: waits for bytes that are not there yet. */
+
+import { open } from 'node:fs/promises';
+import type { MillraceError } from '@millrace/shared/base/errors';
+import type { PartialFile } from './partial-file.ts';
+
+export class FileReader {
+  #file: PartialFile | undefined;
+  #path: string | undefined;
+  #failure: MillraceError | undefined;
+  #waiting: (() => void)[] = [];
+
+  /** The partial file is there. */
+  begin(file: PartialFile): void {
+    this.#file = file;
+    this.wake();
+  }
+
+  /** The file is complete and has its name. */
+  finished(path: string): void {
+    this.#path = path;
+    this.#file = undefined;
+    this.wake();
+  }
+
+  /** The download has ended without the file. */
+  fail(error: MillraceError): void {
+    this.#failure = error;
+    this.#file = undefined;
+    this.wake();
+  }
+
+  /** More has been stored. */
+  wake(): void {
+    if (this.#waiting.length === 0) return;
+    for (const go of this.#waiting.splice(0)) go();
+  }
+
+  /**
+   * Reads what is there at a position, waiting until there is at least one byte.
+   *
+   * @returns how many bytes; 0 at the end of the file
+   * @throws what the download ended with; the signal's reason
+   */
+  async read(into: Buffer, position: number, signal: AbortSignal): Promise<number> {
+    for (;;) {
+      signal.throwIfAborted();
+      if (this.#failure !== undefined) throw this.#failure;
+      if (this.#path !== undefined) return readOnce(this.#path, into, position);
+      const count = await this.#readPartial(into, position);
+      if (count !== undefined) return count;
+      await this.#change(signal);
+    }
+  }
+
+  async #readPartial(into: Buffer, position: number): Promise<number | undefined> {
+    const file = this.#file;
+    if (file === undefined) return undefined;
+    if (file.length !== undefined && position >= file.length) return 0;
+    const end = position + into.length;
+    const stored = file.stored.missing({ start: position, end })[0]?.start ?? end;
+    if (stored === position) return undefined;
+    return file.read(into.subarray(0, stored - position), position);
+  }
+
+  #change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const go = () => {
+        signal.removeEventListener('abort', go);
+        resolve();
+      };
+      this.#waiting.push(go);
+      signal.addEventListener('abort', go, { once: true });
+    });
+  }
+}
+
+async function readOnce(path: string, into: Buffer, position: number): Promise<number> {
+  const handle = await open(path, 'r');
+  try {
+    return (await handle.read(into, 0, into.length, position)).bytesRead;
+  } finally {
+    await handle.close();
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * Lets sources into a download once they are shown to hold its file, and bytes of an earlier run
+ * once they are shown to be of it.
+ */
+
+import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
+import type { Millis, Random } from '@millrace/shared/base/clock';
+import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import {
+  compareVersions,
+  type SourceVersion,
+  samplePlan,
+  samplesWithin,
+} from '@millrace/shared/download/same-file';
+import { canPin } from '@millrace/shared/http/validators';
+import { admit, compareSample, readSample } from './admission.ts';
+import type { HttpSource } from './http-source.ts';
+import type { First } from './opening.ts';
+import type { PartialFile } from './partial-file.ts';
+import { sleep } from './sleep.ts';
+import type { SourceSet } from './source-set.ts';
+
+export interface GatekeeperOptions {
+  readonly sources: SourceSet;
+  readonly file: PartialFile;
+  /** What the file is, by the source that was first. */
+  readonly reference: SourceVersion;
+  readonly referenceUrl: string;
+  /** URLs of the file that the user has given. */
+  readonly ownUrls: readonly string[];
+  readonly random: Random;
+  readonly now: () => Millis;
+  readonly signal: AbortSignal;
+  readonly onAdmitted: (source: HttpSource) => void;
+  readonly onSourceFailed: (source: HttpSource, error: MillraceError) => void;
+}
+
+export class Gatekeeper {
+  readonly #o: GatekeeperOptions;
+  readonly #tasks = new Set<Promise<void>>();
+
+  constructor(options: GatekeeperOptions) {
+    this.#o = options;
+  }
+
+  /**
+   * Finds out whether what an earlier run has stored is of the file that the first source has.
+   * Bytes of another version of it are given up; those of another file are left alone.
+   *
+   * @throws MillraceError `different-file`
+   */
+  async checkEarlier({ source }: First): Promise<void> {
+    const { file, reference, random, signal, ownUrls } = this.#o;
+    const { earlier } = file;
+    if (earlier === undefined || file.stored.bytes === 0) return;
+    const oneServer = earlier.url === source.url;
+    const ours = oneServer || ownUrls.includes(earlier.url);
+    const before = { length: earlier.length, validators: earlier.validators, digests: [] };
+    const same = compareVersions(before, reference, oneServer);
+    if (same.kind === 'same') return file.adopt();
+    if (same.kind === 'different') return this.#giveUpEarlier(ours, same.why);
+    const pinned = { length: reference.length, validators: reference.validators };
+    for (const range of samplesWithin(file.stored.ranges, random)) {
+      const theirs = await readSample(await source.openRange(range, pinned, signal), range);
+      const held = await this.#stored(range);
+      try {
+        compareSample(source, range, held, theirs);
+      } catch (error) {
+        return this.#giveUpEarlier(ours, asMillraceError(error).detail);
+      }
+    }
+    await file.adopt();
+  }
+
+  async #giveUpEarlier(ours: boolean, why: string): Promise<void> {
+    const { file } = this.#o;
+    // At our own URLs it is a new version. Another one may be a mistake: nothing is lost by it.
+    if (!ours && !file.overwrite) throw new MillraceError('different-file', why);
+    // First the bytes go: nothing may say that they are of the new version.
+    await file.startOver();
+    await file.adopt();
+    file.startedOver = true;
+  }
+
+  /** Begins with letting in all sources that are not in yet. */
+  start(): void {
+    for (const source of this.#o.sources.sources) {
+      if (source.version === undefined) this.letIn(source);
+    }
+  }
+
+  /** Lets a source in as soon as it has shown what it has; it has as many tries as it takes. */
+  letIn(source: HttpSource): void {
+    const { reference, referenceUrl, onAdmitted } = this.#o;
+    if (source.health.quarantine !== undefined) return;
+    if (source.url === referenceUrl && canPin(reference.validators)) {
+      // Every answer about the same URL is held to the version: there is nothing else to show.
+      source.version = { length: reference.length, validators: reference.validators };
+      onAdmitted(source);
+      return;
+    }
+    const task: Promise<void> = this.#tryUntilIn(source).finally(() => this.#tasks.delete(task));
+    this.#tasks.add(task);
+  }
+
+  /** Resolves when nothing goes on here any more; the signal must have been aborted. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#tasks);
+  }
+
+  async #tryUntilIn(source: HttpSource): Promise<void> {
+    const { sources, reference, referenceUrl, file, random, now, signal } = this.#o;
+    while (!signal.aborted) {
+      try {
+        const at = source.health.usableAt();
+        if (at === undefined) return;
+        await sleep(at - now(), signal);
+        const fresh = this.#teller(source) !== undefined;
+        const plan = fresh
+          ? samplePlan(reference.length, random)
+          : samplesWithin(file.stored.ranges, random);
+        const known = (range: ByteRange) => this.#known(range, source);
+        await admit(source, { reference, referenceUrl, plan, known }, signal);
+        this.#o.onAdmitted(source);
+        return;
+      } catch (thrown) {
+        if (signal.aborted) return;
+        const error = asMillraceError(thrown);
+        // At a source that is not in yet, another version is another file.
+        sources.onFailure(
+          source,
+          isMillraceError(error, 'version-changed') ? different(error) : error,
+          false,
+        );
+        this.#o.onSourceFailed(source, error);
+      }
+    }
+  }
+
+  /** Bytes of the file: from the disk, else from a source that is in. */
+  async #known(range: ByteRange, asking: HttpSource): Promise<Buffer | undefined> {
+    const { file, signal } = this.#o;
+    if (file.stored.covers(range)) return this.#stored(range);
+    const teller = this.#teller(asking);
+    if (teller === undefined) return undefined;
+    return readSample(await teller.openRange(range, teller.version, signal), range);
+  }
+
+  #teller(asking: HttpSource): HttpSource | undefined {
+    const { sources, now } = this.#o;
+    return sources.sources.find((source) => {
+      const at = source.health.usableAt();
+      return source !== asking && source.version !== undefined && at !== undefined && at <= now();
+    });
+  }
+
+  async #stored(range: ByteRange): Promise<Buffer> {
+    const bytes = Buffer.alloc(rangeBytes(range));
+    await this.#o.file.read(bytes, range.start);
+    return bytes;
+  }
+}
+
+function different(error: MillraceError): MillraceError {
+  return new MillraceError('different-file', error.detail);
+}

@@ -1,0 +1,122 @@
+/**
+ * A thread that hashes a file, so that the thread that serves the connections need not: it reads
+ * the bytes itself, mostly from where the kernel still has them. Takes what a `HashThread` asks.
+ */
+
+import { createHash, type Hash } from 'node:crypto';
+import { closeSync, openSync, readSync } from 'node:fs';
+import { parentPort } from 'node:worker_threads';
+
+/** What the thread can be asked for; each is answered in turn. */
+export type HashRequest =
+  /** Opens the file that the other requests are about, and begins digests of its beginning. */
+  | { readonly kind: 'open'; readonly path: string; readonly algorithms: readonly string[] }
+  /** Takes the file's next bytes, up to `end`, into those digests. */
+  | { readonly kind: 'extend'; readonly end: number }
+  /** Begins them again. */
+  | { readonly kind: 'restart' }
+  /** The digests of what has been taken so far, one per algorithm. */
+  | { readonly kind: 'digests' }
+  /** A digest of some bytes of the file. */
+  | {
+      readonly kind: 'range';
+      readonly algorithm: string;
+      readonly start: number;
+      readonly end: number;
+    };
+
+/** Numbered, as answers may be waited for side by side. */
+export interface NumberedRequest {
+  readonly id: number;
+  readonly request: HashRequest;
+}
+
+export interface HashReply {
+  readonly id: number;
+  /** Hexadecimal; nothing for requests that ask for none. */
+  readonly hexes?: readonly string[];
+  readonly error?: string;
+}
+
+/** Small enough to be hashed out of the processor's cache, where the kernel has just put it. */
+const READ_BYTES = 256 * 1024;
+
+class File {
+  readonly #fd: number;
+  readonly #algorithms: readonly string[];
+  readonly #buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+  #hashes: Hash[] = [];
+  #at = 0;
+
+  constructor(path: string, algorithms: readonly string[]) {
+    this.#fd = openSync(path, 'r');
+    this.#algorithms = algorithms;
+    this.restart();
+  }
+
+  restart(): void {
+    this.#hashes = this.#algorithms.map((algorithm) => createHash(algorithm));
+    this.#at = 0;
+  }
+
+  extend(end: number): void {
+    this.#read(this.#at, end, this.#hashes);
+    this.#at = end;
+  }
+
+  /** Copies: more bytes may be taken afterwards. */
+  digests(): string[] {
+    return this.#hashes.map((running) => running.copy().digest('hex'));
+  }
+
+  range(algorithm: string, start: number, end: number): string {
+    const running = createHash(algorithm);
+    this.#read(start, end, [running]);
+    return running.digest('hex');
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+  }
+
+  #read(start: number, end: number, hashes: readonly Hash[]): void {
+    for (let at = start; at < end; ) {
+      const count = readSync(this.#fd, this.#buffer, 0, Math.min(READ_BYTES, end - at), at);
+      if (count === 0) throw new Error('the file has become shorter');
+      for (const running of hashes) running.update(this.#buffer.subarray(0, count));
+      at += count;
+    }
+  }
+}
+
+let file: File | undefined;
+
+function answer(request: HashRequest): string[] | undefined {
+  switch (request.kind) {
+    case 'open':
+      file?.close();
+      file = new File(request.path, request.algorithms);
+      return undefined;
+    case 'extend':
+      return void file?.extend(request.end);
+    case 'restart':
+      return void file?.restart();
+    case 'digests':
+      return file?.digests();
+    case 'range': {
+      const { algorithm, start, end } = request;
+      return file === undefined ? undefined : [file.range(algorithm, start, end)];
+    }
+  }
+}
+
+parentPort?.on('message', ({ id, request }: NumberedRequest) => {
+  let reply: HashReply;
+  try {
+    const hexes = answer(request);
+    reply = hexes === undefined ? { id } : { id, hexes };
+  } catch (error) {
+    reply = { id, error: (error as Error).message };
+  }
+  parentPort?.postMessage(reply);
+});

@@ -1,0 +1,163 @@
+/**
+ * The cookies of one download (RFC 6265): those of a Cookie field, of a browser's cookies.txt, and
+ * those that servers set on the way. Domain, path and Secure decide where each of them goes.
+ */
+
+import { open } from 'node:fs/promises';
+import { isIP } from 'node:net';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { Cookie, CookieJar } from 'tough-cookie';
+
+/** Longest cookie, its attributes included (RFC 6265 6.1). */
+const MAX_COOKIE_CHARS = 4096;
+/** Cookies that servers may set during one download. */
+const MAX_SET_COOKIES = 500;
+/** Longest Cookie field: servers refuse longer ones. */
+const MAX_FIELD_CHARS = 16 * 1024;
+const MAX_FILE_BYTES = 16 * 1024 * 1024;
+const MAX_FILE_COOKIES = 20_000;
+/** What cannot be in a field's value. */
+const FORBIDDEN = /[\x00-\x08\x0a-\x1f\x7f]/;
+
+export class Cookies {
+  readonly #jar = new CookieJar(undefined, { looseMode: true });
+  #set = 0;
+
+  /**
+   * Takes the cookies of a Cookie field that a browser would send with `url`: they stay with its
+   * host, and with https:// where it has that.
+   */
+  addField(value: string, url: URL): void {
+    for (const pair of value.split(';')) {
+      const { key, text } = splitPair(pair.trim());
+      if (key === '' && text === '') continue;
+      const secure = url.protocol === 'https:';
+      this.#jar.setCookieSync(new Cookie({ key, value: text, path: '/', secure }), url.href, {
+        ignoreError: true,
+      });
+    }
+  }
+
+  /**
+   * Takes the cookies of a cookies.txt.
+   *
+   * @param text each byte a character, as Latin-1
+   * @returns how many were taken, and how many lines were not understood
+   * @throws MillraceError `bad-option` where not one line was
+   */
+  addFile(text: string): { taken: number; skipped: number } {
+    let taken = 0;
+    let skipped = 0;
+    for (const line of text.split(/\r?\n/)) {
+      const rest = line.startsWith('#HttpOnly_') ? line.slice('#HttpOnly_'.length) : line;
+      if (rest.trim() === '' || rest.startsWith('#')) continue;
+      if (taken < MAX_FILE_COOKIES && this.#addLine(rest)) taken++;
+      else skipped++;
+    }
+    if (taken === 0 && skipped > 0) {
+      throw new MillraceError(
+        'bad-option',
+        'the file of cookies is not in the form of cookies.txt',
+      );
+    }
+    return { taken, skipped };
+  }
+
+  /** The Cookie field for a request; undefined: none. */
+  fieldFor(url: URL): string | undefined {
+    let field = '';
+    for (const cookie of this.#cookiesFor(url)) {
+      const pair = cookie.cookieString();
+      if (field.length + pair.length + 2 > MAX_FIELD_CHARS) break;
+      field += field === '' ? pair : `; ${pair}`;
+    }
+    return field === '' ? undefined : field;
+  }
+
+  #cookiesFor(url: URL): Cookie[] {
+    try {
+      return this.#jar.getCookiesSync(url.href);
+    } catch {
+      return []; // a host called "local", "test" or "example", which the library does not like
+    }
+  }
+
+  /** Takes the Set-Cookie fields of an answer; what a server may not set is dropped. */
+  onSetCookie(url: URL, fields: string | readonly string[] | undefined): void {
+    for (const field of typeof fields === 'string' ? [fields] : (fields ?? [])) {
+      if (this.#set >= MAX_SET_COOKIES) return;
+      if (field.length > MAX_COOKIE_CHARS || FORBIDDEN.test(field)) continue;
+      this.#set++;
+      this.#jar.setCookieSync(field, url.href, { ignoreError: true });
+    }
+  }
+
+  /** Domain, subdomains too, path, Secure, Unix time or 0, name, value; tabs in between. */
+  #addLine(line: string): boolean {
+    const [domain = '', subdomains, path = '', secure, expires, name, ...values] = line.split('\t');
+    const value = values.join('\t');
+    const host = domain.replace(/^\./, '').toLowerCase();
+    if (host === '' || !path.startsWith('/') || name === undefined) return false;
+    const size = name.length + value.length;
+    if (size === 0 || size > MAX_COOKIE_CHARS || FORBIDDEN.test(name + value)) return false;
+    const seconds = Number(expires);
+    if (!isFlag(subdomains) || !isFlag(secure) || Number.isNaN(seconds)) return false;
+    const everywhere =
+      subdomains.toUpperCase() === 'TRUE' && isIP(host) === 0 && host.includes('.');
+    const cookie = new Cookie({
+      key: name,
+      value,
+      path,
+      domain: everywhere ? host : null,
+      secure: secure.toUpperCase() === 'TRUE',
+      // Zero or less: until the browser is closed, which for a download is never.
+      expires: seconds > 0 ? new Date(Math.min(seconds, 8.64e12) * 1000) : 'Infinity',
+    });
+    try {
+      // A cookie for all of com or co.uk is refused here.
+      return this.#jar.setCookieSync(cookie, `https://${host}${path}`) !== undefined;
+    } catch {
+      return false;
+    }
+  }
+}
+
+/**
+ * Reads a cookies.txt into `cookies`.
+ *
+ * @returns as `addFile`
+ * @throws MillraceError `bad-option`
+ */
+export async function readCookieFile(
+  cookies: Cookies,
+  path: string,
+): Promise<{ taken: number; skipped: number }> {
+  let text: string;
+  try {
+    const handle = await open(path);
+    try {
+      if ((await handle.stat()).size > MAX_FILE_BYTES) {
+        throw new MillraceError('bad-option', `${path} is too large for a file of cookies`);
+      }
+      text = await handle.readFile('latin1');
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (error instanceof MillraceError) throw error;
+    const { code = '' } = error as NodeJS.ErrnoException;
+    throw new MillraceError('bad-option', `${path} cannot be read (${code})`);
+  }
+  return cookies.addFile(text);
+}
+
+function isFlag(text: string | undefined): text is string {
+  return text !== undefined && /^(true|false)$/i.test(text);
+}
+
+/** A pair without = is a value without a name, as in browsers. */
+function splitPair(pair: string): { key: string; text: string } {
+  const at = pair.indexOf('=');
+  if (at < 0) return { key: '', text: pair };
+  return { key: pair.slice(0, at).trim(), text: pair.slice(at + 1).trim() };
+}

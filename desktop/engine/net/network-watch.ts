@@ -1,0 +1,108 @@
+/**
+ * Waiting for the network: tells when it may be back. No system tells Node of changes, so addresses
+ * and clocks are looked at now and then, only while somebody waits.
+ */
+
+import { networkInterfaces } from 'node:os';
+import type { Millis } from '@millrace/shared/base/clock';
+import type { MillraceError } from '@millrace/shared/base/errors';
+import { type NetworkLook, NetworkState } from '@millrace/shared/download/network-state';
+
+/** How often the machine is looked at: some tens of microseconds each time. */
+const LOOK_MS = 2000;
+/** The longest a timer can run; later deadlines take several. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+const AWAY = new Set(['ENETDOWN', 'ENETUNREACH', 'EHOSTDOWN', 'EADDRNOTAVAIL', 'EAI_AGAIN']);
+/** These say so only where this machine has no address. */
+const PERHAPS_AWAY = new Set(['ENOTFOUND', 'EHOSTUNREACH', 'ETIMEDOUT', 'UND_ERR_CONNECT_TIMEOUT']);
+
+/** Addresses of all interfaces but loopback, each with its interface. */
+export function networkAddresses(): string[] {
+  try {
+    return Object.entries(networkInterfaces()).flatMap(([name, all = []]) =>
+      all.filter((each) => !each.internal).map((each) => `${name}/${each.address}`),
+    );
+  } catch {
+    return []; // some systems do not tell
+  }
+}
+
+/**
+ * True if a failure says that this machine has no network, rather than anything of the server.
+ *
+ * @param addresses how many this machine has
+ */
+export function networkSeemsAway(
+  error: MillraceError,
+  addresses = networkAddresses().length,
+): boolean {
+  const codes = causes(error);
+  return codes.some((code) => AWAY.has(code) || (addresses === 0 && PERHAPS_AWAY.has(code)));
+}
+
+/**
+ * Waits until the network may be back.
+ *
+ * @param deadline when to stop waiting, on the clock of `performance.now()`; may be infinite. The
+ *   process stays alive that long.
+ * @param addresses what is looked at
+ * @returns why it ended
+ * @throws the signal's reason
+ */
+export function waitForNetworkChange(
+  deadline: Millis,
+  signal: AbortSignal,
+  addresses: () => readonly string[] = networkAddresses,
+): Promise<'changed' | 'woke' | 'deadline'> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const look = (): NetworkLook => ({
+      addresses: addresses(),
+      now: performance.now(),
+      wallNow: Date.now(),
+    });
+    const state = new NetworkState(look());
+    let timer: NodeJS.Timeout;
+    const end = () => {
+      clearInterval(looking);
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    };
+    const onAbort = () => {
+      end();
+      reject(signal.reason);
+    };
+    const finish = (why: 'changed' | 'woke' | 'deadline') => {
+      end();
+      resolve(why);
+    };
+    const looking = setInterval(() => {
+      const why = state.observe(look(), LOOK_MS);
+      if (why !== undefined) finish(why);
+    }, LOOK_MS).unref();
+    const arm = () => {
+      const left = deadline - performance.now();
+      timer = setTimeout(
+        left > MAX_TIMER_MS ? arm : () => finish('deadline'),
+        Math.max(0, Math.min(MAX_TIMER_MS, left)),
+      );
+    };
+    arm();
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** The codes of an error and of what has caused it, a few deep. */
+function causes(error: unknown): string[] {
+  const codes: string[] = [];
+  let level: unknown[] = [error];
+  for (let depth = 0; depth < 4; depth++) {
+    level = level.flatMap((each) => {
+      const { code, cause, errors } = Object(each) as Record<string, unknown>;
+      if (typeof code === 'string') codes.push(code);
+      return [cause, ...(Array.isArray(errors) ? errors : [])].filter((next) => next !== undefined);
+    });
+  }
+  return codes;
+}

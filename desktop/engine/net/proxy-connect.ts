@@ -1,0 +1,204 @@
+/**
+ * Ways to an origin's port through a proxy: CONNECT (RFC 9110 9.3.6) and SOCKS (RFC 1928, 1929;
+ * SOCKS4 and 4a). Every failure up to the tunnel is the proxy's and says so.
+ */
+
+import { lookup } from 'node:dns/promises';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { isIP, type Socket } from 'node:net';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { networkError } from '@millrace/shared/node/network-error';
+import { SocksClient } from 'socks';
+import type { buildConnector } from 'undici';
+import { formatProxy, type ProxyServer } from './proxy-settings.ts';
+
+/** Where a tunnel is to lead. */
+export interface Target {
+  /** Name or address, IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Opens sockets; what undici's `buildConnector` gives, as a promise. */
+export type Connect = (options: buildConnector.Options) => Promise<Socket>;
+
+/** Most bytes of a proxy's answer to CONNECT. */
+const MAX_HEAD_BYTES = 16 * 1024;
+
+/** The value of Proxy-Authorization (RFC 7617), where the proxy's URL has a user or password. */
+export function proxyAuthorization(proxy: ProxyServer): string | undefined {
+  const { user, password } = proxy;
+  if (user === undefined && password === undefined) return undefined;
+  return `Basic ${Buffer.from(`${user ?? ''}:${password ?? ''}`).toString('base64')}`;
+}
+
+/** The error for a proxy's answer 407. */
+export function askedToLogIn(proxy: ProxyServer): MillraceError {
+  const given = proxyAuthorization(proxy) !== undefined;
+  const what = given
+    ? 'does not accept the user name and password'
+    : 'asks for a user and password';
+  return new MillraceError('proxy-denied', `${formatProxy(proxy)} ${what}`);
+}
+
+/**
+ * Opens a connection to the proxy itself.
+ *
+ * @throws MillraceError `proxy-failed`, `certificate-invalid`
+ */
+export async function connectToProxy(proxy: ProxyServer, connect: Connect): Promise<Socket> {
+  const { scheme, host, port } = proxy;
+  const secure = scheme === 'https';
+  try {
+    return await connect({
+      hostname: host,
+      host: host.includes(':') ? `[${host}]` : host,
+      port: String(port),
+      protocol: secure ? 'https:' : 'http:',
+      ...(secure && isIP(host) === 0 ? { servername: host } : {}),
+    });
+  } catch (error) {
+    const { code, detail } = networkError(error, false);
+    const text = `${formatProxy(proxy)}: ${detail}`;
+    if (code === 'certificate-invalid') throw new MillraceError(code, text, { cause: error });
+    throw new MillraceError('proxy-failed', text, { cause: error });
+  }
+}
+
+/**
+ * Makes `socket`, a connection to the proxy, one to the target.
+ *
+ * @param timeoutMs how long the proxy may take
+ * @throws MillraceError `proxy-failed`, `proxy-denied`, `origin-unreachable`; the socket is destroyed
+ */
+export async function openTunnel(
+  proxy: ProxyServer,
+  target: Target,
+  socket: Socket,
+  timeoutMs: number,
+): Promise<void> {
+  try {
+    if (proxy.scheme === 'http' || proxy.scheme === 'https') {
+      await httpTunnel(proxy, target, socket, timeoutMs);
+    } else {
+      await socksTunnel(proxy, target, socket, timeoutMs);
+    }
+  } catch (error) {
+    socket.on('error', () => {}).destroy();
+    throw error;
+  }
+}
+
+async function httpTunnel(
+  proxy: ProxyServer,
+  target: Target,
+  socket: Socket,
+  timeoutMs: number,
+): Promise<void> {
+  const authority = `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}`;
+  const authorization = proxyAuthorization(proxy);
+  const asked = request({
+    method: 'CONNECT',
+    path: authority,
+    createConnection: () => socket,
+    maxHeaderSize: MAX_HEAD_BYTES,
+    setHost: false,
+    headers: {
+      host: authority,
+      'user-agent': 'Millrace/0.1',
+      ...(authorization === undefined ? {} : { 'proxy-authorization': authorization }),
+    },
+  });
+  const { status, early } = await answerTo(asked, proxy, timeoutMs);
+  // tinyproxy says 401 to a wrong password.
+  if (status === 407 || status === 401) throw askedToLogIn(proxy);
+  if (status >= 200 && status < 300) {
+    if (early.length > 0) socket.unshift(early);
+    return;
+  }
+  const text = `${formatProxy(proxy)} answered ${status} to CONNECT ${authority}`;
+  throw new MillraceError(status >= 400 && status < 500 ? 'proxy-denied' : 'proxy-failed', text);
+}
+
+function answerTo(
+  asked: ClientRequest,
+  proxy: ProxyServer,
+  timeoutMs: number,
+): Promise<{ status: number; early: Buffer }> {
+  const label = formatProxy(proxy);
+  return new Promise((resolve, reject) => {
+    const fail = (why: string, cause?: unknown) => {
+      clearTimeout(timer);
+      reject(new MillraceError('proxy-failed', `${label} ${why}`, { cause }));
+    };
+    const timer = setTimeout(() => {
+      fail('does not answer');
+      asked.destroy();
+    }, timeoutMs);
+    asked.on('error', (error: NodeJS.ErrnoException) => {
+      const nonsense = error.code?.startsWith('HPE_') === true;
+      fail(nonsense ? 'answers with something that is not HTTP' : 'hung up', error);
+    });
+    asked.on('connect', (response: IncomingMessage, _socket: Socket, early: Buffer) => {
+      clearTimeout(timer);
+      resolve({ status: response.statusCode ?? 0, early });
+    });
+    asked.end();
+  });
+}
+
+async function socksTunnel(
+  proxy: ProxyServer,
+  target: Target,
+  socket: Socket,
+  timeoutMs: number,
+): Promise<void> {
+  const { scheme, user, password, host, port } = proxy;
+  const type = scheme === 'socks5' ? 5 : 4;
+  const destination = { host: await socksHost(scheme, target.host), port: target.port };
+  try {
+    await SocksClient.createConnection({
+      command: 'connect',
+      proxy: {
+        host,
+        port,
+        type,
+        ...(user === undefined ? {} : { userId: user }),
+        ...(password === undefined ? {} : { password }),
+      },
+      destination,
+      existing_socket: socket,
+      timeout: timeoutMs,
+    });
+  } catch (error) {
+    // Not kept as the cause: it has the password in it.
+    throw socksError(proxy, target, error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** SOCKS4 knows IPv4 addresses only; 4a and 5 leave names to the proxy. */
+async function socksHost(scheme: ProxyServer['scheme'], host: string): Promise<string> {
+  if (scheme === 'socks5') return host;
+  if (isIP(host) === 6) {
+    throw new MillraceError('proxy-failed', `${scheme} cannot reach the IPv6 address ${host}`);
+  }
+  if (scheme === 'socks4a' || isIP(host) === 4) return host;
+  try {
+    return (await lookup(host, { family: 4 })).address;
+  } catch (error) {
+    throw networkError(error, false);
+  }
+}
+
+/** The library says what happened in words only. */
+function socksError(proxy: ProxyServer, target: Target, message: string): MillraceError {
+  const text = `${formatProxy(proxy)}: ${message}`;
+  if (/Authentication failed|no accepted authentication|RejectedIdent/i.test(message)) {
+    return askedToLogIn(proxy);
+  }
+  if (/NotAllowed/.test(message)) return new MillraceError('proxy-denied', text);
+  if (/HostUnreachable|NetworkUnreachable|ConnectionRefused|TTLExpired/.test(message)) {
+    return new MillraceError('origin-unreachable', `${target.host} (${text})`);
+  }
+  return new MillraceError('proxy-failed', text);
+}

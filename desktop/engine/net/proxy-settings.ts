@@ -1,0 +1,140 @@
+/**
+ * Which proxy a URL is fetched through: what a download says, else the environment, in the
+ * conventions of curl and its kin. No input but what is passed in, no output but the choice.
+ */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import { isLoopback, parseNoProxy } from './no-proxy.ts';
+
+export type ProxyScheme = 'http' | 'https' | 'socks4' | 'socks4a' | 'socks5';
+
+export interface ProxyServer {
+  readonly scheme: ProxyScheme;
+  /** Name or address, IPv6 without brackets. */
+  readonly host: string;
+  readonly port: number;
+  /** Decoded; a secret as much as the password. */
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Longest URL of a proxy. */
+const MAX_PROXY_CHARS = 2048;
+/** RFC 1929: lengths are one byte. */
+const MAX_SOCKS_CREDENTIAL_BYTES = 255;
+
+const SCHEMES: Readonly<Record<string, ProxyScheme>> = {
+  'http:': 'http',
+  'https:': 'https',
+  'socks4:': 'socks4',
+  'socks4a:': 'socks4a',
+  // The proxy looks names up in both: a name that is asked for here tells where one is going.
+  'socks5:': 'socks5',
+  'socks5h:': 'socks5',
+  'socks:': 'socks5',
+};
+const DEFAULT_PORTS: Readonly<Record<ProxyScheme, number>> = {
+  http: 80,
+  https: 443,
+  socks4: 1080,
+  socks4a: 1080,
+  socks5: 1080,
+};
+
+/**
+ * Reads the URL of a proxy; without a scheme it is an HTTP proxy.
+ *
+ * @param what names the option in the error, which never shows the URL: it may hold a password
+ * @throws MillraceError `bad-option`
+ */
+export function parseProxy(text: string, what = 'the proxy'): ProxyServer {
+  const fail = (why: string) => new MillraceError('bad-option', `${what}: ${why}`);
+  if (text.length > MAX_PROXY_CHARS) throw fail('it is too long');
+  const url = urlOf(text.trim());
+  const scheme = url === undefined ? undefined : SCHEMES[url.protocol];
+  if (url === undefined || scheme === undefined || url.hostname === '') {
+    throw fail('it is given as http://, https:// or socks5://, host and port');
+  }
+  if ((url.pathname !== '' && url.pathname !== '/') || url.search !== '' || url.hash !== '') {
+    throw fail('nothing can follow the port');
+  }
+  const [user, password] = [url.username, url.password].map((part) => {
+    try {
+      return part === '' ? undefined : decodeURIComponent(part);
+    } catch {
+      throw fail('its user name or password is not well percent-encoded');
+    }
+  });
+  for (const part of scheme.startsWith('socks') ? [user, password] : []) {
+    if (Buffer.byteLength(part ?? '') > MAX_SOCKS_CREDENTIAL_BYTES || part?.includes('\0')) {
+      throw fail('its user name or password cannot be sent to a SOCKS proxy');
+    }
+  }
+  return {
+    scheme,
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? DEFAULT_PORTS[scheme] : Number(url.port),
+    user,
+    password,
+  };
+}
+
+/** How a proxy is shown: without its user name and password. */
+export function formatProxy(proxy: ProxyServer): string {
+  const { scheme, host, port } = proxy;
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/**
+ * Decides for each URL.
+ *
+ * @param proxy a proxy's URL, `direct` for none at all, undefined for the environment's
+ * @param env `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, in lower case first. What
+ *   `no_proxy` names is fetched directly even where `proxy` is given, and so is this machine
+ *   itself, unless `no_proxy` has `<-loopback>`, as in browsers.
+ * @throws MillraceError `bad-option`
+ */
+export function proxyChoice(
+  proxy: string | undefined,
+  env: Environment,
+): (url: URL) => ProxyServer | undefined {
+  if (proxy === 'direct') return () => undefined;
+  const own = proxy === undefined ? undefined : parseProxy(proxy);
+  const http = own ?? environmentProxy(env, 'http_proxy');
+  const https = own ?? environmentProxy(env, 'https_proxy');
+  const exempt = parseNoProxy(variable(env, 'no_proxy')?.value ?? '');
+  return (url) => {
+    const chosen = url.protocol === 'https:' ? https : http;
+    if (chosen === undefined) return undefined;
+    const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
+    if (isLoopback(host) && !exempt.loopbackProxied) return undefined;
+    const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+    return exempt.matches(host, port) ? undefined : chosen;
+  };
+}
+
+function environmentProxy(env: Environment, name: string): ProxyServer | undefined {
+  const found = variable(env, name) ?? variable(env, 'all_proxy');
+  return found === undefined ? undefined : parseProxy(found.value, found.name);
+}
+
+/** A variable that is set and not empty, in lower case first. */
+function variable(env: Environment, name: string): { name: string; value: string } | undefined {
+  for (const each of [name, name.toUpperCase()]) {
+    // In a CGI program it is the field "Proxy" of whoever sent the request.
+    if (each === 'HTTP_PROXY' && env.REQUEST_METHOD !== undefined) continue;
+    const value = env[each]?.trim();
+    if (value !== undefined && value !== '') return { name: each, value };
+  }
+  return undefined;
+}
+
+function urlOf(text: string): URL | undefined {
+  try {
+    return new URL(text.includes('://') ? text : `http://${text}`);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * The header fields of a download's requests: what the user has given, and the cookies that came
+ * on the way, each only where it may go.
+ */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import {
+  type Chain,
+  mayHaveCookies,
+  mayLogIn,
+  referrerIn,
+  scopeOf,
+} from '@millrace/shared/http/credentials-scope';
+import { fieldValue, userFields } from '@millrace/shared/http/field-syntax';
+import type { Headers } from '@millrace/shared/http/headers';
+import { Cookies } from './cookies.ts';
+import { basicAuthorization, type Login, takeLogin } from './credentials.ts';
+
+export interface RequestFieldsOptions {
+  /** URLs of the file, the user's own first; what is given below is for that one's origin. */
+  readonly urls: readonly string[];
+  /** Cookie, Authorization, Referer and User-Agent among them. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Goes before a log-in in the URL, and after an Authorization field. */
+  readonly login?: Login | undefined;
+  /** Goes before a Referer field. */
+  readonly referrer?: string | undefined;
+  readonly userAgent?: string | undefined;
+  /** Cookies of a file; further ones are added to it. */
+  readonly cookies?: Cookies | undefined;
+  /** What netrc has for the first URL's host: if there is nothing else. */
+  readonly netrc?: Login | undefined;
+}
+
+const USER_AGENT = 'Millrace/0.1';
+
+export class RequestFields {
+  /** The URLs, without user names and passwords: these may be stored, shown and logged. */
+  readonly urls: readonly string[];
+  readonly #first: URL;
+  /** Fields for the first URL's origin. */
+  readonly #own: Readonly<Record<string, string>>;
+  readonly #userAgent: string;
+  readonly #referrer: URL | undefined;
+  readonly #cookies: Cookies;
+  /** Authorization by origin. */
+  readonly #logins = new Map<string, string>();
+
+  /** @throws MillraceError `bad-url`, `bad-option` */
+  constructor(options: RequestFieldsOptions) {
+    const taken = options.urls.map(takeLogin);
+    const [first] = taken;
+    if (first === undefined) throw new MillraceError('bad-url', 'there is none');
+    this.urls = taken.map(({ url }) => url);
+    this.#first = new URL(first.url);
+    const {
+      cookie,
+      authorization,
+      referer,
+      'user-agent': userAgent,
+      ...own
+    } = userFields(options.headers);
+    this.#own = own;
+    this.#userAgent = fieldValue('user-agent', options.userAgent ?? userAgent ?? USER_AGENT);
+    this.#referrer = referrerUrl(options.referrer ?? referer);
+    this.#cookies = options.cookies ?? new Cookies();
+    if (cookie !== undefined) this.#cookies.addField(cookie, this.#first);
+    for (const { url, login } of taken) {
+      const { origin } = new URL(url);
+      if (login === undefined || this.#logins.has(origin)) continue;
+      this.#logins.set(origin, basicAuthorization(login));
+    }
+    const { login, netrc } = options;
+    const { origin } = this.#first;
+    if (authorization !== undefined) this.#logins.set(origin, authorization);
+    else if (login !== undefined) this.#logins.set(origin, basicAuthorization(login));
+    else if (netrc !== undefined && !this.#logins.has(origin)) {
+      this.#logins.set(origin, basicAuthorization(netrc));
+    }
+  }
+
+  /** True if requests to the first URL carry what edges do not: a download through them would differ. */
+  get personal(): boolean {
+    return (
+      Object.keys(this.#own).length > 0 ||
+      this.#logins.has(this.#first.origin) ||
+      this.#referrer !== undefined ||
+      this.#cookies.fieldFor(this.#first) !== undefined
+    );
+  }
+
+  /**
+   * The fields that may be sent.
+   *
+   * @param url what is asked for, after redirects
+   * @param chain where those began
+   */
+  fieldsFor(url: URL, chain: Chain): Record<string, string> {
+    const scope = scopeOf(url, chain, this.#first);
+    if (scope === 'edge') return { 'user-agent': USER_AGENT };
+    const fields: Record<string, string> = {
+      ...(scope === 'own' ? this.#own : {}),
+      'user-agent': this.#userAgent,
+    };
+    const login = this.#logins.get(url.origin);
+    if (login !== undefined && mayLogIn(url, chain, url.origin)) fields.authorization = login;
+    const cookie = mayHaveCookies(scope) ? this.#cookies.fieldFor(url) : undefined;
+    if (cookie !== undefined) fields.cookie = cookie;
+    const referrer = this.#referrer && referrerIn(scope, url, this.#referrer);
+    if (referrer !== undefined) fields.referer = referrer;
+    return fields;
+  }
+
+  /** Takes the cookies of an answer, redirects among them. */
+  onResponse(url: URL, chain: Chain, headers: Headers): void {
+    if (!mayHaveCookies(scopeOf(url, chain, this.#first))) return;
+    this.#cookies.onSetCookie(url, headers['set-cookie']);
+  }
+}
+
+/** Any page's URL, without what is no server's business. */
+function referrerUrl(text: string | undefined): URL | undefined {
+  if (text === undefined || text === '') return undefined;
+  try {
+    return new URL(takeLogin(text).url);
+  } catch {
+    throw new MillraceError('bad-option', 'the referrer is not an http:// or https:// URL');
+  }
+}

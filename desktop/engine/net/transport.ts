@@ -1,0 +1,208 @@
+/**
+ * How a download's requests reach their servers: directly, through an HTTP proxy or through a
+ * SOCKS proxy. One undici Agent for each way; they differ in how a connection is opened.
+ */
+
+import type { Socket } from 'node:net';
+import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import type { Millis } from '@millrace/shared/base/clock';
+import { Agent, buildConnector, type Dispatcher } from 'undici';
+import {
+  askedToLogIn,
+  type Connect,
+  connectToProxy,
+  openTunnel,
+  proxyAuthorization,
+} from './proxy-connect.ts';
+import { type Environment, type ProxyServer, proxyChoice } from './proxy-settings.ts';
+
+export interface TransportOptions {
+  /** http://, https://, socks4://, socks4a:// or socks5:// URL; `direct`: none; undefined: env's. */
+  readonly proxy?: string | undefined;
+  /** Where `http_proxy`, `no_proxy` and their kin are; usually `process.env`. */
+  readonly env: Environment;
+  /** How long answering, and sending nothing, may each take; connecting at most 10 s of it. */
+  readonly timeoutMs: Millis;
+  /** Connections at a time to one origin. */
+  readonly connections: number;
+  /** Certificates (PEM) that are trusted besides those of the system. */
+  readonly ca?: readonly string[] | undefined;
+}
+
+export interface Transport {
+  /** What sends requests to this URL; of all URLs of one origin the same. */
+  dispatcherFor(url: URL): Dispatcher;
+  /** What sends requests to servers themselves, whatever the proxy. */
+  readonly direct: Dispatcher;
+  /** True if that goes through a proxy. */
+  proxied(url: URL): boolean;
+  /** Ends everything that is under way. */
+  close(): Promise<void>;
+}
+
+const MAX_CONNECT_MS = 10_000;
+/**
+ * For each address of a host but the last (RFC 8305). Node gives an attempt up before it makes the
+ * next, and its 250 ms are less than a round trip to the far side of the world.
+ */
+const ADDRESS_ATTEMPT_MS = 1000;
+
+/** @throws MillraceError `bad-option` for a proxy that cannot be used */
+export function createTransport(options: TransportOptions): Transport {
+  const choose = proxyChoice(options.proxy, options.env);
+  const sockets = new ConnectingSockets();
+  const direct = new Agent(agentOptions(options, connector(options)));
+  const ways = new Map<ProxyServer, { readonly agent: Agent; readonly dispatcher: Dispatcher }>();
+  const wayOf = (proxy: ProxyServer) => {
+    let way = ways.get(proxy);
+    if (way === undefined) {
+      const agent = new Agent(agentOptions(options, viaProxy(proxy, options, sockets)));
+      const forwarding = proxy.scheme === 'http' || proxy.scheme === 'https';
+      way = { agent, dispatcher: forwarding ? agent.compose(absoluteForm(proxy)) : agent };
+      ways.set(proxy, way);
+    }
+    return way;
+  };
+  return {
+    dispatcherFor(url) {
+      const proxy = choose(url);
+      return proxy === undefined ? direct : wayOf(proxy).dispatcher;
+    },
+    direct,
+    proxied: (url) => choose(url) !== undefined,
+    async close() {
+      sockets.destroy();
+      const agents = [direct, ...[...ways.values()].map((way) => way.agent)];
+      await Promise.all(agents.map((agent) => agent.destroy()));
+    },
+  };
+}
+
+function agentOptions(options: TransportOptions, connect: buildConnector.connector): Agent.Options {
+  const { connections, timeoutMs } = options;
+  return {
+    connections,
+    pipelining: 1,
+    allowH2: false,
+    connect,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  };
+}
+
+function connector(options: TransportOptions): buildConnector.connector {
+  const { ca, timeoutMs } = options;
+  return buildConnector({
+    allowH2: false,
+    timeout: Math.min(timeoutMs, MAX_CONNECT_MS),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
+    ...(ca === undefined ? {} : { secureContext: trusting(ca) }),
+  } as buildConnector.BuildOptions);
+}
+
+/** Made once: reading all certificates for each connection would take longer than the handshake. */
+function trusting(ca: readonly string[]): SecureContext {
+  return createSecureContext({ ca: [...getCACertificates('default'), ...ca] });
+}
+
+/**
+ * Opens connections through a proxy: for http:// URLs of an HTTP proxy one to the proxy, for all
+ * others a tunnel, since many proxies tunnel to ports of https:// only.
+ */
+function viaProxy(
+  proxy: ProxyServer,
+  options: TransportOptions,
+  sockets: ConnectingSockets,
+): buildConnector.connector {
+  const open = connector(options);
+  const connect: Connect = (to) =>
+    new Promise((resolve, reject) => {
+      // undici's types hide that the socket is returned: it must be ended if all is ended.
+      const socket = open(to, (error, ready) => {
+        sockets.delete(socket);
+        if (error === null) resolve(ready);
+        else reject(error);
+      }) as unknown as Socket;
+      sockets.add(socket);
+    });
+  const establish = async (to: buildConnector.Options): Promise<Socket> => {
+    const secure = to.protocol === 'https:';
+    const socket = await connectToProxy(proxy, connect);
+    const forwarding = proxy.scheme === 'http' || proxy.scheme === 'https';
+    if (forwarding && !secure) return socket;
+    sockets.add(socket);
+    try {
+      const host = to.hostname.replace(/^\[|\]$/g, '');
+      const port = Number(to.port) || (secure ? 443 : 80);
+      const timeoutMs = Math.min(options.timeoutMs, MAX_CONNECT_MS);
+      await openTunnel(proxy, { host, port }, socket, timeoutMs);
+      return secure ? await connect({ ...to, httpSocket: socket }) : socket;
+    } finally {
+      sockets.delete(socket);
+    }
+  };
+  return (to, callback) => {
+    establish(to).then(
+      (socket) => callback(null, socket),
+      (error) => callback(error as Error, null),
+    );
+  };
+}
+
+/**
+ * Requests for http:// URLs name the whole URL (RFC 9112 3.2.2) and carry the proxy's credentials.
+ * Their connections lead to the proxy and nowhere else, so that no origin sees those.
+ */
+function absoluteForm(proxy: ProxyServer): Dispatcher.DispatcherComposeInterceptor {
+  const authorization = proxyAuthorization(proxy);
+  const own = authorization === undefined ? {} : { 'proxy-authorization': authorization };
+  return (dispatch) => (request, handler) => {
+    const origin = String(request.origin);
+    if (!origin.startsWith('http:')) return dispatch(request, handler);
+    const headers = { ...(request.headers as Record<string, string>), ...own };
+    return dispatch(
+      { ...request, path: `${origin}${request.path}`, headers },
+      refusing(proxy, handler),
+    );
+  };
+}
+
+/** Takes 407 for what it is: an answer of the proxy, not of the origin. */
+function refusing(
+  proxy: ProxyServer,
+  handler: Dispatcher.DispatchHandler,
+): Dispatcher.DispatchHandler {
+  return {
+    onRequestStart: (controller, context) => handler.onRequestStart?.(controller, context),
+    onRequestUpgrade: (controller, status, headers, socket) =>
+      handler.onRequestUpgrade?.(controller, status, headers, socket),
+    onResponseStart(controller, status, headers, message) {
+      if (status === 407) controller.abort(askedToLogIn(proxy));
+      else handler.onResponseStart?.(controller, status, headers, message);
+    },
+    onResponseData: (controller, chunk) => handler.onResponseData?.(controller, chunk),
+    onResponseEnd: (controller, trailers) => handler.onResponseEnd?.(controller, trailers),
+    onResponseError: (controller, error) => handler.onResponseError?.(controller, error),
+  };
+}
+
+/** Sockets that no Agent knows of yet. */
+class ConnectingSockets {
+  readonly #sockets = new Set<Socket>();
+  #over = false;
+
+  add(socket: Socket): void {
+    if (this.#over) socket.destroy();
+    else this.#sockets.add(socket);
+  }
+
+  delete(socket: Socket): void {
+    this.#sockets.delete(socket);
+  }
+
+  destroy(): void {
+    this.#over = true;
+    for (const socket of this.#sockets) socket.destroy(new Error('not wanted any more'));
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * Rate limits as shells around the token bucket: bytes are paid for after they have come, and who
+ * has to wait is served in turn, so that connections and downloads get equal shares.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { TokenBucket } from '@millrace/shared/base/token-bucket';
+
+/** One limit that several connections or downloads share. */
+export interface RateLimit {
+  /** @returns undefined to go on, else resolves when the bytes are paid for, or with the signal */
+  take(bytes: number, signal: AbortSignal): Promise<void> | undefined;
+}
+
+/** The bucket holds so much of a second: shorter bursts than a person notices. */
+const BURST_SECONDS = 0.25;
+
+/** A limit that can be changed while it is in use. */
+export class AdjustableLimit implements RateLimit {
+  readonly #now: () => Millis;
+  #bucket: TokenBucket | undefined;
+  /** Everybody who waits, in turn. */
+  readonly #waiting: { bytes: number; go: () => void }[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param bytesPerSecond undefined: no limit */
+  constructor(bytesPerSecond: number | undefined, now: () => Millis) {
+    this.#now = now;
+    this.set(bytesPerSecond);
+  }
+
+  /** @param bytesPerSecond from now on; undefined: no limit */
+  set(bytesPerSecond: number | undefined): void {
+    this.#bucket =
+      bytesPerSecond === undefined
+        ? undefined
+        : new TokenBucket(bytesPerSecond, bytesPerSecond * BURST_SECONDS, this.#now());
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#serve();
+  }
+
+  take(bytes: number, signal: AbortSignal): Promise<void> | undefined {
+    const bucket = this.#bucket;
+    if (bucket === undefined || signal.aborted) return undefined;
+    if (this.#waiting.length === 0) {
+      bucket.take(bytes, this.#now());
+      if (bucket.waitMs(this.#now()) <= 0) return undefined;
+      return this.#wait(0, signal);
+    }
+    return this.#wait(bytes, signal);
+  }
+
+  #wait(bytes: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const turn = {
+        bytes,
+        go() {
+          signal.removeEventListener('abort', onAbort);
+          resolve();
+        },
+      };
+      const onAbort = () => {
+        const index = this.#waiting.indexOf(turn);
+        if (index >= 0) this.#waiting.splice(index, 1);
+        resolve();
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.push(turn);
+      this.#serve();
+    });
+  }
+
+  /** Lets those go whose turn has come; comes again when the next one's has. */
+  #serve(): void {
+    while (this.#waiting.length > 0) {
+      const wait = this.#bucket?.waitMs(this.#now()) ?? 0;
+      if (wait > 0) {
+        this.#timer ??= setTimeout(() => {
+          this.#timer = undefined;
+          this.#serve();
+        }, wait);
+        return;
+      }
+      const turn = this.#waiting.shift();
+      if (turn === undefined) return;
+      this.#bucket?.take(turn.bytes, this.#now());
+      turn.go();
+    }
+  }
+}

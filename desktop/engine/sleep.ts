@@ -1,0 +1,20 @@
+/** Waiting that can be given up. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+
+/** @throws the signal's reason when it aborts */
+export function sleep(ms: Millis, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const timer = setTimeout(done, Math.max(0, ms));
+    function onAbort() {
+      clearTimeout(timer);
+      reject(signal.reason);
+    }
+    function done() {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    }
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

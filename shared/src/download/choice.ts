@@ -1,0 +1,303 @@
+/**
+ * The decisions of the scheduler: of everything that a free connection could fetch, what comes
+ * first. LOCI 3.2's rules, with forecasts (LOCI 5), and with takeovers before redundancy.
+ */
+
+import { type ByteRange, rangeBytes } from '../base/byte-range.ts';
+import type { Millis } from '../base/clock.ts';
+import { ALIGN_BYTES, type BlockSizeInput, reachBytes, requestBytes } from './block-size.ts';
+import { type RunningRequest, redundantBytesToCome, sharedBytes } from './running-request.ts';
+import type { KnownSource, Pace, SourceTable } from './source-table.ts';
+import type { StoredMap } from './stored-map.ts';
+import { isWorth, takeoverStart } from './takeover.ts';
+
+/** Everything that decisions are made from. */
+export interface TransferState {
+  readonly connections: number;
+  /** Requests for one byte at a time. */
+  readonly copies: number;
+  /** A request is late when more than so many have overtaken it. */
+  readonly progress: number;
+  readonly redundantBytes: number;
+  readonly stored: StoredMap;
+  readonly sources: SourceTable;
+  readonly running: RunningRequest[];
+  /** Bytes that have come in twice. */
+  spent: number;
+  /** Somebody who reads the file while it comes in. */
+  reader: { readonly position: number; readonly lookAhead: number } | undefined;
+  /** The client holds its sources back: that they are slow is no fault of theirs. */
+  throttled: boolean;
+}
+
+export interface Choice {
+  readonly range: ByteRange;
+  readonly redundant: boolean;
+}
+
+/** A request is not late before it has taken so many times as long as expected. */
+const LATE = 2;
+
+/** A source that has fallen silent is tried again after so long, and where so much time is left. */
+const RETRY_MS = 5000;
+
+/** What a new request to a source would bring. */
+interface Taker {
+  readonly source: KnownSource;
+  readonly rate: number;
+  readonly firstByteMs: Millis;
+  /** False: the rate is a guess, nothing is known of the source. */
+  readonly known: boolean;
+}
+
+/** What a free connection of `source` does next; undefined: nothing. */
+export function choose(state: TransferState, source: KnownSource, now: Millis): Choice | undefined {
+  if (state.throttled) return fetchFree(state, source, now);
+  if (state.sources.isSilent(source, now)) {
+    return fetchFree(state, source, now) ?? retrySilent(state, now);
+  }
+  const taker = takerOf(state, source, now);
+  return (
+    rescue(state, taker, now) ??
+    fetchFree(state, source, now) ??
+    takeOverLast(state, taker, now) ??
+    duplicateLast(state, taker, now)
+  );
+}
+
+/** The first bytes of `within` that are neither stored nor asked for, `most` of them at most. */
+export function freeRun(
+  { stored, running }: TransferState,
+  within: ByteRange,
+  most: number,
+): ByteRange | undefined {
+  let start = stored.nextMissing(within.start);
+  for (let moved = true; moved && start < within.end; ) {
+    moved = false;
+    for (const { position, end } of running) {
+      if (position > start || end <= start) continue;
+      start = stored.nextMissing(end);
+      moved = true;
+    }
+  }
+  let end = Math.min(within.end, Math.ceil(start + most));
+  if (start >= end) return undefined;
+  for (const request of running) {
+    if (request.position > start && request.position < request.end) {
+      end = Math.min(end, request.position);
+    }
+  }
+  return { start, end: stored.nextStored(start, end) };
+}
+
+/**
+ * A source that has fallen silent, asked for something that nobody else brings either: perhaps
+ * only a connection has died.
+ */
+function retrySilent(state: TransferState, now: Millis): Choice | undefined {
+  for (const request of state.running) {
+    const start = state.stored.nextMissing(request.position);
+    const { end } = request;
+    if (start < end && now - request.rate.heardAt > RETRY_MS)
+      return takeOver(state, { start, end });
+  }
+  return undefined;
+}
+
+function takerOf(state: TransferState, source: KnownSource, now: Millis): Taker | undefined {
+  const { sources } = state;
+  const rate = sources.expectation(source, now);
+  if (rate === undefined || rate === 0) return undefined;
+  const known = source.forecast.bytesPerSecond !== undefined;
+  return { source, rate, firstByteMs: sources.firstByteMs(source), known };
+}
+
+/**
+ * LOCI 3.2, rule 1: a request that more than P have overtaken is made once more from here, though
+ * only if it takes longer than expected: here requests of slow sources are small, not late. What a
+ * reader waits for comes first whether it has been overtaken or not: an earlier deadline is never
+ * sacrificed for a later one.
+ */
+function rescue(state: TransferState, taker: Taker | undefined, now: Millis): Choice | undefined {
+  if (taker === undefined || !taker.known) return undefined;
+  const { running, reader, progress, copies, stored, redundantBytes } = state;
+  const awaited = (r: RunningRequest) =>
+    reader !== undefined &&
+    r.end > reader.position &&
+    r.position < reader.position + reader.lookAhead;
+  const isLate = (r: RunningRequest) =>
+    copies > 1 && r.overtaken > progress && now - r.startedAt > LATE * (r.dueAt - r.startedAt);
+  const late = running.filter((r) => awaited(r) || isLate(r));
+  // Without a reader, half of the bytes that may come in twice are kept for the end.
+  const kept = reader === undefined ? redundantBytes / 2 : 0;
+  for (const request of late.sort((a, b) => a.position - b.position)) {
+    const start = stored.nextMissing(request.position);
+    const { end } = request;
+    if (start >= end) continue;
+    const pace = bestPace(state, request, now);
+    const ms = taker.firstByteMs + ((end - start) * 1000) / taker.rate;
+    if (pace === undefined || !isWorth(pace.etaMs / 2, ms)) continue;
+    const choice = duplicate(state, request, taker, pace, kept);
+    if (choice !== undefined) return choice;
+    if (awaited(request)) return takeOver(state, { start, end });
+  }
+  return undefined;
+}
+
+/** LOCI 3.2, rule 2: bytes that nobody has asked for. A source begins with the chunks it owns. */
+function fetchFree(state: TransferState, source: KnownSource, now: Millis): Choice | undefined {
+  const { stored, sources, running, reader, connections } = state;
+  const known: BlockSizeInput = {
+    rate: sources.forecast(source, now),
+    firstByteMs: sources.firstByteMs(source),
+    othersRate: running.reduce((sum, r) => sum + (sources.rate(r, now) ?? 0), 0),
+    missing: stored.length - stored.bytes,
+    connections,
+    urgent: false,
+  };
+  const silent = sources.isSilent(source, now);
+  // One that has fallen silent is given something to try it, far from where it could hurt.
+  const probe = silent && source.running === 0;
+  const input: BlockSizeInput = probe ? { ...known, rate: undefined } : known;
+  const behindMs = reader === undefined ? 0 : sources.shortestMs();
+  const reach = probe ? (known.othersRate * RETRY_MS) / 1000 : reachBytes({ ...input, behindMs });
+  const whole = { start: 0, end: stored.length };
+  if (reader === undefined) {
+    if (reach > 0 && reach >= input.missing) return undefined;
+    const bytes = requestBytes(input);
+    const own = source.own?.next(bytes, (within) => freeRun(state, within, rangeBytes(within)));
+    return fit(own ?? freeRun(state, whole, bytes * 1.25), bytes);
+  }
+  // A source slower than the quickest begins further on, where it is in time.
+  const start = Math.min(reader.position + reach, stored.length);
+  const urgent = start < reader.position + reader.lookAhead;
+  const bytes = requestBytes({ ...input, urgent });
+  const ahead = freeRun(state, { start: Math.floor(start), end: whole.end }, bytes * 1.25);
+  return fit(ahead ?? freeRun(state, { start: 0, end: reader.position }, bytes * 1.25), bytes);
+}
+
+/** Cuts free bytes to the size of a request, at an aligned position, leaving no small rest. */
+function fit(run: ByteRange | undefined, bytes: number): Choice | undefined {
+  if (run === undefined) return undefined;
+  const { start } = run;
+  let end = run.end;
+  if (end - start > bytes * 1.2) {
+    const aligned = Math.floor((start + bytes) / ALIGN_BYTES) * ALIGN_BYTES;
+    end = aligned > start ? aligned : Math.ceil(start + bytes);
+  }
+  return { range: { start, end: Math.min(end, run.end) }, redundant: false };
+}
+
+/** Takes the end of the request that would be the last to finish, so that both finish together. */
+function takeOverLast(
+  state: TransferState,
+  taker: Taker | undefined,
+  now: Millis,
+): Choice | undefined {
+  const last = slowest(state, now);
+  if (last === undefined) return undefined;
+  const { request, pace } = last;
+  const { end } = request;
+  const position = state.stored.nextMissing(request.position);
+  if (taker === undefined) {
+    // Nothing is known of anybody: only what stands still is worth a try.
+    return pace.rate === 0 ? takeOver(state, { start: position, end }) : undefined;
+  }
+  const start = takeoverStart({
+    position,
+    end,
+    etaMs: pace.etaMs,
+    rate: pace.rate,
+    takerRate: taker.rate,
+    takerFirstByteMs: taker.firstByteMs,
+  });
+  if (start === undefined) return undefined;
+  // A source that has not shown anything yet gets no more than its first request.
+  const most = taker.known ? end : requestBytes({ ...FIRST_REQUEST, missing: end - start });
+  return takeOver(state, { start: Math.max(start, end - most), end });
+}
+
+const FIRST_REQUEST: BlockSizeInput = {
+  rate: undefined,
+  firstByteMs: 0,
+  othersRate: 0,
+  missing: 0,
+  connections: 1,
+  urgent: false,
+};
+
+/** LOCI 3.2, rule 3: at the end, what others are fetching already. */
+function duplicateLast(
+  state: TransferState,
+  taker: Taker | undefined,
+  now: Millis,
+): Choice | undefined {
+  const last = slowest(state, now);
+  if (taker === undefined || !taker.known || last === undefined) return undefined;
+  const { request, pace } = last;
+  const { position: start, end } = request;
+  const ms = taker.firstByteMs + ((end - start) * 1000) / taker.rate;
+  return ms < pace.etaMs ? duplicate(state, request, taker, pace, 0) : undefined;
+}
+
+/**
+ * Asks for the rest of a request once more: at another source, forecast to be faster, and only
+ * while every byte that could come in twice is within what is allowed.
+ *
+ * @param kept bytes of what is allowed that are not to be used
+ */
+function duplicate(
+  state: TransferState,
+  request: RunningRequest,
+  taker: Taker,
+  pace: Pace,
+  kept: number,
+): Choice | undefined {
+  const { running, stored, copies, redundantBytes, spent } = state;
+  if (taker.rate <= pace.rate) return undefined;
+  const rivals = running.filter((r) => r === request || sharedBytes(r, request) > 0);
+  if (rivals.length >= copies || rivals.some((r) => r.source === taker.source.id)) return undefined;
+  const start = stored.nextMissing(request.position);
+  const allowed = redundantBytes - kept - spent - redundantBytesToCome(running, stored);
+  const bytes = Math.min(request.end - start, allowed);
+  if (bytes <= 0 || bytes < Math.min(request.end - start, ALIGN_BYTES)) return undefined;
+  return { range: { start, end: Math.floor(start + bytes) }, redundant: true };
+}
+
+/** From here on these bytes are the new request's: whoever else has asked for them stops there. */
+function takeOver(state: TransferState, range: ByteRange): Choice {
+  for (const request of state.running) {
+    if (request.end > range.start && request.position < range.end) {
+      // What it would have brought beyond is free.
+      if (request.end > range.end) state.sources.reopen(range.end);
+      request.cutAt(range.start);
+    }
+  }
+  return { range, redundant: false };
+}
+
+/** The request that will be the last to finish as things stand. */
+function slowest(
+  state: TransferState,
+  now: Millis,
+): { request: RunningRequest; pace: Pace } | undefined {
+  let last: { request: RunningRequest; pace: Pace } | undefined;
+  for (const request of state.running) {
+    if (state.stored.nextMissing(request.position) >= request.end) continue;
+    const pace = bestPace(state, request, now);
+    if (pace !== undefined && pace.etaMs > (last?.pace.etaMs ?? 0)) last = { request, pace };
+  }
+  return last;
+}
+
+/** When the bytes of a request will be there, whichever of those that fetch them brings them. */
+function bestPace(state: TransferState, request: RunningRequest, now: Millis): Pace | undefined {
+  let best = state.sources.pace(request, now);
+  for (const other of state.running) {
+    if (other === request || sharedBytes(other, request) === 0) continue;
+    const pace = state.sources.pace(other, now);
+    if (pace === undefined) return undefined;
+    if (best === undefined || pace.etaMs < best.etaMs) best = pace;
+  }
+  return best;
+}

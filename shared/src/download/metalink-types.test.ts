@@ -1,0 +1,13 @@
+import { expect, test } from '@jest/globals';
+import { looksLikeMetalink } from './metalink-types.ts';
+
+test.each([
+  ['application/metalink4+xml', 'x', true],
+  ['Application/Metalink+XML; charset=utf-8', 'x', true],
+  ['text/xml', 'x.meta4', true],
+  [undefined, 'x.METALINK', true],
+  ['text/xml', 'x.xml', false],
+  [undefined, 'meta4', false],
+])('%s named %s: a Metalink document: %s', (type, name, is) => {
+  expect(looksLikeMetalink(type, name)).toBe(is);
+});

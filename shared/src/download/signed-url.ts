@@ -1,0 +1,34 @@
+/**
+ * Signed and one-time URLs: each request may count, so nothing is fetched twice from them, and
+ * they are neither shown nor handed on where that can be avoided.
+ */
+
+/** Query parameters of the common ways of signing, in lower case. */
+const SIGNING: ReadonlySet<string> = new Set([
+  'x-amz-signature', // Amazon S3, version 4
+  'x-goog-signature', // Google Cloud Storage
+  'x-oss-signature', // Alibaba Cloud
+  'x-tos-signature',
+  'x-obs-signature',
+  'signature', // CloudFront, S3 version 2
+  'sig', // Azure's shared access signature
+  'hmac',
+  'hdnts', // Akamai
+  'hdnea',
+  '__token__',
+  'token',
+  'access_token',
+  'auth',
+  'auth_key',
+  'key-pair-id',
+  'ticket',
+  'otp',
+  'once',
+  'nonce',
+]);
+
+/** True if the URL looks as if it were valid for this user, for a time, or once only. */
+export function looksSigned(url: string): boolean {
+  const parameters = new URL(url).search.slice(1).split('&');
+  return parameters.some((pair) => SIGNING.has(pair.replace(/=.*$/s, '').toLowerCase()));
+}

@@ -1,0 +1,25 @@
+/**
+ * A certificate that nobody trusts unless told to: for localhost, origin.test, 127.0.0.1 and ::1,
+ * until 2126. Its key is public: it protects nothing.
+ */
+
+export const KEY = `-----BEGIN PRIVATE KEY-----
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgWsF/mw7mxjsfSiSP
+Yp8xxdpCpTfiKH9GsDKFmax7qrWhRANCAARsdiSjAxUiuKBzgZ6FRTs1M6Aqmev/
+1sdadzwMpa2UWHQixjcrmqcEpfBOts5xuo0Jx8gbooc0OKOxHfdAUXXP
+-----END PRIVATE KEY-----
+`;
+
+export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
+MIIBvDCCAWKgAwIBAgIUDlLGobqI01xq1fPUPnTY6Cds7bUwCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyMTE0MzYzN1oYDzIxMjYxMDI4
+MTQzNjM3WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAARsdiSjAxUiuKBzgZ6FRTs1M6Aqmev/1sdadzwMpa2UWHQixjcrmqcE
+pfBOts5xuo0Jx8gbooc0OKOxHfdAUXXPo4GPMIGMMB0GA1UdDgQWBBS0fiUMuKhJ
+roLxuQOv5Asha2XutzAfBgNVHSMEGDAWgBS0fiUMuKhJroLxuQOv5Asha2XutzA5
+BgNVHREEMjAwgglsb2NhbGhvc3SCC29yaWdpbi50ZXN0hwR/AAABhxAAAAAAAAAA
+AAAAAAAAAAABMA8GA1UdEwEB/wQFMAMBAf8wCgYIKoZIzj0EAwIDSAAwRQIgdShr
+98ZBU+Y/58DXCF9pOimheRkC4jpsrDLREaiUijYCIQCcq7GpKkiVEpTY81fkEm4U
+MJvUZ2eZfCG3kTmPAd6bAA==
+-----END CERTIFICATE-----
+`;

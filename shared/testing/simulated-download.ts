@@ -1,0 +1,182 @@
+/**
+ * A download over simulated sources, run as the engine runs one: the real scheduler and the real
+ * judgement of sources, with connections that are kept open and a limit on silence.
+ */
+
+import type { ByteRange } from '../src/base/byte-range.ts';
+import { RangeSet } from '../src/base/byte-range.ts';
+import { type Millis, seededRandom } from '../src/base/clock.ts';
+import { MillraceError } from '../src/base/errors.ts';
+import { ASK_AGAIN_MS, type Assignment } from '../src/download/scheduler.ts';
+import { SourceHealth } from '../src/download/source-health.ts';
+import type { SimulatedConnection, SimulatedSource } from './simulated-source.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+
+/** What a download asks of its scheduler. */
+export interface Chooser {
+  readonly done: boolean;
+  next(source: string, now: Millis): Assignment | undefined;
+  onBytes(a: Assignment, range: ByteRange, now: Millis): readonly Assignment[];
+  onEnd(a: Assignment, outcome: 'complete' | 'failed' | 'cancelled', now: Millis): void;
+}
+
+export interface SimulatedDownloadOptions {
+  readonly clock: VirtualClock;
+  readonly chooser: Chooser;
+  readonly sources: readonly SimulatedSource[];
+  /** Connections to each source, T in LOCI 3.2. */
+  readonly connectionsPerSource: number;
+  readonly timeoutMs?: Millis;
+  readonly seed?: number;
+  /** Called when bytes have come in. */
+  readonly onProgress?: (download: SimulatedDownload) => void;
+}
+
+/** Something that reads the file: when which byte was there. */
+export interface Milestone {
+  readonly at: Millis;
+  /** Everything below has come in. */
+  readonly position: number;
+}
+
+export class SimulatedDownload {
+  readonly #o: SimulatedDownloadOptions;
+  readonly #connections: Connection[] = [];
+  readonly stored = new RangeSet();
+  readonly milestones: Milestone[] = [];
+  /** Requests that have been made. */
+  requests = 0;
+
+  constructor(options: SimulatedDownloadOptions) {
+    this.#o = options;
+    const random = seededRandom(options.seed ?? 1);
+    for (const source of options.sources) {
+      const health = new SourceHealth(random);
+      for (let i = 0; i < options.connectionsPerSource; i++) {
+        this.#connections.push(new Connection(this, options, source, health));
+      }
+    }
+  }
+
+  /**
+   * Runs until every byte is there.
+   *
+   * @returns how long it took
+   * @throws Error if it takes longer than `limit`
+   */
+  run(limit: Millis = 3_600_000): Millis {
+    const { clock, chooser } = this.#o;
+    const startedAt = clock.now;
+    const ask = () => {
+      this.wake();
+      clock.in(ASK_AGAIN_MS, ask);
+    };
+    ask();
+    if (!clock.run(() => chooser.done, startedAt + limit)) {
+      throw new Error(`${this.stored.bytes} bytes after ${clock.now - startedAt} ms`);
+    }
+    for (const connection of this.#connections) connection.cancel();
+    return clock.now - startedAt;
+  }
+
+  /** Something has changed: idle connections ask for work. */
+  wake(): void {
+    for (const connection of this.#connections) connection.ask();
+  }
+
+  onBytes(assignment: Assignment, range: ByteRange): void {
+    const { clock, chooser } = this.#o;
+    this.stored.add(range);
+    const position = this.stored.ranges[0]?.start === 0 ? (this.stored.ranges[0]?.end ?? 0) : 0;
+    if (position > (this.milestones.at(-1)?.position ?? 0)) {
+      this.milestones.push({ at: clock.now, position });
+    }
+    const outdone = chooser.onBytes(assignment, range, clock.now);
+    for (const c of this.#connections) if (outdone.some((a) => c.does(a))) c.cancel();
+    this.#o.onProgress?.(this);
+  }
+}
+
+/** One of the connections that a download may use at a time. */
+class Connection {
+  readonly #download: SimulatedDownload;
+  readonly #o: SimulatedDownloadOptions;
+  readonly #source: SimulatedSource;
+  readonly #health: SourceHealth;
+  #tcp: SimulatedConnection | undefined;
+  #assignment: Assignment | undefined;
+  #at = 0;
+  #heardAt: Millis = 0;
+
+  constructor(
+    download: SimulatedDownload,
+    options: SimulatedDownloadOptions,
+    source: SimulatedSource,
+    health: SourceHealth,
+  ) {
+    this.#download = download;
+    this.#o = options;
+    this.#source = source;
+    this.#health = health;
+  }
+
+  does(assignment: Assignment): boolean {
+    return this.#assignment === assignment;
+  }
+
+  ask(): void {
+    const { clock, chooser, timeoutMs = 20_000 } = this.#o;
+    if (this.#assignment !== undefined) {
+      if (clock.now - this.#heardAt > timeoutMs) this.#fail('origin-timeout');
+      return;
+    }
+    if ((this.#health.usableAt() ?? Number.POSITIVE_INFINITY) > clock.now) return;
+    const assignment = chooser.next(this.#source.id, clock.now);
+    if (assignment === undefined) return;
+    this.#assignment = assignment;
+    this.#at = assignment.range.start;
+    this.#heardAt = clock.now;
+    this.#download.requests++;
+    if (this.#tcp === undefined || this.#tcp.closed) this.#tcp = this.#source.connect();
+    this.#tcp.request(assignment.range, {
+      onData: (bytes) => this.#onData(assignment, bytes),
+      onReset: () => this.#fail('origin-reset'),
+    });
+  }
+
+  cancel(): void {
+    this.#end('cancelled', false);
+  }
+
+  #onData(assignment: Assignment, bytes: number): void {
+    if (this.#assignment !== assignment) return;
+    const range = { start: this.#at, end: Math.min(this.#at + bytes, assignment.end) };
+    this.#heardAt = this.#o.clock.now;
+    this.#health.onBytes();
+    if (range.end > range.start) {
+      this.#at = range.end;
+      this.#download.onBytes(assignment, range);
+    }
+    if (this.#assignment !== assignment || this.#at < assignment.end) return;
+    // Where another request has taken over the rest, the answer does not end here.
+    this.#end('complete', assignment.end === assignment.range.end);
+  }
+
+  #fail(code: 'origin-reset' | 'origin-timeout'): void {
+    const gotBytes = this.#at > (this.#assignment?.range.start ?? 0);
+    if (this.#assignment !== undefined) {
+      this.#health.onFailure(new MillraceError(code), gotBytes, this.#o.clock.now);
+    }
+    this.#end('failed', false);
+  }
+
+  #end(outcome: 'complete' | 'failed' | 'cancelled', keepOpen: boolean): void {
+    const assignment = this.#assignment;
+    this.#assignment = undefined;
+    if (!keepOpen) this.#tcp?.close();
+    if (assignment === undefined) return;
+    this.#o.chooser.onEnd(assignment, outcome, this.#o.clock.now);
+    // Not at once: who ends several requests ends all of them first.
+    this.#o.clock.in(0, () => this.#download.wake());
+  }
+}

@@ -1,0 +1,175 @@
+/**
+ * Servers of one file behind links with a rate and a delay, and TCP connections to them: set-up,
+ * slow start, sharing of links, windows. Losses are not modelled; a full queue ends slow start.
+ */
+
+import type { ByteRange } from '../src/base/byte-range.ts';
+import type { Millis } from '../src/base/clock.ts';
+import type { VirtualClock } from './virtual-clock.ts';
+
+/** Ten full segments (RFC 6928). */
+const INITIAL_WINDOW_BYTES = 14_600;
+const MIN_SEGMENT_BYTES = 1460;
+const MAX_SEGMENT_BYTES = 32 * 1024;
+/** A packet that would wait longer than this is dropped by real queues: the sender slows down. */
+const QUEUE_MS = 100;
+
+/** One direction of a cable: first come, first served. */
+export class SimulatedLink {
+  readonly bytesPerSecond: number;
+  #freeAt: Millis = 0;
+
+  constructor(bytesPerSecond: number) {
+    this.bytesPerSecond = bytesPerSecond;
+  }
+
+  /** Sends bytes that are there at `at`. Returns when the last of them is through. */
+  send(bytes: number, at: Millis): Millis {
+    this.#freeAt = Math.max(at, this.#freeAt) + (bytes * 1000) / this.bytesPerSecond;
+    return this.#freeAt;
+  }
+}
+
+export interface SimulatedSourceOptions {
+  readonly id: string;
+  /** Links from the server to the client, in this order; several sources can share one. */
+  readonly links: readonly SimulatedLink[];
+  readonly rttMs: Millis;
+  /** Most bytes in flight on one connection: window sizes limit old or far servers. */
+  readonly windowBytes?: number;
+}
+
+export interface Receiver {
+  onData(bytes: number): void;
+  /** The connection has broken. */
+  onReset(): void;
+}
+
+export class SimulatedSource {
+  readonly id: string;
+  readonly clock: VirtualClock;
+  readonly o: SimulatedSourceOptions;
+  readonly #connections = new Set<SimulatedConnection>();
+  #stalled = false;
+
+  constructor(clock: VirtualClock, options: SimulatedSourceOptions) {
+    this.id = options.id;
+    this.clock = clock;
+    this.o = options;
+  }
+
+  get stalled(): boolean {
+    return this.#stalled;
+  }
+
+  connect(): SimulatedConnection {
+    const connection = new SimulatedConnection(this);
+    this.#connections.add(connection);
+    return connection;
+  }
+
+  /** Sends nothing any more, on any connection, without a word; or goes on. */
+  stall(stalled: boolean): void {
+    this.#stalled = stalled;
+    for (const connection of this.#connections) connection.pump();
+  }
+
+  /** Breaks all connections off that are established. */
+  reset(): void {
+    for (const connection of [...this.#connections]) connection.reset();
+  }
+
+  forget(connection: SimulatedConnection): void {
+    this.#connections.delete(connection);
+  }
+}
+
+/** A TCP connection, kept open from request to request. */
+export class SimulatedConnection {
+  readonly #source: SimulatedSource;
+  #establishedAt: Millis | undefined;
+  #closed = false;
+  #receiver: Receiver | undefined;
+  /** Bytes of the answer that have not been sent. */
+  #left = 0;
+  #inFlight = 0;
+  #window = INITIAL_WINDOW_BYTES;
+  #slowStart = true;
+  #slowedAt: Millis = Number.NEGATIVE_INFINITY;
+
+  constructor(source: SimulatedSource) {
+    this.#source = source;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Asks for bytes. The first request sets the connection up: 1.5 round trips more. */
+  request(range: ByteRange, receiver: Receiver): void {
+    const { clock, o } = this.#source;
+    this.#receiver = receiver;
+    const setUp = this.#establishedAt === undefined ? 1.5 * o.rttMs : 0;
+    this.#establishedAt ??= clock.now + setUp;
+    clock.in(setUp + o.rttMs / 2, () => {
+      this.#left = range.end - range.start;
+      this.pump();
+    });
+  }
+
+  /** The client has had enough. */
+  close(): void {
+    this.#closed = true;
+    this.#receiver = undefined;
+    this.#source.forget(this);
+  }
+
+  /** The server has had enough; what it has sent before arrives. */
+  reset(): void {
+    const { clock } = this.#source;
+    if (this.#establishedAt === undefined || this.#establishedAt > clock.now) return;
+    this.#left = 0;
+    clock.at(this.#arrival(0), () => {
+      const receiver = this.#receiver;
+      this.close();
+      receiver?.onReset();
+    });
+  }
+
+  /** Sends what the window allows. */
+  pump(): void {
+    if (this.#source.stalled) return;
+    while (!this.#closed && this.#left > 0 && this.#inFlight < this.#window) {
+      const share = Math.max(MIN_SEGMENT_BYTES, Math.floor(this.#window / 8));
+      this.#send(Math.min(this.#left, share, MAX_SEGMENT_BYTES));
+    }
+  }
+
+  #send(bytes: number): void {
+    const { clock, o } = this.#source;
+    this.#left -= bytes;
+    this.#inFlight += bytes;
+    const arrival = this.#arrival(bytes);
+    if (arrival - clock.now - o.rttMs / 2 > QUEUE_MS) this.#slowDown();
+    clock.at(arrival, () => this.#receiver?.onData(bytes));
+    clock.at(arrival + o.rttMs / 2, () => {
+      this.#inFlight -= bytes;
+      const growth = this.#slowStart ? bytes : (MIN_SEGMENT_BYTES * bytes) / this.#window;
+      this.#window = Math.min(o.windowBytes ?? Number.POSITIVE_INFINITY, this.#window + growth);
+      this.pump();
+    });
+  }
+
+  #slowDown(): void {
+    const { clock, o } = this.#source;
+    if (clock.now - this.#slowedAt < o.rttMs + QUEUE_MS) return;
+    this.#slowedAt = clock.now;
+    this.#slowStart = false;
+    this.#window = Math.max(INITIAL_WINDOW_BYTES / 5, this.#window / 2);
+  }
+
+  #arrival(bytes: number): Millis {
+    const { clock, o } = this.#source;
+    return o.links.reduce((at, link) => link.send(bytes, at), clock.now) + o.rttMs / 2;
+  }
+}
