@@ -42,6 +42,8 @@ interface Running {
   readonly abort: AbortController;
   /** What this answer has brought so far. */
   readonly got: RangeSet;
+  /** There is a digest of the body: what it brings is believed when all of it is there. */
+  checked: boolean;
 }
 
 /** Failures that concern the download and not one source. */
@@ -130,7 +132,13 @@ export class BlockTransfer {
   /** Runs one request and draws the conclusions from how it ends. */
   async #exchange(source: HttpSource, assignment: Assignment): Promise<void> {
     const { sources, scheduler, now } = this.#o;
-    const running = { source, assignment, abort: new AbortController(), got: new RangeSet() };
+    const running: Running = {
+      source,
+      assignment,
+      abort: new AbortController(),
+      got: new RangeSet(),
+      checked: false,
+    };
     const signal = AbortSignal.any([this.#stop.signal, running.abort.signal]);
     this.#running.add(running);
     this.#setWaiting(false);
@@ -139,7 +147,9 @@ export class BlockTransfer {
     try {
       const range = { start: assignment.range.start, end: assignment.end };
       const opened = await source.openRange(range, source.version as PinnedVersion, signal);
+      running.checked = opened.kind === 'range' && opened.checked;
       await this.#read(running, opened);
+      running.checked = false;
       source.vouch();
     } catch (thrown) {
       if (thrown === ENOUGH) {
@@ -150,6 +160,7 @@ export class BlockTransfer {
       }
     } finally {
       this.#running.delete(running);
+      if (running.checked) await this.#discard(running.got);
       await this.#doubt(source);
       sources.ended(source, outcome === 'complete');
       scheduler.onEnd(assignment, outcome, now());
@@ -196,7 +207,8 @@ export class BlockTransfer {
       for (const late of scheduler.onBytes(assignment, range, now())) this.#cancel(late);
       if (room !== undefined) return room.then(() => wait);
     }
-    if (assignment.end < assignment.range.end && this.#isDone(running)) throw ENOUGH;
+    const cut = assignment.end < assignment.range.end && !running.checked;
+    if (cut && this.#isDone(running)) throw ENOUGH;
     return wait;
   }
 
@@ -234,9 +246,7 @@ export class BlockTransfer {
     const reason = source.health.quarantine;
     if (reason === undefined || !DOUBTFUL.has(reason.code)) return;
     for (const running of this.#running) if (running.source === source) return;
-    const unproven = new RangeSet(source.unproven.ranges);
-    source.vouch();
-    await this.#discard(unproven);
+    await this.#discard(source.takeUnproven());
   }
 
   /** The file first: what it still has would not be written again. */

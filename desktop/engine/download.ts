@@ -26,8 +26,8 @@ import { Gatekeeper } from './gatekeeper.ts';
 import { FileHasher } from './hashing.ts';
 import type { HttpSource } from './http-source.ts';
 import { type First, isPinnable, openFirst } from './opening.ts';
-import { markDownloaded } from './platform/mark-downloaded.ts';
 import { PartialFile } from './partial-file.ts';
+import { markDownloaded } from './platform/mark-downloaded.ts';
 import { AdjustableLimit, type RateLimit } from './rate-limit.ts';
 import { SegmentPool, SegmentWriter } from './segment-writer.ts';
 import { SingleStream } from './single-stream.ts';
@@ -418,25 +418,28 @@ export class Download {
     const sources = this.#sources as SourceSet;
     const writer = new SegmentWriter(file, this.#pool);
     sources.started(source);
+    let error: MillraceError | undefined;
     try {
       await opened.read((position, bytes) => {
         source.health.onBytes();
         sources.onBytes(source, bytes.length);
+        source.given.add({ start: position, end: position + bytes.length });
         const wait = this.#onBytes(source, bytes.length);
         const room = writer.write(position, bytes);
         return room === undefined ? wait : room.then(() => wait);
       });
     } catch (thrown) {
-      this.#context.signal.throwIfAborted();
-      await writer.end();
-      const error = asMillraceError(thrown);
-      sources.onFailure(source, error, true);
-      for (const range of file.stored.ranges) if (!error.row.retryable) await file.forget(range);
-      this.#onSourceFailed(source, error);
-    } finally {
-      sources.ended(source, true);
-      await writer.end();
+      error = asMillraceError(thrown);
     }
+    sources.ended(source, error === undefined);
+    await writer.end();
+    this.#context.signal.throwIfAborted();
+    if (error === undefined) return;
+    sources.onFailure(source, error, true);
+    this.#onSourceFailed(source, error);
+    // A connection that broke says nothing against the bytes that came before.
+    const broke = error.code === 'origin-reset' || error.code === 'origin-timeout';
+    if (!broke || opened.checked) await file.forget(opened.range);
   }
 
   async #inOnePiece(first: First): Promise<number> {

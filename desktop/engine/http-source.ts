@@ -83,7 +83,15 @@ export class HttpSource {
 
   /** An answer was as it should be from beginning to end. */
   vouch(): void {
+    this.health.onServed();
+    this.takeUnproven();
+  }
+
+  /** The bytes that nothing vouches for; they are no longer counted here. */
+  takeUnproven(): RangeSet {
+    const taken = new RangeSet(this.unproven.ranges);
     this.unproven.remove({ start: 0, end: Number.MAX_SAFE_INTEGER });
+    return taken;
   }
 
   /** What is asked, without redirects: the edge's prefixed URL, or the file's own. */

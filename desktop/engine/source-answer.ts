@@ -4,8 +4,11 @@
  * RFC 9530; NSDI 3.3).
  */
 
+import { createHash } from 'node:crypto';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { strongest } from '@millrace/shared/download/digest';
+import { contentDigests } from '@millrace/shared/download/digest-fields';
 import { type Headers, listField, singleField } from '@millrace/shared/http/headers';
 import { MultipartReader, multipartBoundary } from '@millrace/shared/http/multipart-reader';
 import {
@@ -26,6 +29,8 @@ export type Opened =
       readonly range: ByteRange;
       readonly version: PinnedVersion;
       readonly headers: Headers;
+      /** The source has given a digest of the body: it counts for nothing until it is complete. */
+      readonly checked: boolean;
       /** Hands the body on; rejects where it is not all of `range`. */
       read(sink: Sink): Promise<void>;
       discard(): void;
@@ -96,11 +101,27 @@ function singleRange(
     range,
     version: { length: total, validators },
     headers: response.headers,
+    checked: strongest(contentDigests(response.headers, response.status)) !== undefined,
     read: (sink) =>
       readBody(response, range.end - range.start, (offset, bytes) =>
         sink(range.start + offset, bytes),
       ),
     discard: () => response.discard(),
+  };
+}
+
+/** What hashes a body whose digest the source has given (RFC 9530, 2); undefined: it has not. */
+function contentCheck({ headers, status }: HttpStream) {
+  const digest = strongest(contentDigests(headers, status));
+  if (digest === undefined) return undefined;
+  const hash = createHash(digest.algorithm);
+  return {
+    update: (bytes: Uint8Array) => void hash.update(bytes),
+    /** @throws MillraceError `wrong-digest` */
+    finish() {
+      const hex = hash.digest('hex');
+      if (hex !== digest.hex) throw new MillraceError('wrong-digest', `${digest.algorithm} ${hex}`);
+    },
   };
 }
 
@@ -125,6 +146,7 @@ function outOfOrder(
     range,
     version: pinned,
     headers: response.headers,
+    checked: false,
     read: (sink) => readParts(response, new MultipartReader(boundary), range, pinned, sink),
     discard: () => response.discard(),
   };
@@ -153,7 +175,8 @@ async function readParts(
     }
     return wait;
   });
-  if (!reader.ended || bytes !== range.end - range.start) {
+  if (!reader.ended) throw new MillraceError('origin-reset', `after ${bytes} bytes`);
+  if (bytes !== range.end - range.start) {
     throw new MillraceError('wrong-length', `${bytes} of ${range.end - range.start} bytes`);
   }
 }
@@ -178,17 +201,21 @@ async function readBody(
   sink: Sink,
 ): Promise<void> {
   let offset = 0;
+  const check = contentCheck(response);
   await pump(response, (piece) => {
     const at = offset;
     offset += piece.length;
+    check?.update(piece);
     if (length !== undefined && offset > length) {
       throw new MillraceError('wrong-length', `more than ${length} bytes`);
     }
     return sink(at, piece);
   });
+  // An end before the end is a broken connection, however clean it looks (ANYCAST 3.1.1).
   if (length !== undefined && offset !== length) {
-    throw new MillraceError('wrong-length', `${offset} of ${length} bytes`);
+    throw new MillraceError('origin-reset', `${offset} of ${length} bytes`);
   }
+  check?.finish();
 }
 
 /** Takes the body piece by piece, holding the source back while `take` is not ready. */

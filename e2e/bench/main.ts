@@ -1,10 +1,11 @@
 /**
- * `npm run bench [-- single|network]`: Millrace against nginx with its slice module, before the same
- * origin, for the same clients, on the same machine, in the same run. Absolute figures say little on
+ * `npm run bench [-- single|network|download]`: Millrace against nginx with its slice module, before
+ * the same origin, for the same clients, and against aria2c, on the same machine, in the same run. Absolute figures say little on
  * a machine that does other things as well: what counts are the ratios.
  */
 
 import { nginxOrComplain } from '../fixtures/nginx.ts';
+import { download } from './download.ts';
 import { network } from './network.ts';
 import { single } from './single.ts';
 import { Stage } from './stage.ts';
@@ -18,6 +19,7 @@ const BENCHMARKS = new Map([
       measure: network,
     },
   ],
+  ['download', { title: '1 GiB with millrace get and with aria2c', measure: download }],
 ]);
 
 async function main(wanted: readonly string[]): Promise<number> {

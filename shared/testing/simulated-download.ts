@@ -51,9 +51,9 @@ export class SimulatedDownload {
     this.#o = options;
     const random = seededRandom(options.seed ?? 1);
     for (const source of options.sources) {
-      const health = new SourceHealth(random);
+      const state = { source, health: new SourceHealth(random), heardAt: Number.NEGATIVE_INFINITY };
       for (let i = 0; i < options.connectionsPerSource; i++) {
-        this.#connections.push(new Connection(this, options, source, health));
+        this.#connections.push(new Connection(this, options, state));
       }
     }
   }
@@ -97,27 +97,29 @@ export class SimulatedDownload {
   }
 }
 
+/** What the connections to one source share. */
+interface SourceState {
+  readonly source: SimulatedSource;
+  readonly health: SourceHealth;
+  /** When it last sent something, on any connection. */
+  heardAt: Millis;
+}
+
 /** One of the connections that a download may use at a time. */
 class Connection {
   readonly #download: SimulatedDownload;
   readonly #o: SimulatedDownloadOptions;
-  readonly #source: SimulatedSource;
-  readonly #health: SourceHealth;
+  readonly #state: SourceState;
   #tcp: SimulatedConnection | undefined;
   #assignment: Assignment | undefined;
   #at = 0;
+  #askedAt: Millis = 0;
   #heardAt: Millis = 0;
 
-  constructor(
-    download: SimulatedDownload,
-    options: SimulatedDownloadOptions,
-    source: SimulatedSource,
-    health: SourceHealth,
-  ) {
+  constructor(download: SimulatedDownload, options: SimulatedDownloadOptions, state: SourceState) {
     this.#download = download;
     this.#o = options;
-    this.#source = source;
-    this.#health = health;
+    this.#state = state;
   }
 
   does(assignment: Assignment): boolean {
@@ -130,14 +132,15 @@ class Connection {
       if (clock.now - this.#heardAt > timeoutMs) this.#fail('origin-timeout');
       return;
     }
-    if ((this.#health.usableAt() ?? Number.POSITIVE_INFINITY) > clock.now) return;
-    const assignment = chooser.next(this.#source.id, clock.now);
+    const { source, health } = this.#state;
+    if ((health.usableAt() ?? Number.POSITIVE_INFINITY) > clock.now) return;
+    const assignment = chooser.next(source.id, clock.now);
     if (assignment === undefined) return;
     this.#assignment = assignment;
     this.#at = assignment.range.start;
-    this.#heardAt = clock.now;
+    this.#askedAt = this.#heardAt = clock.now;
     this.#download.requests++;
-    if (this.#tcp === undefined || this.#tcp.closed) this.#tcp = this.#source.connect();
+    if (this.#tcp === undefined || this.#tcp.closed) this.#tcp = source.connect();
     this.#tcp.request(assignment.range, {
       onData: (bytes) => this.#onData(assignment, bytes),
       onReset: () => this.#fail('origin-reset'),
@@ -151,8 +154,8 @@ class Connection {
   #onData(assignment: Assignment, bytes: number): void {
     if (this.#assignment !== assignment) return;
     const range = { start: this.#at, end: Math.min(this.#at + bytes, assignment.end) };
-    this.#heardAt = this.#o.clock.now;
-    this.#health.onBytes();
+    this.#heardAt = this.#state.heardAt = this.#o.clock.now;
+    this.#state.health.onBytes();
     if (range.end > range.start) {
       this.#at = range.end;
       this.#download.onBytes(assignment, range);
@@ -163,9 +166,10 @@ class Connection {
   }
 
   #fail(code: 'origin-reset' | 'origin-timeout'): void {
-    const gotBytes = this.#at > (this.#assignment?.range.start ?? 0);
     if (this.#assignment !== undefined) {
-      this.#health.onFailure(new MillraceError(code), gotBytes, this.#o.clock.now);
+      // A source that has sent something meanwhile, on whichever connection, is not down.
+      const isAlive = this.#state.heardAt >= this.#askedAt;
+      this.#state.health.onFailure(new MillraceError(code), isAlive, this.#o.clock.now);
     }
     this.#end('failed', false);
   }

@@ -9,8 +9,9 @@ import type { VirtualClock } from './virtual-clock.ts';
 
 /** Ten full segments (RFC 6928). */
 const INITIAL_WINDOW_BYTES = 14_600;
-const MIN_SEGMENT_BYTES = 1460;
-const MAX_SEGMENT_BYTES = 32 * 1024;
+/** Full segments are sent in bundles, so that simulating costs little. */
+const MIN_BUNDLE_BYTES = 2 * 1460;
+const MAX_BUNDLE_BYTES = 64 * 1024;
 /** A packet that would wait longer than this is dropped by real queues: the sender slows down. */
 const QUEUE_MS = 100;
 
@@ -89,6 +90,8 @@ export class SimulatedConnection {
   readonly #source: SimulatedSource;
   #establishedAt: Millis | undefined;
   #closed = false;
+  /** The server has broken it off; the client does not know yet. */
+  #broken = false;
   #receiver: Receiver | undefined;
   /** Bytes of the answer that have not been sent. */
   #left = 0;
@@ -112,6 +115,7 @@ export class SimulatedConnection {
     const setUp = this.#establishedAt === undefined ? 1.5 * o.rttMs : 0;
     this.#establishedAt ??= clock.now + setUp;
     clock.in(setUp + o.rttMs / 2, () => {
+      if (this.#broken) return;
       this.#left = range.end - range.start;
       this.pump();
     });
@@ -128,6 +132,7 @@ export class SimulatedConnection {
   reset(): void {
     const { clock } = this.#source;
     if (this.#establishedAt === undefined || this.#establishedAt > clock.now) return;
+    this.#broken = true;
     this.#left = 0;
     clock.at(this.#arrival(0), () => {
       const receiver = this.#receiver;
@@ -140,8 +145,8 @@ export class SimulatedConnection {
   pump(): void {
     if (this.#source.stalled) return;
     while (!this.#closed && this.#left > 0 && this.#inFlight < this.#window) {
-      const share = Math.max(MIN_SEGMENT_BYTES, Math.floor(this.#window / 8));
-      this.#send(Math.min(this.#left, share, MAX_SEGMENT_BYTES));
+      const share = Math.max(MIN_BUNDLE_BYTES, Math.floor(this.#window / 4));
+      this.#send(Math.min(this.#left, share, MAX_BUNDLE_BYTES));
     }
   }
 
@@ -154,7 +159,7 @@ export class SimulatedConnection {
     clock.at(arrival, () => this.#receiver?.onData(bytes));
     clock.at(arrival + o.rttMs / 2, () => {
       this.#inFlight -= bytes;
-      const growth = this.#slowStart ? bytes : (MIN_SEGMENT_BYTES * bytes) / this.#window;
+      const growth = this.#slowStart ? bytes : (MIN_BUNDLE_BYTES * bytes) / this.#window / 2;
       this.#window = Math.min(o.windowBytes ?? Number.POSITIVE_INFINITY, this.#window + growth);
       this.pump();
     });
@@ -165,7 +170,7 @@ export class SimulatedConnection {
     if (clock.now - this.#slowedAt < o.rttMs + QUEUE_MS) return;
     this.#slowedAt = clock.now;
     this.#slowStart = false;
-    this.#window = Math.max(INITIAL_WINDOW_BYTES / 5, this.#window / 2);
+    this.#window = Math.max(MIN_BUNDLE_BYTES * 2, this.#window / 2);
   }
 
   #arrival(bytes: number): Millis {

@@ -15,6 +15,7 @@ import type { ChunkRequest, ChunkSource } from '../cache/chunk-store.ts';
 import type { AttemptObserver } from '../cache/competing-fetch.ts';
 import type { Pointer } from '../cache/file-version.ts';
 import { isPointer, type PointerCache } from '../cache/pointer-cache.ts';
+import { checkContent } from './content-check.ts';
 import type { OriginClient } from './origin-client.ts';
 import type { OriginRecords } from './origin-records.ts';
 import { statusError } from './status-error.ts';
@@ -172,11 +173,13 @@ export class OriginSource implements ChunkSource {
       try {
         const response = await this.#ask(rest, signal, observer.onSent);
         this.#check(response, rest);
-        return await response.readInto(into.subarray(filled), (count) => {
+        const body = into.subarray(filled);
+        await response.readInto(body, (count) => {
           filled += count;
           this.#o.onOriginBytes(count);
           observer.onBytes(count);
         });
+        return checkContent(response, body);
       } catch (error) {
         const broke =
           isMillraceError(error, 'origin-reset') || isMillraceError(error, 'origin-timeout');
@@ -220,6 +223,7 @@ export async function readChunk(
   const buffer = memory.allocate(bytes);
   try {
     await response.readInto(buffer.data, onBytes);
+    checkContent(response, buffer.data);
     return buffer;
   } catch (error) {
     buffer.release();

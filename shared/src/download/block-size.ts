@@ -70,6 +70,7 @@ export function reachBytes({
   behindMs = 0,
 }: BlockSizeInput): number {
   if (rate === undefined || othersRate === 0) return 0;
+  if (rate === 0) return Number.POSITIVE_INFINITY;
   const ms = firstByteMs + (ALIGN_BYTES * 1000) / rate - behindMs;
   return Math.max(0, (othersRate * ms) / 1000);
 }

@@ -3,43 +3,19 @@
  * first. LOCI 3.2's rules, with forecasts (LOCI 5), and with takeovers before redundancy.
  */
 
-import { type ByteRange, rangeBytes } from '../base/byte-range.ts';
+import type { ByteRange } from '../base/byte-range.ts';
 import type { Millis } from '../base/clock.ts';
-import { ALIGN_BYTES, type BlockSizeInput, reachBytes, requestBytes } from './block-size.ts';
+import { ALIGN_BYTES, type BlockSizeInput, requestBytes } from './block-size.ts';
+import { fetchFree } from './free-space.ts';
 import { type RunningRequest, redundantBytesToCome, sharedBytes } from './running-request.ts';
-import type { KnownSource, Pace, SourceTable } from './source-table.ts';
-import type { StoredMap } from './stored-map.ts';
+import type { KnownSource, Pace } from './source-table.ts';
 import { isWorth, takeoverStart } from './takeover.ts';
+import { type Choice, RETRY_MS, type TransferState, totalRate } from './transfer-state.ts';
 
-/** Everything that decisions are made from. */
-export interface TransferState {
-  readonly connections: number;
-  /** Requests for one byte at a time. */
-  readonly copies: number;
-  /** A request is late when more than so many have overtaken it. */
-  readonly progress: number;
-  readonly redundantBytes: number;
-  readonly stored: StoredMap;
-  readonly sources: SourceTable;
-  readonly running: RunningRequest[];
-  /** Bytes that have come in twice. */
-  spent: number;
-  /** Somebody who reads the file while it comes in. */
-  reader: { readonly position: number; readonly lookAhead: number } | undefined;
-  /** The client holds its sources back: that they are slow is no fault of theirs. */
-  throttled: boolean;
-}
-
-export interface Choice {
-  readonly range: ByteRange;
-  readonly redundant: boolean;
-}
-
+/** A reader's bytes are rescued when, at the present rate, it could get to them in so long. */
+const RESCUE_MS = 2000;
 /** A request is not late before it has taken so many times as long as expected. */
 const LATE = 2;
-
-/** A source that has fallen silent is tried again after so long, and where so much time is left. */
-const RETRY_MS = 5000;
 
 /** What a new request to a source would bring. */
 interface Taker {
@@ -63,31 +39,6 @@ export function choose(state: TransferState, source: KnownSource, now: Millis): 
     takeOverLast(state, taker, now) ??
     duplicateLast(state, taker, now)
   );
-}
-
-/** The first bytes of `within` that are neither stored nor asked for, `most` of them at most. */
-export function freeRun(
-  { stored, running }: TransferState,
-  within: ByteRange,
-  most: number,
-): ByteRange | undefined {
-  let start = stored.nextMissing(within.start);
-  for (let moved = true; moved && start < within.end; ) {
-    moved = false;
-    for (const { position, end } of running) {
-      if (position > start || end <= start) continue;
-      start = stored.nextMissing(end);
-      moved = true;
-    }
-  }
-  let end = Math.min(within.end, Math.ceil(start + most));
-  if (start >= end) return undefined;
-  for (const request of running) {
-    if (request.position > start && request.position < request.end) {
-      end = Math.min(end, request.position);
-    }
-  }
-  return { start, end: stored.nextStored(start, end) };
 }
 
 /**
@@ -121,10 +72,10 @@ function takerOf(state: TransferState, source: KnownSource, now: Millis): Taker 
 function rescue(state: TransferState, taker: Taker | undefined, now: Millis): Choice | undefined {
   if (taker === undefined || !taker.known) return undefined;
   const { running, reader, progress, copies, stored, redundantBytes } = state;
+  // What a reader needs later can be looked after later.
+  const ahead = Math.min(reader?.lookAhead ?? 0, (totalRate(state, now) * RESCUE_MS) / 1000);
   const awaited = (r: RunningRequest) =>
-    reader !== undefined &&
-    r.end > reader.position &&
-    r.position < reader.position + reader.lookAhead;
+    reader !== undefined && r.end > reader.position && r.position < reader.position + ahead;
   const isLate = (r: RunningRequest) =>
     copies > 1 && r.overtaken > progress && now - r.startedAt > LATE * (r.dueAt - r.startedAt);
   const late = running.filter((r) => awaited(r) || isLate(r));
@@ -142,50 +93,6 @@ function rescue(state: TransferState, taker: Taker | undefined, now: Millis): Ch
     if (awaited(request)) return takeOver(state, { start, end });
   }
   return undefined;
-}
-
-/** LOCI 3.2, rule 2: bytes that nobody has asked for. A source begins with the chunks it owns. */
-function fetchFree(state: TransferState, source: KnownSource, now: Millis): Choice | undefined {
-  const { stored, sources, running, reader, connections } = state;
-  const known: BlockSizeInput = {
-    rate: sources.forecast(source, now),
-    firstByteMs: sources.firstByteMs(source),
-    othersRate: running.reduce((sum, r) => sum + (sources.rate(r, now) ?? 0), 0),
-    missing: stored.length - stored.bytes,
-    connections,
-    urgent: false,
-  };
-  const silent = sources.isSilent(source, now);
-  // One that has fallen silent is given something to try it, far from where it could hurt.
-  const probe = silent && source.running === 0;
-  const input: BlockSizeInput = probe ? { ...known, rate: undefined } : known;
-  const behindMs = reader === undefined ? 0 : sources.shortestMs();
-  const reach = probe ? (known.othersRate * RETRY_MS) / 1000 : reachBytes({ ...input, behindMs });
-  const whole = { start: 0, end: stored.length };
-  if (reader === undefined) {
-    if (reach > 0 && reach >= input.missing) return undefined;
-    const bytes = requestBytes(input);
-    const own = source.own?.next(bytes, (within) => freeRun(state, within, rangeBytes(within)));
-    return fit(own ?? freeRun(state, whole, bytes * 1.25), bytes);
-  }
-  // A source slower than the quickest begins further on, where it is in time.
-  const start = Math.min(reader.position + reach, stored.length);
-  const urgent = start < reader.position + reader.lookAhead;
-  const bytes = requestBytes({ ...input, urgent });
-  const ahead = freeRun(state, { start: Math.floor(start), end: whole.end }, bytes * 1.25);
-  return fit(ahead ?? freeRun(state, { start: 0, end: reader.position }, bytes * 1.25), bytes);
-}
-
-/** Cuts free bytes to the size of a request, at an aligned position, leaving no small rest. */
-function fit(run: ByteRange | undefined, bytes: number): Choice | undefined {
-  if (run === undefined) return undefined;
-  const { start } = run;
-  let end = run.end;
-  if (end - start > bytes * 1.2) {
-    const aligned = Math.floor((start + bytes) / ALIGN_BYTES) * ALIGN_BYTES;
-    end = aligned > start ? aligned : Math.ceil(start + bytes);
-  }
-  return { range: { start, end: Math.min(end, run.end) }, redundant: false };
 }
 
 /** Takes the end of the request that would be the last to finish, so that both finish together. */

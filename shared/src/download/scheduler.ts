@@ -12,12 +12,13 @@ import { type ByteRange, rangeBytes } from '../base/byte-range.ts';
 import type { Millis } from '../base/clock.ts';
 import { MillraceError } from '../base/errors.ts';
 import { chooseGridBytes } from './block-size.ts';
-import { choose, type TransferState } from './choice.ts';
+import { choose } from './choice.ts';
 import { OwnChunks } from './chunk-owner.ts';
 import type { RedundancyMode } from './request.ts';
 import { type Assignment, RunningRequest } from './running-request.ts';
 import { SourceTable } from './source-table.ts';
 import { StoredMap } from './stored-map.ts';
+import type { TransferState } from './transfer-state.ts';
 
 export type { Assignment } from './running-request.ts';
 

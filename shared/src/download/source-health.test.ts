@@ -43,13 +43,18 @@ describe('SourceHealth', () => {
     expect(source.usableAt()).toBe(2500);
   });
 
-  test('one damaged answer is forgiven, the second ends the use of the source', () => {
+  test('damaged answers are forgiven while good ones come between, four in a row are not', () => {
     const source = health();
-    source.onFailure(new MillraceError('wrong-digest'), true, 0);
+    const damaged = new MillraceError('wrong-digest');
+    for (let i = 0; i < 10; i++) {
+      source.onFailure(damaged, true, i);
+      source.onServed();
+    }
+    for (let i = 0; i < 3; i++) source.onFailure(damaged, true, i);
     expect(source.quarantine).toBeUndefined();
     source.onBytes();
-    source.onFailure(new MillraceError('wrong-digest'), true, 0);
-    expect(source.quarantine?.code).toBe('wrong-digest');
+    source.onFailure(damaged, true, 9);
+    expect(source.quarantine).toBe(damaged);
   });
 
   test('a refusal while other requests are served means too many at a time', () => {

@@ -30,9 +30,9 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   'wrong-digest',
 ]);
 
-/** Breaches of the range contract that damage on the way can cause: one is forgiven. */
+/** Breaches of the range contract that damage on the way can cause: a few in a row are forgiven. */
 const BREACHES: ReadonlySet<ErrorCode> = new Set(['wrong-length', 'wrong-digest']);
-const MAX_BREACHES = 2;
+const MAX_BREACHES = 4;
 
 /** Failures before anything was said: nobody there, or no network (ANYCAST 3.1.1). */
 const HANDSHAKE: ReadonlySet<ErrorCode> = new Set(['origin-unreachable']);
@@ -97,6 +97,11 @@ export class SourceHealth {
   onBytes(): void {
     this.#failures = 0;
     this.#last = undefined;
+  }
+
+  /** An answer was as it should be from beginning to end: earlier breaches are forgiven. */
+  onServed(): void {
+    this.#breaches = 0;
   }
 
   /**

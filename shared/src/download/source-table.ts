@@ -8,8 +8,10 @@ import type { RunningRequest } from './running-request.ts';
 
 /** Until something is known, the first byte is expected after so long. */
 const FIRST_BYTE_MS = 250;
-/** Silence of so long beyond twice the time to the first byte is no sign of anything. */
+/** A request that is silent for so long beyond twice the time to the first byte stands still. */
 const GRACE_MS = 500;
+/** A source that is silent for so long beyond the time to the first byte gets no new work. */
+const DOUBT_MS = 250;
 
 export interface KnownSource {
   readonly id: string;
@@ -67,9 +69,20 @@ export class SourceTable {
     if (source.running === 0 && !this.isSilent(source, now)) source.waitingSince = undefined;
   }
 
+  /** How long the source has kept a request waiting; 0 if none is. */
+  silenceMs(source: KnownSource, now: Millis): Millis {
+    return now - (source.waitingSince ?? now);
+  }
+
   /** True if the source has been asked, and has sent nothing for longer than it usually takes. */
   isSilent(source: KnownSource, now: Millis): boolean {
-    return now - (source.waitingSince ?? now) > this.#grace(source);
+    return this.silenceMs(source, now) > DOUBT_MS + this.firstByteMs(source);
+  }
+
+  /** True if any source is not silent. */
+  someAlive(now: Millis): boolean {
+    for (const source of this.#sources.values()) if (!this.isSilent(source, now)) return true;
+    return false;
   }
 
   /** Bytes per second that one more request to the source will bring; undefined: unknown. */
@@ -115,7 +128,7 @@ export class SourceTable {
   /** What a request brings at present; 0: it stands still; undefined: nothing can be said yet. */
   rate(request: RunningRequest, now: Millis): number | undefined {
     const source = this.#sources.get(request.source);
-    if (now - request.rate.heardAt > this.#grace(source)) return 0;
+    if (now - request.rate.heardAt > GRACE_MS + 2 * this.firstByteMs(source)) return 0;
     const current = request.rate.bytesPerSecond(now);
     if (current !== undefined) return current;
     if (source?.forecast.bytesPerSecond !== undefined) return this.forecast(source, now);
@@ -131,9 +144,5 @@ export class SourceTable {
     // What is overdue will probably take as much longer again.
     const overdueMs = now - request.startedAt - this.firstByteMs(this.#sources.get(request.source));
     return { rate, etaMs: Math.abs(overdueMs) + (bytes * 1000) / rate };
-  }
-
-  #grace(source: KnownSource | undefined): Millis {
-    return GRACE_MS + 2 * this.firstByteMs(source);
   }
 }

@@ -1,0 +1,45 @@
+/** A disk that is soon full, or cannot be written: a file system in memory. Linux and root needed. */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** For tests that need such a disk: says loudly that they prove nothing without it. */
+export function smallDiskOrComplain(what: string): boolean {
+  try {
+    new SmallDisk(1).remove();
+    return true;
+  } catch (error) {
+    const reason = (error as Error).message.trim().split('\n').at(-1);
+    process.stderr.write(`\n!!! no small disk (${reason}): NOT TESTED: ${what}\n\n`);
+    return false;
+  }
+}
+
+export class SmallDisk {
+  readonly path = mkdtempSync(join(tmpdir(), 'millrace-disk-'));
+
+  /** @throws Error with what `mount` says, where it cannot be made */
+  constructor(mebibytes: number) {
+    try {
+      run('mount', '-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'millrace-test', this.path);
+    } catch (error) {
+      rmdirSync(this.path);
+      throw error;
+    }
+  }
+
+  setReadOnly(): void {
+    run('mount', '-o', 'remount,ro', this.path);
+  }
+
+  remove(): void {
+    run('umount', this.path);
+    rmdirSync(this.path);
+  }
+}
+
+function run(command: string, ...args: string[]): void {
+  execFileSync(command, args, { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' });
+}

@@ -1,0 +1,60 @@
+/** Runs a program to its end, and what that took. Linux: reads /proc. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+
+const TICKS_PER_SECOND = 100;
+const LOOK_EVERY_MS = 10;
+/** A run takes seconds: one that takes this long hangs. */
+const DEADLINE_MS = 60_000;
+
+export interface ProgramRun {
+  readonly seconds: number;
+  /** User and system time. */
+  readonly cpuSeconds: number;
+  /** The most memory that was resident, bytes. */
+  readonly peakBytes: number;
+}
+
+/** @throws Error if it fails, with what it said */
+export async function runProgram(command: string, args: readonly string[]): Promise<ProgramRun> {
+  const before = childrenSeconds();
+  const startedAt = performance.now();
+  const child = spawn(command, args, {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    timeout: DEADLINE_MS,
+  });
+  let stderr = '';
+  child.stderr.on('data', (data) => {
+    stderr += data;
+  });
+  let peakBytes = 0;
+  const look = setInterval(() => {
+    peakBytes = Math.max(peakBytes, peakOf(child.pid as number));
+  }, LOOK_EVERY_MS);
+  try {
+    const [code, signal] = await once(child, 'close');
+    const seconds = (performance.now() - startedAt) / 1000;
+    if (code !== 0) throw new Error(`${command}: ${signal ?? code}\n${stderr}`);
+    return { seconds, cpuSeconds: childrenSeconds() - before, peakBytes };
+  } finally {
+    clearInterval(look);
+  }
+}
+
+/** Processor seconds of all children of this process that have ended. */
+function childrenSeconds(): number {
+  const stat = readFileSync('/proc/self/stat', 'latin1');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[13]) + Number(fields[14])) / TICKS_PER_SECOND;
+}
+
+function peakOf(pid: number): number {
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'latin1');
+    return Number(/^VmHWM:\s*(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
+  } catch {
+    return 0;
+  }
+}

@@ -1,0 +1,114 @@
+/** Downloads that are killed at any instant: they are completed by the next run, at little cost. */
+
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { seededRandom } from '@millrace/shared/base/clock';
+import { contentOf, sha256 } from '../fixtures/content.ts';
+import { PacedOrigin } from '../fixtures/paced-origin.ts';
+import { CliProcess, type CliResult } from '../fixtures/processes.ts';
+
+/**
+ * A killed process loses what it has in memory, up to 1 MiB per connection: a file of which 2% are
+ * more than that, but not much.
+ */
+const CONNECTIONS = 2;
+const FILE_BYTES = 192 * 1024 * 1024;
+/** What may be fetched again, of the file. */
+const REFETCHED_SHARE = 0.02;
+const KILLS = Number(process.env.MILLRACE_CRASH_KILLS ?? 25);
+/** One in so many is killed when all bytes have come, while the file gets its name. */
+const LATE_EVERY = 5;
+const LATE_TICKS = 400;
+const DEADLINE_MS = 60_000 + KILLS * 20_000;
+
+const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
+process.stderr.write(`crash test: MILLRACE_TEST_SEED=${seed}\n`);
+const random = seededRandom(seed);
+const content = contentOf('crash', FILE_BYTES);
+const digest = sha256(content);
+const origin = await PacedOrigin.start(content);
+// Memory, where that can be: the same bytes are written again and again.
+const folder = await mkdtemp(
+  join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'millrace-crash-'),
+);
+
+afterAll(async () => {
+  await origin.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const get = (dir: string) =>
+  new CliProcess(['get', origin.url, '-d', dir, '--connections', `${CONNECTIONS}`, '--quiet']);
+
+/** Kills the process when so many bytes have been sent, and some turns of events later. */
+async function killAt(run: CliProcess, bytes: number, ticks: number): Promise<CliResult> {
+  let sentBytes: number | undefined;
+  origin.when(bytes, () => {
+    let left = ticks;
+    const next = () => {
+      if (left-- > 0) return void setImmediate(next);
+      // What is on its way to the dead, or sent to them, is not fetched by anybody.
+      sentBytes = origin.sentBytes - origin.unreadBytes;
+      run.child.kill('SIGKILL');
+    };
+    next();
+  });
+  const result = await run.result;
+  origin.sentBytes = sentBytes ?? origin.sentBytes;
+  return result;
+}
+
+async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path, { highWaterMark: 1024 * 1024 }), hash);
+  return hash.digest('hex');
+}
+
+/** One download that is killed once. @returns what was fetched again, of the file */
+async function trial(number: number): Promise<number> {
+  const dir = join(folder, String(number));
+  await mkdir(dir);
+  origin.reset();
+  const late = number % LATE_EVERY === 0;
+  const bytes = late ? FILE_BYTES : Math.floor(random() * FILE_BYTES);
+  const killed = await killAt(get(dir), bytes, late ? Math.floor(random() * LATE_TICKS) : 0);
+  const what = `kill ${number} of seed ${seed}, at byte ${bytes}`;
+  // It may have been complete: then there is nothing but the file, also where it was killed later.
+  const names = await readdir(dir);
+  if (names.length !== 1 || names[0] !== 'file.bin') {
+    const { code, stderr } = await get(dir).result;
+    expect({ what, code, stderr }).toEqual({ what, code: 0, stderr: '' });
+  } else {
+    expect({ what, code: killed.code ?? 0 }).toEqual({ what, code: 0 });
+  }
+  expect({ what, names: await readdir(dir) }).toEqual({ what, names: ['file.bin'] });
+  expect({ what, digest: await digestOf(join(dir, 'file.bin')) }).toEqual({ what, digest });
+  await rm(dir, { recursive: true });
+  const share = origin.sentBytes / FILE_BYTES - 1;
+  expect({ what, share: share <= REFETCHED_SHARE ? 'little' : share }).toEqual({
+    what,
+    share: 'little',
+  });
+  return share;
+}
+
+describe('kill -9', () => {
+  test(
+    `at ${KILLS} random instants: the next run completes the file and fetches little again`,
+    async () => {
+      const shares: number[] = [];
+      for (let number = 1; number <= KILLS; number++) shares.push(await trial(number));
+      const percent = (share: number) => `${(share * 100).toFixed(2)}%`;
+      const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
+      process.stderr.write(
+        `crash test: fetched again ${percent(mean)} on average, ${percent(Math.max(...shares))} at most\n`,
+      );
+    },
+    DEADLINE_MS,
+  );
+});

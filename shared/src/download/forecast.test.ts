@@ -1,0 +1,70 @@
+import { describe, expect, test } from '@jest/globals';
+import { Forecast, RequestRate } from './forecast.ts';
+
+/** A request of which `bytes` come in every 50 ms from `at` on, for so long. */
+function run(rate: RequestRate, bytes: number, at: number, ms: number): number {
+  const end = at + ms;
+  for (let now = at; now < end; now += 50) rate.add(bytes, now);
+  return end;
+}
+
+describe('Forecast', () => {
+  test('knows nothing before the first request, and its time to the first byte with it', () => {
+    const forecast = new Forecast();
+    expect(forecast.bytesPerSecond).toBeUndefined();
+    expect(forecast.firstByteMs).toBeUndefined();
+    const rate = new RequestRate(forecast, 1000);
+    rate.add(10, 1120);
+    expect(forecast.firstByteMs).toBe(120);
+    expect(forecast.bytesPerSecond).toBeUndefined();
+  });
+
+  test('a steady source comes close to its rate, a moody one stays below', () => {
+    const steady = new Forecast();
+    run(new RequestRate(steady, 0), 500, 100, 20_000);
+    expect(steady.bytesPerSecond).toBeGreaterThan(9500);
+    expect(steady.bytesPerSecond).toBeLessThanOrEqual(10_500);
+    const moody = new Forecast();
+    const rate = new RequestRate(moody, 0);
+    for (let at = 100; at < 20_000; at += 2000) {
+      run(rate, 900, at, 1000);
+      run(rate, 100, at + 1000, 1000);
+    }
+    expect(moody.bytesPerSecond).toBeLessThan(5000);
+    expect(moody.bytesPerSecond).toBeGreaterThan(0);
+  });
+
+  test('a body that comes all at once makes a finite rate', () => {
+    const forecast = new Forecast();
+    const rate = new RequestRate(forecast, 0);
+    rate.add(1000, 20);
+    rate.add(1000, 20);
+    rate.end(20);
+    expect(forecast.bytesPerSecond).toBe(50_000);
+  });
+
+  test('a request that brought nothing tells nothing about the rate', () => {
+    const forecast = new Forecast();
+    new RequestRate(forecast, 0).end(9000);
+    expect(forecast.bytesPerSecond).toBeUndefined();
+  });
+});
+
+describe('RequestRate', () => {
+  test('is what came in lately, and falls in silence', () => {
+    const rate = new RequestRate(new Forecast(), 0);
+    const now = run(rate, 500, 100, 5000);
+    expect(rate.bytesPerSecond(now)).toBeGreaterThan(9000);
+    expect(rate.bytesPerSecond(now)).toBeLessThan(11_000);
+    expect(rate.bytesPerSecond(now + 2000)).toBeLessThan(1500);
+    expect(rate.heardAt).toBe(now - 50);
+  });
+
+  test('cannot be told from the first bytes alone', () => {
+    const rate = new RequestRate(new Forecast(), 0);
+    expect(rate.bytesPerSecond(500)).toBeUndefined();
+    rate.add(500, 500);
+    expect(rate.bytesPerSecond(900)).toBeUndefined();
+    expect(rate.average(1000)).toBe(500);
+  });
+});
