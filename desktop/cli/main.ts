@@ -1,9 +1,9 @@
 /** The command line as a program. */
 
 import { EXIT } from '@millrace/shared/base/errors';
-import { Command, CommanderError } from 'commander';
-import { get } from './get.ts';
-import { getCommand } from './get-options.ts';
+import { CommanderError } from 'commander';
+import { stateFolder } from '../engine/local-edge.ts';
+import { buildProgram } from './program.ts';
 
 const interrupted = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -13,19 +13,23 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     interrupted.abort(new Error(signal));
   });
 }
+// Who reads us may have seen enough (| head).
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT.ok);
+  throw error;
+});
 
-const program = new Command('millrace')
-  .description('Downloads large files fast, safely, and resumably')
-  .version('0.1.0')
-  .helpOption('-h, --help', 'print help')
-  .exitOverride();
-const getProgram = getCommand(async (urls, options) => {
-  if (urls.length > 1 && options.output !== undefined) {
-    getProgram.error("error: option '-o' names one file: use -d for several URLs");
-  }
-  process.exitCode = await get(urls, options, process, interrupted.signal);
-}).exitOverride();
-program.addCommand(getProgram);
+const program = buildProgram({
+  stdout: process.stdout,
+  stderr: process.stderr,
+  stdin: process.stdin,
+  signal: interrupted.signal,
+  cwd: process.cwd(),
+  state: stateFolder(),
+  exit(status) {
+    process.exitCode = status;
+  },
+});
 
 try {
   await program.parseAsync();

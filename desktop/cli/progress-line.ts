@@ -3,6 +3,12 @@
 import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
 import type { DownloadProgress } from '../engine/download.ts';
 
+/** What the lines show of a download. */
+type Shown = Pick<
+  DownloadProgress,
+  'length' | 'storedBytes' | 'bytesPerSecond' | 'etaMs' | 'strip'
+>;
+
 const CELLS = ['·', '░', '▒', '▓', '█'];
 const MIN_STRIP = 10;
 const MAX_STRIP = 60;
@@ -13,7 +19,7 @@ const MAX_NAME = 28;
  *
  * @param columns width of the terminal; the line is shorter than that
  */
-export function terminalLine(name: string, p: DownloadProgress, columns: number): string {
+export function terminalLine(name: string, p: Shown, columns: number): string {
   const head = `${shorten(name)} ${percent(p).padStart(4)} `;
   const tail = ` ${formatRate(p.bytesPerSecond)} ${timeLeft(p)}`;
   const room = columns - 1 - head.length - tail.length;
@@ -23,7 +29,7 @@ export function terminalLine(name: string, p: DownloadProgress, columns: number)
 }
 
 /** A line for a log. */
-export function plainLine(name: string, p: DownloadProgress): string {
+export function plainLine(name: string, p: Shown): string {
   const of = p.length === undefined ? '' : ` of ${formatBytes(p.length)} (${percent(p)})`;
   return `${name}: ${formatBytes(p.storedBytes)}${of}, ${formatRate(p.bytesPerSecond)}, ${timeLeft(p)}`;
 }
@@ -38,12 +44,12 @@ export function blockStrip(shares: readonly number[]): string {
     .join('');
 }
 
-function percent({ length, storedBytes }: DownloadProgress): string {
+function percent({ length, storedBytes }: Shown): string {
   if (length === undefined) return formatBytes(storedBytes);
   return `${length === 0 ? 100 : Math.floor((storedBytes / length) * 100)}%`;
 }
 
-function timeLeft({ etaMs }: DownloadProgress): string {
+function timeLeft({ etaMs }: Shown): string {
   return etaMs === undefined ? '' : `${formatDuration(etaMs)} left`;
 }
 

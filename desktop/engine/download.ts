@@ -3,6 +3,7 @@
  * what is missing from all sources, checks the whole, and gives it its name.
  */
 
+import { rm } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -26,7 +27,7 @@ import { Gatekeeper } from './gatekeeper.ts';
 import { FileHasher } from './hashing.ts';
 import type { HttpSource } from './http-source.ts';
 import { type First, isPinnable, openFirst } from './opening.ts';
-import { PartialFile } from './partial-file.ts';
+import { DATA_SUFFIX, JOURNAL_SUFFIX, PartialFile } from './partial-file.ts';
 import { markDownloaded } from './platform/mark-downloaded.ts';
 import { AdjustableLimit, type RateLimit } from './rate-limit.ts';
 import { SegmentPool, SegmentWriter } from './segment-writer.ts';
@@ -199,6 +200,12 @@ export class Download {
           return stored.bytesWithin({ start, end }) / (end - start);
         }),
     };
+  }
+
+  /** Deletes the partial file, and what is beside it, of a download that does not run. */
+  static async removePartial(path: string): Promise<void> {
+    await rm(path + DATA_SUFFIX, { force: true });
+    await rm(path + JOURNAL_SUFFIX, { force: true });
   }
 
   /** @param bytesPerSecond for this download, from now on; undefined: no limit */

@@ -1,0 +1,155 @@
+/** `millrace add`: gives downloads to the daemon, starting it where none runs. */
+
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { asMillraceError, EXIT, MillraceError } from '@millrace/shared/base/errors';
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import { Command } from 'commander';
+import {
+  action,
+  type CliContext,
+  type CommonOptions,
+  errorObject,
+  type Report,
+} from '../context.ts';
+import { DaemonLink } from '../daemon-link.ts';
+import { logFile } from '../daemon-process.ts';
+import { fetchMetalink, MAX_METALINK_BYTES } from '../fetch-metalink.ts';
+import { repeated, UsageError, urlValue, wholeNumber } from '../option-values.ts';
+import { addRequestOptions, type RequestOptions, requestOf } from '../request-options.ts';
+import { changeLine } from '../view/watch-model.ts';
+
+interface AddOptions extends RequestOptions, CommonOptions {
+  readonly metalink?: readonly string[];
+  readonly priority?: number;
+  readonly position?: number;
+  readonly category?: string;
+  readonly paused?: boolean;
+  readonly start: boolean;
+}
+
+/** One thing to add: a URL, or a metalink, which may be several downloads. */
+type Item =
+  | { readonly kind: 'url'; readonly given: string }
+  | { readonly kind: 'metalink'; readonly given: string };
+
+const METALINK = /\.(meta4|metalink)$/i;
+
+export function addCommand(context: CliContext): Command {
+  return addRequestOptions(
+    new Command('add')
+      .description('give downloads to the daemon, which is started if need be')
+      .argument('[url-or-file...]', 'URLs; of *.meta4 and *.metalink, files as well'),
+  )
+    .option(
+      '--metalink <file or url>',
+      'what the metalink describes; may be repeated',
+      repeated((text) => text),
+    )
+    .option('--priority <number>', 'higher ones first, -100 to 100', wholeNumber(-100, 100))
+    .option('--position <number>', 'place in the queue, from 0', wholeNumber(0, 100_000))
+    .option('--category <name>', 'category, which may choose the folder')
+    .option('--paused', 'wait for "resume"')
+    .option('--no-start', 'do not start a daemon if none runs')
+    .option('--json', 'print one JSON document')
+    .action(
+      action<AddOptions, [string[]]>(context, (report, options, urls) =>
+        add(context, report, options, urls),
+      ),
+    );
+}
+
+async function add(
+  context: CliContext,
+  report: Report,
+  options: AddOptions,
+  urls: readonly string[],
+): Promise<number> {
+  const items = itemsOf(urls, options);
+  const { state } = context;
+  const daemon = options.start
+    ? await DaemonLink.openOrStart(state, (pid) =>
+        report.note(`Started a daemon (process ${pid}; its log: ${logFile(state)})`),
+      )
+    : await DaemonLink.open(state);
+  const added: DownloadView[] = [];
+  const failed: object[] = [];
+  let status: number = EXIT.ok;
+  try {
+    for (const item of items) {
+      try {
+        for (const gid of await addOne(daemon, item, options, context)) {
+          added.push(await daemon.call<DownloadView>('status', { gid }));
+        }
+      } catch (thrown) {
+        // The next may be fine.
+        const error = asMillraceError(thrown);
+        if (status === EXIT.ok) status = error.row.exit;
+        failed.push({ url: item.given, ...errorObject(error) });
+        if (!report.json) report.error(error, item.given);
+      }
+    }
+  } finally {
+    daemon.close();
+  }
+  report.result({ added, failed }, () => added.map((d) => changeLine(d, Date.now())));
+  return status;
+}
+
+function itemsOf(urls: readonly string[], options: AddOptions): Item[] {
+  const items: Item[] = [
+    ...urls.map((given) => {
+      const path = /^https?:/i.test(given) && URL.canParse(given) ? new URL(given).pathname : given;
+      return { kind: METALINK.test(path) ? 'metalink' : 'url', given } as const;
+    }),
+    ...(options.metalink ?? []).map((given) => ({ kind: 'metalink', given }) as const),
+  ];
+  if (items.length === 0) throw new UsageError('there is nothing to add');
+  const one = items.length === 1 && items[0]?.kind === 'url';
+  for (const name of ['output', 'mirror', 'checksum'] as const) {
+    if (!one && options[name] !== undefined) {
+      throw new UsageError(`--${name} is for one file: give one URL with it`);
+    }
+  }
+  return items;
+}
+
+async function addOne(
+  daemon: DaemonLink,
+  item: Item,
+  options: AddOptions,
+  { cwd, signal }: CliContext,
+): Promise<readonly string[]> {
+  const { priority, position, category, paused } = options;
+  const place = { priority, position, category, paused };
+  if (item.kind === 'url') {
+    const request = requestOf(cleanUrl(item.given), options, cwd);
+    return [(await daemon.call<{ gid: string }>('add', { ...request, ...place })).gid];
+  }
+  const { urls: _, ...request } = requestOf('', options, cwd);
+  const metalink = (await metalinkOf(item.given, cwd, signal)).toString('base64');
+  const params = { ...request, ...place, metalink };
+  return (await daemon.call<{ gids: string[] }>('addMetalink', params)).gids;
+}
+
+function cleanUrl(text: string): string {
+  try {
+    return urlValue(text);
+  } catch {
+    throw new MillraceError('bad-url', text);
+  }
+}
+
+async function metalinkOf(given: string, cwd: string, signal: AbortSignal): Promise<Buffer> {
+  if (/^https?:\/\//i.test(given)) return fetchMetalink(given, signal);
+  const path = resolve(cwd, given);
+  try {
+    if ((await stat(path)).size > MAX_METALINK_BYTES) {
+      throw new MillraceError('bad-option', `${given} is too large for a metalink`);
+    }
+    return await readFile(path);
+  } catch (cause) {
+    if (cause instanceof MillraceError) throw cause;
+    throw new MillraceError('bad-option', `${given} cannot be read`, { cause });
+  }
+}

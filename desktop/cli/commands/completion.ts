@@ -1,0 +1,63 @@
+/** `millrace completion`: what shells load, and what they ask. */
+
+import { basename } from 'node:path';
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import { Argument, Command } from 'commander';
+import { complete } from '../completion/model.ts';
+import { completionScript, SHELLS, type Shell } from '../completion/scripts.ts';
+import type { CliContext } from '../context.ts';
+import { withDaemon } from '../daemon-link.ts';
+import { printable } from '../text/display.ts';
+
+const MAX_IDS = 50;
+const ID_CHARS = 8;
+
+export function completionCommand(context: CliContext, program: Command): Command {
+  return new Command('completion')
+    .description('print what a shell needs to complete commands, options and ids')
+    .addArgument(new Argument('<shell>', 'which').choices(SHELLS))
+    .option('--name <program>', 'what the program is called here', program.name())
+    .addHelpText(
+      'after',
+      `
+  bash   source <(millrace completion bash)        in ~/.bashrc
+  zsh    millrace completion zsh > "\${fpath[1]}/_millrace"
+  fish   millrace completion fish > ~/.config/fish/completions/millrace.fish`,
+    )
+    .action((shell: Shell, { name }: { name: string }) => {
+      context.stdout.write(completionScript(shell, basename(name)));
+    });
+}
+
+/**
+ * What the scripts ask: the first line says what the shell is to look for besides, every other is
+ * a candidate, a tab, and a few words about it.
+ */
+export function completeCommand(context: CliContext, program: Command): Command {
+  return new Command('__complete').argument('[word...]').action(async (words: string[]) => {
+    const { candidates, also } = complete(program, words);
+    const ids = also === 'ids' ? await idsOf(context, words.at(-1) ?? '') : [];
+    const lines = [
+      also,
+      ...[...candidates, ...ids].map(({ text, about }) => `${text}\t${printable(about)}`),
+    ];
+    context.stdout.write(lines.map((line) => `${line}\n`).join(''));
+  });
+}
+
+/** Ids of the daemon's downloads; none is no reason to start it. */
+async function idsOf(context: CliContext, begin: string) {
+  try {
+    return await withDaemon(context.state, async (daemon) => {
+      const page = await daemon.call<{ downloads: DownloadView[] }>('list', { limit: MAX_IDS });
+      return page.downloads
+        .filter(({ gid }) => gid.startsWith(begin))
+        .map(({ gid, name, status }) => ({
+          text: gid.slice(0, Math.max(ID_CHARS, begin.length)),
+          about: `${name} (${status})`,
+        }));
+    });
+  } catch {
+    return [];
+  }
+}

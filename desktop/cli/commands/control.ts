@@ -1,0 +1,112 @@
+/** `millrace pause`, `resume` and `remove`. */
+
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import { Command } from 'commander';
+import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
+import { type DaemonLink, withDaemon } from '../daemon-link.ts';
+import { idValue, repeated } from '../option-values.ts';
+import { isStopped } from '../view/download-words.ts';
+import { fetchAll, whichOnes } from './list.ts';
+
+interface WhichOptions extends CommonOptions {
+  readonly all?: boolean;
+}
+interface RemoveOptions extends WhichOptions {
+  readonly delete?: boolean;
+  readonly forget?: boolean;
+}
+
+type Act<O> = (
+  daemon: DaemonLink,
+  ids: readonly string[] | undefined,
+  options: O,
+) => Promise<string[]>;
+
+const ID_CHARS = 6;
+const MAX_LISTED = 20;
+
+export function pauseCommand(context: CliContext): Command {
+  return onDownloads<WhichOptions>(
+    context,
+    'pause',
+    'Paused',
+    'interrupt downloads',
+    changed('pause'),
+  );
+}
+
+export function resumeCommand(context: CliContext): Command {
+  const resume: Act<WhichOptions> = async (daemon, ids) => {
+    if (ids === undefined) return changed('resume')(daemon, undefined, {});
+    // Who resumes a failed download means that it should be tried again.
+    const [over, others]: [string[], string[]] = [[], []];
+    for (const gid of ids) {
+      const download = await daemon.call<DownloadView>('status', { gid });
+      (isStopped(download) ? over : others).push(download.gid);
+    }
+    const retried = over.length === 0 ? [] : await changed('retry')(daemon, over, {});
+    return [
+      ...retried,
+      ...(others.length === 0 ? [] : await changed('resume')(daemon, others, {})),
+    ];
+  };
+  const what = 'go on with paused downloads, or try failed ones again';
+  return onDownloads(context, 'resume', 'Resumed', what, resume);
+}
+
+export function removeCommand(context: CliContext): Command {
+  const remove: Act<RemoveOptions> = async (daemon, ids, options) => {
+    const gids =
+      ids ??
+      (await fetchAll(daemon, ['active', 'queued', 'waiting', 'paused'])).map(({ gid }) => gid);
+    if (gids.length === 0) return [];
+    const params = {
+      gids,
+      deletePartial: options.delete ?? false,
+      forget: options.forget ?? false,
+    };
+    return (await daemon.call<{ gids: string[] }>('remove', params)).gids;
+  };
+  const what = 'take downloads out of the queue; finished files stay';
+  return onDownloads<RemoveOptions>(context, 'remove', 'Removed', what, remove)
+    .alias('rm')
+    .option('--delete', 'delete what has been downloaded of an unfinished file')
+    .option('--forget', 'out of the history as well');
+}
+
+function changed(method: string): Act<object> {
+  return async (daemon, gids) =>
+    (await daemon.call<{ gids: string[] }>(method, gids === undefined ? {} : { gids })).gids;
+}
+
+function onDownloads<O extends WhichOptions>(
+  context: CliContext,
+  name: string,
+  done: string,
+  description: string,
+  act: Act<O>,
+): Command {
+  return new Command(name)
+    .description(description)
+    .argument('[id...]', 'ids, or the beginnings of them', repeated(idValue))
+    .option('--all', 'all that this can be done to')
+    .option('--json', 'print one JSON document')
+    .action(
+      action<O, [string[]]>(context, (report, options, ids) => {
+        const which = whichOnes(ids, options.all);
+        return withDaemon(context.state, async (daemon) => {
+          const gids = await act(daemon, which === 'all' ? undefined : ids, options);
+          show(report, done, gids);
+          return undefined;
+        });
+      }),
+    );
+}
+
+function show(report: Report, done: string, gids: readonly string[]): void {
+  report.result({ gids }, () => {
+    if (gids.length === 0) return ['There was nothing to do.'];
+    if (gids.length > MAX_LISTED) return [`${done} ${gids.length} downloads.`];
+    return [`${done} ${gids.map((gid) => gid.slice(0, ID_CHARS)).join(', ')}.`];
+  });
+}

@@ -1,0 +1,174 @@
+/** `millrace daemon`: runs the daemon, here or in the background; ends it; says how it is. */
+
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EXIT, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { formatRate } from '@millrace/shared/base/units';
+import { Command } from 'commander';
+import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
+import { DaemonLink, withDaemon } from '../daemon-link.ts';
+import { logFile, runningDaemon, startDetached } from '../daemon-process.ts';
+import { repeated, wholeNumber } from '../option-values.ts';
+import { ago } from '../view/download-words.ts';
+import { nowText, type ScheduleNow } from '../view/schedule-text.ts';
+
+interface StartOptions extends CommonOptions {
+  readonly detach?: boolean;
+  readonly dir?: string;
+  readonly port?: number;
+  readonly allowOrigin?: readonly string[];
+}
+
+interface DaemonInfo {
+  readonly version: string;
+  readonly pid: number;
+  readonly url: string | undefined;
+  readonly state: string;
+  readonly dir: string;
+  readonly startedAt: number;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly bytesPerSecond: number;
+  readonly limit?: number;
+  readonly schedule: ScheduleNow;
+}
+
+const STOP_TIMEOUT_MS = 60_000;
+const POLL_MS = 25;
+/** As services say it that are asked for their state and do not run. */
+const NOT_RUNNING = EXIT.network;
+
+export function daemonCommand(context: CliContext): Command {
+  const command = new Command('daemon').description('run the daemon that downloads in turn');
+  command
+    .command('start', { isDefault: true })
+    .description('run it here, or with --detach in the background')
+    .option('--detach', 'in the background; its log is in the state folder')
+    .option('-d, --dir <folder>', 'where downloads go (default: Downloads in your home folder)')
+    .option('--port <number>', 'port on loopback; 0: any (default: 6800)', wholeNumber(0, 65_535))
+    .option(
+      '--allow-origin <origin>',
+      'web pages that may use it, such as https://example.com; may be repeated',
+      repeated((text) => text),
+    )
+    .option('--json', 'print one JSON document')
+    .action(
+      action<StartOptions, []>(context, (report, options) => start(context, report, options)),
+    );
+  command
+    .command('stop')
+    .description('end it; downloads that run go on at the next start')
+    .option('--json', 'print one JSON document')
+    .action(action(context, (report) => stop(context, report)));
+  command
+    .command('status')
+    .description(`say how it is; exit status ${NOT_RUNNING} if none runs`)
+    .option('--json', 'print one JSON document')
+    .action(action(context, (report) => status(context, report)));
+  return command;
+}
+
+async function start(
+  context: CliContext,
+  report: Report,
+  { detach, dir, port, allowOrigin = [] }: StartOptions,
+): Promise<undefined> {
+  const { state, cwd, signal } = context;
+  const folder = dir === undefined ? join(homedir(), 'Downloads') : resolve(cwd, dir);
+  if (detach === true) {
+    const before = await runningDaemon(state);
+    if (before !== undefined) {
+      throw new MillraceError('daemon-running', `process ${before.pid} at ${before.url}`);
+    }
+    const flags = ['--dir', folder];
+    if (port !== undefined) flags.push('--port', String(port));
+    for (const origin of allowOrigin) flags.push('--allow-origin', origin);
+    const { pid, url } = await startDetached(state, flags);
+    const log = logFile(state);
+    report.result({ pid, url, log }, () => [`A Millrace daemon runs at ${url}`, `Log: ${log}`]);
+    return;
+  }
+  // Loaded here: the other commands start faster without it.
+  const { startDaemon } = await import('../../engine/daemon/daemon.ts');
+  const daemon = await startDaemon({
+    state,
+    dir: folder,
+    ...(port === undefined ? {} : { port }),
+    allowedOrigins: allowOrigin,
+    onNote: (text) => report.note(text),
+  });
+  const document = { pid: process.pid, url: daemon.url };
+  report.result(document, () => [`Millrace daemon on ${daemon.url}`]);
+  const end = () => void daemon.close();
+  if (signal.aborted) end();
+  else signal.addEventListener('abort', end, { once: true });
+  await daemon.ended;
+}
+
+async function stop({ state, signal }: CliContext, report: Report): Promise<undefined> {
+  const running = await runningDaemon(state);
+  if (running === undefined) {
+    report.result({ stopped: false }, () => ['No daemon is running.']);
+    return;
+  }
+  try {
+    await withDaemon(state, (daemon) => daemon.call('shutdown'));
+  } catch (error) {
+    // It is ours and hangs: asked as the system does it.
+    if (isMillraceError(error, 'daemon-silent')) process.kill(running.pid, 'SIGTERM');
+    else if (!isMillraceError(error, 'daemon-not-running')) throw error;
+  }
+  const giveUpAt = performance.now() + STOP_TIMEOUT_MS;
+  while (isAlive(running.pid)) {
+    signal.throwIfAborted();
+    if (performance.now() > giveUpAt) {
+      throw new MillraceError('daemon-silent', `process ${running.pid} does not end`);
+    }
+    await sleep(POLL_MS);
+  }
+  report.result({ stopped: true, pid: running.pid }, () => ['The daemon has ended.']);
+}
+
+async function status({ state }: CliContext, report: Report): Promise<number> {
+  let daemon: DaemonLink;
+  try {
+    daemon = await DaemonLink.open(state);
+  } catch (error) {
+    if (!isMillraceError(error, 'daemon-not-running')) throw error;
+    report.result({ running: false }, () => ['No daemon is running.']);
+    return NOT_RUNNING;
+  }
+  try {
+    const url = (await runningDaemon(state))?.url;
+    const info = { ...(await daemon.call<DaemonInfo>('info')), url };
+    report.result({ running: true, ...info, log: logFile(state) }, () => statusLines(info, state));
+    return EXIT.ok;
+  } finally {
+    daemon.close();
+  }
+}
+
+function statusLines(info: DaemonInfo, state: string): string[] {
+  const counts = Object.entries(info.counts).filter(([, count]) => count > 0);
+  const downloads = counts.map(([name, count]) => `${count} ${name}`).join(', ');
+  const limit = info.limit === undefined ? '' : `, limit ${formatRate(info.limit)}`;
+  return [
+    `Millrace ${info.version} runs at ${info.url} (process ${info.pid})`,
+    `  started    ${ago(Date.now() - info.startedAt)}`,
+    `  downloads  ${downloads === '' ? 'none' : downloads}`,
+    `  speed      ${formatRate(info.bytesPerSecond)}${limit}`,
+    `  schedule   ${nowText(info.schedule)}`,
+    `  folder     ${info.dir}`,
+    `  state      ${info.state}`,
+    `  log        ${logFile(state)}`,
+  ];
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

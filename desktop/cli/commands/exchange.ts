@@ -1,0 +1,130 @@
+/** `millrace export` and `import`: lists of downloads as files. */
+
+import { open, readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { Command, Option } from 'commander';
+import { action, type CliContext, type CommonOptions } from '../context.ts';
+import { withDaemon } from '../daemon-link.ts';
+import { UsageError } from '../option-values.ts';
+import { printable } from '../text/display.ts';
+
+interface ExportOptions extends CommonOptions {
+  readonly format: string;
+  readonly which: string;
+  readonly secrets?: boolean;
+  readonly overwrite?: boolean;
+}
+
+interface ImportOptions extends CommonOptions {
+  readonly format?: string;
+  readonly paused?: boolean;
+  readonly dir?: string;
+}
+
+interface Imported {
+  readonly gids: readonly string[];
+  readonly skipped: readonly { readonly line: number; readonly reason: string }[];
+}
+
+const FORMATS = ['json', 'urls', 'aria2'];
+const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
+const MAX_SHOWN = 20;
+
+export function exportCommand(context: CliContext): Command {
+  return new Command('export')
+    .description('write downloads as a list: Millrace’s JSON, plain URLs, or a session of aria2')
+    .argument('[file]', 'where to; none: standard output')
+    .addOption(new Option('--format <format>', 'form').choices(FORMATS).default('json'))
+    .addOption(
+      new Option('--which <part>', 'which').choices(['queue', 'history', 'all']).default('all'),
+    )
+    .option('--secrets', 'with cookies and passwords')
+    .option('--overwrite', 'replace a file of that name')
+    .option('--json', 'print one JSON document')
+    .action(
+      action<ExportOptions, [string | undefined]>(context, async (report, options, file) => {
+        const { format, which, secrets = false } = options;
+        const params = { format, which, secrets };
+        const { text } = await withDaemon(context.state, (daemon) =>
+          daemon.call<{ text: string }>('export', params),
+        );
+        if (file === undefined) {
+          if (report.json) report.object({ text });
+          else context.stdout.write(text);
+          return undefined;
+        }
+        const path = resolve(context.cwd, file);
+        await write(path, text, options.overwrite === true);
+        report.result({ path, bytes: Buffer.byteLength(text) }, () => [`Saved ${path}`]);
+        return undefined;
+      }),
+    );
+}
+
+export function importCommand(context: CliContext): Command {
+  return new Command('import')
+    .description('add the downloads of a list: what "export" writes, or URLs, one per line')
+    .argument('<file>', '"-" for standard input')
+    .addOption(new Option('--format <format>', 'form; none: guessed').choices(FORMATS))
+    .option('--paused', 'wait for "resume"')
+    .option('-d, --dir <folder>', 'folder to save in')
+    .option('--json', 'print one JSON document')
+    .action(
+      action<ImportOptions, [string]>(context, async (report, options, file) => {
+        const { format, paused, dir } = options;
+        const folder = dir === undefined ? undefined : resolve(context.cwd, dir);
+        const text = await read(context, file);
+        const result = await withDaemon(context.state, (daemon) =>
+          daemon.call<Imported>('import', { text, format, paused, dir: folder }),
+        );
+        report.result(result, () => [
+          `Added ${result.gids.length}.`,
+          ...result.skipped
+            .slice(0, MAX_SHOWN)
+            .map(({ line, reason }) => `line ${line}: ${printable(reason)}`),
+          ...(result.skipped.length > MAX_SHOWN
+            ? [`and ${result.skipped.length - MAX_SHOWN} more that were left out`]
+            : []),
+        ]);
+        return undefined;
+      }),
+    );
+}
+
+/** Nobody else may read it: there may be secrets in URLs. */
+async function write(path: string, text: string, overwrite: boolean): Promise<void> {
+  try {
+    const file = await open(path, overwrite ? 'w' : 'wx', 0o600);
+    try {
+      await file.writeFile(text);
+    } finally {
+      await file.close();
+    }
+  } catch (cause) {
+    const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
+    throw new MillraceError(exists ? 'file-exists' : 'file-not-writable', path, { cause });
+  }
+}
+
+async function read({ stdin, cwd }: CliContext, file: string): Promise<string> {
+  const tooLarge = () => new UsageError('the list is too large');
+  if (file !== '-') {
+    const path = resolve(cwd, file);
+    try {
+      if ((await stat(path)).size > MAX_IMPORT_BYTES) throw tooLarge();
+      return await readFile(path, 'utf8');
+    } catch (cause) {
+      if (cause instanceof UsageError) throw cause;
+      throw new UsageError(`${file} cannot be read`, { cause });
+    }
+  }
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  for await (const piece of stdin) {
+    bytes += piece.length;
+    if (bytes > MAX_IMPORT_BYTES) throw tooLarge();
+    pieces.push(Buffer.from(piece));
+  }
+  return Buffer.concat(pieces).toString();
+}

@@ -1,0 +1,31 @@
+/** `millrace info`: everything about one download. */
+
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import { Command } from 'commander';
+import { action, type CliContext, type CommonOptions } from '../context.ts';
+import { withDaemon } from '../daemon-link.ts';
+import { idValue } from '../option-values.ts';
+import { infoText, type SourceView } from '../view/info-text.ts';
+
+const CELLS = 60;
+
+export function infoCommand(context: CliContext): Command {
+  return new Command('info')
+    .description('tell everything about a download: sources, blocks, what went wrong')
+    .argument('<id>', 'its id, or the beginning of it', idValue)
+    .option('--json', 'print one JSON document')
+    .action(
+      action<CommonOptions, [string]>(context, (report, _options, id) =>
+        withDaemon(context.state, async (daemon) => {
+          const download = await daemon.call<DownloadView>('status', { gid: id });
+          const { gid } = download;
+          const { sources } = await daemon.call<{ sources: SourceView[] }>('sources', { gid });
+          const cells = Math.min(CELLS, Math.max(10, (report.width ?? CELLS) - 16));
+          const { cells: strip } = await daemon.call<{ cells: number[] }>('strip', { gid, cells });
+          const details = { download, sources, strip };
+          report.result(details, () => infoText(details, Date.now(), report.width, report.style));
+          return undefined;
+        }),
+      ),
+    );
+}

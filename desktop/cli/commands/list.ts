@@ -1,0 +1,153 @@
+/** `millrace list` and `millrace history`: what the daemon has. */
+
+import { parseDuration } from '@millrace/shared/base/units';
+import type { DownloadStatus, DownloadView } from '@millrace/shared/bridge/daemon-api';
+import { Argument, Command, Option } from 'commander';
+import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
+import { type DaemonLink, withDaemon } from '../daemon-link.ts';
+import { reading, UsageError, wholeNumber } from '../option-values.ts';
+import { downloadTable } from '../view/download-table.ts';
+
+interface Page {
+  readonly total: number;
+  readonly downloads: readonly DownloadView[];
+}
+
+interface ListOptions extends CommonOptions {
+  readonly search?: string;
+  readonly category?: string;
+  readonly limit: number;
+}
+
+const STOPPED: readonly DownloadStatus[] = ['complete', 'error', 'removed'];
+/** The filters, by the words that aria2's interface has for them. */
+const FILTERS: Readonly<Record<string, readonly DownloadStatus[] | undefined>> = {
+  all: undefined,
+  active: ['active'],
+  waiting: ['queued', 'waiting', 'paused'],
+  stopped: STOPPED,
+};
+/** Most that the daemon gives at a time. */
+const PAGE = 1000;
+const most = () =>
+  new Option('--limit <number>', 'most to show').argParser(wholeNumber(1, 1_000_000)).default(100);
+
+export function listCommand(context: CliContext): Command {
+  return new Command('list')
+    .alias('ls')
+    .description('list downloads: what runs, what comes, what is over')
+    .addArgument(new Argument('[filter]', 'which').choices(Object.keys(FILTERS)).default('all'))
+    .addOption(
+      new Option('--search <text>', 'words in name, path, URL, category or error').conflicts(
+        'category',
+      ),
+    )
+    .option('--category <name>', 'of this category')
+    .addOption(most())
+    .option('--json', 'print one JSON document')
+    .action(
+      action<ListOptions, [string]>(context, async (report, options, filter) => {
+        const status = FILTERS[filter];
+        const page = await withDaemon(context.state, (daemon) =>
+          options.search === undefined
+            ? fetchPages(daemon, 'list', { status, category: options.category }, options.limit)
+            : fetchPages(daemon, 'search', { status, text: options.search }, options.limit),
+        );
+        return show(report, page, 'There are no such downloads.');
+      }),
+    );
+}
+
+export function historyCommand(context: CliContext): Command {
+  const command = new Command('history').description('downloads that are over');
+  command
+    .command('list', { isDefault: true })
+    .description('the latest ones')
+    .addOption(most())
+    .option('--json', 'print one JSON document')
+    .action(
+      action<ListOptions, []>(context, async (report, { limit }) => {
+        const page = await withDaemon(context.state, (daemon) =>
+          fetchPages(daemon, 'list', { status: STOPPED }, limit),
+        );
+        return show(report, page, 'The history is empty.');
+      }),
+    );
+  command
+    .command('search')
+    .description('those with all of the words in name, path, URL, category or error')
+    .argument('<word...>', 'what to look for')
+    .addOption(most())
+    .option('--json', 'print one JSON document')
+    .action(
+      action<ListOptions, [string[]]>(context, async (report, { limit }, words) => {
+        const text = words.join(' ');
+        const page = await withDaemon(context.state, (daemon) =>
+          fetchPages(daemon, 'search', { status: STOPPED, text }, limit),
+        );
+        return show(report, page, 'Nothing in the history has these words.');
+      }),
+    );
+  command
+    .command('clear')
+    .description('forget downloads that are over; their files stay')
+    .option('--older-than <time>', 'such as 30d', reading(parseDuration))
+    .option('--json', 'print one JSON document')
+    .action(
+      action<CommonOptions & { olderThan?: number }, []>(context, (report, { olderThan }) =>
+        withDaemon(context.state, async (daemon) => {
+          const before = olderThan === undefined ? undefined : Date.now() - olderThan;
+          const result = await daemon.call<{ count: number }>('purge', { status: STOPPED, before });
+          report.result(result, () => [`Forgot ${result.count}.`]);
+          return undefined;
+        }),
+      ),
+    );
+  return command;
+}
+
+/** All downloads in some states: for what is done to all of them. */
+export async function fetchAll(
+  daemon: DaemonLink,
+  status: readonly DownloadStatus[],
+): Promise<readonly DownloadView[]> {
+  return (await fetchPages(daemon, 'list', { status }, Number.POSITIVE_INFINITY)).downloads;
+}
+
+async function fetchPages(
+  daemon: DaemonLink,
+  method: 'list' | 'search',
+  params: object,
+  most: number,
+): Promise<Page> {
+  const downloads: DownloadView[] = [];
+  for (;;) {
+    const limit = Math.min(PAGE, most - downloads.length);
+    const page = await daemon.call<Page>(method, { ...params, offset: downloads.length, limit });
+    downloads.push(...page.downloads);
+    const { total } = page;
+    if (page.downloads.length < limit || downloads.length >= most) return { total, downloads };
+  }
+}
+
+function show(report: Report, { total, downloads }: Page, none: string): undefined {
+  report.result({ total, downloads }, () => {
+    if (downloads.length === 0) return [none];
+    const { width, style } = report;
+    const lines = downloadTable(downloads, { now: Date.now(), width, style });
+    const more = total - downloads.length;
+    if (more > 0) lines.push(style('quiet', `and ${more} more (--limit)`));
+    return lines;
+  });
+}
+
+/** What is meant by ids or --all, one of which must be given. */
+export function whichOnes(ids: readonly string[], all: boolean | undefined): 'all' | 'ids' {
+  if (all === true && ids.length > 0) {
+    throw new UsageError('ids and --all are one too many');
+  }
+  if (all !== true && ids.length === 0) {
+    throw new UsageError('say which ones: ids as in "millrace list", or --all');
+  }
+  return all === true ? 'all' : 'ids';
+}

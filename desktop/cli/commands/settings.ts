@@ -1,0 +1,197 @@
+/** `millrace limit`, `schedule` and `categories`: how much, when, and where. */
+
+import { formatRate } from '@millrace/shared/base/units';
+import { Argument, Command } from 'commander';
+import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
+import { withDaemon } from '../daemon-link.ts';
+import { countOrNone, noneAsNull, rateOrNone, UsageError, wholeNumber } from '../option-values.ts';
+import { printable } from '../text/display.ts';
+import { table } from '../text/table.ts';
+import {
+  formatWindow,
+  nowText,
+  parseWindow,
+  type ScheduleNow,
+  type ScheduleWindow,
+} from '../view/schedule-text.ts';
+
+interface Limits {
+  readonly limit?: number;
+  readonly concurrent: number;
+  readonly perHost?: number;
+  readonly hosts: readonly { readonly host: string; readonly limit: number }[];
+}
+
+interface LimitOptions extends CommonOptions {
+  readonly concurrent?: number;
+  readonly perHost?: number | 'none';
+  readonly forgetHosts?: boolean;
+}
+
+interface Category {
+  readonly name: string;
+  readonly folder: string;
+  readonly extensions: readonly string[];
+}
+
+type Schedule = ScheduleNow & { readonly windows: readonly ScheduleWindow[] };
+
+const JSON_OPTION = ['--json', 'print one JSON document'] as const;
+const MAX_CONCURRENT = 1000;
+
+export function limitCommand(context: CliContext): Command {
+  return new Command('limit')
+    .description('show or set the limits of all downloads together')
+    .addArgument(
+      new Argument('[rate]', 'bytes per second, such as 2MiB/s; "none"').argParser(rateOrNone),
+    )
+    .option('--concurrent <number>', 'downloads at a time', wholeNumber(1, MAX_CONCURRENT))
+    .option('--per-host <number>', 'downloads from one host; "none"', countOrNone(MAX_CONCURRENT))
+    .option('--forget-hosts', 'forget what has been learned of how much hosts stand')
+    .option(...JSON_OPTION)
+    .action(
+      action<LimitOptions, [number | 'none' | undefined]>(context, (report, options, limit) =>
+        withDaemon(context.state, async (daemon) => {
+          const { concurrent, perHost, forgetHosts } = options;
+          const changes = {
+            limit: noneAsNull(limit),
+            perHost: noneAsNull(perHost),
+            concurrent,
+            forgetHosts,
+          };
+          const isChange = Object.values(changes).some((value) => value !== undefined);
+          const limits = isChange
+            ? await daemon.call<Limits>('setLimits', changes)
+            : await daemon.call<Limits>('getLimits');
+          report.result(limits, () => limitLines(limits));
+          return undefined;
+        }),
+      ),
+    );
+}
+
+function limitLines({ limit, concurrent, perHost, hosts }: Limits): string[] {
+  return [
+    `all together    ${limit === undefined ? 'no limit' : formatRate(limit)}`,
+    `at a time       ${concurrent}`,
+    `from one host   ${perHost ?? 'no limit'}`,
+    ...hosts.map((h) => `${printable(h.host)}: ${h.limit} requests at a time, as learned`),
+  ];
+}
+
+export function scheduleCommand(context: CliContext): Command {
+  const command = new Command('schedule').description('when downloads wait or are slowed down');
+  const set = (report: Report, windows: readonly ScheduleWindow[]) =>
+    withDaemon(context.state, async (daemon) => {
+      showSchedule(report, await daemon.call<Schedule>('setSchedule', { windows }));
+      return undefined;
+    });
+  command
+    .command('show', { isDefault: true })
+    .description('what is set')
+    .option(...JSON_OPTION)
+    .action(
+      action<CommonOptions, []>(context, (report) =>
+        withDaemon(context.state, async (daemon) => {
+          showSchedule(report, await daemon.call<Schedule>('getSchedule'));
+          return undefined;
+        }),
+      ),
+    );
+  command
+    .command('set')
+    .description('replace it')
+    .argument('<window...>', '"mon-fri 08:00-18:00 2MiB/s", "daily 22:00-06:00 pause"')
+    .option(...JSON_OPTION)
+    .action(
+      action<CommonOptions, [string[]]>(context, (report, _options, texts) =>
+        set(report, texts.map(parseWindow)),
+      ),
+    );
+  command
+    .command('clear')
+    .description('downloads run at any time')
+    .option(...JSON_OPTION)
+    .action(action<CommonOptions, []>(context, (report) => set(report, [])));
+  return command;
+}
+
+function showSchedule(report: Report, schedule: Schedule): void {
+  report.result(schedule, () => {
+    const { windows } = schedule;
+    if (windows.length === 0) return ['There is no schedule: downloads run at any time.'];
+    return [...windows.map(formatWindow), `Now ${nowText(schedule)}.`];
+  });
+}
+
+export function categoriesCommand(context: CliContext): Command {
+  const command = new Command('categories').description('folders by kind of file');
+  const change = (report: Report, edit: (categories: Category[]) => Category[]) =>
+    withDaemon(context.state, async (daemon) => {
+      const { categories } = await daemon.call<{ categories: Category[] }>('getCategories');
+      const params = { categories: edit([...categories]) };
+      showCategories(report, await daemon.call('setCategories', params));
+      return undefined;
+    });
+  command
+    .command('list', { isDefault: true })
+    .description('those that there are')
+    .option(...JSON_OPTION)
+    .action(
+      action<CommonOptions, []>(context, (report) =>
+        withDaemon(context.state, async (daemon) => {
+          showCategories(report, await daemon.call('getCategories'));
+          return undefined;
+        }),
+      ),
+    );
+  command
+    .command('set')
+    .description('add one, or replace that of the name')
+    .argument('<name>')
+    .argument('<folder>', 'in the folder of the daemon, or absolute')
+    .argument('<extension...>', 'such as iso zip')
+    .option(...JSON_OPTION)
+    .action(
+      action<CommonOptions, [string, string, string[]]>(
+        context,
+        (report, _options, name, folder, extensions) => {
+          const plain = extensions.map((text) => text.replace(/^\./, '').toLowerCase());
+          const category = { name, folder, extensions: plain };
+          return change(report, (all) => [...all.filter((c) => c.name !== name), category]);
+        },
+      ),
+    );
+  command
+    .command('remove')
+    .description('take one away; its folder and files stay')
+    .argument('<name>')
+    .option(...JSON_OPTION)
+    .action(
+      action<CommonOptions, [string]>(context, (report, _options, name) =>
+        change(report, (all) => {
+          const others = all.filter((c) => c.name !== name);
+          if (others.length < all.length) return others;
+          throw new UsageError(`there is no category "${name}"`);
+        }),
+      ),
+    );
+  return command;
+}
+
+function showCategories(report: Report, document: { categories: readonly Category[] }): void {
+  report.result(document, () => {
+    const rows = document.categories.map((c) => [
+      printable(c.name),
+      printable(c.folder),
+      printable(c.extensions.join(' ')),
+    ]);
+    if (rows.length === 0) return ['There are no categories.'];
+    const columns = [
+      { title: 'NAME' },
+      { title: 'FOLDER' },
+      { title: 'FILES', cut: 'end' },
+    ] as const;
+    return table(columns, rows, report.width);
+  });
+}

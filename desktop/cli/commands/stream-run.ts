@@ -1,0 +1,212 @@
+/** One run of `millrace stream`: the download, the address, the player. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { EXIT, MillraceError } from '@millrace/shared/base/errors';
+import { formatBytes } from '@millrace/shared/base/units';
+import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
+import type { DownloadFactory, Run, RunEvent, RunResult } from '../../engine/daemon/contract.ts';
+import { type ServedStream, serveStream } from '../../engine/stream/serve-stream.ts';
+import type { CliContext, CommonOptions, Report } from '../context.ts';
+import { UsageError, urlValue } from '../option-values.ts';
+import { plainLine, terminalLine } from '../progress-line.ts';
+import { type RequestOptions, requestOf } from '../request-options.ts';
+import { printable } from '../text/display.ts';
+import { splitWords } from '../text/words.ts';
+
+export interface StreamOptions extends RequestOptions, CommonOptions {
+  readonly player?: string;
+  readonly printUrl?: boolean;
+  readonly keep: boolean;
+}
+
+const RETRY_FOR_MS = 120_000;
+const TERMINAL_INTERVAL_MS = 200;
+const PLAIN_INTERVAL_MS = 5000;
+
+/** One stream, from the request to the end of the player. */
+export class StreamRun {
+  readonly #context: CliContext;
+  readonly #report: Report;
+  readonly #options: StreamOptions;
+  readonly #create: DownloadFactory;
+  readonly #ended = new AbortController();
+  #stream: ServedStream | undefined;
+  #player: ChildProcess | undefined;
+  #name = '';
+  /** A line that is drawn over: not where a player has the terminal, or nobody looks. */
+  readonly #moving: boolean;
+
+  constructor(
+    context: CliContext,
+    report: Report,
+    options: StreamOptions,
+    create: DownloadFactory,
+  ) {
+    this.#context = context;
+    this.#report = report;
+    this.#options = options;
+    this.#create = create;
+    const ours = options.player === undefined && options.printUrl !== true && !report.json;
+    this.#moving = ours && context.stdout.isTTY === true;
+  }
+
+  async run(text: string): Promise<number> {
+    const { player, keep, output, dir } = this.#options;
+    if (!keep && (output !== undefined || dir !== undefined)) {
+      throw new UsageError('--no-keep deletes the file: -o and -d have no sense');
+    }
+    const command = player === undefined ? undefined : splitWords(player);
+    const temporary = keep ? undefined : await mkdtemp(join(tmpdir(), 'millrace-stream-'));
+    const stop = () => this.#ended.abort();
+    this.#context.signal.addEventListener('abort', stop, { once: true });
+    if (this.#context.signal.aborted) stop();
+    try {
+      return await this.#play(this.#request(text, temporary), command);
+    } finally {
+      this.#context.signal.removeEventListener('abort', stop);
+      await this.#stream?.close();
+      if (temporary !== undefined) await rm(temporary, { recursive: true, force: true });
+    }
+  }
+
+  #request(text: string, temporary: string | undefined): DownloadRequest {
+    let url: string;
+    try {
+      url = urlValue(text);
+    } catch {
+      throw new MillraceError('bad-url', text);
+    }
+    const { cwd } = this.#context;
+    const asked = requestOf(url, this.#options, cwd);
+    return {
+      ...REQUEST_DEFAULTS,
+      retryForMs: RETRY_FOR_MS,
+      ...asked,
+      dir: temporary ?? asked.dir ?? cwd,
+    };
+  }
+
+  async #play(request: DownloadRequest, command: readonly string[] | undefined): Promise<number> {
+    const download = this.#create(request, {
+      signal: this.#ended.signal,
+      onEvent: (event) => this.#event(event),
+      random: Math.random,
+    });
+    const finished = download.run();
+    finished.catch(() => {}); // awaited below
+    const startedAt = performance.now();
+    const interval = this.#moving ? TERMINAL_INTERVAL_MS : PLAIN_INTERVAL_MS;
+    const timer = setInterval(() => this.#progress(download), interval);
+    try {
+      this.#stream = await serveStream(download, finished);
+      this.#showAddress(this.#stream.url);
+      const playing = command === undefined ? undefined : this.#startPlayer(command);
+      const result = await this.#toTheEnd(finished, playing);
+      clearInterval(timer);
+      if (result === undefined) return EXIT.ok; // what is not kept need not be complete
+      this.#saved(result, performance.now() - startedAt);
+      await this.#untilEnough(playing);
+      return EXIT.ok;
+    } finally {
+      clearInterval(timer);
+      this.#clear();
+      // Its file is closed before anything else is done with it.
+      this.#ended.abort();
+      await finished.catch(() => {});
+      this.#player?.kill('SIGTERM');
+    }
+  }
+
+  /** @returns undefined if the player has ended and nothing is to be kept */
+  async #toTheEnd(
+    finished: Promise<RunResult>,
+    playing: Promise<void> | undefined,
+  ): Promise<RunResult | undefined> {
+    const first = playing?.then(() => undefined) ?? new Promise<never>(() => {});
+    const result = await Promise.race([finished, first]);
+    if (result !== undefined || !this.#options.keep) return result;
+    this.#say('The player has ended; the download goes on. Ctrl-C interrupts it.');
+    return finished;
+  }
+
+  #startPlayer([program = '', ...args]: readonly string[]): Promise<void> {
+    const url = this.#stream?.url as string;
+    const player = spawn(program, [...args, url], { stdio: 'inherit' });
+    this.#player = player;
+    return once(player, 'exit').then(
+      () => {},
+      (cause: NodeJS.ErrnoException) => {
+        throw new UsageError(`${program} cannot be started (${cause.code})`, {
+          cause,
+        });
+      },
+    );
+  }
+
+  /** The file is there; it may be played on until the user has enough. */
+  async #untilEnough(playing: Promise<void> | undefined): Promise<void> {
+    const { signal } = this.#ended;
+    if (signal.aborted) return;
+    const interrupted = once(signal, 'abort').then(() => {});
+    if (playing === undefined) this.#say('The address can be used until Ctrl-C.');
+    await (playing === undefined ? interrupted : Promise.race([playing, interrupted]));
+  }
+
+  #event(event: RunEvent): void {
+    if (this.#report.json) {
+      const { kind, ...rest } = event;
+      this.#report.object({ event: kind, ...rest });
+    }
+    if (event.kind === 'note') this.#say(`note: ${event.text}`);
+    if (event.kind === 'check') this.#say(`checking the ${event.what} ...`);
+    if (event.kind !== 'start') return;
+    const { path, length } = event;
+    this.#name = basename(path);
+    const size = length === undefined ? 'size not known' : formatBytes(length);
+    this.#say(`${this.#name}: ${size} via ${event.via}`);
+    // Again: with a new version of the file, which has nothing to do with the one before.
+    this.#stream?.replaced({ path, length, contentType: undefined });
+  }
+
+  #showAddress(url: string): void {
+    const { json } = this.#report;
+    if (json) this.#report.object({ event: 'stream', url });
+    else if (this.#options.printUrl === true) this.#context.stdout.write(`${url}\n`);
+    else this.#say(`Play ${url}`);
+  }
+
+  #progress(download: Run): void {
+    if (this.#name === '') return;
+    const { length, storedBytes, bytesPerSecond, etaMs, ...p } = download.progress();
+    const figures = { length, storedBytes, bytesPerSecond, etaMs };
+    if (this.#report.json) return this.#report.object({ event: 'progress', ...figures });
+    if (this.#options.printUrl === true || this.#player !== undefined) return;
+    const view = { ...figures, strip: p.strip };
+    const name = printable(this.#name);
+    if (!this.#moving) return this.#say(plainLine(name, view));
+    const columns = this.#context.stdout.columns ?? 80;
+    this.#context.stdout.write(`\r\x1b[K${terminalLine(name, view, columns)}`);
+  }
+
+  #saved({ path, bytes }: RunResult, ms: number): void {
+    if (this.#report.json) {
+      this.#report.object({ event: 'done', path, bytes, ms: Math.round(ms) });
+    }
+    this.#say(this.#options.keep ? `Saved ${path} (${formatBytes(bytes)})` : 'All of it is here.');
+  }
+
+  /** For people. */
+  #say(text: string): void {
+    if (this.#report.json || this.#options.printUrl === true) return;
+    this.#clear();
+    this.#context.stdout.write(`${printable(text)}\n`);
+  }
+
+  #clear(): void {
+    if (this.#moving) this.#context.stdout.write('\r\x1b[K');
+  }
+}

@@ -1,0 +1,92 @@
+import { describe, expect, test } from '@jest/globals';
+import type { CliContext } from '../context.ts';
+import { buildProgram, everyCommand } from '../program.ts';
+import { complete } from './model.ts';
+import { completionScript, SHELLS } from './scripts.ts';
+
+// Nothing of it is used: no command runs.
+const program = buildProgram({} as CliContext);
+
+function candidates(...words: string[]): string[] {
+  return complete(program, words).candidates.map(({ text }) => text);
+}
+
+describe('what can be written', () => {
+  test('commands, but not those that are for scripts', () => {
+    expect(candidates('')).toEqual(expect.arrayContaining(['get', 'add', 'list', 'help']));
+    expect(candidates('')).not.toContain('__complete');
+    expect(candidates('li')).toEqual(['list', 'limit']);
+    expect(candidates('daemon', '')).toEqual(['start', 'stop', 'status', 'help']);
+  });
+
+  test('the options of the command, also of one that is meant without being named', () => {
+    expect(candidates('list', '--s')).toEqual(['--search']);
+    expect(candidates('ls', '--s')).toEqual(['--search']);
+    expect(candidates('daemon', '--de')).toEqual(['--detach']);
+    expect(candidates('daemon', 'start', '--de')).toEqual(['--detach']);
+    expect(candidates('get', '--', '--s')).toEqual([]);
+  });
+
+  test('the values that an option can have', () => {
+    expect(candidates('export', '--format', '')).toEqual(['json', 'urls', 'aria2']);
+    expect(candidates('export', '--format=u')).toEqual(['--format=urls']);
+    expect(candidates('export', '--format', 'urls', '--which', 'q')).toEqual(['queue']);
+    expect(candidates('export', '--nonsense=')).toEqual([]);
+  });
+
+  test('arguments by their place', () => {
+    expect(candidates('list', '')).toEqual(['all', 'active', 'waiting', 'stopped']);
+    expect(candidates('list', '--search', 'x', 'st')).toEqual(['stopped']);
+    expect(candidates('list', 'all', '')).toEqual([]);
+    expect(candidates('completion', '')).toEqual(['bash', 'zsh', 'fish']);
+  });
+
+  test.each([
+    [['info', ''], 'ids'],
+    [['pause', 'a1', ''], 'ids'],
+    [['url', 'a1', ''], 'nothing'],
+    [['get', '-d', ''], 'folders'],
+    [['get', '-o', ''], 'files'],
+    [['add', ''], 'files'],
+    [['import', ''], 'files'],
+    [['get', ''], 'nothing'],
+    [['history', 'search', ''], 'nothing'],
+    [['nonsense', ''], 'nothing'],
+  ] as const)('after %j: %s', (words, also) => {
+    expect(complete(program, words).also).toBe(also);
+  });
+
+  test('whatever stands there, nothing breaks', () => {
+    for (const words of [[], [''], ['-'], ['--'], ['--', ''], ['-x', ''], ['list', '-', '']]) {
+      expect(() => complete(program, words)).not.toThrow();
+    }
+  });
+});
+
+describe('the program', () => {
+  test('every command says what it is for, and has help', () => {
+    for (const command of everyCommand(program)) {
+      if (command.name() === '__complete') continue;
+      expect([command.name(), command.description()]).not.toContain('');
+      expect(command.helpInformation()).toContain('-h, --help');
+    }
+  });
+
+  test('every command that talks to the daemon has --json', () => {
+    const without = everyCommand(program)
+      .filter((command) => command.commands.length === 0 && command.name() !== '__complete')
+      .filter(({ options }) => !options.some(({ long }) => long === '--json'))
+      .map((command) => command.name());
+    expect(without).toEqual(['completion']);
+  });
+});
+
+describe('what shells load', () => {
+  test.each(SHELLS)('%s asks the program, by the name it has there', (shell) => {
+    const script = completionScript(shell, 'mill-2');
+    expect(script).toContain('mill-2 __complete -- ');
+    expect(script).not.toContain('millrace');
+    // A function's name has no minus everywhere.
+    expect(script).toContain('_mill_2_complete');
+  });
+});

@@ -1,0 +1,56 @@
+/** Text on a terminal: how wide it is, how to cut it, and what must never get there. */
+
+import stringWidth from 'string-width';
+
+/** Control characters, and those that change direction or hide: names come from strangers. */
+const UNSAFE = /[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Takes out what would move the cursor, colour the screen or hide what a name is. */
+export function printable(text: string): string {
+  return text.replace(UNSAFE, '\u{fffd}');
+}
+
+/** Columns that a text takes; wide characters (CJK, emoji) take two. */
+export function displayWidth(text: string): number {
+  return stringWidth(text);
+}
+
+/** Pads with spaces to a width; a text that is wider stays as it is. */
+export function pad(text: string, width: number, align: 'left' | 'right'): string {
+  const spaces = ' '.repeat(Math.max(0, width - displayWidth(text)));
+  return align === 'left' ? text + spaces : spaces + text;
+}
+
+/** Cuts the end of a text that is wider than `width` columns, with an ellipsis in its place. */
+export function cutEnd(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  if (width <= 0) return '';
+  return `${firstColumns(text, width - 1)}…`;
+}
+
+/** Cuts the middle: beginning and extension of a file name both say what it is. */
+export function cutMiddle(text: string, width: number): string {
+  if (displayWidth(text) <= width) return text;
+  if (width <= 0) return '';
+  const tail = Math.min(Math.floor((width - 1) / 2), 12);
+  const end = [...firstColumns([...graphemes(text)].reverse(), tail)].join('');
+  return `${firstColumns(text, width - 1 - tail)}…${[...graphemes(end)].reverse().join('')}`;
+}
+
+const segmenter = new Intl.Segmenter();
+
+function graphemes(text: string): string[] {
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
+}
+
+/** As many whole characters as fit. */
+function firstColumns(text: string | readonly string[], width: number): string {
+  let taken = '';
+  let room = width;
+  for (const character of typeof text === 'string' ? graphemes(text) : text) {
+    room -= displayWidth(character);
+    if (room < 0) break;
+    taken += character;
+  }
+  return taken;
+}

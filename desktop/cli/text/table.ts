@@ -1,0 +1,83 @@
+/** Tables of plain text that fit their terminal. */
+
+import { cutEnd, cutMiddle, displayWidth, pad } from './display.ts';
+
+export interface Column {
+  readonly title: string;
+  readonly align?: 'left' | 'right';
+  /** How a cell is shortened where there is no room; without it the column keeps its width. */
+  readonly cut?: 'middle' | 'end';
+  /** Narrowest width that a column which can be cut is given. */
+  readonly min?: number;
+  /** Where there is no room even so, columns are left out: those with 1 first, then 2 ... */
+  readonly drop?: number;
+}
+
+/** What a cell is made to look like, for example coloured; must not change its width. */
+export type Paint = (text: string, row: number, column: number) => string;
+
+const GAP = 2;
+const DEFAULT_MIN = 8;
+
+/**
+ * Lines of a table: a head, then the rows. Columns in which nothing stands are left out.
+ *
+ * @param width columns of the terminal; lines are shorter than that where the columns that can be
+ *   cut allow it. Undefined: as wide as it gets
+ */
+export function table(
+  columns: readonly Column[],
+  rows: readonly (readonly string[])[],
+  width: number | undefined,
+  paint: Paint = (text) => text,
+): string[] {
+  const cell = (row: readonly string[], index: number) => row[index] ?? '';
+  let shown = columns.flatMap((column, index) =>
+    rows.some((row) => cell(row, index) !== '') ? [{ column, index }] : [],
+  );
+  const natural = columns.map(({ title }, index) =>
+    Math.max(displayWidth(title), ...rows.map((row) => displayWidth(cell(row, index)))),
+  );
+  let widths: number[];
+  for (;;) {
+    widths = shown.map(({ index }) => natural[index] as number);
+    const fitting = shown.map(({ column }) => column);
+    if (width === undefined || shrink(fitting, widths, width - 1)) break;
+    const next = Math.min(...fitting.map(({ drop = Infinity }) => drop));
+    if (next === Infinity) break;
+    shown = shown.filter(({ column }) => column.drop !== next);
+  }
+  const line = (cells: readonly string[], row: number) =>
+    shown
+      .map(({ column, index }, i) => {
+        const text = shorten(cell(cells, index), widths[i] as number, column.cut);
+        // Nothing to the right of it: no spaces that nobody sees.
+        const last = i === shown.length - 1 && column.align !== 'right';
+        const padded = last ? text : pad(text, widths[i] as number, column.align ?? 'left');
+        return row < 0 ? padded : paint(padded, row, index);
+      })
+      .join(' '.repeat(GAP));
+  const head = columns.map(({ title }) => title);
+  return [line(head, -1), ...rows.map(line)].map((text) => text.trimEnd());
+}
+
+/** Takes room from the columns that can be cut, from the widest first; false if that is too little. */
+function shrink(columns: readonly Column[], widths: number[], room: number): boolean {
+  let over = widths.reduce((sum, w) => sum + w, 0) + GAP * Math.max(0, widths.length - 1) - room;
+  for (; over > 0; over--) {
+    let widest: number | undefined;
+    for (const [i, { cut, min = DEFAULT_MIN }] of columns.entries()) {
+      const current = widths[i] as number;
+      if (cut === undefined || current <= min) continue;
+      if (widest === undefined || current > (widths[widest] as number)) widest = i;
+    }
+    if (widest === undefined) return false;
+    widths[widest] = (widths[widest] as number) - 1;
+  }
+  return true;
+}
+
+function shorten(text: string, width: number, cut: Column['cut']): string {
+  if (cut === undefined) return text;
+  return cut === 'middle' ? cutMiddle(text, width) : cutEnd(text, width);
+}

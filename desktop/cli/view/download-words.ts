@@ -1,0 +1,90 @@
+/** A download in words. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { formatDuration } from '@millrace/shared/base/units';
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { Meaning } from './style.ts';
+
+const MIN_ID_CHARS = 6;
+
+/** Downloads that will not run any more by themselves. */
+export function isStopped({ status }: DownloadView): boolean {
+  return status === 'complete' || status === 'error' || status === 'removed';
+}
+
+/** What a state means to the one who reads it. */
+export function meaningOf({ status, phase }: DownloadView): Meaning {
+  if (status === 'complete') return 'good';
+  if (status === 'error') return 'bad';
+  if (status === 'removed') return 'quiet';
+  if (status !== 'active') return status === 'queued' ? 'plain' : 'held';
+  return phase?.startsWith('waiting') ? 'held' : 'busy';
+}
+
+/** Share of the file that is there: `42%`; nothing where it cannot be said. */
+export function share({ length, storedBytes, status }: DownloadView): string {
+  if (status === 'complete') return '100%';
+  if (length === undefined) return '';
+  return `${length === 0 ? 100 : Math.min(100, Math.floor((storedBytes / length) * 100))}%`;
+}
+
+const PHASES: Readonly<Record<string, string>> = {
+  starting: 'starting',
+  'waiting-for-network': 'waiting for the network',
+  'waiting-for-room': 'waiting for room on the disk',
+  checking: 'checking',
+};
+const HELD: Readonly<Record<string, string>> = {
+  host: 'its host has enough to do',
+  schedule: 'the schedule says to wait',
+};
+
+/** What there is to say beyond state and figures: time left, what it waits for, what went wrong. */
+export function note(d: DownloadView, now: Millis): string {
+  switch (d.status) {
+    case 'active': {
+      const phase = PHASES[d.phase ?? ''];
+      if (phase !== undefined) return phase;
+      return d.etaMs === undefined ? '' : `${formatDuration(d.etaMs)} left`;
+    }
+    case 'queued':
+      return HELD[d.held ?? ''] ?? (d.position === undefined ? '' : `number ${d.position + 1}`);
+    case 'waiting': {
+      const again =
+        d.retryAt === undefined ? '' : `again in ${formatDuration(Math.max(0, d.retryAt - now))}`;
+      return [d.error?.message ?? '', again].filter((text) => text !== '').join(', ');
+    }
+    case 'error':
+      return d.expiredLink
+        ? `needs a new link: ${d.error?.message ?? ''}`
+        : (d.error?.message ?? '');
+    case 'complete':
+      return d.finishedAt === undefined ? '' : ago(now - d.finishedAt);
+    default:
+      return '';
+  }
+}
+
+/** A span of time, roughly, as `3 h ago`. */
+export function ago(ms: Millis): string {
+  const minutes = Math.floor(Math.max(0, ms) / 60_000);
+  if (minutes < 1) return 'just now';
+  if (minutes < 60) return `${minutes} min ago`;
+  if (minutes < 48 * 60) return `${Math.floor(minutes / 60)} h ago`;
+  return `${Math.floor(minutes / 1440)} days ago`;
+}
+
+/**
+ * The shortest beginnings, of 6 digits at least, by which some ids can be told from each other.
+ *
+ * @returns their one length
+ */
+export function shortIdChars(ids: readonly string[]): number {
+  const sorted = [...ids].sort();
+  let chars = MIN_ID_CHARS;
+  for (let i = 1; i < sorted.length; i++) {
+    const [a, b] = [sorted[i - 1] as string, sorted[i] as string];
+    while (a !== b && chars < b.length && a.slice(0, chars) === b.slice(0, chars)) chars++;
+  }
+  return chars;
+}

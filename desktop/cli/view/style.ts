@@ -1,0 +1,25 @@
+/** What texts mean, so that a terminal can show it in colour. */
+
+import { styleText } from 'node:util';
+
+export type Meaning = 'good' | 'busy' | 'held' | 'bad' | 'quiet' | 'title' | 'plain';
+
+/** Makes a text look like what it means; never changes its width. */
+export type Style = (meaning: Meaning, text: string) => string;
+
+const FORMATS = {
+  good: 'green',
+  busy: 'cyan',
+  held: 'yellow',
+  bad: 'red',
+  quiet: 'dim',
+  title: 'bold',
+} as const;
+
+export const plainStyle: Style = (_meaning, text) => text;
+
+/** Colours where the stream is a terminal that wants them (NO_COLOR, FORCE_COLOR). */
+export function styleFor(stream: NodeJS.WritableStream): Style {
+  return (meaning, text) =>
+    meaning === 'plain' ? text : styleText(FORMATS[meaning], text, { stream: stream as never });
+}

@@ -1,0 +1,100 @@
+/** What `millrace watch` knows: the downloads as notifications change them, and what is new. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { formatBytes, formatRate } from '@millrace/shared/base/units';
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import { printable } from '../text/display.ts';
+import { downloadTable, summary, type TableOptions } from './download-table.ts';
+import { isStopped, note, share } from './download-words.ts';
+
+/** Ordered as the daemon's list is: what runs, what comes, what is over. */
+const ORDER: Readonly<Record<string, number>> = { active: 0, queued: 1, waiting: 1, paused: 2 };
+const OVER = 3;
+const ID_CHARS = 6;
+
+export class WatchModel {
+  readonly #downloads = new Map<string, DownloadView>();
+  readonly #only: ReadonlySet<string> | undefined;
+
+  /** @param only the gids to watch; undefined: all */
+  constructor(only?: readonly string[]) {
+    this.#only = only === undefined ? undefined : new Set(only);
+  }
+
+  /** What is being watched, in the order in which it is shown. */
+  get downloads(): DownloadView[] {
+    const place = ({ status }: DownloadView) => ORDER[status] ?? OVER;
+    const newest = (d: DownloadView) => -(d.finishedAt ?? d.createdAt);
+    return [...this.#downloads.values()].sort((a, b) => {
+      if (place(a) !== place(b)) return place(a) - place(b);
+      if (place(a) === OVER) return newest(a) - newest(b);
+      return (a.position ?? 0) - (b.position ?? 0) || a.createdAt - b.createdAt;
+    });
+  }
+
+  /** True when nothing that is watched will run any more, or only if somebody resumes it. */
+  get isOver(): boolean {
+    return this.downloads.every((d) => isStopped(d) || d.status === 'paused');
+  }
+
+  /**
+   * Takes in what the daemon says of a download.
+   *
+   * @returns a line about it if its state is another one now, or undefined
+   */
+  apply(download: DownloadView, now: Millis): string | undefined {
+    if (this.#only !== undefined && !this.#only.has(download.gid)) return undefined;
+    const before = this.#downloads.get(download.gid);
+    this.#downloads.set(download.gid, download);
+    return before !== undefined && stateOf(before) === stateOf(download)
+      ? undefined
+      : changeLine(download, now);
+  }
+
+  /** A download has left the list. */
+  forget(gid: string): void {
+    this.#downloads.delete(gid);
+  }
+
+  name(gid: string): string | undefined {
+    return this.#downloads.get(gid)?.name;
+  }
+
+  /**
+   * The picture for a terminal: a summary and a table.
+   *
+   * @param rows most lines that there is room for
+   */
+  frame(rows: number, limit: number | undefined, options: TableOptions): string[] {
+    const downloads = this.downloads;
+    // A summary, a head, and a line that says what is left out.
+    const room = Math.max(1, rows - 3);
+    const shown = downloads.length <= room + 1 ? downloads : downloads.slice(0, room);
+    const lines = [options.style('title', summary(downloads, limit))];
+    if (shown.length > 0) lines.push(...downloadTable(shown, options));
+    if (shown.length < downloads.length) {
+      lines.push(options.style('quiet', `and ${downloads.length - shown.length} more`));
+    }
+    return lines;
+  }
+}
+
+/** What makes two looks at a download different ones. */
+function stateOf({ status, phase, error, held }: DownloadView): string {
+  // Starting and running are one to who watches.
+  const waits = phase?.startsWith('waiting') || phase === 'checking' ? phase : '';
+  return [status, waits, error?.code ?? '', held ?? ''].join(' ');
+}
+
+/** A line for a log: `a1b2c3 active file.iso: 42% of 3 GiB, 1 MiB/s, 0:30 left`. */
+export function changeLine(d: DownloadView, now: Millis): string {
+  const size = d.length === undefined ? '' : formatBytes(d.length);
+  const done = share(d);
+  const details = [
+    done === '' || size === '' ? done + size : `${done} of ${size}`,
+    d.status === 'active' && d.bytesPerSecond > 0 ? formatRate(d.bytesPerSecond) : '',
+    d.status === 'complete' ? printable(d.path ?? '') : printable(note(d, now)),
+  ].filter((text) => text !== '');
+  const about = details.length === 0 ? '' : `: ${details.join(', ')}`;
+  return `${d.gid.slice(0, ID_CHARS)} ${d.status} ${printable(d.name)}${about}`;
+}

@@ -1,0 +1,279 @@
+/** Carries out what queue and schedule say: starts and stops runs, and notes how they end. */
+
+import { join, relative } from 'node:path';
+import type { Millis, Random } from '@millrace/shared/base/clock';
+import type { MillraceError } from '@millrace/shared/base/errors';
+import { nameFromUrl } from '@millrace/shared/download/file-name';
+import { type ScheduleState, scheduleAt } from '@millrace/shared/download/schedule';
+import type { DownloadRecord } from '../store/record.ts';
+import { afterFailure } from './after-failure.ts';
+import type { DownloadFactory, Run, RunEvent, RunResult } from './contract.ts';
+import { freePath } from './file-choice.ts';
+import type { HostMemory } from './host-memory.ts';
+import { type Ledger, targetOf } from './ledger.ts';
+import { type Outcome, Runner } from './runner.ts';
+import type { Settings } from './settings.ts';
+import type { SharedRate } from './shared-rate.ts';
+
+export interface ConductorOptions {
+  readonly ledger: Ledger;
+  readonly settings: Settings;
+  readonly hosts: HostMemory;
+  readonly rate: SharedRate;
+  readonly createDownload: DownloadFactory;
+  /** Unix milliseconds. */
+  readonly now: () => Millis;
+  readonly random: Random;
+}
+
+/** How often what has come in is written down: shown as it was after a crash. */
+const KEEP_PROGRESS_MS = 5000;
+/** The clock may be set, and machines sleep: deadlines are looked at again after so long. */
+const MAX_TIMER_MS = 60_000;
+
+export class Conductor {
+  readonly #o: ConductorOptions;
+  readonly #ledger: Ledger;
+  readonly #runner: Runner;
+  #timer: NodeJS.Timeout | undefined;
+  #keeper: NodeJS.Timeout | undefined;
+  #closed = false;
+  #holds = 0;
+
+  constructor(options: ConductorOptions) {
+    this.#o = options;
+    this.#ledger = options.ledger;
+    this.#runner = new Runner({
+      ...options,
+      hostLimits: options.hosts,
+      onEvent: (gid, event) => this.#onEvent(gid, event),
+      onEnded: (gid, outcome) => this.#onEnded(gid, outcome),
+    });
+  }
+
+  start(): void {
+    this.#keeper = setInterval(() => this.#keepProgress(), KEEP_PROGRESS_MS);
+    this.tick();
+  }
+
+  /** Interrupts what runs; it goes on at the next start. */
+  async close(): Promise<void> {
+    this.#keepProgress();
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    clearInterval(this.#keeper);
+    await this.#runner.stopAll();
+  }
+
+  /** The download as it runs; undefined while it does not. */
+  running(gid: string): Run | undefined {
+    return this.#runner.get(gid);
+  }
+
+  /** How the run under way will end. */
+  finished(gid: string): Promise<RunResult> | undefined {
+    return this.#runner.finished(gid);
+  }
+
+  /** What the schedule says now. */
+  schedule(): ScheduleState {
+    const offset = (at: Millis) => -new Date(at).getTimezoneOffset();
+    return scheduleAt(this.#o.settings.windows, this.#o.now(), offset);
+  }
+
+  /** Decides what runs now, and starts it. To be called after anything that matters to that. */
+  tick(): void {
+    if (this.#closed || this.#holds > 0) return;
+    clearTimeout(this.#timer);
+    const now = this.#o.now();
+    const { effect, nextChangeAt } = this.schedule();
+    const { limit, concurrent, perHost } = this.#o.settings.limits;
+    const none = Number.POSITIVE_INFINITY;
+    const rate = Math.min(limit ?? none, typeof effect === 'number' ? effect : none);
+    this.#o.rate.rate = rate === none ? undefined : rate;
+    const closed = effect === 'pause';
+    if (closed) this.#stopForSchedule();
+    const plan = this.#ledger.queue.plan({ concurrent, perHost, closed }, now);
+    let again = false;
+    for (const gid of plan.start) again = !this.#startRun(gid, now) || again;
+    // A place that was not taken is another's.
+    if (again) return this.tick();
+    const at = Math.min(plan.nextAt ?? none, nextChangeAt ?? none);
+    const wait = Math.min(MAX_TIMER_MS, Math.max(0, at - now));
+    this.#timer = setTimeout(() => this.tick(), wait);
+  }
+
+  /** Decides once, after `work`, what it would decide many times in it. */
+  hold<T>(work: () => T): T {
+    this.#holds++;
+    try {
+      return work();
+    } finally {
+      this.#holds--;
+      this.tick();
+    }
+  }
+
+  /** Stops a run, if there is one; what it has is kept. @returns when it has ended */
+  stop(gid: string): Promise<void> {
+    this.#noteProgress(gid);
+    return this.#runner.stop(gid);
+  }
+
+  /** Starts a running download anew, with what has been changed. */
+  restart(gid: string): void {
+    if (this.#ledger.queue.get(gid)?.state !== 'active') return;
+    void this.stop(gid);
+    this.#ledger.queue.requeue(gid);
+    this.#ledger.update(gid, { state: 'queued' });
+    this.tick();
+  }
+
+  #stopForSchedule(): void {
+    for (const { gid } of this.#ledger.queue.active) {
+      void this.stop(gid);
+      this.#ledger.queue.requeue(gid);
+      this.#ledger.update(gid, { state: 'queued' });
+    }
+  }
+
+  /** @returns false if its host wants to be left alone */
+  #startRun(gid: string, now: Millis): boolean {
+    const record = this.#ledger.find(gid) as DownloadRecord;
+    const retryAt = this.#o.hosts.restsUntil(record.host, now);
+    if (retryAt > now) {
+      // Retry-After: that is no failure of this download.
+      this.#ledger.queue.postpone(gid, retryAt);
+      this.#ledger.update(gid, { state: 'waiting', retryAt });
+      return false;
+    }
+    this.#ledger.update(gid, {
+      state: 'active',
+      startedAt: record.startedAt ?? now,
+      retryAt: undefined,
+      error: undefined,
+      request: this.#withFreeName(record),
+    });
+    this.#runner.start(this.#ledger.find(gid) as DownloadRecord);
+    this.#ledger.emit({ kind: 'started', gid });
+    return true;
+  }
+
+  /** Another unfinished download has the same name: this one takes the next. */
+  #withFreeName(record: DownloadRecord): DownloadRecord['request'] {
+    const { request, options, gid } = record;
+    if (record.path !== undefined || request.overwrite || !options.rename) return request;
+    const path = join(request.dir, request.file ?? nameFromUrl(request.urls[0] as string));
+    const taken = (candidate: string) => this.#ledger.isTaken(candidate, gid);
+    if (!taken(path)) return request;
+    return { ...request, file: relative(request.dir, freePath(path, taken)) };
+  }
+
+  #onEvent(gid: string, event: RunEvent): void {
+    if (event.kind === 'note') return this.#ledger.emit({ kind: 'note', gid, text: event.text });
+    const record = this.#ledger.find(gid);
+    if (record === undefined) return;
+    if (event.kind !== 'start') return this.#ledger.emit({ kind: 'changed', gid });
+    const { path, length, resumedBytes } = event;
+    const name = relative(record.request.dir, path);
+    this.#ledger.update(gid, { path, name, length, storedBytes: resumedBytes });
+  }
+
+  #onEnded(gid: string, outcome: Outcome): void {
+    const record = this.#ledger.find(gid);
+    if (record === undefined || this.#closed) return;
+    if (outcome.kind === 'complete') this.#onComplete(record, outcome.result);
+    else this.#onFailed(record, outcome);
+    this.tick();
+  }
+
+  #onComplete(record: DownloadRecord, result: RunResult): void {
+    const { gid, request } = record;
+    const { path, bytes, digest, receivedBytes } = result;
+    this.#ledger.finish(gid, 'complete', this.#o.now(), {
+      path,
+      name: relative(request.dir, path),
+      length: bytes,
+      storedBytes: bytes,
+      receivedBytes: record.receivedBytes + receivedBytes,
+      digest,
+      error: undefined,
+    });
+    this.#ledger.emit({ kind: 'completed', gid });
+  }
+
+  #onFailed(before: DownloadRecord, outcome: Extract<Outcome, { kind: 'failed' }>): void {
+    const { gid } = before;
+    const { error, progress } = outcome;
+    const { queue } = this.#ledger;
+    if ((progress?.storedBytes ?? 0) > before.storedBytes) queue.onProgress(gid);
+    this.#ledger.updateSilently(gid, {
+      storedBytes: progress?.storedBytes || before.storedBytes,
+      receivedBytes: before.receivedBytes + (progress?.receivedBytes ?? 0),
+      error: { code: error.code, message: error.message, detail: error.detail },
+    });
+    const record = this.#ledger.find(gid) as DownloadRecord;
+    const failures = (queue.get(gid)?.attempts ?? 0) + 1;
+    const next = afterFailure(record, error, failures);
+    if (next === 'rename' && this.#rename(record, error)) return;
+    if (next !== 'retry') return this.#giveUp(gid);
+    queue.retry(gid, this.#o.random, this.#o.now(), error.retryAfterMs);
+    const retryAt = queue.get(gid)?.retryAt;
+    this.#ledger.update(gid, { state: 'waiting', attempts: failures, retryAt });
+  }
+
+  #giveUp(gid: string): void {
+    this.#ledger.finish(gid, 'error', this.#o.now(), {});
+    this.#ledger.emit({ kind: 'failed', gid });
+  }
+
+  /** @returns false if there is no name left */
+  #rename(record: DownloadRecord, error: MillraceError): boolean {
+    const { gid, request } = record;
+    try {
+      const named = error.code === 'file-exists' && error.detail !== '' ? error.detail : undefined;
+      const taken = (path: string) => this.#ledger.isTaken(path, gid);
+      const file = relative(request.dir, freePath(named ?? targetOf(record), taken));
+      this.#ledger.queue.requeue(gid);
+      this.#ledger.update(gid, {
+        state: 'queued',
+        path: undefined,
+        name: file,
+        error: undefined,
+        request: { ...request, file },
+      });
+      this.#ledger.emit({ kind: 'note', gid, text: `the name is taken: saving as ${file}` });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** What runs have brought so far. */
+  #keepProgress(): void {
+    const active = this.#ledger.queue.active;
+    if (active.length === 0) return;
+    this.#ledger.store.atOnce(() => {
+      for (const { gid } of active) {
+        const progress = this.running(gid)?.progress();
+        const record = this.#ledger.find(gid);
+        if (progress === undefined || record === undefined) continue;
+        const { storedBytes, length } = progress;
+        if (storedBytes > record.storedBytes) this.#ledger.queue.onProgress(gid);
+        this.#ledger.updateSilently(gid, { storedBytes, length: length ?? record.length });
+      }
+    });
+  }
+
+  /** What a run has brought, before it is stopped. */
+  #noteProgress(gid: string): void {
+    const record = this.#ledger.find(gid);
+    const progress = this.running(gid)?.progress();
+    if (record === undefined || progress === undefined) return;
+    this.#ledger.updateSilently(gid, {
+      storedBytes: progress.storedBytes,
+      receivedBytes: record.receivedBytes + progress.receivedBytes,
+      length: progress.length ?? record.length,
+    });
+  }
+}

@@ -1,0 +1,128 @@
+/** The daemon: state folder, database, downloads and RPC put together. */
+
+import { join } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { parseMetalinkDownloads } from '../rpc/metalink.ts';
+import { RpcServer } from '../rpc/server.ts';
+import { openDatabase } from '../store/database.ts';
+import { DownloadStore } from '../store/download-store.ts';
+import { HostStore, SettingStore } from '../store/small-stores.ts';
+import {
+  daemonToken,
+  makeStateFolder,
+  readAddress,
+  removeAddress,
+  writeAddress,
+} from './address.ts';
+import type { DownloadFactory } from './contract.ts';
+import { engineDownload } from './engine-download.ts';
+import { HostMemory } from './host-memory.ts';
+import { Manager } from './manager.ts';
+import { Settings } from './settings.ts';
+import { SharedRate } from './shared-rate.ts';
+import { type ServeStream, Streams } from './streams.ts';
+
+export const VERSION = '0.1.0';
+/** aria2's, so that its front ends find it. */
+export const DAEMON_PORT = 6800;
+
+export interface DaemonOptions {
+  /** State folder: one daemon at a time. */
+  readonly state: string;
+  /** Where downloads go if nobody says otherwise. */
+  readonly dir: string;
+  /** A loopback address. */
+  readonly host?: string;
+  /** Default: aria2's 6800, or any free one where that is taken; 0: any free one. */
+  readonly port?: number;
+  /** Origins of web pages that may call, such as `https://example.com`. */
+  readonly allowedOrigins?: readonly string[];
+  readonly createDownload?: DownloadFactory;
+  /** Serves downloads to media players; without it none can be played. */
+  readonly serveStream?: ServeStream;
+  /** What the user should know of. */
+  readonly onNote?: (text: string) => void;
+}
+
+export interface Daemon {
+  /** http://127.0.0.1:PORT/jsonrpc */
+  readonly url: string;
+  readonly token: string;
+  readonly manager: Manager;
+  /** Resolves when it has ended. */
+  readonly ended: Promise<void>;
+  /** Ends it; downloads that run are interrupted, and go on at the next start. */
+  close(): Promise<void>;
+}
+
+/**
+ * @throws MillraceError `daemon-running`, `state-unusable`, `bad-option` if it cannot listen
+ */
+export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
+  const { state, onNote = () => {} } = options;
+  await makeStateFolder(state);
+  const { db, note } = await openState(state);
+  if (note !== undefined) onNote(note);
+  const now = Date.now;
+  const rate = new SharedRate(() => performance.now());
+  const manager = new Manager({
+    store: new DownloadStore(db),
+    settings: new Settings(new SettingStore(db)),
+    hosts: new HostMemory(new HostStore(db), now),
+    rate,
+    createDownload: options.createDownload ?? engineDownload,
+    dir: options.dir,
+    now,
+    random: Math.random,
+  });
+  const streams = new Streams(manager, options.serveStream);
+  const ended = Promise.withResolvers<void>();
+  try {
+    const token = await daemonToken(state);
+    const server = new RpcServer({
+      manager,
+      streams,
+      token,
+      state,
+      version: VERSION,
+      allowedOrigins: options.allowedOrigins ?? [],
+      parseMetalink: parseMetalinkDownloads,
+      onShutdown: () => void close(),
+    });
+    let closing = false;
+    const close = () => {
+      if (!closing) {
+        closing = true;
+        end().then(ended.resolve, ended.reject);
+      }
+      return ended.promise;
+    };
+    const end = async () => {
+      await removeAddress(state, process.pid);
+      await server.close();
+      await streams.close();
+      await manager.close();
+      rate.rate = undefined;
+      db.close();
+    };
+    const address = await server.listen(options.host ?? '127.0.0.1', options.port, DAEMON_PORT);
+    await writeAddress(state, { ...address, pid: process.pid, version: VERSION });
+    const damaged = manager.start();
+    if (damaged > 0) onNote(`${damaged} downloads in the list could not be read.`);
+    return { url: address.url, token, manager, ended: ended.promise, close };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+async function openState(state: string) {
+  try {
+    return openDatabase(join(state, 'downloads.db'), Date.now());
+  } catch (error) {
+    if (!(error instanceof MillraceError) || error.code !== 'daemon-running') throw error;
+    const address = await readAddress(state);
+    const detail = address === undefined ? state : `process ${address.pid} at ${address.url}`;
+    throw new MillraceError('daemon-running', detail, { cause: error });
+  }
+}

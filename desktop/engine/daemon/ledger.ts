@@ -1,0 +1,159 @@
+/**
+ * What is known of all downloads: the unfinished ones in memory and in the queue, all of them in the
+ * database. Every change is written down before anybody is told.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { nameFromUrl } from '@millrace/shared/download/file-name';
+import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue';
+import type { DownloadStore } from '../store/download-store.ts';
+import type { DownloadRecord, FinishedState, UnfinishedState } from '../store/record.ts';
+
+export type ManagerEvent =
+  | { readonly kind: 'changed'; readonly gid: string }
+  | {
+      readonly kind: 'started' | 'paused' | 'stopped' | 'completed' | 'failed';
+      readonly gid: string;
+    }
+  | { readonly kind: 'note'; readonly gid: string; readonly text: string }
+  | { readonly kind: 'forgotten'; readonly gids: readonly string[] };
+
+export class Ledger {
+  readonly store: DownloadStore;
+  readonly queue = new DownloadQueue();
+  readonly #records = new Map<string, DownloadRecord>();
+  readonly #listeners = new Set<(event: ManagerEvent) => void>();
+
+  constructor(store: DownloadStore) {
+    this.store = store;
+  }
+
+  /** Takes up the queue as the last run has left it. @returns rows that could not be read */
+  load(): number {
+    const { records, damaged } = this.store.unfinished();
+    for (const record of records) {
+      const state = record.state === 'active' ? 'queued' : (record.state as UnfinishedState);
+      this.#records.set(record.gid, { ...record, state });
+      this.queue.add({ ...record, state: state as 'queued' });
+    }
+    return damaged;
+  }
+
+  /** @returns takes the listener away again */
+  listen(listener: (event: ManagerEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  emit(event: ManagerEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  /** An unfinished download. */
+  find(gid: string): DownloadRecord | undefined {
+    return this.#records.get(gid);
+  }
+
+  /**
+   * @param gid or any beginning of it that no other has
+   * @throws MillraceError `no-such-download`
+   */
+  get(gid: string): DownloadRecord {
+    const record = this.#records.get(gid) ?? this.store.get(gid);
+    if (record !== undefined) return record;
+    if (/^[0-9a-f]{1,15}$/.test(gid)) {
+      const found = this.store.startingWith(gid);
+      if (found.length > 1) throw new MillraceError('no-such-download', `${gid} is not enough`);
+      if (found[0] !== undefined) return this.get(found[0]);
+    }
+    throw new MillraceError('no-such-download', gid.slice(0, 40));
+  }
+
+  exists(gid: string): boolean {
+    return this.#records.has(gid) || this.store.get(gid) !== undefined;
+  }
+
+  newGid(): string {
+    for (;;) {
+      const gid = randomBytes(8).toString('hex');
+      if (!this.exists(gid)) return gid;
+    }
+  }
+
+  /** Unfinished downloads: those that run, then the queue in order. */
+  unfinished(): DownloadRecord[] {
+    const items = [...this.queue.active, ...this.queue.line];
+    return items.map(({ gid }) => this.#records.get(gid) as DownloadRecord);
+  }
+
+  /** Puts a download at the end of its priority, or at a position. */
+  enqueue(record: DownloadRecord, position?: number): void {
+    this.#records.set(record.gid, record);
+    const item = { ...record, rank: undefined, state: record.state as 'queued' };
+    this.keepOrder(this.queue.add(item, position));
+  }
+
+  /** A finished download is unfinished again. @throws MillraceError `queue-full` */
+  reopen(record: DownloadRecord): void {
+    this.checkRoom(1);
+    this.enqueue({ ...record, state: 'queued', finishedAt: undefined, attempts: 0 });
+  }
+
+  /** @throws MillraceError `queue-full` */
+  checkRoom(more: number): void {
+    if (this.queue.size + more > MAX_QUEUE) throw new MillraceError('queue-full');
+  }
+
+  update(gid: string, patch: Partial<DownloadRecord>): void {
+    const record = this.#records.get(gid);
+    if (record === undefined) return;
+    this.#keep({ ...record, ...patch });
+    this.emit({ kind: 'changed', gid });
+  }
+
+  /** What changes all the time is told by other means than events. */
+  updateSilently(gid: string, patch: Partial<DownloadRecord>): void {
+    const record = this.#records.get(gid);
+    if (record !== undefined) this.#keep({ ...record, ...patch });
+  }
+
+  /** An unfinished download has ended. */
+  finish(gid: string, state: FinishedState, at: number, patch: Partial<DownloadRecord>): void {
+    const record = this.#records.get(gid) as DownloadRecord;
+    this.queue.remove(gid);
+    this.#records.delete(gid);
+    this.store.put({ ...record, ...patch, state, finishedAt: at, retryAt: undefined });
+    this.emit({ kind: 'changed', gid });
+  }
+
+  /** Writes down priorities and ranks as the queue has them. */
+  keepOrder(gids: readonly string[]): void {
+    for (const gid of gids) {
+      const record = this.#records.get(gid);
+      const item = this.queue.get(gid);
+      if (record === undefined || item === undefined) continue;
+      this.#keep({ ...record, priority: item.priority, rank: item.rank });
+    }
+  }
+
+  /** True if another unfinished download writes to the path, or has begun to. */
+  isTaken(path: string, by: string): boolean {
+    for (const other of this.#records.values()) {
+      const begun = other.state !== 'queued' || other.path !== undefined;
+      if (other.gid !== by && begun && targetOf(other) === path) return true;
+    }
+    return false;
+  }
+
+  #keep(record: DownloadRecord): void {
+    this.#records.set(record.gid, record);
+    this.store.put(record);
+  }
+}
+
+/** The path that a download writes to, as far as that is known. */
+export function targetOf({ path, request }: DownloadRecord): string {
+  return path ?? join(request.dir, request.file ?? nameFromUrl(request.urls[0] as string));
+}

@@ -1,0 +1,415 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
+import type { DownloadRequest } from '@millrace/shared/download/request';
+import { openDatabase } from '../store/database.ts';
+import { DownloadStore } from '../store/download-store.ts';
+import { HostStore, SettingStore } from '../store/small-stores.ts';
+import type { DownloadFactory, Run, RunContext, RunProgress, RunResult } from './contract.ts';
+import { HostMemory } from './host-memory.ts';
+import type { ManagerEvent } from './ledger.ts';
+import { Manager } from './manager.ts';
+import { Settings } from './settings.ts';
+import { SharedRate } from './shared-rate.ts';
+
+const T0 = Date.UTC(2026, 10, 21, 12);
+const MINUTE = 60_000;
+
+/** A download that does what the test says. */
+class FakeRun implements Run {
+  readonly request: DownloadRequest;
+  readonly context: RunContext;
+  readonly described = new Promise<never>(() => {});
+  readonly limits: (number | undefined)[] = [];
+  readonly urls: string[] = [];
+  readonly #end = Promise.withResolvers<RunResult>();
+  storedBytes = 0;
+  /** True: the run takes its time to end when it is stopped. */
+  lingers = false;
+
+  constructor(request: DownloadRequest, context: RunContext) {
+    this.request = request;
+    this.context = context;
+    context.signal.addEventListener('abort', () => {
+      if (!this.lingers) this.fail('interrupted');
+    });
+  }
+
+  get path(): string {
+    return join(this.request.dir, this.request.file ?? 'x.bin');
+  }
+
+  begin(): void {
+    this.context.onEvent({
+      kind: 'start',
+      path: this.path,
+      length: 100,
+      resumedBytes: 0,
+      via: 'x',
+    });
+  }
+
+  complete(): Promise<void> {
+    const bytes = 100;
+    this.#end.resolve({ path: this.path, bytes, receivedBytes: bytes, resumedBytes: 0 });
+    return settled();
+  }
+
+  fail(code: ErrorCode, detail = '', retryAfterMs?: number): Promise<void> {
+    this.#end.reject(new MillraceError(code, detail, { retryAfterMs }));
+    return settled();
+  }
+
+  run(): Promise<RunResult> {
+    return this.#end.promise;
+  }
+
+  progress(): RunProgress {
+    const { storedBytes } = this;
+    return {
+      state: 'running',
+      storedBytes,
+      receivedBytes: storedBytes,
+      bytesPerSecond: 0,
+      sources: [],
+      strip: () => [],
+    };
+  }
+
+  setLimit(bytesPerSecond: number | undefined): void {
+    this.limits.push(bytesPerSecond);
+  }
+
+  addUrl(url: string): void {
+    this.urls.push(url);
+  }
+
+  prefer(): void {}
+
+  read(): Promise<number> {
+    return Promise.resolve(0);
+  }
+}
+
+let folder: string;
+let db: DatabaseSync;
+let now: number;
+let runs: FakeRun[];
+let removed: string[];
+let events: string[];
+let rate: SharedRate;
+let manager: Manager;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
+  now = T0;
+  open();
+});
+afterEach(async () => {
+  await shut();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function open(): void {
+  db = openDatabase(join(folder, 'downloads.db'), now).db;
+  runs = [];
+  removed = [];
+  events = [];
+  rate = new SharedRate(() => now);
+  const createDownload: DownloadFactory = Object.assign(
+    (request: DownloadRequest, context: RunContext) => {
+      const run = new FakeRun(request, context);
+      runs.push(run);
+      return run;
+    },
+    {
+      async removePartial(path: string) {
+        removed.push(path);
+      },
+    },
+  );
+  manager = new Manager({
+    store: new DownloadStore(db),
+    settings: new Settings(new SettingStore(db)),
+    hosts: new HostMemory(new HostStore(db), () => now),
+    rate,
+    createDownload,
+    dir: folder,
+    now: () => now,
+    random: () => 0.5,
+  });
+  manager.listen((event: ManagerEvent) => {
+    if (event.kind !== 'changed' && 'gid' in event) events.push(event.kind);
+  });
+  manager.start();
+}
+
+async function shut(): Promise<void> {
+  for (const run of runs) run.lingers = false;
+  await manager.close();
+  db.close();
+}
+
+/** Lets everything that has been decided happen. */
+async function settled(): Promise<void> {
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  for (let i = 0; i < 5; i++) await turn();
+  const lingering = () => runs.some((run) => run.lingers && run.context.signal.aborted);
+  const starting = () =>
+    manager.queue.active.some(({ gid }) => manager.running(gid) === undefined) && !lingering();
+  while (starting()) await turn();
+}
+
+async function add(part: object = {}): Promise<string> {
+  const { gid } = manager.add({ urls: ['http://a.example/x.bin'], ...part });
+  await settled();
+  return gid;
+}
+
+/** Time passes, and the timers with it. */
+async function later(ms: number): Promise<void> {
+  now += ms;
+  manager.scheduleChanged();
+  await settled();
+}
+
+const last = () => runs.at(-1) as FakeRun;
+
+describe('a download that ends', () => {
+  test('complete is in the history, and the next begins', async () => {
+    manager.setLimits({ concurrent: 1 });
+    const first = await add();
+    const second = await add({ urls: ['http://a.example/y.bin'] });
+    expect(runs).toHaveLength(1);
+    last().begin();
+    await last().complete();
+    expect(manager.get(first)).toMatchObject({
+      state: 'complete',
+      finishedAt: T0,
+      length: 100,
+      path: join(folder, 'x.bin'),
+    });
+    expect(manager.get(second).state).toBe('active');
+    expect(events).toEqual(['started', 'completed', 'started']);
+  });
+
+  test('in a failure that stays is not tried again', async () => {
+    const gid = await add();
+    await last().fail('origin-not-found', 'it answered 404');
+    expect(manager.get(gid)).toMatchObject({
+      state: 'error',
+      error: { code: 'origin-not-found', detail: 'it answered 404' },
+    });
+    expect(events).toEqual(['started', 'failed']);
+    expect(manager.retry(gid)).toBe(true);
+    await settled();
+    expect(runs).toHaveLength(2);
+  });
+
+  test('in a failure that may pass is tried again, later each time, and not for ever', async () => {
+    const gid = await add({ maxTries: 3 });
+    await last().fail('origin-error');
+    expect(manager.get(gid)).toMatchObject({ state: 'waiting', retryAt: T0 + 5000, attempts: 1 });
+    await later(4999);
+    expect(runs).toHaveLength(1);
+    await later(1);
+    expect(runs).toHaveLength(2);
+    await last().fail('origin-busy', '', 5 * MINUTE);
+    expect(manager.get(gid).retryAt).toBe(now + 5 * MINUTE);
+    await later(5 * MINUTE);
+    await last().fail('origin-error');
+    expect(manager.get(gid).state).toBe('error');
+  });
+
+  test('for want of room is tried until there is some', async () => {
+    const gid = await add({ maxTries: 1 });
+    for (let i = 0; i < 12; i++) {
+      await last().fail('disk-full', folder);
+      expect(manager.get(gid)).toMatchObject({ state: 'waiting', error: { code: 'disk-full' } });
+      await later(15 * MINUTE);
+    }
+    await last().complete();
+    expect(manager.get(gid)).toMatchObject({ state: 'complete', error: undefined });
+  });
+
+  test('for want of a network is tried until there is one, if there ever was', async () => {
+    const never = await add({ maxTries: 1 });
+    await last().fail('origin-unreachable');
+    expect(manager.get(never).state).toBe('error');
+    const once = await add({ maxTries: 1 });
+    last().storedBytes = 10;
+    for (let i = 0; i < 5; i++) {
+      await last().fail('origin-unreachable');
+      expect(manager.get(once)).toMatchObject({ state: 'waiting', storedBytes: 10 });
+      await later(15 * MINUTE);
+    }
+  });
+
+  test('because the name is taken goes on under the next', async () => {
+    const gid = await add();
+    await last().fail('file-exists', join(folder, 'sent-by-server.tar.gz'));
+    expect(last().request.file).toBe('sent-by-server.tar.1.gz');
+    await last().complete();
+    expect(manager.get(gid).state).toBe('complete');
+    const strict = await add({ rename: false });
+    await last().fail('file-exists', join(folder, 'x.bin'));
+    expect(manager.get(strict).state).toBe('error');
+  });
+});
+
+describe('names', () => {
+  test('of downloads that go on at once are never the same', async () => {
+    await add();
+    await add({ urls: ['http://b.example/x.bin'] });
+    await add({ urls: ['http://c.example/x.bin'] });
+    expect(runs.map((run) => run.request.file)).toEqual([undefined, 'x.1.bin', 'x.2.bin']);
+  });
+
+  test('a paused one keeps its own', async () => {
+    const first = await add();
+    last().begin();
+    manager.pause(first);
+    await add({ urls: ['http://b.example/x.bin'] });
+    expect(last().request.file).toBe('x.1.bin');
+    manager.resume(first);
+    await settled();
+    expect(last().request.file).toBeUndefined();
+  });
+});
+
+describe('stopping', () => {
+  test('a resumed download waits for its own end before it goes on', async () => {
+    const gid = await add();
+    last().lingers = true;
+    manager.pause(gid);
+    expect(manager.get(gid).state).toBe('paused');
+    expect(manager.running(gid)).toBeUndefined();
+    manager.resume(gid);
+    await settled();
+    expect(runs).toHaveLength(1);
+    last().lingers = false;
+    await last().fail('interrupted');
+    expect(runs).toHaveLength(2);
+    await last().complete();
+    expect(manager.get(gid).state).toBe('complete');
+    expect(events).toEqual(['started', 'paused', 'started', 'completed']);
+  });
+
+  test('a removed one loses its partial file, when it has ended', async () => {
+    const gid = await add();
+    last().begin();
+    last().lingers = true;
+    expect(manager.remove(gid, true)).toBe(true);
+    expect(manager.remove(gid, true)).toBe(false);
+    expect(removed).toEqual([]);
+    await last().fail('interrupted');
+    expect(removed).toEqual([join(folder, 'x.bin')]);
+    expect(manager.get(gid).state).toBe('removed');
+  });
+
+  test('the end of the daemon is none of the download', async () => {
+    const gid = await add();
+    last().begin();
+    last().storedBytes = 40;
+    await shut();
+    open();
+    await settled();
+    expect(manager.get(gid)).toMatchObject({ state: 'active', storedBytes: 40 });
+    expect(runs).toHaveLength(1);
+  });
+});
+
+describe('changes', () => {
+  test('limit and priority at once, others by starting anew', async () => {
+    const gid = await add();
+    manager.change(gid, { limit: 500, priority: 3 });
+    manager.change(gid, { limit: null });
+    expect(last().limits).toEqual([500, undefined]);
+    expect(manager.get(gid)).toMatchObject({ priority: 3, request: { limit: undefined } });
+    manager.change(gid, { headers: { 'X-New': '1' } });
+    await settled();
+    expect(runs).toHaveLength(2);
+    expect(last().request.headers).toEqual({ 'x-new': '1' });
+    expect(() => manager.change(gid, { file: '../x' })).toThrow(/below the folder/);
+    expect(() => manager.change(gid, { category: 'none' })).toThrow(/no "none"/);
+  });
+
+  test('more URLs are told to the run, others need a new one', async () => {
+    const gid = await add();
+    const [url] = manager.get(gid).request.urls as [string];
+    manager.setUrls(gid, [url, 'http://mirror.example/x']);
+    expect(last().urls).toEqual(['http://mirror.example/x']);
+    manager.setUrls(gid, ['http://mirror.example/x']);
+    await settled();
+    expect(last().request.urls).toEqual(['http://mirror.example/x']);
+    expect(() => manager.setUrls(gid, [])).toThrow(/none would be left/);
+  });
+
+  test('a new link goes on with the file that the old one began', async () => {
+    const gid = await add({ urls: ['http://a.example/x.bin?key=old'] });
+    last().begin();
+    await last().fail('origin-denied');
+    expect(manager.get(gid).state).toBe('error');
+    manager.replaceUrl(gid, 'http://a.example/other?key=new');
+    await settled();
+    expect(last().request).toMatchObject({
+      urls: ['http://a.example/other?key=new'],
+      file: 'x.bin',
+    });
+    await last().complete();
+    expect(() => manager.replaceUrl(gid, 'http://a.example/')).toThrow(/it is complete/);
+  });
+});
+
+describe('limits over all', () => {
+  test('a host that asks for a pause gets it, and others go ahead', async () => {
+    manager.setLimits({ concurrent: 1 });
+    manager.hosts.onRefused('a.example', 1, 30_000);
+    const gid = await add();
+    expect(manager.get(gid)).toMatchObject({ state: 'waiting', attempts: 0, retryAt: T0 + 30_000 });
+    const other = await add({ urls: ['http://b.example/y'] });
+    expect(manager.get(other).state).toBe('active');
+    await last().complete();
+    await later(30_000);
+    expect(manager.get(gid).state).toBe('active');
+  });
+
+  test('the rate is the lower of the limit and the schedule', async () => {
+    const days = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
+    const week = { days, fromMinute: 0, toMinute: 0 };
+    manager.setLimits({ concurrent: 5, limit: 1000 });
+    expect(rate.rate).toBe(1000);
+    manager.settings.windows = [{ ...week, effect: 300 }];
+    manager.scheduleChanged();
+    expect(rate.rate).toBe(300);
+    const gid = await add();
+    manager.settings.windows = [{ ...week, effect: 'pause' }];
+    manager.scheduleChanged();
+    expect(manager.get(gid).state).toBe('queued');
+    expect(rate.rate).toBe(1000);
+    manager.settings.windows = [];
+    manager.setLimits({ concurrent: 5 });
+    expect(rate.rate).toBeUndefined();
+    await settled();
+    expect(manager.get(gid).state).toBe('active');
+  });
+
+  test('a gid, or as much of it as no other has, names a download', async () => {
+    await add({ gid: 'abcd000000000000' });
+    await add({ gid: 'abce000000000000' });
+    expect(manager.get('abcd').gid).toBe('abcd000000000000');
+    expect(() => manager.get('abc')).toThrow(/not enough/);
+    expect(() => manager.get('f')).toThrow(/no such download/);
+    await expect(add({ gid: 'abcd000000000000' })).rejects.toThrow(/there already/);
+    expect(manager.unfinished()).toHaveLength(2);
+  });
+
+  test('of several of which one cannot be, none is added', async () => {
+    const asked = [{ urls: ['http://a.example/1'] }, { urls: ['ftp://a.example/2'] }];
+    expect(() => manager.addAll(asked)).toThrow(/can be fetched/);
+    expect(manager.unfinished()).toEqual([]);
+  });
+});

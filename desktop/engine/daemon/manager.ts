@@ -1,0 +1,323 @@
+/** What users can do with the daemon's downloads. */
+
+import { rm } from 'node:fs/promises';
+import { relative } from 'node:path';
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { DownloadQueue, Move } from '@millrace/shared/download/queue';
+import type { ScheduleState } from '@millrace/shared/download/schedule';
+import type { DownloadStore } from '../store/download-store.ts';
+import { type DownloadRecord, type FinishedState, isFinished } from '../store/record.ts';
+import { Conductor, type ConductorOptions } from './conductor.ts';
+import type { Run } from './contract.ts';
+import type { HostMemory } from './host-memory.ts';
+import { Ledger, type ManagerEvent } from './ledger.ts';
+import {
+  type Change,
+  changeSchema,
+  check,
+  checkFile,
+  downloadUrl,
+  type NewDownload,
+  newRecord,
+} from './new-download.ts';
+import type { Limits, Settings } from './settings.ts';
+
+export interface ManagerOptions extends Omit<ConductorOptions, 'ledger'> {
+  readonly store: DownloadStore;
+  /** Download folder unless the settings have one. */
+  readonly dir: string;
+}
+
+export class Manager {
+  readonly #o: ManagerOptions;
+  readonly #ledger: Ledger;
+  readonly #conductor: Conductor;
+  /** Deletions and the like that go on in the background. */
+  readonly #chores = new Set<Promise<void>>();
+
+  constructor(options: ManagerOptions) {
+    this.#o = options;
+    this.#ledger = new Ledger(options.store);
+    this.#conductor = new Conductor({ ...options, ledger: this.#ledger });
+  }
+
+  get settings(): Settings {
+    return this.#o.settings;
+  }
+
+  get hosts(): HostMemory {
+    return this.#o.hosts;
+  }
+
+  get store(): DownloadStore {
+    return this.#ledger.store;
+  }
+
+  get queue(): DownloadQueue {
+    return this.#ledger.queue;
+  }
+
+  /** Download folder. */
+  get dir(): string {
+    return this.settings.dir ?? this.#o.dir;
+  }
+
+  /** Takes up the queue as the last run has left it. @returns rows that could not be read */
+  start(): number {
+    const damaged = this.#ledger.load();
+    this.#conductor.start();
+    return damaged;
+  }
+
+  /** Interrupts what runs; it goes on at the next start. */
+  async close(): Promise<void> {
+    await this.#conductor.close();
+    await Promise.all(this.#chores);
+  }
+
+  /** @returns takes the listener away again */
+  listen(listener: (event: ManagerEvent) => void): () => void {
+    return this.#ledger.listen(listener);
+  }
+
+  /** The download as it runs; undefined while it does not. */
+  running(gid: string): Run | undefined {
+    return this.#conductor.running(gid);
+  }
+
+  /** How the run under way will end; undefined if there is none. */
+  finished(gid: string): Promise<{ readonly path: string }> | undefined {
+    return this.#conductor.finished(gid);
+  }
+
+  /** What the schedule says now. */
+  schedule(): ScheduleState {
+    return this.#conductor.schedule();
+  }
+
+  /** Unfinished downloads: those that run, then the queue in order. */
+  unfinished(): DownloadRecord[] {
+    return this.#ledger.unfinished();
+  }
+
+  /**
+   * @param gid or any beginning of it that no other has
+   * @throws MillraceError `no-such-download`
+   */
+  get(gid: string): DownloadRecord {
+    return this.#ledger.get(gid);
+  }
+
+  /** @throws MillraceError for what cannot be downloaded; nothing has been added then */
+  add(asked: NewDownload): DownloadRecord {
+    return this.addAll([asked])[0] as DownloadRecord;
+  }
+
+  /** Adds several, or none at all. */
+  addAll(asked: readonly NewDownload[]): DownloadRecord[] {
+    this.#ledger.checkRoom(asked.length);
+    const records = asked.map((one) => this.#newRecord(one));
+    const gids = new Set(records.map(({ gid }) => gid));
+    if (gids.size < records.length) throw new MillraceError('bad-option', 'gid: two are the same');
+    this.store.atOnce(() => {
+      for (const [i, record] of records.entries()) {
+        this.#ledger.enqueue(record, asked[i]?.position);
+      }
+    });
+    for (const gid of gids) this.#ledger.emit({ kind: 'changed', gid });
+    this.#conductor.tick();
+    return records.map(({ gid }) => this.get(gid));
+  }
+
+  /** Does many things as one: written down together, and decided on together. */
+  atOnce<T>(work: () => T): T {
+    return this.#conductor.hold(() => this.store.atOnce(work));
+  }
+
+  /** Adds to the history what another list has as finished. */
+  addFinished(
+    asked: NewDownload,
+    ended: Pick<DownloadRecord, 'state' | 'finishedAt' | 'createdAt'> & Partial<DownloadRecord>,
+  ): DownloadRecord {
+    const record = { ...this.#newRecord(asked), ...ended };
+    this.store.put({ ...record, storedBytes: record.length ?? 0 });
+    return record;
+  }
+
+  /** @returns false if it is paused or finished already */
+  pause(gid: string): boolean {
+    if (!this.queue.pause(gid)) return false;
+    this.#chore(this.#conductor.stop(gid));
+    this.#ledger.update(gid, { state: 'paused', retryAt: undefined });
+    this.#ledger.emit({ kind: 'paused', gid });
+    this.#conductor.tick();
+    return true;
+  }
+
+  /** @returns false if it was not paused */
+  resume(gid: string): boolean {
+    if (!this.queue.resume(gid)) return false;
+    this.#ledger.update(gid, { state: 'queued', attempts: 0, retryAt: undefined });
+    this.#conductor.tick();
+    return true;
+  }
+
+  /** Puts a failed or removed one into the queue again; one that waits is tried at once. */
+  retry(gid: string): boolean {
+    const record = this.get(gid);
+    if (record.state === 'waiting') this.queue.hurry(record.gid);
+    else if (record.state !== 'error' && record.state !== 'removed') return false;
+    else this.#ledger.reopen(record);
+    this.#ledger.update(record.gid, { state: 'queued', attempts: 0, retryAt: undefined });
+    this.#conductor.tick();
+    return true;
+  }
+
+  /**
+   * Ends an unfinished download.
+   *
+   * @param deletePartial also what it has so far
+   * @returns false if it was finished already
+   */
+  remove(gid: string, deletePartial: boolean): boolean {
+    const record = this.#ledger.find(gid);
+    if (record === undefined) return false;
+    const stopped = this.#conductor.stop(gid);
+    this.#ledger.finish(gid, 'removed', this.#o.now(), { error: undefined });
+    this.#ledger.emit({ kind: 'stopped', gid });
+    const { path } = record;
+    if (!deletePartial || path === undefined) this.#chore(stopped);
+    else this.#chore(stopped.then(() => this.#o.createDownload.removePartial(path)));
+    this.#conductor.tick();
+    return true;
+  }
+
+  /** Takes a finished download out of the history. @returns false if it is none */
+  forget(gid: string): boolean {
+    if (this.#ledger.find(gid) !== undefined || !this.store.delete(gid)) return false;
+    this.#ledger.emit({ kind: 'forgotten', gids: [gid] });
+    return true;
+  }
+
+  /** Deletes the file of a complete download. */
+  async deleteFile(gid: string): Promise<void> {
+    const { state, path } = this.get(gid);
+    if (state === 'complete' && path !== undefined) await rm(path, { force: true });
+  }
+
+  /** @returns how many are gone from the history */
+  purge(states: readonly FinishedState[] | undefined, before?: Millis): number {
+    const gids = this.store.purge(states, before);
+    if (gids.length > 0) this.#ledger.emit({ kind: 'forgotten', gids });
+    return gids.length;
+  }
+
+  /** @returns the place it has got; -1 if it does not stand in line */
+  move(gid: string, offset: number, how: Move): number {
+    const { position, changed } = this.queue.move(gid, offset, how);
+    this.store.atOnce(() => this.#ledger.keepOrder(changed));
+    for (const one of changed) this.#ledger.emit({ kind: 'changed', gid: one });
+    this.#conductor.tick();
+    return position;
+  }
+
+  /**
+   * Changes an unfinished download: its limit and priority at once, the rest by starting it anew.
+   *
+   * @throws MillraceError `no-such-download`, `wrong-state`, `bad-option`
+   */
+  change(gid: string, wanted: Change): void {
+    const record = this.get(gid);
+    if (isFinished(record.state)) throw new MillraceError('wrong-state', `${gid} is finished`);
+    const given = check(changeSchema, wanted);
+    const { limit, priority, category, rename, maxTries, aria2, ...rest } = given;
+    if (category !== undefined && !this.settings.categories.some((c) => c.name === category)) {
+      throw new MillraceError('bad-option', `category: there is no "${category}"`);
+    }
+    if (rest.file !== undefined) rest.file = checkFile(rest.file);
+    const request = { ...record.request, ...rest };
+    if (limit !== undefined) request.limit = limit ?? undefined;
+    const options = {
+      rename: rename ?? record.options.rename,
+      maxTries: maxTries ?? record.options.maxTries,
+      aria2: { ...record.options.aria2, ...aria2 },
+    };
+    this.#ledger.update(gid, { request, options, category: category ?? record.category });
+    if (limit !== undefined) this.running(gid)?.setLimit(limit ?? undefined);
+    if (priority !== undefined) {
+      this.queue.setPriority(gid, priority);
+      this.#ledger.keepOrder([gid]);
+    }
+    if (Object.keys(rest).length > 0) this.#conductor.restart(gid);
+    this.#conductor.tick();
+  }
+
+  /**
+   * Changes the URLs; a running download learns of new ones, other changes cost a start anew.
+   *
+   * @throws MillraceError `bad-url`, `bad-option` if none is left
+   */
+  setUrls(gid: string, texts: readonly string[]): void {
+    const { request } = this.get(gid);
+    const urls = [...new Set(texts.map((text) => downloadUrl(text).href))];
+    const [first] = urls;
+    if (first === undefined) throw new MillraceError('bad-option', 'urls: none would be left');
+    this.#ledger.update(gid, { request: { ...request, urls }, host: new URL(first).host });
+    const run = this.running(gid);
+    if (run === undefined) return;
+    const onlyMore = request.urls.every((url) => urls.includes(url)) && request.urls[0] === first;
+    if (!onlyMore) return this.#conductor.restart(gid);
+    for (const url of urls) if (!request.urls.includes(url)) run.addUrl(url);
+  }
+
+  /**
+   * A new URL for a download whose link has expired: the engine goes on with what is there if the
+   * file is the same.
+   *
+   * @throws MillraceError `wrong-state` if it is complete, `bad-url`
+   */
+  replaceUrl(gid: string, text: string): void {
+    const url = downloadUrl(text).href;
+    const record = this.get(gid);
+    if (record.state === 'complete') throw new MillraceError('wrong-state', 'it is complete');
+    if (isFinished(record.state)) this.#ledger.reopen(record);
+    // The name stays: it is what the partial file is found by.
+    const { path, request } = record;
+    const file = path === undefined ? request.file : relative(request.dir, path);
+    const urls = [url, ...request.urls.slice(1).filter((other) => other !== url)];
+    this.#ledger.update(gid, { request: { ...request, urls, file }, host: new URL(url).host });
+    if (record.state === 'waiting') this.retry(gid);
+    this.#conductor.restart(gid);
+    this.#conductor.tick();
+  }
+
+  /** Sets the limits over all downloads. */
+  setLimits(limits: Limits): void {
+    this.settings.limits = limits;
+    this.#conductor.tick();
+  }
+
+  /** To be called when the schedule has been changed. */
+  scheduleChanged(): void {
+    this.#conductor.tick();
+  }
+
+  #newRecord(asked: NewDownload): DownloadRecord {
+    const { categories } = this.settings;
+    const now = this.#o.now();
+    const around = { gid: this.#ledger.newGid(), dir: this.dir, categories, now };
+    const record = newRecord(asked, around);
+    if (!this.#ledger.exists(record.gid)) return record;
+    throw new MillraceError('bad-option', `gid: ${record.gid} is there already`);
+  }
+
+  #chore(work: Promise<void>): void {
+    const kept = work
+      .catch(() => {
+        // A partial file that cannot be deleted is no reason to end the daemon.
+      })
+      .finally(() => this.#chores.delete(kept));
+    this.#chores.add(kept);
+  }
+}

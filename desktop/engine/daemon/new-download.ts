@@ -1,0 +1,276 @@
+/** From what somebody asks for to a record: checked, with everything that is assumed filled in. */
+
+import { isAbsolute, join, resolve } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
+import { type Category, categoryOf } from '@millrace/shared/download/category';
+import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/download/digest';
+import { nameFromUrl, safeFileName } from '@millrace/shared/download/file-name';
+import { MAX_PER_HOST } from '@millrace/shared/download/host-limits';
+import { MAX_PRIORITY, MIN_PRIORITY } from '@millrace/shared/download/queue';
+import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
+import { z } from 'zod';
+import type { DownloadRecord } from '../store/record.ts';
+
+const MAX_URLS = 64;
+const MAX_EDGES = 16;
+const MAX_HEADERS = 64;
+const MAX_FIELD_CHARS = 16_384;
+const MAX_PIECES = 1_000_000;
+const MAX_PATH_CHARS = 4096;
+const DAY_MS = 24 * 3600_000;
+/** Without a single byte for so long, a download makes room for others and is tried again later. */
+const RETRY_FOR_MS = 120_000;
+const DEFAULT_TRIES = 5;
+
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
+const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+const url = z.string().max(MAX_URL_CHARS);
+const hex = z
+  .string()
+  .regex(/^[0-9a-fA-F]+$/)
+  .transform((text) => text.toLowerCase());
+const algorithm = z.enum(DIGEST_ALGORITHMS);
+const path = z
+  .string()
+  .min(1)
+  .max(MAX_PATH_CHARS)
+  .refine((text) => !text.includes('\0'), 'must not have NUL in it');
+const connections = z.number().int().min(1).max(MAX_PER_HOST);
+const headers = z
+  .record(
+    z.string().regex(FIELD_NAME, 'is no name of a header field'),
+    z.string().max(MAX_FIELD_CHARS).regex(FIELD_VALUE, 'has a character that fields cannot have'),
+  )
+  .refine((fields) => Object.keys(fields).length <= MAX_HEADERS, 'are too many')
+  .transform((fields) =>
+    Object.fromEntries(Object.entries(fields).map(([k, v]) => [k.toLowerCase(), v.trim()])),
+  );
+
+/** The parts of a request that can be changed later. */
+const changeable = {
+  dir: path,
+  file: path,
+  headers,
+  connections,
+  connectionsPerHost: connections,
+  proxy: z.string().max(MAX_URL_CHARS),
+  limit: z.number().int().min(1),
+};
+
+export const newDownloadSchema = z.strictObject({
+  urls: z.array(url).min(1).max(MAX_URLS),
+  edges: z.array(url).max(MAX_EDGES).optional(),
+  direct: z.boolean().optional(),
+  dir: changeable.dir.optional(),
+  file: changeable.file.optional(),
+  overwrite: z.boolean().optional(),
+  connections: connections.optional(),
+  connectionsPerHost: connections.optional(),
+  redundancy: z.enum(['basic', 'aggressive', 'progress']).optional(),
+  redundantShare: z.number().min(0).max(1).optional(),
+  headers: headers.optional(),
+  proxy: changeable.proxy.optional(),
+  digests: z
+    .array(
+      z
+        .strictObject({ algorithm, hex })
+        .refine((d) => d.hex.length === DIGEST_DIGITS[d.algorithm], 'has the wrong length'),
+    )
+    .max(DIGEST_ALGORITHMS.length)
+    .optional(),
+  pieces: z
+    .strictObject({
+      algorithm,
+      pieceBytes: z.number().int().min(1),
+      hexes: z.array(hex).max(MAX_PIECES),
+    })
+    .optional(),
+  sidecars: z.boolean().optional(),
+  limit: changeable.limit.optional(),
+  timeoutMs: z.number().int().min(100).max(DAY_MS).optional(),
+  retryForMs: z.number().int().min(0).optional(),
+  gid: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .optional(),
+  priority: z.number().int().min(MIN_PRIORITY).max(MAX_PRIORITY).optional(),
+  position: z.number().int().min(0).optional(),
+  paused: z.boolean().optional(),
+  category: z.string().max(64).optional(),
+  rename: z.boolean().optional(),
+  maxTries: z.number().int().min(0).max(1_000_000).optional(),
+  aria2: z.record(z.string(), z.string()).optional(),
+});
+
+export type NewDownload = z.input<typeof newDownloadSchema>;
+
+export interface Surroundings {
+  readonly gid: string;
+  /** Download folder. */
+  readonly dir: string;
+  readonly categories: readonly Category[];
+  /** Unix milliseconds. */
+  readonly now: number;
+}
+
+/**
+ * @throws MillraceError `bad-url`, `bad-option`, `credentials-in-url`
+ */
+export function newRecord(asked: NewDownload, around: Surroundings): DownloadRecord {
+  const given = check(newDownloadSchema, asked);
+  const { urls, authorization } = cleanUrls(given.urls);
+  const file = given.file === undefined ? undefined : checkFile(given.file);
+  const name = file ?? nameFromUrl(urls[0] as string);
+  const category = chooseCategory(given.category, name, around.categories);
+  const dir = resolve(around.dir, given.dir ?? category?.folder ?? '');
+  const fields = given.headers ?? {};
+  const request: DownloadRequest = {
+    ...REQUEST_DEFAULTS,
+    retryForMs: RETRY_FOR_MS,
+    ...pickRequest(given),
+    urls,
+    dir,
+    file,
+    edges: (given.edges ?? []).map(edgeUrl),
+    headers: authorization === undefined ? fields : { authorization, ...fields },
+  };
+  return {
+    gid: given.gid ?? around.gid,
+    state: given.paused === true ? 'paused' : 'queued',
+    request,
+    options: {
+      rename: given.rename ?? true,
+      maxTries: given.maxTries ?? DEFAULT_TRIES,
+      aria2: given.aria2,
+    },
+    priority: given.priority ?? 0,
+    rank: 0,
+    category: category?.name,
+    host: new URL(urls[0] as string).host,
+    name,
+    path: undefined,
+    length: undefined,
+    storedBytes: 0,
+    receivedBytes: 0,
+    createdAt: around.now,
+    startedAt: undefined,
+    finishedAt: undefined,
+    attempts: 0,
+    retryAt: undefined,
+    error: undefined,
+    digest: undefined,
+  };
+}
+
+/** What can be changed of a download that is there. */
+export const changeSchema = z.strictObject({
+  dir: changeable.dir.optional(),
+  file: changeable.file.optional(),
+  headers: headers.optional(),
+  connections: connections.optional(),
+  connectionsPerHost: connections.optional(),
+  proxy: changeable.proxy.optional(),
+  /** null: no limit. */
+  limit: changeable.limit.nullable().optional(),
+  priority: z.number().int().min(MIN_PRIORITY).max(MAX_PRIORITY).optional(),
+  category: z.string().max(64).optional(),
+  rename: z.boolean().optional(),
+  overwrite: z.boolean().optional(),
+  maxTries: z.number().int().min(0).max(1_000_000).optional(),
+  digests: newDownloadSchema.shape.digests,
+  timeoutMs: newDownloadSchema.shape.timeoutMs,
+  aria2: z.record(z.string(), z.string()).optional(),
+});
+
+export type Change = z.input<typeof changeSchema>;
+
+/** @throws MillraceError `bad-option` that names what is wrong */
+export function check<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const where = issue?.path.length ? `${issue.path.join('.')}: ` : '';
+  throw new MillraceError('bad-option', `${where}${issue?.message ?? 'not understood'}`);
+}
+
+/**
+ * A URL that can be downloaded, without fragment.
+ *
+ * @throws MillraceError `bad-url`
+ */
+export function downloadUrl(text: string): URL {
+  try {
+    const parsed = new URL(text.trim());
+    parsed.hash = '';
+    const known = parsed.protocol === 'http:' || parsed.protocol === 'https:';
+    if (known && parsed.hostname !== '' && parsed.href.length <= MAX_URL_CHARS) return parsed;
+  } catch {
+    // Reported below.
+  }
+  throw new MillraceError('bad-url', text.slice(0, 200));
+}
+
+/**
+ * A path below the folder.
+ *
+ * @throws MillraceError `bad-option` if it would lead out of it
+ */
+export function checkFile(file: string): string {
+  const parts = file.split(/[/\\]/);
+  const last = parts.at(-1) as string;
+  if (isAbsolute(file) || parts.includes('..') || /^[A-Za-z]:/.test(file) || last === '') {
+    throw new MillraceError('bad-option', `file: "${file}" is not a path below the folder`);
+  }
+  return join(...parts.slice(0, -1), safeFileName(last) === last ? last : safeFileName(last));
+}
+
+/** User name and password in a URL become a header field; only where no other host sees it. */
+function cleanUrls(texts: readonly string[]): { urls: string[]; authorization?: string } {
+  const parsed = texts.map(downloadUrl);
+  const secret = parsed.find(({ username, password }) => username !== '' || password !== '');
+  if (secret === undefined) return { urls: unique(parsed) };
+  if (parsed.some(({ origin }) => origin !== secret.origin)) {
+    throw new MillraceError('credentials-in-url', 'together with URLs of other hosts');
+  }
+  const [user, password] = [secret.username, secret.password].map(decodeURIComponent);
+  for (const one of parsed) {
+    one.username = '';
+    one.password = '';
+  }
+  return { urls: unique(parsed), authorization: basic(user ?? '', password ?? '') };
+}
+
+/** The value of an Authorization field (RFC 7617). */
+export function basic(user: string, password: string): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+}
+
+function unique(urls: readonly URL[]): string[] {
+  return [...new Set(urls.map(({ href }) => href))];
+}
+
+function edgeUrl(text: string): string {
+  return downloadUrl(text.includes('://') ? text : `http://${text}`).href;
+}
+
+function chooseCategory(
+  wanted: string | undefined,
+  name: string,
+  categories: readonly Category[],
+): Category | undefined {
+  if (wanted === undefined) return categoryOf(name, categories);
+  const found = categories.find((category) => category.name === wanted);
+  if (found !== undefined) return found;
+  const known = categories.map((category) => category.name).join(', ');
+  throw new MillraceError('bad-option', `category: there is no "${wanted}"; known are ${known}`);
+}
+
+const OWN = ['gid', 'priority', 'position', 'paused', 'category', 'rename', 'maxTries', 'aria2'];
+
+function pickRequest(given: object): Partial<DownloadRequest> {
+  return Object.fromEntries(
+    Object.entries(given).filter(([name, value]) => value !== undefined && !OWN.includes(name)),
+  );
+}

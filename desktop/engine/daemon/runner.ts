@@ -1,0 +1,126 @@
+/** The downloads that run: started, stopped, and told apart when one is started anew. */
+
+import { mkdir } from 'node:fs/promises';
+import type { Random } from '@millrace/shared/base/clock';
+import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
+import { fileError } from '../file-error.ts';
+import type { DownloadRecord } from '../store/record.ts';
+import type {
+  DownloadFactory,
+  HostLimits,
+  Run,
+  RunEvent,
+  RunProgress,
+  RunResult,
+} from './contract.ts';
+import type { SharedRate } from './shared-rate.ts';
+
+export type Outcome =
+  | { readonly kind: 'complete'; readonly result: RunResult }
+  | { readonly kind: 'failed'; readonly error: MillraceError; readonly progress?: RunProgress };
+
+export interface RunnerOptions {
+  readonly createDownload: DownloadFactory;
+  readonly rate: SharedRate;
+  readonly hostLimits: HostLimits;
+  readonly random: Random;
+  readonly onEvent: (gid: string, event: RunEvent) => void;
+  /** Not called for runs that were stopped. */
+  readonly onEnded: (gid: string, outcome: Outcome) => void;
+}
+
+interface Running {
+  readonly controller: AbortController;
+  run: Run | undefined;
+  /** What the run resolves or rejects with; undefined until there is one. */
+  result: Promise<RunResult> | undefined;
+  ended: Promise<void>;
+}
+
+export class Runner {
+  readonly #o: RunnerOptions;
+  readonly #running = new Map<string, Running>();
+
+  constructor(options: RunnerOptions) {
+    this.#o = options;
+  }
+
+  /** The download as it runs; undefined while it does not. */
+  get(gid: string): Run | undefined {
+    const running = this.#running.get(gid);
+    return running?.controller.signal.aborted === false ? running.run : undefined;
+  }
+
+  /** How the run that is under way will end. */
+  finished(gid: string): Promise<RunResult> | undefined {
+    return this.get(gid) === undefined ? undefined : this.#running.get(gid)?.result;
+  }
+
+  /** Starts a download; a run of it that is being stopped is waited for. */
+  start({ gid, request }: DownloadRecord): void {
+    const before = this.#running.get(gid)?.ended;
+    const running: Running = {
+      controller: new AbortController(),
+      run: undefined,
+      result: undefined,
+      ended: Promise.resolve(),
+    };
+    this.#running.set(gid, running);
+    running.ended = this.#go(gid, request, running, before);
+  }
+
+  /** Stops a download; what it has is kept. @returns when it has ended */
+  async stop(gid: string): Promise<void> {
+    const running = this.#running.get(gid);
+    running?.controller.abort(new Error('stopped'));
+    await running?.ended;
+  }
+
+  async stopAll(): Promise<void> {
+    await Promise.all([...this.#running.keys()].map((gid) => this.stop(gid)));
+  }
+
+  async #go(
+    gid: string,
+    request: DownloadRecord['request'],
+    running: Running,
+    before: Promise<void> | undefined,
+  ): Promise<void> {
+    const { createDownload, rate, hostLimits, random, onEvent, onEnded } = this.#o;
+    const { signal } = running.controller;
+    await before;
+    let outcome: Outcome | undefined;
+    try {
+      signal.throwIfAborted();
+      await mkdir(request.dir, { recursive: true }).catch((error) => {
+        throw fileError(error, request.dir);
+      });
+      signal.throwIfAborted();
+      running.run = createDownload(request, {
+        signal,
+        random,
+        hostLimits,
+        rateLimits: [rate.limitFor(gid)],
+        onEvent: (event) => {
+          if (!signal.aborted) onEvent(gid, event);
+        },
+      });
+      // Nobody may be waiting for the description when it fails.
+      running.run.described.catch(() => {});
+      running.result = running.run.run();
+      outcome = { kind: 'complete', result: await running.result };
+    } catch (thrown) {
+      const progress = running.run?.progress();
+      if (!signal.aborted) {
+        outcome = {
+          kind: 'failed',
+          error: asMillraceError(thrown),
+          ...(progress === undefined ? {} : { progress }),
+        };
+      }
+    }
+    rate.leave(gid);
+    if (this.#running.get(gid) === running) this.#running.delete(gid);
+    if (outcome !== undefined) onEnded(gid, outcome);
+  }
+}

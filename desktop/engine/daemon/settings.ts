@@ -1,0 +1,118 @@
+/** What the daemon is set to: limits, schedule, categories; checked when read, kept when changed. */
+
+import {
+  type Category,
+  checkCategories,
+  DEFAULT_CATEGORIES,
+} from '@millrace/shared/download/category';
+import { DAYS, MAX_WINDOWS, type ScheduleWindow } from '@millrace/shared/download/schedule';
+import { z } from 'zod';
+import type { SettingStore } from '../store/small-stores.ts';
+
+export const MAX_CONCURRENT = 100;
+
+export interface Limits {
+  /** Bytes per second over all downloads; undefined: no limit. */
+  readonly limit?: number | undefined;
+  /** Downloads at a time. */
+  readonly concurrent: number;
+  /** Downloads at a time from one host; undefined: no limit. */
+  readonly perHost?: number | undefined;
+}
+
+const DEFAULT_LIMITS: Limits = { concurrent: 5 };
+
+export const limitsSchema = z.object({
+  limit: z.number().int().min(1).optional(),
+  concurrent: z.number().int().min(1).max(MAX_CONCURRENT),
+  perHost: z.number().int().min(1).max(MAX_CONCURRENT).optional(),
+});
+
+const minute = z.number().int().min(0).max(1439);
+const windowsSchema = z
+  .array(
+    z.object({
+      days: z.array(z.enum(DAYS)).min(1).max(7),
+      fromMinute: minute,
+      toMinute: minute,
+      effect: z.union([z.literal('pause'), z.number().int().min(1)]),
+    }),
+  )
+  .max(MAX_WINDOWS);
+
+const categoriesSchema = z.array(
+  z.object({ name: z.string(), folder: z.string(), extensions: z.array(z.string()) }),
+);
+
+const optionsSchema = z.record(z.string(), z.string());
+
+export class Settings {
+  readonly #store: SettingStore;
+  #limits: Limits;
+  #windows: readonly ScheduleWindow[];
+  #categories: readonly Category[];
+  #aria2: Readonly<Record<string, string>>;
+  #dir: string | undefined;
+
+  constructor(store: SettingStore) {
+    this.#store = store;
+    this.#limits = read(store, 'limits', limitsSchema) ?? DEFAULT_LIMITS;
+    this.#windows = read(store, 'schedule', windowsSchema) ?? [];
+    this.#categories = read(store, 'categories', categoriesSchema) ?? DEFAULT_CATEGORIES;
+    this.#aria2 = read(store, 'aria2', optionsSchema) ?? {};
+    this.#dir = read(store, 'dir', z.string());
+  }
+
+  get limits(): Limits {
+    return this.#limits;
+  }
+
+  set limits(limits: Limits) {
+    this.#limits = limits;
+    this.#store.set('limits', limits);
+  }
+
+  get windows(): readonly ScheduleWindow[] {
+    return this.#windows;
+  }
+
+  set windows(windows: readonly ScheduleWindow[]) {
+    this.#windows = windows;
+    this.#store.set('schedule', windows);
+  }
+
+  get categories(): readonly Category[] {
+    return this.#categories;
+  }
+
+  /** @throws MillraceError `bad-option` */
+  set categories(categories: readonly Category[]) {
+    this.#categories = checkCategories(categories);
+    this.#store.set('categories', this.#categories);
+  }
+
+  /** aria2's global options as a client has set them. */
+  get aria2(): Readonly<Record<string, string>> {
+    return this.#aria2;
+  }
+
+  set aria2(options: Readonly<Record<string, string>>) {
+    this.#aria2 = options;
+    this.#store.set('aria2', options);
+  }
+
+  /** Download folder that a client has chosen; undefined: the one given at the start. */
+  get dir(): string | undefined {
+    return this.#dir;
+  }
+
+  set dir(dir: string | undefined) {
+    this.#dir = dir;
+    this.#store.set('dir', dir);
+  }
+}
+
+function read<T>(store: SettingStore, name: string, schema: z.ZodType<T>): T | undefined {
+  const result = schema.safeParse(store.get(name));
+  return result.success ? result.data : undefined;
+}

@@ -1,0 +1,29 @@
+/** Metalink documents as downloads, one for each file. */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import { parseMetalink } from '@millrace/shared/download/metalink';
+import type { NewDownload } from '../daemon/new-download.ts';
+
+export type ParseMetalink = (document: Uint8Array) => NewDownload[];
+
+const MAX_URLS = 64;
+
+/**
+ * @throws MillraceError `bad-metalink`; `bad-url` for a file that nothing we speak can fetch
+ */
+export function parseMetalinkDownloads(document: Uint8Array): NewDownload[] {
+  return parseMetalink(document).files.map(({ name, digests, pieces, replicas }) => {
+    const urls = replicas
+      .filter(({ url }) => /^https?:/i.test(url))
+      .sort((a, b) => a.priority - b.priority)
+      .map(({ url }) => url);
+    if (urls.length === 0) throw new MillraceError('bad-url', `${name} has no HTTP(S) URL`);
+    const [piece] = pieces;
+    return {
+      urls: [...new Set(urls)].slice(0, MAX_URLS),
+      file: name,
+      digests: [...digests],
+      ...(piece === undefined ? {} : { pieces: { ...piece, hexes: [...piece.hexes] } }),
+    };
+  });
+}

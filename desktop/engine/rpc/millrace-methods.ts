@@ -1,0 +1,300 @@
+/** Our own methods: what aria2 has no word for. Parameters are one object each. */
+
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { DOWNLOAD_STATUSES } from '@millrace/shared/bridge/daemon-api';
+import { isObject } from '@millrace/shared/bridge/json-rpc';
+import { z } from 'zod';
+import type { Manager } from '../daemon/manager.ts';
+import { check } from '../daemon/new-download.ts';
+import type { Streams } from '../daemon/streams.ts';
+import { viewOf } from '../daemon/view.ts';
+import { FINISHED, type FinishedState, isFinished } from '../store/record.ts';
+import type { CallContext, Method } from './dispatcher.ts';
+import type { ParseMetalink } from './metalink.ts';
+import { exchangeMethods } from './millrace-exchange.ts';
+import { settingMethods } from './millrace-settings.ts';
+import type { Notifier } from './notifier.ts';
+import { invalidParams, RpcError } from './rpc-error.ts';
+
+export interface MillraceOptions {
+  readonly manager: Manager;
+  readonly streams: Streams;
+  readonly notifier: Notifier;
+  readonly version: string;
+  readonly state: string;
+  readonly parseMetalink: ParseMetalink;
+  readonly onShutdown: () => void;
+}
+
+const MAX_CELLS = 4096;
+const MAX_PAGE = 1000;
+
+const gid = z.string().regex(/^[0-9a-f]{1,16}$/);
+const gids = z.array(gid).max(20_000);
+const statuses = z.array(z.enum(DOWNLOAD_STATUSES));
+const page = {
+  offset: z.number().int().min(0).default(0),
+  limit: z.number().int().min(0).max(MAX_PAGE).default(100),
+};
+
+/** A method whose parameters are checked by a schema. */
+export function method<S extends z.ZodType>(
+  name: string,
+  schema: S,
+  work: (params: z.output<S>, context: CallContext) => unknown,
+): [string, Method] {
+  return [
+    `millrace.${name}`,
+    (params, context) => {
+      if (params.length > 1) throw invalidParams('one object is expected');
+      const given = params[0] ?? {};
+      if (!isObject(given)) throw invalidParams('an object is expected');
+      return work(parsed(schema, given), context);
+    },
+  ];
+}
+
+function parsed<S extends z.ZodType>(schema: S, given: object): z.output<S> {
+  try {
+    return check(schema, given) as z.output<S>;
+  } catch (error) {
+    throw isMillraceError(error) ? invalidParams(error.detail) : error;
+  }
+}
+
+export function millraceMethods(options: MillraceOptions): Map<string, Method> {
+  return new Map([
+    ...listingMethods(options),
+    ...downloadMethods(options),
+    ...insideMethods(options),
+    ...settingMethods(options.manager),
+    ...exchangeMethods(options.manager),
+    ...connectionMethods(options),
+  ]);
+}
+
+function listingMethods({ manager, version, state }: MillraceOptions): [string, Method][] {
+  const startedAt = Date.now();
+  return [
+    method('info', z.strictObject({}), () => {
+      const { active, line } = manager.queue;
+      const count = (name: string) => line.filter((item) => item.state === name).length;
+      const { effect, nextChangeAt } = manager.schedule();
+      return {
+        version,
+        pid: process.pid,
+        state,
+        dir: manager.dir,
+        startedAt,
+        counts: {
+          active: active.length,
+          queued: count('queued'),
+          waiting: count('waiting'),
+          paused: count('paused'),
+          stopped: manager.store.history({}, { offset: 0, limit: 0 }).total,
+        },
+        bytesPerSecond: active.reduce(
+          (sum, item) => sum + (manager.running(item.gid)?.progress().bytesPerSecond ?? 0),
+          0,
+        ),
+        limit: manager.settings.limits.limit,
+        schedule: {
+          now: typeof effect === 'number' ? 'limit' : effect,
+          limit: typeof effect === 'number' ? effect : undefined,
+          nextChangeAt,
+        },
+      };
+    }),
+    method('status', z.strictObject({ gid }), (p) => viewOf(manager, manager.get(p.gid))),
+    method(
+      'list',
+      z.strictObject({
+        status: statuses.optional(),
+        category: z.string().optional(),
+        host: z.string().optional(),
+        ...page,
+      }),
+      (p) => listDownloads(manager, p),
+    ),
+    method(
+      'search',
+      z.strictObject({ text: z.string().max(1024), status: statuses.optional(), ...page }),
+      (p) => listDownloads(manager, p),
+    ),
+    method('expired', z.strictObject({}), () => {
+      const filter = { states: ['error'] as const };
+      const { records } = manager.store.history(filter, { offset: 0, limit: MAX_PAGE });
+      const all = [...manager.unfinished(), ...records].map((record) => viewOf(manager, record));
+      return { downloads: all.filter(({ expiredLink }) => expiredLink) };
+    }),
+  ];
+}
+
+interface ListFilter {
+  readonly status?: readonly (typeof DOWNLOAD_STATUSES)[number][] | undefined;
+  readonly category?: string | undefined;
+  readonly host?: string | undefined;
+  readonly text?: string | undefined;
+  readonly offset: number;
+  readonly limit: number;
+}
+
+/** Unfinished ones first, as they stand in the queue, then the history, newest first. */
+function listDownloads(manager: Manager, p: ListFilter) {
+  const { status, category, host, offset, limit } = p;
+  const words = (p.text ?? '').normalize('NFKC').toLowerCase().split(/\s+/);
+  const unfinished = manager.unfinished().filter((record) => {
+    if (status !== undefined && !status.includes(record.state)) return false;
+    if (category !== undefined && record.category !== category) return false;
+    if (host !== undefined && record.host !== host) return false;
+    if (p.text === undefined) return true;
+    const { name, path, request, error } = record;
+    const text = [name, path, ...request.urls, record.category, error?.code, error?.message];
+    const whole = text.join('\n').normalize('NFKC').toLowerCase();
+    return words.every((word) => whole.includes(word));
+  });
+  const states = status?.filter((one): one is FinishedState => isFinished(one));
+  const history = manager.store.history(
+    { states, category, host, text: p.text },
+    {
+      offset: Math.max(0, offset - unfinished.length),
+      limit: Math.max(0, Math.min(limit, offset + limit - unfinished.length)),
+    },
+  );
+  const records = [...unfinished.slice(offset, offset + limit), ...history.records];
+  return {
+    total: unfinished.length + history.total,
+    downloads: records.map((record) => viewOf(manager, record)),
+  };
+}
+
+function downloadMethods({ manager, parseMetalink }: MillraceOptions): [string, Method][] {
+  const many = z.strictObject({ gids: gids.optional() });
+  const all = () => manager.unfinished().map((record) => record.gid);
+  const each = (given: readonly string[] | undefined, work: (gid: string) => boolean) => {
+    // All are found before the first is touched.
+    const full = given?.map((one) => manager.get(one).gid) ?? all();
+    return { gids: manager.atOnce(() => full.filter(work)) };
+  };
+  return [
+    method('add', z.looseObject({}), (p) => ({ gid: manager.add(p as never).gid })),
+    method('addMetalink', z.looseObject({ metalink: z.string() }), ({ metalink, ...rest }) => {
+      const files = parseMetalink(Buffer.from(metalink, 'base64'));
+      const asked = files.map((file) => ({ ...rest, ...file }));
+      return { gids: manager.addAll(asked).map((record) => record.gid) };
+    }),
+    method('pause', many, (p) => each(p.gids, (one) => manager.pause(one))),
+    method('resume', many, (p) => each(p.gids, (one) => manager.resume(one))),
+    method('retry', z.strictObject({ gids }), (p) => each(p.gids, (one) => manager.retry(one))),
+    method(
+      'remove',
+      z.strictObject({
+        gids,
+        deletePartial: z.boolean().default(true),
+        deleteFile: z.boolean().default(false),
+        forget: z.boolean().default(false),
+      }),
+      async (p) => {
+        const full = p.gids.map((one) => manager.get(one).gid);
+        const touched: string[] = [];
+        for (const one of full) {
+          let done = manager.remove(one, p.deletePartial);
+          if (p.deleteFile) await manager.deleteFile(one);
+          if (p.forget) done = manager.forget(one) || done;
+          if (done || p.deleteFile) touched.push(one);
+        }
+        return { gids: touched };
+      },
+    ),
+    method(
+      'purge',
+      z.strictObject({
+        status: z.array(z.enum(FINISHED)).optional(),
+        before: z.number().int().optional(),
+      }),
+      (p) => ({ count: manager.purge(p.status, p.before) }),
+    ),
+    method('change', z.looseObject({ gid }), ({ gid: one, ...rest }) => {
+      const full = manager.get(one).gid;
+      manager.change(full, rest as never);
+      return viewOf(manager, manager.get(full));
+    }),
+    method(
+      'move',
+      z.strictObject({
+        gid,
+        position: z.number().int(),
+        how: z.enum(['set', 'current', 'end']).default('set'),
+      }),
+      (p) => {
+        const full = manager.get(p.gid).gid;
+        const position = manager.move(full, p.position, p.how);
+        if (position < 0) throw new MillraceError('wrong-state', `${full} is not in the queue`);
+        return { position };
+      },
+    ),
+    method('addUrl', z.strictObject({ gid, url: z.string() }), (p) => {
+      const record = manager.get(p.gid);
+      if (isFinished(record.state)) throw new MillraceError('wrong-state', 'it is finished');
+      manager.setUrls(record.gid, [...record.request.urls, p.url]);
+      return {};
+    }),
+    method('replaceUrl', z.strictObject({ gid, url: z.string() }), (p) => {
+      const full = manager.get(p.gid).gid;
+      manager.replaceUrl(full, p.url);
+      return viewOf(manager, manager.get(full));
+    }),
+  ];
+}
+
+function insideMethods({ manager, streams }: MillraceOptions): [string, Method][] {
+  return [
+    method(
+      'strip',
+      z.strictObject({ gid, cells: z.number().int().min(1).max(MAX_CELLS).default(100) }),
+      (p) => {
+        const { state, length, gid: full } = manager.get(p.gid);
+        const progress = manager.running(full)?.progress();
+        const whole = Array.from({ length: p.cells }, () => 1);
+        const cells = state === 'complete' ? whole : (progress?.strip(p.cells) ?? []);
+        return { length: progress?.length ?? length, cells };
+      },
+    ),
+    method('stream', z.strictObject({ gid }), async (p) => ({
+      url: await streams.open(manager.get(p.gid).gid),
+    })),
+    method('sources', z.strictObject({ gid }), (p) => {
+      const { gid: full } = manager.get(p.gid);
+      return { sources: manager.running(full)?.progress().sources ?? [] };
+    }),
+  ];
+}
+
+function connectionMethods({ notifier, onShutdown }: MillraceOptions): [string, Method][] {
+  const subscriberOf = ({ subscriber }: CallContext) => {
+    if (subscriber !== undefined) return subscriber;
+    throw new RpcError({ code: 1, message: 'Subscriptions need a WebSocket.' });
+  };
+  return [
+    method(
+      'subscribe',
+      z.strictObject({
+        progressMs: z.number().int().min(200).max(60_000).default(1000),
+        gids: gids.optional(),
+      }),
+      (p, context) => {
+        const wanted = p.gids === undefined ? undefined : new Set(p.gids);
+        notifier.subscribe(subscriberOf(context), p.progressMs, wanted);
+        return {};
+      },
+    ),
+    method('unsubscribe', z.strictObject({}), (_, context) => {
+      notifier.unsubscribe(subscriberOf(context));
+      return {};
+    }),
+    method('shutdown', z.strictObject({}), () => {
+      setImmediate(onShutdown);
+      return {};
+    }),
+  ];
+}

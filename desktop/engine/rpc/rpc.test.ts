@@ -1,0 +1,347 @@
+/** RPC through a server in this process, with downloads that neither end nor touch the network. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { DownloadFactory, RunContext } from '../daemon/contract.ts';
+import { type Daemon, startDaemon } from '../daemon/daemon.ts';
+import type { ServeStream } from '../daemon/streams.ts';
+import { findDaemon, RpcClient } from './client.ts';
+
+/** Runs until it is interrupted, unless its URL says how it ends. */
+const createDownload: DownloadFactory = Object.assign(
+  ({ urls, dir }: { urls: readonly string[]; dir: string }, { signal, onEvent }: RunContext) => {
+    const [, , , name = '', end = ''] = (urls[0] as string).split('/');
+    const path = join(dir, name);
+    return {
+      described: new Promise<never>(() => {}),
+      async run() {
+        onEvent({ kind: 'start', path, length: 5_000_000, resumedBytes: 0, via: 'test' });
+        if (end === 'done') return { path, bytes: 10, receivedBytes: 10, resumedBytes: 0 };
+        if (end !== '') throw new MillraceError(end as 'origin-gone');
+        await new Promise((resolve) => signal.addEventListener('abort', resolve));
+        throw new MillraceError('interrupted');
+      },
+      progress: () => ({
+        state: 'running' as const,
+        path,
+        length: 5_000_000,
+        storedBytes: 2_000_000,
+        receivedBytes: 2_000_000,
+        bytesPerSecond: 1000.4,
+        sources: [
+          {
+            label: 'a',
+            url: urls[0] as string,
+            kind: 'origin' as const,
+            state: 'used' as const,
+            bytesPerSecond: 1000.4,
+            receivedBytes: 2_000_000,
+            connections: 3,
+          },
+        ],
+        strip: (cells: number) => Array.from({ length: cells }, (_, i) => (i === 1 ? 1 : 0.5)),
+      }),
+      setLimit() {},
+      addUrl() {},
+      prefer() {},
+      read: () => Promise.resolve(0),
+    };
+  },
+  { removePartial: async () => {} },
+);
+
+let closedStreams: number;
+/** Streams are numbered in the order in which they begin. */
+let streams = 0;
+const serveStream: ServeStream = async () => ({
+  url: `http://127.0.0.1/${++streams}`,
+  async close() {
+    closedStreams++;
+  },
+});
+
+let state: string;
+let daemon: Daemon;
+let client: RpcClient;
+
+beforeEach(async () => {
+  state = mkdtempSync(join(tmpdir(), 'millrace-test-'));
+  closedStreams = 0;
+  daemon = await startDaemon({ state, dir: state, port: 0, createDownload, serveStream });
+  client = await RpcClient.connect(await findDaemon(state));
+});
+afterEach(async () => {
+  client.close();
+  await daemon.close();
+  rmSync(state, { recursive: true, force: true });
+});
+
+const aria2 = <T>(method: string, ...params: readonly unknown[]) =>
+  client.callList<T>(`aria2.${method}`, ...params);
+const add = (path: string, options: object = {}) =>
+  aria2<string>('addUri', [`http://a.example/${path}`], options);
+const gids = (list: readonly { gid: string }[]) => list.map(({ gid }) => gid);
+const KEYS = ['gid'];
+
+/** Waits until a download has a state; notifications say when to look again. */
+async function reaches(gid: string, status: string): Promise<DownloadView> {
+  for (;;) {
+    const view = await client.call<DownloadView>('millrace.status', { gid });
+    if (view.status === status && (status !== 'active' || view.path !== undefined)) return view;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+describe("aria2's answers", () => {
+  test('an active download, key by key', async () => {
+    const gid = await add('x.iso', { split: '4' });
+    await reaches(gid, 'active');
+    expect(await aria2('tellStatus', gid)).toEqual({
+      bitfield: '40',
+      completedLength: '2000000',
+      connections: '3',
+      dir: state,
+      downloadSpeed: '1000',
+      files: [
+        {
+          completedLength: '2000000',
+          index: '1',
+          length: '5000000',
+          path: join(state, 'x.iso'),
+          selected: 'true',
+          uris: [{ status: 'used', uri: 'http://a.example/x.iso' }],
+        },
+      ],
+      gid,
+      numPieces: '5',
+      pieceLength: '1048576',
+      status: 'active',
+      totalLength: '5000000',
+      uploadLength: '0',
+      uploadSpeed: '0',
+    });
+    expect(await aria2('tellStatus', gid, ['status', 'gid', 'nonsense'])).toEqual({
+      gid,
+      status: 'active',
+    });
+    expect(await aria2('getServers', gid)).toEqual([
+      {
+        index: '1',
+        servers: [
+          {
+            currentUri: 'http://a.example/x.iso',
+            downloadSpeed: '1000',
+            uri: 'http://a.example/x.iso',
+          },
+        ],
+      },
+    ]);
+  });
+
+  test.each([
+    ['done', 'complete', '0'],
+    ['origin-gone', 'error', '3'],
+    ['origin-denied', 'error', '24'],
+    ['checksum-mismatch', 'error', '32'],
+    ['file-not-writable', 'error', '17'],
+  ])('one that ends with %s: %s %s', async (end, status, errorCode) => {
+    const gid = await add(`x.iso/${end}`);
+    await reaches(gid, status);
+    const keys = ['status', 'errorCode'];
+    expect(await aria2('tellStatus', gid, keys)).toEqual({ status, errorCode });
+  });
+
+  test('lists from the beginning and from the end', async () => {
+    const paused: string[] = [];
+    for (const name of ['a', 'b', 'c', 'd']) paused.push(await add(name, { pause: 'true' }));
+    const [a, b, c, d] = paused;
+    const waiting = (offset: number, count: number) =>
+      aria2<{ gid: string }[]>('tellWaiting', offset, count, KEYS).then(gids);
+    expect(await waiting(0, 10)).toEqual([a, b, c, d]);
+    expect(await waiting(1, 2)).toEqual([b, c]);
+    expect(await waiting(-1, 2)).toEqual([d, c]);
+    expect(await waiting(-3, 9)).toEqual([b, a]);
+    expect(await waiting(-9, 9)).toEqual([]);
+    for (const gid of paused) await aria2('remove', gid);
+    const stopped = (offset: number, count: number) =>
+      aria2<{ gid: string }[]>('tellStopped', offset, count, KEYS).then(gids);
+    expect(await stopped(0, 2)).toEqual([a, b]);
+    expect(await stopped(-1, 3)).toEqual([d, c, b]);
+    expect(await aria2('getGlobalStat')).toMatchObject({ numStopped: '4', numWaiting: '0' });
+  });
+
+  test('positions are counted three ways', async () => {
+    const [a, b, c] = [
+      await add('a', { pause: 'true' }),
+      await add('b', { pause: 'true' }),
+      await aria2<string>('addUri', ['http://a.example/c'], { pause: 'true' }, 0),
+    ];
+    const order = () => aria2<{ gid: string }[]>('tellWaiting', 0, 9, KEYS).then(gids);
+    expect(await order()).toEqual([c, a, b]);
+    expect(await aria2('changePosition', c, 1, 'POS_CUR')).toBe(1);
+    expect(await aria2('changePosition', b, 0, 'POS_SET')).toBe(0);
+    expect(await aria2('changePosition', b, 0, 'POS_END')).toBe(2);
+    expect(await order()).toEqual([a, c, b]);
+    await expect(aria2('changePosition', b, 0, 'POS_X')).rejects.toThrow('Illegal argument.');
+  });
+
+  test('URIs are taken away and put in', async () => {
+    const gid = await add('x', { pause: 'true' });
+    const [old, first, last] = ['x', '1', '2'].map((name) => `http://a.example/${name}`);
+    expect(await aria2('changeUri', gid, 1, [], [last])).toEqual([0, 1]);
+    expect(await aria2('changeUri', gid, 1, [old, old], [first, 'nonsense'], 0)).toEqual([1, 1]);
+    const uris = await aria2<{ uri: string }[]>('getUris', gid);
+    expect(uris.map(({ uri }) => uri)).toEqual([first, last]);
+  });
+
+  test.each([
+    ['tellStatus', [], 'The parameter at 0 is required but missing.'],
+    ['tellStatus', [7], 'The parameter at 0 has wrong type.'],
+    ['tellStatus', ['zz'], 'Invalid GID zz'],
+    ['tellStatus', ['0123456789abcdef'], 'GID 0123456789abcdef is not found'],
+    ['tellWaiting', [0], 'The parameter at 1 is required but missing.'],
+    ['tellWaiting', [0, -1], 'The parameter at 1 has wrong type.'],
+    ['addUri', [[]], 'URI is not provided.'],
+    ['addUri', [['nonsense', 'ftp://a.example/']], 'No URI to download.'],
+    ['addTorrent', ['AAAA'], 'BitTorrent is not supported: only HTTP(S) and Metalink are.'],
+    ['nonsense', [], 'No such method: aria2.nonsense'],
+  ])('%s of %j is refused: %s', async (method, params, message) => {
+    await expect(aria2(method, ...params)).rejects.toMatchObject({ code: 1, message });
+  });
+
+  test('names that would leave the folder are refused', async () => {
+    const message = "We encountered a problem while processing the option '--out'.";
+    await expect(add('x', { out: '../x' })).rejects.toThrow(message);
+    expect(await aria2('tellActive')).toEqual([]);
+  });
+});
+
+describe('our own answers', () => {
+  test('errors say what code, what to do, and how a program ends', async () => {
+    await expect(client.call('millrace.status', { gid: 'abc' })).rejects.toMatchObject({
+      code: 1,
+      data: { code: 'no-such-download', exit: 2, retryable: false, advice: expect.any(String) },
+    });
+    await expect(client.call('millrace.status', {})).rejects.toMatchObject({ code: -32602 });
+    await expect(client.call('millrace.status', { gid: 'abc', x: 1 })).rejects.toMatchObject({
+      code: -32602,
+    });
+    await expect(client.call('millrace.nonsense')).rejects.toMatchObject({ code: -32601 });
+    await expect(client.call('millrace.add', { urls: ['x'] })).rejects.toMatchObject({
+      data: { code: 'bad-url' },
+    });
+  });
+
+  test('lists are filtered, and paged across queue and history', async () => {
+    const done = await add('film.mkv/done');
+    await reaches(done, 'complete');
+    const failed = await add('old.iso/origin-gone');
+    await reaches(failed, 'error');
+    const paused = await add('film.mkv', { pause: 'true' });
+    const find = async (params: object, method = 'list') => {
+      const { total, downloads } = await client.call<{ total: number; downloads: DownloadView[] }>(
+        `millrace.${method}`,
+        params,
+      );
+      return [total, ...gids(downloads)];
+    };
+    expect(await find({})).toEqual([3, paused, failed, done]);
+    expect(await find({ offset: 1, limit: 1 })).toEqual([3, failed]);
+    expect(await find({ offset: 2 })).toEqual([3, done]);
+    expect(await find({ limit: 0 })).toEqual([3]);
+    expect(await find({ status: ['paused', 'error'] })).toEqual([2, paused, failed]);
+    expect(await find({ category: 'video' })).toEqual([1, paused]);
+    expect(await find({ host: 'b.example' })).toEqual([0]);
+    expect(await find({ text: 'FILM a.example' }, 'search')).toEqual([2, paused, done]);
+    expect(await find({ text: '' }, 'search')).toEqual([3, paused, failed, done]);
+    expect(await find({ text: 'film', status: ['complete'] }, 'search')).toEqual([1, done]);
+  });
+
+  test('the schedule is given and shown by the clock', async () => {
+    const windows = [{ days: ['mon', 'tue'], from: '22:00', to: '06:30', limit: 1000 }];
+    expect(await client.call('millrace.setSchedule', { windows })).toMatchObject({ windows });
+    expect(await client.call('millrace.getSchedule')).toMatchObject({ windows });
+    for (const bad of [
+      { ...windows[0], from: '25:00' },
+      { ...windows[0], pause: true },
+      { days: ['mon'], from: '1:00', to: '2:00' },
+      { ...windows[0], days: [] },
+    ]) {
+      const call = client.call('millrace.setSchedule', { windows: [bad] });
+      await expect(call).rejects.toMatchObject({ code: -32602 });
+    }
+    expect(await client.call('millrace.getSchedule')).toMatchObject({ windows });
+  });
+
+  test('limits are set one by one, and taken back', async () => {
+    await client.call('millrace.setLimits', { limit: 5000, perHost: 2 });
+    await client.call('millrace.setLimits', { concurrent: 7 });
+    expect(await client.call('millrace.getLimits')).toEqual({
+      limit: 5000,
+      perHost: 2,
+      concurrent: 7,
+      hosts: [],
+    });
+    await client.call('millrace.setLimits', { limit: null, perHost: null });
+    expect(await client.call('millrace.getLimits')).toEqual({ concurrent: 7, hosts: [] });
+    await expect(client.call('millrace.setLimits', { concurrent: 0 })).rejects.toThrow();
+  });
+
+  test('the inside of a download is shown while it runs', async () => {
+    const gid = await add('x.iso');
+    await reaches(gid, 'active');
+    expect(await client.call('millrace.strip', { gid, cells: 3 })).toEqual({
+      length: 5_000_000,
+      cells: [0.5, 1, 0.5],
+    });
+    expect(await client.call('millrace.sources', { gid })).toMatchObject({
+      sources: [{ label: 'a', kind: 'origin', connections: 3 }],
+    });
+    expect(await client.call('millrace.info')).toMatchObject({
+      counts: { active: 1, stopped: 0 },
+      schedule: { now: 'free' },
+    });
+  });
+
+  test('a download has one address to be played at, until it stops', async () => {
+    const open = (gid: string) => client.call<{ url: string }>('millrace.stream', { gid });
+    const gid = await add('film.mkv');
+    await reaches(gid, 'active');
+    const { url } = await open(gid);
+    expect(await open(gid)).toEqual({ url });
+    await client.call('millrace.pause', { gids: [gid] });
+    await expect(open(gid)).rejects.toMatchObject({ data: { code: 'wrong-state' } });
+    expect(closedStreams).toBe(1);
+    await client.call('millrace.resume', { gids: [gid] });
+    await reaches(gid, 'active');
+    expect((await open(gid)).url).not.toBe(url);
+    const done = await add('song.mp3/done');
+    await reaches(done, 'complete');
+    expect(await open(done)).toEqual(await open(done));
+    await daemon.close();
+    expect(closedStreams).toBe(3);
+  });
+
+  test('the end of the daemon is told to those who are connected', async () => {
+    await client.call('millrace.shutdown');
+    await client.closed;
+    await daemon.ended;
+    await expect(client.call('millrace.info')).rejects.toThrow(/No daemon is running/);
+    await expect(findDaemon(state)).rejects.toThrow(/No daemon is running/);
+  });
+});
+
+describe('addresses', () => {
+  test('that others can reach are refused', async () => {
+    const other = mkdtempSync(join(tmpdir(), 'millrace-test-'));
+    const options = { state: other, dir: other, port: 0, createDownload };
+    for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.com']) {
+      await expect(startDaemon({ ...options, host })).rejects.toThrow(/not a loopback address/);
+    }
+    rmSync(other, { recursive: true, force: true });
+  });
+});

@@ -1,0 +1,218 @@
+/** JSON-RPC over HTTP POST and WebSocket, on loopback, at `/jsonrpc`. */
+
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { type WebSocket, WebSocketServer } from 'ws';
+import type { Manager } from '../daemon/manager.ts';
+import type { Streams } from '../daemon/streams.ts';
+import { aria2Methods } from './aria2-methods.ts';
+import { type CallContext, Dispatcher, type Subscriber } from './dispatcher.ts';
+import { type GuardOptions, isLoopback, refuse, Secret } from './guard.ts';
+import type { ParseMetalink } from './metalink.ts';
+import { millraceMethods } from './millrace-methods.ts';
+import { NOTIFICATIONS, Notifier } from './notifier.ts';
+
+export interface RpcServerOptions {
+  readonly manager: Manager;
+  readonly streams: Streams;
+  readonly token: string;
+  readonly state: string;
+  readonly version: string;
+  readonly allowedOrigins: readonly string[];
+  readonly parseMetalink: ParseMetalink;
+  /** A client wants the daemon to end; called after it has had its answer. */
+  readonly onShutdown: () => void;
+}
+
+const PATH = '/jsonrpc';
+/** aria2 takes 2 MiB; Metalink documents may be larger. */
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+const MAX_CONNECTIONS = 256;
+const MAX_SOCKETS = 64;
+/** A client that does not read what it is sent is let go. */
+const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
+/** Calls that one client may have waiting for an answer. */
+const MAX_WAITING_CALLS = 1000;
+const REQUEST_TIMEOUT_MS = 30_000;
+
+export class RpcServer {
+  readonly #o: RpcServerOptions;
+  readonly #http: Server;
+  readonly #webSockets: WebSocketServer;
+  readonly #dispatcher: Dispatcher;
+  readonly #secret: Secret;
+  readonly #notifier: Notifier;
+  #guard: GuardOptions | undefined;
+
+  constructor(options: RpcServerOptions) {
+    this.#o = options;
+    this.#secret = new Secret(options.token);
+    this.#notifier = new Notifier(options.manager);
+    const shared = { ...options, notifier: this.#notifier };
+    this.#dispatcher = new Dispatcher(
+      new Map([...aria2Methods(shared), ...millraceMethods(shared)]),
+      NOTIFICATIONS,
+      this.#secret,
+    );
+    this.#http = createServer({
+      maxHeaderSize: 16 * 1024,
+      requestTimeout: REQUEST_TIMEOUT_MS,
+      headersTimeout: REQUEST_TIMEOUT_MS,
+    });
+    this.#http.maxConnections = MAX_CONNECTIONS;
+    this.#http.on('request', (req, res) => void this.#handle(req, res));
+    this.#http.on('upgrade', (req, socket, head) => this.#upgrade(req, socket, head));
+    this.#webSockets = new WebSocketServer({
+      noServer: true,
+      maxPayload: MAX_BODY_BYTES,
+      perMessageDeflate: false,
+    });
+  }
+
+  /**
+   * @param port undefined: the usual one, or a free one where that is taken
+   * @throws MillraceError `bad-option` for an address that others reach, or that cannot be had
+   */
+  async listen(host: string, port: number | undefined, usual: number) {
+    if (!isLoopback(host))
+      throw new MillraceError('bad-option', `${host} is not a loopback address`);
+    try {
+      await this.#listenAt(host, port ?? usual);
+    } catch (error) {
+      const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
+      if (port !== undefined || !taken) {
+        throw new MillraceError('bad-option', String(error), { cause: error });
+      }
+      await this.#listenAt(host, 0);
+    }
+    const { address, port: actual } = this.#http.address() as AddressInfo;
+    this.#guard = { address, port: actual, allowedOrigins: this.#o.allowedOrigins };
+    const authority = address.includes(':') ? `[${address}]:${actual}` : `${address}:${actual}`;
+    return { url: `http://${authority}${PATH}`, ws: `ws://${authority}${PATH}` };
+  }
+
+  async close(): Promise<void> {
+    this.#notifier.close();
+    for (const socket of this.#webSockets.clients) socket.close(1001);
+    const closed = once(this.#http, 'close');
+    this.#http.close();
+    this.#http.closeIdleConnections();
+    // Answers under way get a moment; then it is over.
+    const timer = setTimeout(() => {
+      for (const socket of this.#webSockets.clients) socket.terminate();
+      this.#http.closeAllConnections();
+    }, 500);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  async #listenAt(host: string, port: number): Promise<void> {
+    this.#http.listen(port, host);
+    await once(this.#http, 'listening');
+  }
+
+  async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const refusal = refuse(req, this.#guard as GuardOptions);
+    if (refusal !== undefined) return say(res, refusal.status, refusal.reason);
+    const { origin } = req.headers;
+    if (origin !== undefined && this.#o.allowedOrigins.includes(origin)) allow(res, origin);
+    if (new URL(req.url ?? '/', 'http://x').pathname !== PATH) {
+      return say(res, 404, `RPC is at ${PATH}`);
+    }
+    if (req.method === 'OPTIONS') return void res.writeHead(204).end();
+    if (req.method !== 'POST') {
+      res.setHeader('allow', 'POST');
+      return say(res, 405, 'only POST: what GET can do (JSONP), any page in a browser can do');
+    }
+    const body = await readBody(req);
+    if (body === undefined) {
+      res.setHeader('connection', 'close');
+      return say(res, 413, `a request has at most ${MAX_BODY_BYTES} bytes`);
+    }
+    const trusted = this.#secret.inHeader(req);
+    const answer = await this.#dispatcher.answer(body, { trusted, subscriber: undefined });
+    const text = JSON.stringify(answer.body);
+    res.writeHead(answer.status, {
+      'content-type': 'application/json-rpc',
+      'content-length': Buffer.byteLength(text),
+      'cache-control': 'no-store',
+    });
+    res.end(text);
+  }
+
+  #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const refusal = refuse(req, this.#guard as GuardOptions);
+    if (refusal !== undefined) return refuseUpgrade(socket, refusal.status);
+    if (new URL(req.url ?? '/', 'http://x').pathname !== PATH) return refuseUpgrade(socket, 404);
+    if (this.#webSockets.clients.size >= MAX_SOCKETS) return refuseUpgrade(socket, 503);
+    (socket as Socket).setNoDelay(true);
+    this.#webSockets.handleUpgrade(req, socket, head, (webSocket) => {
+      this.#serve(webSocket, this.#secret.inHeader(req));
+    });
+  }
+
+  #serve(webSocket: WebSocket, trusted: boolean): void {
+    const closed = new Set<() => void>();
+    const sendText = (text: string) => {
+      if (webSocket.readyState !== webSocket.OPEN) return;
+      if (webSocket.bufferedAmount > MAX_UNREAD_BYTES) return webSocket.terminate();
+      webSocket.send(text);
+    };
+    const subscriber: Subscriber = {
+      send: (method, params) => sendText(JSON.stringify({ jsonrpc: '2.0', method, params })),
+      onClosed: (listener) => void closed.add(listener),
+    };
+    const context: CallContext = { trusted, subscriber };
+    // aria2's notifications name gids and nothing else; its clients listen without a token.
+    closed.add(this.#notifier.listenAria2(subscriber));
+    webSocket.on('error', () => webSocket.terminate());
+    webSocket.on('close', () => {
+      for (const listener of closed) listener();
+    });
+    let last: Promise<void> = Promise.resolve();
+    let waiting = 0;
+    webSocket.on('message', (data) => {
+      if (++waiting > MAX_WAITING_CALLS) return webSocket.terminate();
+      // In order, one at a time: a client's calls build on each other.
+      last = last.then(async () => {
+        const { body } = await this.#dispatcher.answer(String(data), context);
+        waiting--;
+        sendText(JSON.stringify(body));
+      });
+    });
+  }
+}
+
+async function readBody(req: IncomingMessage): Promise<string | undefined> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const piece of req as AsyncIterable<Buffer>) {
+      bytes += piece.length;
+      if (bytes > MAX_BODY_BYTES) return undefined;
+      pieces.push(piece);
+    }
+  } catch {
+    // The client has gone: what came is no request.
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+function allow(res: ServerResponse, origin: string): void {
+  res.setHeader('access-control-allow-origin', origin);
+  res.setHeader('access-control-allow-methods', 'POST');
+  res.setHeader('access-control-allow-headers', 'authorization, content-type');
+  res.setHeader('vary', 'origin');
+}
+
+function say(res: ServerResponse, status: number, reason: string): void {
+  res.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' }).end(`${reason}\n`);
+}
+
+function refuseUpgrade(socket: Duplex, status: number): void {
+  socket.on('error', () => {});
+  socket.end(`HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+}

@@ -1,0 +1,119 @@
+/**
+ * The database file: opened for this process alone, brought up to date, and moved aside if it is
+ * damaged. What can still be read of a damaged one is taken over.
+ */
+
+import { chmodSync, closeSync, existsSync, openSync, renameSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { migrate } from './schema.ts';
+
+/** SQLite's own numbers (https://sqlite.org/rescode.html). */
+const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+export interface OpenedDatabase {
+  readonly db: DatabaseSync;
+  /** What the user should know: a damaged database was moved aside. */
+  readonly note: string | undefined;
+}
+
+/**
+ * Opens the database; the lock on it ends with the process, however that ends.
+ *
+ * @param now Unix milliseconds, for the name of one that is moved aside
+ * @throws MillraceError `daemon-running` if another process has it, `state-unusable`
+ */
+export function openDatabase(path: string, now: number): OpenedDatabase {
+  try {
+    return { db: open(path), note: undefined };
+  } catch (error) {
+    if (error instanceof MillraceError) throw error;
+    const code = sqliteCode(error);
+    if (code === SQLITE_BUSY) throw new MillraceError('daemon-running', path, { cause: error });
+    if (code !== SQLITE_CORRUPT && code !== SQLITE_NOTADB) {
+      throw new MillraceError('state-unusable', `${path}: ${text(error)}`, { cause: error });
+    }
+    return replaceDamaged(path, now, text(error));
+  }
+}
+
+function open(path: string): DatabaseSync {
+  // Before SQLite does it: what it puts beside the file gets the same permissions.
+  closeSync(openSync(path, 'a', 0o600));
+  chmodSync(path, 0o600);
+  const db = new DatabaseSync(path);
+  try {
+    // The lock is the operating system's: it cannot be left behind by a process that is killed.
+    db.exec('PRAGMA locking_mode = EXCLUSIVE');
+    db.exec('PRAGMA journal_mode = WAL');
+    // What has been added is there after a power cut as well.
+    db.exec('PRAGMA synchronous = FULL');
+    db.exec('BEGIN EXCLUSIVE; COMMIT');
+    migrate(db);
+    const [check] = db.prepare('PRAGMA quick_check(1)').all() as { quick_check: string }[];
+    if (check?.quick_check !== 'ok') {
+      throw Object.assign(new Error(check?.quick_check), { errcode: SQLITE_CORRUPT });
+    }
+    return db;
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function replaceDamaged(path: string, now: number, why: string): OpenedDatabase {
+  const stamp = new Date(now).toISOString().replace(/[:.]/g, '-');
+  let aside = `${path}.damaged-${stamp}`;
+  for (let i = 1; existsSync(aside); i++) aside = `${path}.damaged-${stamp}-${i}`;
+  for (const suffix of ['', '-wal', '-shm']) {
+    if (existsSync(path + suffix)) renameSync(path + suffix, aside + suffix);
+  }
+  const db = open(path);
+  const saved = salvage(aside, db);
+  return {
+    db,
+    note:
+      `The list of downloads was damaged (${why}). It was moved to ${aside}; ` +
+      `${saved} downloads could still be read and are in the new list.`,
+  };
+}
+
+/** Copies the rows that can still be read. @returns how many */
+function salvage(from: string, to: DatabaseSync): number {
+  let saved = 0;
+  let old: DatabaseSync | undefined;
+  try {
+    // Reading must not change what somebody may want to repair by other means.
+    old = new DatabaseSync(from, { readOnly: true });
+    const names = to.prepare('SELECT name FROM pragma_table_info(?)').all('downloads');
+    const columns = names.map(({ name }) => String(name)).filter((name) => name !== 'id');
+    const insert = to.prepare(
+      `INSERT OR IGNORE INTO downloads (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
+    );
+    for (const row of old.prepare(`SELECT ${columns.join()} FROM downloads`).iterate()) {
+      try {
+        insert.run(...columns.map((name) => row[name] ?? null));
+        saved++;
+      } catch {
+        // A row that is no row any more: the next may be.
+      }
+    }
+  } catch {
+    // As far as it went.
+  } finally {
+    old?.close();
+  }
+  return saved;
+}
+
+function sqliteCode(error: unknown): number {
+  const { errcode } = error as { errcode?: unknown };
+  // The low byte is the class of the error.
+  return typeof errcode === 'number' ? errcode & 0xff : 0;
+}
+
+function text(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,281 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { newRecord } from '../daemon/new-download.ts';
+import { openDatabase } from './database.ts';
+import { DownloadStore } from './download-store.ts';
+import type { DownloadRecord } from './record.ts';
+import { HostStore, SettingStore } from './small-stores.ts';
+
+const NOW = Date.UTC(2026, 10, 21);
+let folder: string;
+let path: string;
+let db: DatabaseSync;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
+  path = join(folder, 'downloads.db');
+  db = openDatabase(path, NOW).db;
+});
+afterEach(() => {
+  if (db.isOpen) db.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** A download as it comes new, called by a number. */
+function record(number: number, part: Partial<DownloadRecord> = {}): DownloadRecord {
+  const gid = number.toString(16).padStart(16, '0');
+  const urls = [`https://host${number % 3}.example/dir/file-${number}.iso`];
+  const around = { gid, dir: '/downloads', categories: [], now: NOW + number };
+  return { ...newRecord({ urls }, around), rank: number, ...part };
+}
+
+const finished = (number: number, part: Partial<DownloadRecord> = {}) =>
+  record(number, { state: 'complete', finishedAt: NOW + number, ...part });
+
+const gids = (records: readonly DownloadRecord[]) => records.map((r) => Number(`0x${r.gid}`));
+const page = { offset: 0, limit: 100 };
+
+describe('downloads', () => {
+  test('are read as they were put, whatever of them is there', () => {
+    const store = new DownloadStore(db);
+    const full: DownloadRecord = record(1, {
+      state: 'error',
+      path: '/downloads/\u{1f600}.iso',
+      length: 2 ** 50,
+      storedBytes: 2 ** 49,
+      receivedBytes: 2 ** 51,
+      startedAt: NOW,
+      finishedAt: NOW + 1,
+      attempts: 3,
+      retryAt: NOW + 2,
+      category: 'images',
+      error: { code: 'origin-gone', message: 'gone', detail: '' },
+      digest: { algorithm: 'sha256', hex: 'ab' },
+    });
+    store.put(full);
+    store.put(record(2));
+    // What is undefined is not kept in JSON.
+    const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
+    expect(plain(store.get(full.gid))).toEqual(plain(full));
+    expect(plain(store.get(record(2).gid))).toEqual(plain(record(2)));
+    store.put({ ...full, name: 'other' });
+    expect(store.get(full.gid)?.name).toBe('other');
+    expect(store.history({}, page).total).toBe(1);
+  });
+
+  test('that are not finished come back after a restart, with a rank each', () => {
+    let store = new DownloadStore(db);
+    for (const one of [record(1), finished(2), record(3, { state: 'paused', rank: 0.5 })]) {
+      store.put(one);
+    }
+    db.close();
+    db = openDatabase(path, NOW).db;
+    store = new DownloadStore(db);
+    const { records, damaged } = store.unfinished();
+    expect(records.map(({ state, rank }) => [state, rank])).toEqual([
+      ['queued', 1],
+      ['paused', 0.5],
+    ]);
+    expect(damaged).toBe(0);
+  });
+
+  test('are found by the beginning of their gid', () => {
+    const store = new DownloadStore(db);
+    store.put(record(1, { gid: 'abcd000000000000' }));
+    store.put(record(2, { gid: 'abce000000000000' }));
+    expect(store.startingWith('abcd')).toEqual(['abcd000000000000']);
+    expect(store.startingWith('abc')).toHaveLength(2);
+    expect(store.startingWith('f')).toEqual([]);
+  });
+
+  test('a row that cannot be understood costs itself and no other', () => {
+    const store = new DownloadStore(db);
+    store.put(record(1));
+    store.put(record(2));
+    db.exec(`UPDATE downloads SET request = '{' WHERE gid = '${record(1).gid}'`);
+    const { records, damaged } = store.unfinished();
+    expect(gids(records)).toEqual([2]);
+    expect(damaged).toBe(1);
+  });
+
+  test('a transaction that fails leaves nothing', () => {
+    const store = new DownloadStore(db);
+    const work = () =>
+      store.atOnce(() => {
+        store.put(record(1));
+        store.atOnce(() => store.put(record(2)));
+        throw new Error('no');
+      });
+    expect(work).toThrow('no');
+    expect(store.unfinished().records).toEqual([]);
+  });
+});
+
+describe('history', () => {
+  test('pages from the newest, or from the oldest', () => {
+    const store = new DownloadStore(db);
+    for (let i = 1; i <= 5; i++) store.put(finished(i, i === 5 ? { state: 'removed' } : {}));
+    store.put(record(6));
+    const newest = store.history({}, { offset: 1, limit: 2 });
+    expect(newest.total).toBe(5);
+    expect(gids(newest.records)).toEqual([4, 3]);
+    const oldest = store.history({}, { offset: 3, limit: 9, oldestFirst: true });
+    expect(gids(oldest.records)).toEqual([4, 5]);
+    const removed = store.history({ states: ['removed'] }, page);
+    expect(gids(removed.records)).toEqual([5]);
+    expect(gids(store.history({ host: 'host1.example' }, page).records)).toEqual([4, 1]);
+    expect(store.history({ states: [] }, page).total).toBe(0);
+  });
+
+  test('is purged by state and time', () => {
+    const store = new DownloadStore(db);
+    for (let i = 1; i <= 4; i++) store.put(finished(i, i > 2 ? { state: 'error' } : {}));
+    store.put(record(5));
+    expect(store.purge(['error'], NOW + 4).length).toBe(1);
+    expect(store.purge(undefined, undefined).length).toBe(3);
+    expect(store.unfinished().records).toHaveLength(1);
+    expect(store.history({ text: 'file' }, page).total).toBe(0);
+  });
+});
+
+describe('search', () => {
+  const names = [
+    'debian-13.1-netinst.iso',
+    'Ubuntu 26.04 Größe.iso',
+    '\u4e2d\u6587\u6559\u7a0b.mkv',
+    'a_b%c.bin',
+  ];
+
+  test.each([
+    ['netinst', [0]],
+    ['NETI', [0]],
+    ['inst debian', [0]],
+    ['iso', [1, 0]],
+    ['13 iso', [0]],
+    ['6', [1]],
+    ['GRÖSSE', []],
+    ['gröSSe', []],
+    ['größe', [1]],
+    ['\u4e2d\u6587', [2]],
+    ['\u6587\u6559\u7a0b', [2]],
+    ['_b%', [3]],
+    ['%', [3]],
+    ['"', []],
+    ['debian OR ubuntu', []],
+    ['name:debian', []],
+    ['*', []],
+    ['images', [1, 0]],
+    ['origin-gone', [3]],
+    ['', [3, 2, 1, 0]],
+  ])('"%s" finds %j', (text, found) => {
+    const store = new DownloadStore(db);
+    names.forEach((name, i) => {
+      store.put(
+        finished(i, {
+          name,
+          request: { ...record(i).request, urls: ['https://h.example/x'] },
+          category: i < 2 ? 'images' : undefined,
+          error: i === 3 ? { code: 'origin-gone', message: '', detail: '' } : undefined,
+        }),
+      );
+    });
+    expect(gids(store.history({ text }, page).records)).toEqual(found);
+  });
+
+  test('finds the new name and not the old one', () => {
+    const store = new DownloadStore(db);
+    store.put(finished(1, { name: 'before.iso' }));
+    store.put(finished(1, { name: 'after.iso' }));
+    expect(store.history({ text: 'before' }, page).total).toBe(0);
+    expect(store.history({ text: 'after' }, page).total).toBe(1);
+    store.delete(finished(1).gid);
+    expect(store.history({ text: 'after' }, page).total).toBe(0);
+  });
+
+  test('uses its indexes', () => {
+    const plan = (sql: string) =>
+      db
+        .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+        .all()
+        .map(({ detail }) => String(detail))
+        .join('\n');
+    const history = 'SELECT * FROM downloads WHERE finished_at IS NOT NULL';
+    const paged = plan(`${history} ORDER BY finished_at DESC, id DESC LIMIT 10`);
+    expect(paged).toMatch(/USING INDEX finished/);
+    expect(paged).not.toMatch(/B-TREE/);
+    const matching = `${history} AND id IN (SELECT rowid FROM search WHERE search MATCH '"abc"')`;
+    expect(plan(matching)).toMatch(/SCAN search VIRTUAL TABLE INDEX/);
+    expect(plan('SELECT * FROM downloads WHERE finished_at IS NULL')).toMatch(/INDEX unfinished/);
+  });
+});
+
+describe('the file', () => {
+  test('belongs to one at a time, and only to the user', () => {
+    expect(() => openDatabase(path, NOW)).toThrow(/A daemon is running already/);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  test('of a newer version is left alone', () => {
+    db.exec('PRAGMA user_version = 999');
+    db.close();
+    expect(() => openDatabase(path, NOW)).toThrow(/newer version/);
+    expect(readdirSync(folder)).toContain('downloads.db');
+  });
+
+  test.each([
+    ['no database at all', () => writeFileSync(path, 'x'.repeat(10_000))],
+    ['a torn first page', () => writeFileSync(path, Buffer.concat([head(), Buffer.alloc(5000)]))],
+  ])('%s is moved aside and said', (_name, damage) => {
+    db.close();
+    damage();
+    const before = readFileSync(path);
+    const opened = openDatabase(path, NOW);
+    db = opened.db;
+    expect(opened.note).toMatch(/damaged.*moved to .*downloads\.db\.damaged-2026-11-21T/);
+    const aside = readdirSync(folder).find((name) => name.includes('.damaged-')) as string;
+    expect(readFileSync(join(folder, aside))).toEqual(before);
+    expect(new DownloadStore(db).unfinished().records).toEqual([]);
+  });
+
+  test('of which a part is damaged gives what can still be read', () => {
+    const store = new DownloadStore(db);
+    store.atOnce(() => {
+      for (let i = 0; i < 500; i++) store.put(finished(i));
+    });
+    db.close();
+    const bytes = readFileSync(path);
+    // The pages at the end: of the search index and of some rows.
+    for (let at = bytes.length - 20 * 4096; at < bytes.length; at++) bytes[at] = 0x5a;
+    writeFileSync(path, bytes);
+    const opened = openDatabase(path, NOW);
+    db = opened.db;
+    const saved = new DownloadStore(db).history({}, page).total;
+    expect(saved).toBeGreaterThan(0);
+    expect(opened.note).toContain(`${saved} downloads could still be read`);
+  });
+
+  /** The beginning of a real database. */
+  const head = () => readFileSync(path).subarray(0, 100);
+});
+
+describe('small things', () => {
+  test('settings and hosts are kept', () => {
+    const settings = new SettingStore(db);
+    settings.set('a', { b: [1] });
+    settings.set('a', { b: [2] });
+    expect(settings.get('a')).toEqual({ b: [2] });
+    expect(settings.get('none')).toBeUndefined();
+    db.exec(`INSERT INTO settings VALUES ('bad', '{')`);
+    expect(settings.get('bad')).toBeUndefined();
+    const hosts = new HostStore(db);
+    const entry = { host: 'h', limit: 3, refusedAt: NOW, changedAt: NOW, restsUntil: 0 };
+    hosts.put({ ...entry, limit: 4 });
+    hosts.put(entry);
+    expect(hosts.all()).toEqual([entry]);
+    hosts.replace([]);
+    expect(hosts.all()).toEqual([]);
+  });
+});

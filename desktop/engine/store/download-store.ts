@@ -1,0 +1,267 @@
+/** Downloads in the database: the queue, and the history with its search. */
+
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { DownloadRecord, FinishedState } from './record.ts';
+
+/** What of the text of a download can be searched. */
+const MAX_TEXT_CHARS = 4096;
+/** Words in one search; more are not looked at. */
+const MAX_WORDS = 16;
+/** Shorter words than this are not in the index. */
+const INDEXED_CHARS = 3;
+
+type Row = Record<string, SQLOutputValue>;
+type Values = Record<string, SQLInputValue>;
+
+export interface HistoryFilter {
+  readonly states?: readonly FinishedState[] | undefined;
+  readonly category?: string | undefined;
+  readonly host?: string | undefined;
+  /** Words that must all be there, anywhere in name, path, URLs, category or error. */
+  readonly text?: string | undefined;
+}
+
+export interface Page {
+  readonly offset: number;
+  readonly limit: number;
+  /** Default: newest first. */
+  readonly oldestFirst?: boolean;
+}
+
+const COLUMNS = [
+  'gid',
+  'state',
+  'request',
+  'options',
+  'priority',
+  'rank',
+  'category',
+  'host',
+  'name',
+  'path',
+  'length',
+  'stored_bytes',
+  'received_bytes',
+  'created_at',
+  'started_at',
+  'finished_at',
+  'attempts',
+  'retry_at',
+  'error',
+  'digest',
+  'text',
+] as const;
+
+export class DownloadStore {
+  readonly #db: DatabaseSync;
+  readonly #statements = new Map<string, StatementSync>();
+
+  constructor(db: DatabaseSync) {
+    this.#db = db;
+  }
+
+  /** Runs `work` as one transaction: all of it is kept, or nothing. */
+  atOnce<T>(work: () => T): T {
+    // Inside another it is part of that.
+    if (this.#db.isTransaction) return work();
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = work();
+      this.#db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      this.#db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  /** Keeps a download, new or changed. */
+  put(record: DownloadRecord): void {
+    const set = COLUMNS.slice(1).map((name) => `${name} = excluded.${name}`);
+    this.#prepare(
+      `INSERT INTO downloads (${COLUMNS.join()}) VALUES (${COLUMNS.map((c) => `:${c}`).join()})
+       ON CONFLICT (gid) DO UPDATE SET ${set.join()}`,
+    ).run(toRow(record));
+  }
+
+  get(gid: string): DownloadRecord | undefined {
+    const row = this.#prepare('SELECT * FROM downloads WHERE gid = ?').get(gid);
+    return row === undefined ? undefined : fromRow(row);
+  }
+
+  /** Gids that begin so, two at most: one is meant, two are not clear. */
+  startingWith(prefix: string): string[] {
+    const rows = this.#prepare(
+      'SELECT gid FROM downloads WHERE gid >= :low AND gid < :high LIMIT 2',
+    ).all({ low: prefix, high: `${prefix}g` });
+    return rows.map((row) => String(row.gid));
+  }
+
+  /** @returns whether it was there */
+  delete(gid: string): boolean {
+    return this.#prepare('DELETE FROM downloads WHERE gid = ?').run(gid).changes === 1;
+  }
+
+  /** The queue as it was left; rows that cannot be understood are counted, not thrown. */
+  unfinished(): { records: DownloadRecord[]; damaged: number } {
+    const rows = this.#prepare('SELECT * FROM downloads WHERE finished_at IS NULL').all();
+    const records: DownloadRecord[] = [];
+    for (const row of rows) {
+      const record = tryFromRow(row);
+      if (record !== undefined) records.push(record);
+    }
+    return { records, damaged: rows.length - records.length };
+  }
+
+  /** The history, a page of it, and how many there are in all. */
+  history(filter: HistoryFilter, page: Page): { total: number; records: DownloadRecord[] } {
+    const { where, values } = conditions(filter);
+    const way = page.oldestFirst === true ? 'ASC' : 'DESC';
+    const order = `ORDER BY finished_at ${way}, id ${way}`;
+    // A search looks at every row that it counts: it does so once.
+    if (filter.text !== undefined) return this.#found(where, order, values, page);
+    const count = this.#prepare(`SELECT count(*) AS n FROM downloads WHERE ${where}`).get(values);
+    const rows = this.#prepare(
+      `SELECT * FROM downloads WHERE ${where} ${order} LIMIT :limit OFFSET :offset`,
+    ).all({ ...values, limit: page.limit, offset: page.offset });
+    return { total: Number(count?.n), records: rows.flatMap((row) => tryFromRow(row) ?? []) };
+  }
+
+  #found(where: string, order: string, values: Values, { offset, limit }: Page) {
+    const sql = `SELECT id FROM downloads WHERE ${where} ${order}`;
+    const ids = this.#prepare(sql).all(values);
+    const get = this.#prepare('SELECT * FROM downloads WHERE id = ?');
+    const records = ids.slice(offset, offset + limit).flatMap(({ id }) => {
+      const row = get.get(id as number);
+      return (row && tryFromRow(row)) ?? [];
+    });
+    return { total: ids.length, records };
+  }
+
+  /** Deletes from the history. @returns the gids that are gone */
+  purge(states: readonly FinishedState[] | undefined, before: number | undefined): string[] {
+    const { where, values } = conditions({ states });
+    const until = before ?? Number.MAX_SAFE_INTEGER;
+    const rows = this.#prepare(
+      `DELETE FROM downloads WHERE ${where} AND finished_at < :until RETURNING gid`,
+    ).all({ ...values, until });
+    return rows.map((row) => String(row.gid));
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql);
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql);
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+function conditions(filter: HistoryFilter): { where: string; values: Values } {
+  const parts = ['finished_at IS NOT NULL'];
+  const values: Values = {};
+  if (filter.states !== undefined) {
+    const names = filter.states.map((state, i) => {
+      values[`state${i}`] = state;
+      return `:state${i}`;
+    });
+    parts.push(`state IN (${names.join()})`);
+  }
+  if (filter.category !== undefined) {
+    parts.push('category = :category');
+    values.category = filter.category;
+  }
+  if (filter.host !== undefined) {
+    parts.push('host = :host');
+    values.host = filter.host;
+  }
+  const words = wordsOf(filter.text ?? '');
+  const indexed = words.filter((word) => [...word].length >= INDEXED_CHARS);
+  if (indexed.length > 0) {
+    parts.push('id IN (SELECT rowid FROM search WHERE search MATCH :match)');
+    values.match = indexed.map((word) => `"${word.replaceAll('"', '""')}"`).join(' AND ');
+  }
+  for (const [i, word] of words.filter((w) => !indexed.includes(w)).entries()) {
+    parts.push(`instr(text, :word${i}) > 0`);
+    values[`word${i}`] = word;
+  }
+  return { where: parts.join(' AND '), values };
+}
+
+function wordsOf(text: string): string[] {
+  const words = normalise(text.slice(0, MAX_TEXT_CHARS)).split(/\s+/);
+  return [...new Set(words.filter((word) => word !== ''))].slice(0, MAX_WORDS);
+}
+
+/** Case and the ways of writing one character do not matter; NUL would end the text. */
+function normalise(text: string): string {
+  return text.normalize('NFKC').toLowerCase().replaceAll('\0', '');
+}
+
+function toRow(r: DownloadRecord): Values {
+  const text = [r.name, ...r.request.urls, r.path, r.category, r.error?.code, r.error?.message];
+  return {
+    gid: r.gid,
+    state: r.state,
+    request: JSON.stringify(r.request),
+    options: JSON.stringify(r.options),
+    priority: r.priority,
+    rank: r.rank,
+    category: r.category ?? null,
+    host: r.host,
+    name: r.name,
+    path: r.path ?? null,
+    length: r.length ?? null,
+    stored_bytes: r.storedBytes,
+    received_bytes: r.receivedBytes,
+    created_at: Math.round(r.createdAt),
+    started_at: round(r.startedAt),
+    finished_at: round(r.finishedAt),
+    attempts: r.attempts,
+    retry_at: round(r.retryAt),
+    error: r.error === undefined ? null : JSON.stringify(r.error),
+    digest: r.digest === undefined ? null : JSON.stringify(r.digest),
+    text: normalise(text.filter((part) => part !== undefined).join('\n')).slice(0, MAX_TEXT_CHARS),
+  };
+}
+
+function round(value: number | undefined): number | null {
+  return value === undefined ? null : Math.round(value);
+}
+
+function tryFromRow(row: Row): DownloadRecord | undefined {
+  try {
+    return fromRow(row);
+  } catch {
+    return undefined;
+  }
+}
+
+function fromRow(row: Row): DownloadRecord {
+  const number = (name: string) => (row[name] === null ? undefined : Number(row[name]));
+  const text = (name: string) => (row[name] === null ? undefined : String(row[name]));
+  const json = (name: string) => (row[name] === null ? undefined : JSON.parse(String(row[name])));
+  return {
+    gid: String(row.gid),
+    state: String(row.state) as DownloadRecord['state'],
+    request: json('request'),
+    options: json('options'),
+    priority: Number(row.priority),
+    rank: Number(row.rank),
+    category: text('category'),
+    host: String(row.host),
+    name: String(row.name),
+    path: text('path'),
+    length: number('length'),
+    storedBytes: Number(row.stored_bytes),
+    receivedBytes: Number(row.received_bytes),
+    createdAt: Number(row.created_at),
+    startedAt: number('started_at'),
+    finishedAt: number('finished_at'),
+    attempts: Number(row.attempts),
+    retryAt: number('retry_at'),
+    error: json('error'),
+    digest: json('digest'),
+  };
+}

@@ -1,0 +1,60 @@
+/** A download as it is kept: what was asked for, where it stands, how it ended. */
+
+import type { Digest } from '@millrace/shared/download/digest';
+import type { DownloadRequest } from '@millrace/shared/download/request';
+
+export const UNFINISHED = ['queued', 'active', 'waiting', 'paused'] as const;
+export const FINISHED = ['complete', 'error', 'removed'] as const;
+export type UnfinishedState = (typeof UNFINISHED)[number];
+export type FinishedState = (typeof FINISHED)[number];
+export type RecordState = UnfinishedState | FinishedState;
+
+export interface StoredError {
+  readonly code: string;
+  readonly message: string;
+  readonly detail: string;
+}
+
+export interface DownloadRecord {
+  /** 16 hexadecimal digits, as aria2 has them. */
+  readonly gid: string;
+  readonly state: RecordState;
+  readonly request: DownloadRequest;
+  /** What of the request is the daemon's own business. */
+  readonly options: RecordOptions;
+  readonly priority: number;
+  readonly rank: number;
+  readonly category: string | undefined;
+  /** Host and port of the first URL. */
+  readonly host: string;
+  /** File name as far as it is known. */
+  readonly name: string;
+  readonly path: string | undefined;
+  readonly length: number | undefined;
+  readonly storedBytes: number;
+  /** Bytes received over the network, in all runs. */
+  readonly receivedBytes: number;
+  /** Unix milliseconds, all of them. */
+  readonly createdAt: number;
+  readonly startedAt: number | undefined;
+  /** Exactly for those that are finished. */
+  readonly finishedAt: number | undefined;
+  readonly attempts: number;
+  readonly retryAt: number | undefined;
+  readonly error: StoredError | undefined;
+  /** What the whole file was shown to have. */
+  readonly digest: Digest | undefined;
+}
+
+export interface RecordOptions {
+  /** Takes another name where one is taken: name.1.ext. */
+  readonly rename: boolean;
+  /** Attempts before it counts as failed; 0: no end. */
+  readonly maxTries: number;
+  /** aria2's options as they were given, for those who ask for them again. */
+  readonly aria2?: Readonly<Record<string, string>> | undefined;
+}
+
+export function isFinished(state: RecordState): state is FinishedState {
+  return (FINISHED as readonly string[]).includes(state);
+}

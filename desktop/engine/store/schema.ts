@@ -1,0 +1,87 @@
+/** The database's tables, and how older ones become the present ones. */
+
+import type { DatabaseSync } from 'node:sqlite';
+import { MillraceError } from '@millrace/shared/base/errors';
+
+/** One step per version, in order; never changed once released, only added to. */
+const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE downloads (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    gid TEXT NOT NULL UNIQUE,
+    state TEXT NOT NULL,
+    request TEXT NOT NULL,
+    options TEXT NOT NULL,
+    priority INTEGER NOT NULL,
+    rank REAL NOT NULL,
+    category TEXT,
+    host TEXT NOT NULL,
+    name TEXT NOT NULL,
+    path TEXT,
+    length INTEGER,
+    stored_bytes INTEGER NOT NULL,
+    received_bytes INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    started_at INTEGER,
+    finished_at INTEGER,
+    attempts INTEGER NOT NULL,
+    retry_at INTEGER,
+    error TEXT,
+    digest TEXT,
+    text TEXT NOT NULL
+  ) STRICT;
+  -- finished_at is there exactly for those that are complete, failed or removed.
+  CREATE INDEX finished ON downloads (finished_at, id) WHERE finished_at IS NOT NULL;
+  CREATE INDEX unfinished ON downloads (id) WHERE finished_at IS NULL;
+
+  -- Words of three characters and more anywhere in the text, in any script.
+  CREATE VIRTUAL TABLE search USING fts5 (
+    text, content = 'downloads', content_rowid = 'id', tokenize = 'trigram', detail = 'full'
+  );
+  CREATE TRIGGER search_insert AFTER INSERT ON downloads BEGIN
+    INSERT INTO search (rowid, text) VALUES (new.id, new.text);
+  END;
+  CREATE TRIGGER search_delete AFTER DELETE ON downloads BEGIN
+    INSERT INTO search (search, rowid, text) VALUES ('delete', old.id, old.text);
+  END;
+  CREATE TRIGGER search_update AFTER UPDATE OF text ON downloads WHEN old.text <> new.text BEGIN
+    INSERT INTO search (search, rowid, text) VALUES ('delete', old.id, old.text);
+    INSERT INTO search (rowid, text) VALUES (new.id, new.text);
+  END;
+
+  CREATE TABLE hosts (
+    host TEXT PRIMARY KEY,
+    "limit" INTEGER NOT NULL,
+    refused_at INTEGER NOT NULL,
+    changed_at INTEGER NOT NULL,
+    rests_until INTEGER NOT NULL
+  ) STRICT;
+
+  CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+  `,
+];
+
+/**
+ * Brings a database to the present version.
+ *
+ * @throws MillraceError `state-unusable` if a newer Millrace has made it
+ */
+export function migrate(db: DatabaseSync): void {
+  const { user_version: version } = db.prepare('PRAGMA user_version').get() as {
+    user_version: number;
+  };
+  if (version > MIGRATIONS.length) {
+    throw new MillraceError('state-unusable', 'a newer version of Millrace has written it');
+  }
+  for (let next = version; next < MIGRATIONS.length; next++) {
+    db.exec('BEGIN IMMEDIATE');
+    try {
+      db.exec(MIGRATIONS[next] as string);
+      db.exec(`PRAGMA user_version = ${next + 1}`);
+      db.exec('COMMIT');
+    } catch (error) {
+      db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+}

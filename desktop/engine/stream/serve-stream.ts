@@ -1,0 +1,226 @@
+/**
+ * Serves a download in progress to media players on this machine: a server of its own on loopback,
+ * at a path that nobody can guess. Bytes that are not there yet are waited for, and fetched first.
+ */
+
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { basename } from 'node:path';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { Playback } from '@millrace/shared/download/playback';
+import { PROBLEM_TYPE, toProblem } from '@millrace/shared/http/problem';
+import { type StreamedFile, type StreamHead, streamHead } from './stream-head.ts';
+import { type StreamedDownload, StreamSource } from './stream-source.ts';
+
+/** A stream that is being served. */
+export interface ServedStream {
+  /** What to open: http://127.0.0.1:PORT/SECRET/NAME. */
+  readonly url: string;
+  /** Players reading at the moment; one may count several times. */
+  readonly readers: number;
+  /** The file is another one now (it changed at the source): who reads the old one is cut off. */
+  replaced(description: Awaited<StreamedDownload['described']>): void;
+  /** Ends it; who still reads is cut off. */
+  close(): Promise<void>;
+}
+
+const MAX_READERS = 16;
+const MAX_CONNECTIONS = 64;
+const BUFFER_BYTES = 256 * 1024;
+
+/**
+ * Serves a download until it is closed: while it runs, and its file once it is complete.
+ *
+ * @param finished the run of the download. When it rejects, readers are cut off: an answer is
+ *   never shorter than announced without showing it
+ * @throws MillraceError when the download fails before it is known what the file is
+ */
+export async function serveStream(
+  download: StreamedDownload,
+  finished: Promise<{ readonly path: string }>,
+): Promise<ServedStream> {
+  const failed = finished.then(() => new Promise<never>(() => {}));
+  const description = await Promise.race([download.described, failed]);
+  const stream = new StreamServer(download, finished, description);
+  await stream.listen();
+  return stream;
+}
+
+class StreamServer implements ServedStream {
+  readonly #download: StreamedDownload;
+  readonly #source: StreamSource;
+  readonly #server: Server;
+  readonly #secret = randomBytes(24).toString('base64url');
+  readonly #playback = new Playback();
+  /** Ends the readers, by response. */
+  readonly #readers = new Map<ServerResponse, AbortController>();
+  #file: StreamedFile;
+  #versions = 0;
+  #preferred: number | undefined;
+  #error: MillraceError | undefined;
+
+  constructor(
+    download: StreamedDownload,
+    finished: Promise<{ readonly path: string }>,
+    description: Awaited<StreamedDownload['described']>,
+  ) {
+    this.#download = download;
+    this.#source = new StreamSource(download, finished);
+    this.#file = this.#describe(description);
+    this.#server = createServer({ maxHeaderSize: 16 * 1024 });
+    this.#server.maxConnections = MAX_CONNECTIONS;
+    this.#server.on('request', (req, res) => this.#handle(req, res));
+    finished.catch((error: unknown) => {
+      this.#error = asMillraceError(error);
+      this.#cutOff();
+    });
+  }
+
+  async listen(): Promise<void> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+  }
+
+  get url(): string {
+    return `http://${this.#host}/${this.#secret}/${encodeURIComponent(this.#file.name)}`;
+  }
+
+  get readers(): number {
+    return this.#readers.size;
+  }
+
+  replaced(description: Awaited<StreamedDownload['described']>): void {
+    this.#file = this.#describe(description);
+    this.#cutOff();
+  }
+
+  async close(): Promise<void> {
+    this.#cutOff();
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await once(this.#server, 'close');
+    await this.#source.close();
+  }
+
+  get #host(): string {
+    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  #describe({ path, length, contentType }: Awaited<StreamedDownload['described']>): StreamedFile {
+    const etag = `"${this.#secret.slice(0, 8)}-${this.#versions++}"`;
+    return { name: basename(path), length, contentType, etag };
+  }
+
+  #handle(req: IncomingMessage, res: ServerResponse): void {
+    res.on('error', () => {}); // the player is gone, which 'close' says as well
+    try {
+      this.#admit(req);
+      const head = streamHead(req.method ?? '', req.headers, this.#file);
+      if (head.body === undefined) return void res.writeHead(head.status, head.headers).end();
+      if (this.#readers.size >= MAX_READERS) throw new MillraceError('too-many-transfers');
+      void this.#send(res, head, head.body);
+    } catch (error) {
+      refuse(res, asMillraceError(error));
+    }
+  }
+
+  /** @throws MillraceError unless the request is from who was given the URL */
+  #admit(req: IncomingMessage): void {
+    // A name that was made to point at loopback (DNS rebinding) does not get in.
+    const port = this.#host.split(':')[1];
+    const host = req.headers.host?.toLowerCase();
+    if (host !== this.#host && host !== `localhost:${port}`) throw new MillraceError('not-a-proxy');
+    const given = Buffer.from(/^\/([^/?]*)/.exec(req.url ?? '')?.[1] ?? '');
+    const secret = Buffer.from(this.#secret);
+    if (given.length !== secret.length || !timingSafeEqual(given, secret)) {
+      throw new MillraceError('no-such-page');
+    }
+    if (this.#error !== undefined) throw this.#error;
+  }
+
+  async #send(
+    res: ServerResponse,
+    head: StreamHead,
+    { start, end }: NonNullable<StreamHead['body']>,
+  ): Promise<void> {
+    const ended = new AbortController();
+    res.once('close', () => ended.abort());
+    this.#readers.set(res, ended);
+    this.#playback.opened(res, start, performance.now());
+    try {
+      // At once, so that the player can show that it waits.
+      res.writeHead(head.status, head.headers).flushHeaders();
+      const buffer = Buffer.allocUnsafe(BUFFER_BYTES);
+      for (let position = start; end === undefined || position < end; ) {
+        const room = buffer.subarray(0, Math.min(BUFFER_BYTES, (end ?? Infinity) - position));
+        const count = await this.#read(res, room, position, ended.signal);
+        if (count === 0 && end === undefined) break;
+        if (count === 0) throw new MillraceError('wrong-length', `the file ends at ${position}`);
+        position += count;
+        // Written out before more is read: a player that is slow holds back its reader alone.
+        await write(res, room.subarray(0, count), ended.signal);
+      }
+      res.end();
+    } catch {
+      // Never an end that looks like one.
+      res.socket?.resetAndDestroy();
+      res.destroy();
+    } finally {
+      this.#readers.delete(res);
+      this.#playback.closed(res);
+      this.#prefer();
+    }
+  }
+
+  async #read(
+    res: ServerResponse,
+    into: Buffer,
+    position: number,
+    signal: AbortSignal,
+  ): Promise<number> {
+    this.#playback.waits(res, performance.now());
+    this.#prefer();
+    const count = await this.#source.read(into, position, signal);
+    this.#playback.advanced(res, position + count);
+    signal.throwIfAborted();
+    return count;
+  }
+
+  #prefer(): void {
+    const position = this.#playback.preferred();
+    if (position === this.#preferred) return;
+    this.#preferred = position;
+    this.#download.prefer(position);
+  }
+
+  #cutOff(): void {
+    for (const [res, ended] of this.#readers) {
+      res.socket?.resetAndDestroy();
+      ended.abort();
+    }
+  }
+}
+
+function write(res: ServerResponse, bytes: Buffer, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    res.write(bytes, (error) => {
+      signal.removeEventListener('abort', onAbort);
+      if (error == null) resolve();
+      else reject(error);
+    });
+  });
+}
+
+function refuse(res: ServerResponse, error: MillraceError): void {
+  const headers: Record<string, string> = {
+    'content-type': PROBLEM_TYPE,
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+  };
+  if (error.code === 'method-not-allowed') headers.allow = 'GET, HEAD';
+  res.writeHead(error.row.status, headers).end(`${JSON.stringify(toProblem(error), null, 2)}\n`);
+}

@@ -1,0 +1,66 @@
+/** The bytes of a download while it runs, and of its file once it is complete. */
+
+import { type FileHandle, open } from 'node:fs/promises';
+
+/** As much of a download as streaming needs (`Download` has it). */
+export interface StreamedDownload {
+  /** Resolves once path and length are known. */
+  readonly described: Promise<{
+    readonly path: string;
+    readonly length: number | undefined;
+    readonly contentType: string | undefined;
+  }>;
+  /** Reads stored bytes, waiting for the first of them. Resolves with 0 at the end of the file. */
+  read(into: Buffer, position: number, signal: AbortSignal): Promise<number>;
+  /** These bytes first, from here on; undefined takes it back. */
+  prefer(position: number | undefined): void;
+}
+
+export class StreamSource {
+  readonly #download: StreamedDownload;
+  readonly #finished: Promise<{ readonly path: string }>;
+  #complete: Promise<FileHandle> | undefined;
+  #closed = false;
+
+  /** @param finished what the run of the download resolves or rejects with */
+  constructor(download: StreamedDownload, finished: Promise<{ readonly path: string }>) {
+    this.#download = download;
+    this.#finished = finished;
+    finished.then(({ path }) => this.#openComplete(path)).catch(() => {});
+  }
+
+  /**
+   * Reads bytes from `position` on, waiting until at least one is there.
+   *
+   * @returns how many; 0 at the end of the file
+   * @throws what the download fails with, or the signal's reason
+   */
+  async read(into: Buffer, position: number, signal: AbortSignal): Promise<number> {
+    if (this.#complete === undefined) {
+      try {
+        return await this.#download.read(into, position, signal);
+      } catch (error) {
+        if (signal.aborted) throw error;
+        // The download may have ended under our hands: then its file has the bytes.
+        const { path } = await this.#finished;
+        this.#openComplete(path);
+      }
+    }
+    const handle = (await this.#complete) as FileHandle;
+    signal.throwIfAborted();
+    return (await handle.read(into, 0, into.length, position)).bytesRead;
+  }
+
+  /** Lets go of the file. Nobody may be reading any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#complete?.then((handle) => handle.close()).catch(() => {});
+  }
+
+  /** Opened once, early: the file may be moved while it is being played. */
+  #openComplete(path: string): void {
+    if (this.#complete !== undefined || this.#closed) return;
+    this.#complete = open(path, 'r');
+    this.#complete.catch(() => {}); // reported to who reads
+  }
+}

@@ -1,0 +1,159 @@
+/** `millrace stream` as its users and their players know it. */
+
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { sha256 } from '../fixtures/content.ts';
+import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { fetchAll, openResponse } from '../fixtures/http-client.ts';
+import { runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { StreamProcess } from '../fixtures/stream-process.ts';
+import { until } from '../fixtures/until.ts';
+
+const MB = 1_000_000;
+const SIZE = 6 * MB;
+
+const origin = await FaultOrigin.start();
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+const streams: StreamProcess[] = [];
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  origin.reset();
+});
+afterEach(async () => {
+  origin.openGate();
+  for (const stream of streams.splice(0)) await stream.kill();
+  await folder.remove();
+});
+afterAll(() => origin.stop());
+
+const path = (name: string) => join(folder.path, name);
+const gated = () => origin.url('gate', { size: SIZE, seed: 'film', name: 'film.mkv' });
+
+async function stream(url: string, ...options: string[]): Promise<StreamProcess> {
+  const started = await StreamProcess.start([url, '-d', folder.path, ...options]);
+  streams.push(started);
+  return started;
+}
+
+describe('a stream', () => {
+  test('is the file, for players that ask for parts of it; the file is kept', async () => {
+    const url = origin.url('none', { size: SIZE, name: 'film.mkv' });
+    const { url: address, child, result } = await stream(url);
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/film\.mkv$/);
+    const content = origin.content(url);
+    const head = await fetchAll(address, { method: 'HEAD' });
+    expect(head.headers).toMatchObject({
+      'content-length': String(SIZE),
+      'content-type': 'video/matroska',
+      'accept-ranges': 'bytes',
+    });
+    // As players do it: the beginning, the index at the end, then on from the middle.
+    const ranges = [
+      ['bytes=0-', 0, SIZE],
+      ['bytes=-1000', SIZE - 1000, SIZE],
+      ['bytes=3000000-', 3 * MB, SIZE],
+    ] as const;
+    const parts = await Promise.all(
+      ranges.map(([range]) => fetchAll(address, { headers: { range } })),
+    );
+    for (const [i, [, start, end]] of ranges.entries()) {
+      expect(parts[i]).toMatchObject({ status: 206, complete: true });
+      expect(parts[i]?.digest).toBe(sha256(content.subarray(start, end)));
+    }
+    expect((await fetchAll(address, { headers: { range: `bytes=${SIZE}-` } })).status).toBe(416);
+    await until(async () => (await readdir(folder.path)).join() === 'film.mkv');
+    // Complete, it can be played again.
+    expect((await fetchAll(address)).digest).toBe(origin.digest(url));
+    child.kill('SIGINT');
+    expect((await result).code).toBe(0);
+    expect(sha256(await readFile(path('film.mkv')))).toBe(origin.digest(url));
+  });
+
+  test('that is interrupted breaks off visibly, and the download can be gone on with', async () => {
+    const url = gated();
+    const { url: address, child, result } = await stream(url);
+    const response = await openResponse(address);
+    const body = fetchedBy(response);
+    // Some of it is on disk, and the rest is held back.
+    await until(async () => {
+      const journal = await readFile(path('film.mkv.millrace-journal'), 'utf8').catch(() => '');
+      return journal.split('\n').length > 2 && origin.waiting > 0;
+    });
+    child.kill('SIGINT');
+    expect((await result).code).toBe(130);
+    expect((await body).complete).toBe(false);
+    expect(await readdir(folder.path)).toContain('film.mkv.millrace-part');
+    origin.openGate();
+    const again = await runCli(['get', url, '-d', folder.path, '--json']);
+    expect(again.code).toBe(0);
+    const start = again.stdout.split('\n').find((line) => line.includes('"event":"start"'));
+    expect(JSON.parse(start as string).resumedBytes).toBeGreaterThan(0);
+    expect(sha256(await readFile(path('film.mkv')))).toBe(origin.digest(url));
+  });
+
+  test('of what cannot be had says why', async () => {
+    const run = await runCli(['stream', origin.url('gone'), '-d', folder.path]);
+    expect(run.code).toBe(4);
+    expect(run.stderr).toMatch(/The origin has removed the file/);
+  });
+});
+
+describe('players', () => {
+  /** A program that plays by noting the digest of what it gets. */
+  async function player(): Promise<string> {
+    const script = path('player.mjs');
+    await writeFile(
+      script,
+      `import { createHash } from 'node:crypto';
+       import { writeFileSync } from 'node:fs';
+       const [out, flag, url] = process.argv.slice(2);
+       const body = Buffer.from(await (await fetch(url)).arrayBuffer());
+       writeFileSync(out, flag + ' ' + createHash('sha256').update(body).digest('hex'));`,
+    );
+    return `"${process.execPath}" '${script}' "${path('played')}" --flag`;
+  }
+
+  test('are started with the address, and the stream ends with them', async () => {
+    const url = origin.url('none', { size: SIZE, name: 'film.mkv' });
+    const run = await runCli(['stream', url, '-d', folder.path, '--player', await player()]);
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    expect(await readFile(path('played'), 'utf8')).toBe(`--flag ${origin.digest(url)}`);
+    expect(sha256(await readFile(path('film.mkv')))).toBe(origin.digest(url));
+  });
+
+  test('leave nothing behind with --no-keep', async () => {
+    const url = origin.url('none', { size: SIZE, name: 'film.mkv' });
+    const command = await player();
+    await runCli(['stream', url, '--no-keep', '--player', command], { TMPDIR: folder.path });
+    expect(await readFile(path('played'), 'utf8')).toBe(`--flag ${origin.digest(url)}`);
+    expect((await readdir(folder.path)).sort()).toEqual(['played', 'player.mjs']);
+  });
+
+  test('that cannot be started are told of, and what has come is kept', async () => {
+    const url = gated();
+    const run = await runCli(['stream', url, '-d', folder.path, '--player', '/no/such/player']);
+    expect(run.code).toBe(2);
+    expect(run.stderr).toMatch(/\/no\/such\/player cannot be started \(ENOENT\)/);
+  });
+
+  test('of scripts get the address alone with --print-url', async () => {
+    const url = origin.url('none', { size: SIZE });
+    const printed = await StreamProcess.start([url, '-d', folder.path, '--print-url'], false);
+    streams.push(printed);
+    expect((await fetchAll(printed.url)).digest).toBe(origin.digest(url));
+    printed.child.kill('SIGTERM');
+    const { stdout } = await printed.result;
+    expect(stdout).toBe(`${printed.url}\n`);
+  });
+});
+
+async function fetchedBy(response: Awaited<ReturnType<typeof openResponse>>) {
+  try {
+    for await (const _ of response);
+    return { complete: response.complete };
+  } catch {
+    return { complete: false };
+  }
+}

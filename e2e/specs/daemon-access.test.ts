@@ -1,0 +1,198 @@
+/** Who may talk to the daemon: nobody without the token, and no page in a browser. */
+
+import { once } from 'node:events';
+import { stat } from 'node:fs/promises';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { DaemonProcess } from '../fixtures/daemon.ts';
+import { temporaryFolder } from '../fixtures/processes.ts';
+
+const PAGE = 'https://page.example';
+const folder = await temporaryFolder();
+const daemon = await DaemonProcess.start(folder.path, ['--allow-origin', PAGE]);
+afterAll(async () => {
+  await daemon.stop();
+  await folder.remove();
+});
+
+const call = (token: string | undefined, method = 'aria2.getVersion') =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method,
+    params: token === undefined ? [] : [`token:${token}`],
+  });
+
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+  readonly path?: string;
+}
+
+/** Sends a request with just these fields: `fetch` would not let us set Host and Origin. */
+async function send({ method = 'POST', headers = {}, body, path = '/jsonrpc' }: Sent) {
+  const req = request({ host: '127.0.0.1', port: daemon.port, method, path, headers });
+  req.end(body);
+  const [res] = await once(req, 'response');
+  let text = '';
+  for await (const piece of res) text += piece;
+  return { status: res.statusCode as number, headers: res.headers, text };
+}
+
+describe('the token', () => {
+  test.each([
+    ['none', undefined],
+    ['an empty one', ''],
+    ['a wrong one', 'x'.repeat(43)],
+    ['the right one with something after it', `${daemon.token}x`],
+  ])('%s is refused', async (_name, token) => {
+    const { status, text } = await send({ body: call(token) });
+    expect(status).toBe(400);
+    expect(JSON.parse(text).error).toEqual({ code: 1, message: 'Unauthorized' });
+  });
+
+  test('the right one is let in, as a parameter or in a field', async () => {
+    expect((await send({ body: call(daemon.token) })).status).toBe(200);
+    const headers = { authorization: `Bearer ${daemon.token}` };
+    expect((await send({ headers, body: call(undefined) })).status).toBe(200);
+    const wrong = { authorization: 'Bearer nonsense' };
+    expect((await send({ headers: wrong, body: call(undefined) })).status).toBe(400);
+  });
+
+  test.each(['millrace.list', 'millrace.shutdown', 'aria2.addUri', 'aria2.shutdown'])(
+    'without it %s does nothing',
+    async (method) => {
+      expect((await send({ body: call(undefined, method) })).status).toBe(400);
+      expect(await daemon.call('millrace.list')).toMatchObject({ total: 0 });
+    },
+  );
+
+  test('calls inside a multicall need it too', async () => {
+    const calls = [{ methodName: 'aria2.getVersion', params: [] }];
+    const body = JSON.stringify({ id: 1, method: 'system.multicall', params: [calls] });
+    const { text } = await send({ body });
+    expect(JSON.parse(text).result).toEqual([{ code: 1, message: 'Unauthorized' }]);
+  });
+
+  test('and the address are in files that only the user can read', async () => {
+    for (const name of ['daemon-token', 'daemon.json', 'downloads.db']) {
+      const { mode } = await stat(join(folder.path, 'state', name));
+      expect(mode & 0o777).toBe(0o600);
+    }
+  });
+});
+
+describe('Host', () => {
+  const host = (value: string) => send({ headers: { host: value }, body: call(daemon.token) });
+
+  test.each(['127.0.0.1', 'localhost', 'LOCALHOST', '[::1]'])('%s is us', async (name) => {
+    expect((await host(`${name}:${daemon.port}`)).status).toBe(200);
+  });
+
+  test.each([
+    `evil.example:${daemon.port}`,
+    `localhost.evil.example:${daemon.port}`,
+    `127.0.0.1.evil.example:${daemon.port}`,
+    `evil@localhost:${daemon.port}`,
+    'localhost:1',
+    'localhost',
+  ])('"%s" is not', async (value) => {
+    expect((await host(value)).status).toBe(403);
+  });
+});
+
+describe('pages in browsers', () => {
+  test.each<Record<string, string>>([
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: 'http://localhost:1' },
+    { origin: `https://127.0.0.1:${daemon.port}` },
+    { origin: 'chrome-extension://abcdef' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+  ])('%j is refused, even with the token', async (headers) => {
+    expect((await send({ headers, body: call(daemon.token) })).status).toBe(403);
+    const preflight = await send({ method: 'OPTIONS', headers });
+    expect(preflight.status).toBe(403);
+    expect(preflight.headers['access-control-allow-origin']).toBeUndefined();
+    const asked = { ...headers, authorization: `Bearer ${daemon.token}` };
+    expect(await upgrade(asked)).toMatch(/^HTTP\/1\.1 403 /);
+  });
+
+  test('one that the user has allowed is let in, with the token', async () => {
+    const headers = { origin: PAGE };
+    const answer = await send({ headers, body: call(daemon.token) });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['access-control-allow-origin']).toBe(PAGE);
+    expect((await send({ method: 'OPTIONS', headers })).status).toBe(204);
+    expect((await send({ headers, body: call(undefined) })).status).toBe(400);
+  });
+
+  test('GET, and with it JSONP, is refused', async () => {
+    const path = `/jsonrpc?method=aria2.getVersion&id=1&params=WyJ0b2tlbjoiXQ&jsoncallback=x`;
+    const answer = await send({ method: 'GET', path });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.allow).toBe('POST');
+  });
+
+  test('nothing else is served here', async () => {
+    expect((await send({ path: '/', body: call(daemon.token) })).status).toBe(404);
+    expect((await send({ path: '/jsonrpc/x', body: call(daemon.token) })).status).toBe(404);
+  });
+});
+
+describe('limits', () => {
+  test('a body without end is cut off', async () => {
+    const body = 'x'.repeat(17 * 1024 * 1024);
+    const status = await send({ body }).then(
+      (answer) => answer.status,
+      // The server may be gone before all of it is sent.
+      (error) => error.code,
+    );
+    expect([413, 'ECONNRESET', 'EPIPE']).toContain(status);
+    expect(await daemon.call('aria2.getVersion')).toMatchObject({ version: expect.anything() });
+  });
+
+  test('a message that is too large ends its WebSocket, and nothing else', async () => {
+    const socket = new WebSocket(daemon.url.replace('http:', 'ws:'));
+    await once(socket, 'open');
+    socket.send('x'.repeat(17 * 1024 * 1024));
+    await once(socket, 'close');
+    expect(await daemon.call('aria2.getVersion')).toMatchObject({ version: expect.anything() });
+  });
+
+  test.each(['{', '[1,2', '"x"', 'null', '', '[[[[]]]]', '{"id":1,"method":"a","params":7}'])(
+    '%j is answered with an error or nothing, never with a crash',
+    async (body) => {
+      const { text } = await send({ body });
+      const answer = JSON.parse(text);
+      expect(Array.isArray(answer) ? answer : [answer.error.code]).not.toContain(0);
+      expect(await daemon.call('aria2.getVersion')).toMatchObject({ version: expect.anything() });
+    },
+  );
+
+  test('requests that cannot be read as HTTP are answered so', async () => {
+    const socket = connect(daemon.port, '127.0.0.1');
+    socket.write('this is not HTTP\r\n\r\n');
+    const [data] = await once(socket, 'data');
+    expect(String(data)).toMatch(/^HTTP\/1\.1 400 /);
+    socket.destroy();
+  });
+});
+
+/** The first line of the answer to a WebSocket handshake. */
+async function upgrade(headers: Record<string, string>): Promise<string> {
+  const socket = connect(daemon.port, '127.0.0.1');
+  const fields = { host: `127.0.0.1:${daemon.port}`, ...headers };
+  const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(
+    `GET /jsonrpc HTTP/1.1\r\n${lines.join('')}Connection: Upgrade\r\nUpgrade: websocket\r\n` +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+  );
+  const [data] = await once(socket, 'data');
+  socket.destroy();
+  return String(data);
+}

@@ -1,0 +1,239 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { seededRandom } from '../base/clock.ts';
+import { DownloadQueue, MAX_PRIORITY, type QueueLimits, retryDelayMs } from './queue.ts';
+
+const open: QueueLimits = { concurrent: 2, closed: false };
+const all: QueueLimits = { concurrent: 1000, closed: false };
+
+/** A queue of downloads called by letters, one host each. */
+function queueOf(names: string, priority: (name: string) => number = () => 0): DownloadQueue {
+  const queue = new DownloadQueue();
+  for (const gid of names) {
+    queue.add({ gid, host: `${gid}.example`, state: 'queued', priority: priority(gid) });
+  }
+  return queue;
+}
+
+const order = (queue: DownloadQueue) => queue.line.map((item) => item.gid).join('');
+
+describe('which downloads run', () => {
+  test('the first in line, as many as are allowed, the next when one ends', () => {
+    const queue = queueOf('abcd');
+    expect(queue.plan(open, 0).start).toEqual(['a', 'b']);
+    expect(queue.plan(open, 0).start).toEqual([]);
+    expect(queue.get('c')?.held).toBe('turn');
+    queue.remove('a');
+    expect(queue.plan(open, 0).start).toEqual(['c']);
+  });
+
+  test('higher priority first, whenever it was added', () => {
+    const queue = queueOf('abcd', (gid) => (gid === 'c' ? 5 : 0));
+    expect(order(queue)).toBe('cabd');
+    queue.setPriority('d', 9);
+    expect(order(queue)).toBe('dcab');
+    queue.setPriority('a', 1000);
+    expect(queue.get('a')?.priority).toBe(MAX_PRIORITY);
+    expect(queue.plan(open, 0).start).toEqual(['a', 'd']);
+  });
+
+  test('a host that is full does not hold up others', () => {
+    const queue = new DownloadQueue();
+    for (const gid of 'abc') queue.add({ gid, host: 'one', state: 'queued', priority: 0 });
+    queue.add({ gid: 'd', host: 'two', state: 'queued', priority: 0 });
+    expect(queue.plan({ ...all, perHost: 2 }, 0).start).toEqual(['a', 'b', 'd']);
+    expect(queue.get('c')?.held).toBe('host');
+  });
+
+  test('nothing while the schedule has a pause', () => {
+    const queue = queueOf('ab');
+    expect(queue.plan({ ...all, closed: true }, 0).start).toEqual([]);
+    expect(queue.get('a')?.held).toBe('schedule');
+    expect(queue.plan(all, 0).start).toEqual(['a', 'b']);
+    queue.requeue('a');
+    expect(order(queue)).toBe('a');
+  });
+
+  test('paused ones keep their place', () => {
+    const queue = queueOf('abc');
+    expect(queue.pause('b')).toBe(true);
+    expect(queue.pause('b')).toBe(false);
+    expect(queue.plan(all, 0).start).toEqual(['a', 'c']);
+    expect(queue.position('b')).toBe(0);
+    expect(queue.resume('b')).toBe(true);
+    expect(queue.resume('b')).toBe(false);
+    expect(queue.plan(all, 0).start).toEqual(['b']);
+    expect(queue.pause('a')).toBe(true);
+    expect(order(queue)).toBe('a');
+  });
+});
+
+describe('another attempt', () => {
+  test('later each time, not before Retry-After, and others go ahead', () => {
+    const queue = queueOf('ab');
+    const random = () => 0.5;
+    queue.plan(all, 0);
+    queue.retry('a', random, 0);
+    expect(queue.get('a')).toMatchObject({ state: 'waiting', attempts: 1, retryAt: 5000 });
+    expect(queue.plan(all, 0)).toEqual({ start: [], nextAt: 5000 });
+    expect(queue.plan(all, 5000).start).toEqual(['a']);
+    queue.retry('a', random, 5000);
+    expect(queue.get('a')?.retryAt).toBe(15_000);
+    queue.plan(all, 15_000);
+    queue.retry('a', random, 15_000, 60_000);
+    expect(queue.get('a')?.retryAt).toBe(75_000);
+    queue.hurry('a');
+    expect(queue.plan(all, 15_001).start).toEqual(['a']);
+    queue.onProgress('a');
+    queue.retry('a', random, 20_000);
+    expect(queue.get('a')?.retryAt).toBe(25_000);
+  });
+
+  test('one that is to wait through no fault of its own has not failed', () => {
+    const queue = queueOf('a');
+    queue.plan(all, 0);
+    queue.postpone('a', 300);
+    expect(queue.get('a')).toMatchObject({ state: 'waiting', attempts: 0, retryAt: 300 });
+    expect(queue.plan(all, 0)).toEqual({ start: [], nextAt: 300 });
+    expect(queue.plan(all, 300).start).toEqual(['a']);
+  });
+
+  test('a clock that is put back makes nothing wait for ever', () => {
+    const queue = queueOf('a');
+    const year = 365 * 24 * 3600_000;
+    queue.plan(all, year);
+    queue.retry('a', () => 0.5, year, year);
+    expect(queue.get('a')?.retryAt).toBe(year + 24 * 3600_000);
+    expect(queue.plan(all, 0).start).toEqual(['a']);
+  });
+
+  test('waits are bounded and spread', () => {
+    const random = seededRandom(7);
+    const waits = Array.from({ length: 50 }, (_, i) => retryDelayMs(i + 1, random));
+    expect(Math.max(...waits)).toBeLessThanOrEqual(15 * 60_000);
+    expect(new Set(waits.slice(20)).size).toBeGreaterThan(20);
+  });
+});
+
+describe('moving', () => {
+  test.each([
+    ['d', 0, 'set', 'dabc'],
+    ['a', 2, 'set', 'bcad'],
+    ['a', 99, 'set', 'bcda'],
+    ['a', -1, 'current', 'abcd'],
+    ['c', -1, 'current', 'acbd'],
+    ['a', 1, 'current', 'bacd'],
+    ['b', 0, 'end', 'acdb'],
+    ['a', -1, 'end', 'bcad'],
+    ['d', -99, 'end', 'dabc'],
+  ] as const)('%s by %d (%s) gives %s', (gid, offset, how, expected) => {
+    const queue = queueOf('abcd');
+    const { position } = queue.move(gid, offset, how);
+    expect(order(queue)).toBe(expected);
+    expect(position).toBe(expected.indexOf(gid));
+  });
+
+  test('among others of another priority, theirs is taken on', () => {
+    const queue = queueOf('abcd', (gid) => (gid < 'c' ? 10 : 0));
+    queue.move('d', 0, 'set');
+    expect(order(queue)).toBe('dabc');
+    expect(queue.get('d')?.priority).toBe(10);
+    queue.move('a', 0, 'end');
+    expect(order(queue)).toBe('dbca');
+    expect(queue.get('a')?.priority).toBe(0);
+  });
+
+  test('what does not stand in line cannot be moved', () => {
+    const queue = queueOf('ab');
+    queue.plan({ ...all, concurrent: 1 }, 0);
+    expect(queue.move('a', 0, 'set').position).toBe(-1);
+    expect(queue.move('x', 0, 'set').position).toBe(-1);
+  });
+
+  test('the same two can change places for ever', () => {
+    const queue = queueOf('abc');
+    let dealt = 0;
+    for (let i = 0; i < 300; i++) if (queue.move('c', 1, 'set').changed.length > 1) dealt++;
+    for (let i = 0; i < 300; i++) {
+      const { changed } = queue.move(queue.line[2]?.gid as string, 1, 'set');
+      if (changed.length > 1) dealt++;
+    }
+    expect(dealt).toBeGreaterThan(0);
+    expect([...order(queue)].sort().join('')).toBe('abc');
+  });
+});
+
+describe('whatever happens', () => {
+  const gid = fc.constantFrom(...'abcdefgh');
+  const step = fc.oneof(
+    fc.record({ do: fc.constant('add' as const), gid, priority: fc.integer({ min: -2, max: 2 }) }),
+    fc.record({
+      do: fc.constantFrom('remove', 'pause', 'resume', 'requeue', 'retry', 'hurry', 'plan'),
+      gid,
+    }),
+    fc.record({
+      do: fc.constant('move' as const),
+      gid,
+      offset: fc.integer({ min: -9, max: 9 }),
+      how: fc.constantFrom('set' as const, 'current' as const, 'end' as const),
+    }),
+  );
+
+  function apply(queue: DownloadQueue, s: typeof step extends fc.Arbitrary<infer T> ? T : never) {
+    if (s.do === 'add') {
+      if (queue.get(s.gid) !== undefined) return;
+      // Two hosts, so that limits per host bind.
+      const host = s.gid < 'e' ? 'one' : 'two';
+      queue.add({
+        gid: s.gid,
+        host,
+        state: 'queued',
+        priority: (s as { priority: number }).priority,
+      });
+    } else if (s.do === 'move') {
+      const { offset, how } = s as { offset: number; how: 'set' };
+      queue.move(s.gid, offset, how);
+    } else if (s.do === 'retry') queue.retry(s.gid, () => 0, 0);
+    else if (s.do !== 'plan') queue[s.do as 'pause'](s.gid);
+  }
+
+  test('limits hold, order is by priority, nothing is lost, doubled, or idle without reason', () => {
+    const limits = { concurrent: 3, perHost: 2, closed: false };
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const queue = new DownloadQueue();
+        for (const s of steps) {
+          apply(queue, s);
+          queue.plan(limits, 1_000_000);
+          const { active, line } = queue;
+          expect(active.length).toBeLessThanOrEqual(3);
+          for (const host of ['one', 'two']) {
+            expect(active.filter((item) => item.host === host).length).toBeLessThanOrEqual(2);
+          }
+          expect(active.length + line.length).toBe(queue.size);
+          expect(new Set([...active, ...line].map((item) => item.gid)).size).toBe(queue.size);
+          line.forEach((item, i) => {
+            expect(queue.position(item.gid)).toBe(i);
+            const after = line[i + 1];
+            if (after !== undefined) expect(item.priority).toBeGreaterThanOrEqual(after.priority);
+            expect(item.state === 'paused' || item.held !== undefined).toBe(true);
+          });
+        }
+      }),
+    );
+  });
+
+  test('a queue restored from its items has the same order', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+        const queue = new DownloadQueue();
+        for (const s of steps) apply(queue, s);
+        const restored = new DownloadQueue();
+        for (const item of [...queue.line].reverse()) {
+          restored.add({ ...item, state: item.state as 'queued' });
+        }
+        expect(order(restored)).toBe(order(queue));
+      }),
+    );
+  });
+});
