@@ -21,6 +21,7 @@ import { versionOf } from './admission.ts';
 import { BlockTransfer } from './block-transfer.ts';
 import { Connections } from './connections.ts';
 import { Discovery } from './discovery.ts';
+import { checkEarlierBytes } from './earlier-bytes.ts';
 import { FileCheck } from './file-check.ts';
 import { FileReader } from './file-reader.ts';
 import { Gatekeeper } from './gatekeeper.ts';
@@ -307,7 +308,6 @@ export class Download {
       file,
       reference: version,
       referenceUrl: first.source.url,
-      ownUrls: connections.urls,
       random,
       now: this.#now,
       signal,
@@ -318,10 +318,7 @@ export class Download {
       onSourceFailed: this.#onSourceFailed,
     });
     try {
-      await gatekeeper.checkEarlier(first);
-      if (file.startedOver) {
-        this.#note('an earlier partial file was of another version and could not be used');
-      }
+      await this.#checkEarlier(first, version);
       this.#tellStart(first, version.length);
       first.source.version = { length: version.length, validators: version.validators };
       await this.#readFirst(first);
@@ -460,7 +457,8 @@ export class Download {
     const length = opened.kind === 'range' ? opened.version.length : undefined;
     const validators = opened.kind === 'range' ? opened.version.validators : {};
     const file = await this.#openFile(first, { length, validators, digests: [] });
-    if (length === undefined) {
+    if (length !== undefined) await this.#checkEarlier(first, { length, validators, digests: [] });
+    else {
       this.#note('the source sends the file in one piece: it cannot be resumed');
     }
     this.#tellStart(first, opened.kind === 'whole' ? opened.length : length);
@@ -516,6 +514,16 @@ export class Download {
     this.#hasher = undefined;
     await this.#file?.close();
     this.#file = undefined;
+  }
+
+  async #checkEarlier({ source }: First, version: SourceVersion): Promise<void> {
+    const file = this.#file as PartialFile;
+    const { random, signal } = this.#context;
+    const ownUrls = this.#connections?.urls ?? [];
+    await checkEarlierBytes({ file, source, version, ownUrls, random, signal });
+    if (file.startedOver) {
+      this.#note('an earlier partial file was of another version and could not be used');
+    }
   }
 
   #tellStart({ opened, source }: First, length: number | undefined): void {

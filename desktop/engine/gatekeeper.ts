@@ -1,21 +1,12 @@
-/**
- * Lets sources into a download once they are shown to hold its file, and bytes of an earlier run
- * once they are shown to be of it.
- */
+/** Lets sources into a download once they are shown to hold its file. */
 
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import {
-  compareVersions,
-  type SourceVersion,
-  samplePlan,
-  samplesWithin,
-} from '@millrace/shared/download/same-file';
+import { type SourceVersion, samplePlan, samplesWithin } from '@millrace/shared/download/same-file';
 import { canPin } from '@millrace/shared/http/validators';
-import { admit, compareSample, readSample } from './admission.ts';
+import { admit, readSample } from './admission.ts';
 import type { HttpSource } from './http-source.ts';
-import type { First } from './opening.ts';
 import type { PartialFile } from './partial-file.ts';
 import { sleep } from './sleep.ts';
 import type { SourceSet } from './source-set.ts';
@@ -26,8 +17,6 @@ export interface GatekeeperOptions {
   /** What the file is, by the source that was first. */
   readonly reference: SourceVersion;
   readonly referenceUrl: string;
-  /** URLs of the file that the user has given. */
-  readonly ownUrls: readonly string[];
   readonly random: Random;
   readonly now: () => Millis;
   readonly signal: AbortSignal;
@@ -41,45 +30,6 @@ export class Gatekeeper {
 
   constructor(options: GatekeeperOptions) {
     this.#o = options;
-  }
-
-  /**
-   * Finds out whether what an earlier run has stored is of the file that the first source has.
-   * Bytes of another version of it are given up; those of another file are left alone.
-   *
-   * @throws MillraceError `different-file`
-   */
-  async checkEarlier({ source }: First): Promise<void> {
-    const { file, reference, random, signal, ownUrls } = this.#o;
-    const { earlier } = file;
-    if (earlier === undefined || file.stored.bytes === 0) return;
-    const oneServer = earlier.url === source.url;
-    const ours = oneServer || ownUrls.includes(earlier.url);
-    const before = { length: earlier.length, validators: earlier.validators, digests: [] };
-    const same = compareVersions(before, reference, oneServer);
-    if (same.kind === 'same') return file.adopt();
-    if (same.kind === 'different') return this.#giveUpEarlier(ours, same.why);
-    const pinned = { length: reference.length, validators: reference.validators };
-    for (const range of samplesWithin(file.stored.ranges, random)) {
-      const theirs = await readSample(await source.openRange(range, pinned, signal), range);
-      const held = await this.#stored(range);
-      try {
-        compareSample(source, range, held, theirs);
-      } catch (error) {
-        return this.#giveUpEarlier(ours, asMillraceError(error).detail);
-      }
-    }
-    await file.adopt();
-  }
-
-  async #giveUpEarlier(ours: boolean, why: string): Promise<void> {
-    const { file } = this.#o;
-    // At our own URLs it is a new version. Another one may be a mistake: nothing is lost by it.
-    if (!ours && !file.overwrite) throw new MillraceError('different-file', why);
-    // First the bytes go: nothing may say that they are of the new version.
-    await file.startOver();
-    await file.adopt();
-    file.startedOver = true;
   }
 
   /** Begins with letting in all sources that are not in yet. */

@@ -148,6 +148,7 @@ export class SingleStream {
     const { source, sources, signal, now, retryForMs, file } = this.#o;
     signal.throwIfAborted();
     const error = asMillraceError(thrown);
+    if (error.code === 'version-changed') await file.startOver();
     if (FATAL.has(error.code) || error.code === 'version-changed') throw error;
     const resumable = file.length !== undefined;
     sources.onFailure(source, error, resumable);

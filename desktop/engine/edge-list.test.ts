@@ -1,0 +1,48 @@
+import { describe, expect, test } from '@jest/globals';
+import { ChunkOwners, parseEdgeList } from './edge-list.ts';
+
+const edge = (name: string, over: object = {}) => ({
+  name,
+  url: `http://${name}.example:3125/`,
+  healthy: true,
+  rttMs: 1,
+  load: 0,
+  weight: 1,
+  ...over,
+});
+const answer = (over: object = {}) =>
+  JSON.stringify({
+    chunkBytes: 1_048_576,
+    routing: 'hrw-1',
+    edges: [edge('a'), edge('b'), edge('c', { healthy: false })],
+    ...over,
+  });
+
+describe('parseEdgeList', () => {
+  test('gives the healthy edges', () => {
+    expect(parseEdgeList(answer())?.edges.map(({ name }) => name)).toEqual(['a', 'b']);
+  });
+
+  test.each([
+    ['no JSON', 'what?'],
+    ['another way of routing', answer({ routing: 'hrw-2' })],
+    ['chunks of no legal size', answer({ chunkBytes: 0 })],
+    ['an address that is none', answer({ edges: [edge('a', { url: 'file:///etc/passwd' })] })],
+    ['a weight of nothing', answer({ edges: [edge('a', { weight: 0 })] })],
+  ])('%s is not understood, and not an error', (_what, text) => {
+    expect(parseEdgeList(text)).toBeUndefined();
+  });
+});
+
+test('every chunk has exactly one owner, and it is the one that edges route to', () => {
+  const list = parseEdgeList(answer());
+  if (list === undefined) throw new Error('not understood');
+  const owners = new ChunkOwners('https://example.com/a.iso', list);
+  const owned = list.edges.map((node) => {
+    const positions = Array.from({ length: 1000 }, (_, i) => i * list.chunkBytes);
+    return positions.filter((position) => owners.owns(node, position));
+  });
+  expect(new Set(owned.flat()).size).toBe(1000);
+  expect(owned.flat()).toHaveLength(1000);
+  for (const mine of owned) expect(mine.length).toBeGreaterThan(300);
+});

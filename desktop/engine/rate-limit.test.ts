@@ -1,0 +1,49 @@
+import { describe, expect, test } from '@jest/globals';
+import { AdjustableLimit } from './rate-limit.ts';
+
+const never = new AbortController().signal;
+
+/** A limit whose clock stands until the test moves it. */
+function limited(bytesPerSecond: number | undefined) {
+  let now = 0;
+  const limit = new AdjustableLimit(bytesPerSecond, () => now);
+  return {
+    limit,
+    pass(ms: number) {
+      now += ms;
+    },
+  };
+}
+
+describe('AdjustableLimit', () => {
+  test('without a limit nobody waits', () => {
+    expect(limited(undefined).limit.take(1e9, never)).toBeUndefined();
+  });
+
+  test('who takes more than there is waits; taking the limit away lets everybody go', async () => {
+    const { limit } = limited(1000);
+    expect(limit.take(250, never)).toBeUndefined();
+    const order: string[] = [];
+    const waits = ['a', 'b', 'c'].map((name) =>
+      limit.take(1000, never)?.then(() => order.push(name)),
+    );
+    expect(waits.every((wait) => wait !== undefined)).toBe(true);
+    limit.set(undefined);
+    await Promise.all(waits);
+    expect(order).toEqual(['a', 'b', 'c']);
+    expect(limit.take(1e9, never)).toBeUndefined();
+  });
+
+  test('who gives up waits no longer, and the others keep their turn', async () => {
+    const { limit } = limited(1000);
+    limit.take(5000, never);
+    const abort = new AbortController();
+    const first = limit.take(1000, abort.signal);
+    const second = limit.take(1000, never);
+    abort.abort();
+    await first;
+    limit.set(undefined);
+    await second;
+    expect(limit.take(1, never)).toBeUndefined();
+  });
+});
