@@ -106,8 +106,7 @@ export class JournalFile {
   }
 
   /**
-   * Says that the bytes of some lines are on disk for good, and sees to it that what the journal
-   * says is as well.
+   * Says that the bytes of some lines are on disk for good.
    *
    * @param mark taken before the bytes were brought to disk
    */
@@ -115,7 +114,17 @@ export class JournalFile {
     await this.write();
     // Written anew since then, the lines are others.
     if (mark.edition === this.#edition) await this.#append([formatFlushed(mark.lines)]);
-    await this.#file?.datasync();
+  }
+
+  /** Makes what the journal says survive the end of the machine. */
+  async sync(): Promise<void> {
+    const file = this.#file;
+    try {
+      await file?.datasync();
+    } catch (error) {
+      // One that has been written anew meanwhile is on disk already.
+      if (file === this.#file) throw error;
+    }
   }
 
   /** Writes the journal again if somebody has taken it away or changed its length. */

@@ -91,6 +91,7 @@ export class PartialFile {
   #timer: NodeJS.Timeout | undefined;
   /** What is done with the journal, one after the other. */
   #tasks: Promise<void> = Promise.resolve();
+  #flushes: Promise<void> = Promise.resolve();
   #journaling = false;
   #failure: MillraceError | undefined;
   #removals = 0;
@@ -222,7 +223,10 @@ export class PartialFile {
   flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    return this.#run(() => this.#flushOnce());
+    // Beside the other tasks: lines for new bytes do not wait until old ones are on disk.
+    const flush = this.#flushes.then(() => this.#flushOnce());
+    this.#flushes = flush.catch(() => {});
+    return flush;
   }
 
   /**
@@ -462,8 +466,11 @@ export class PartialFile {
       await this.#watch.check();
       const { mark } = journal;
       await this.#syncData(ranges);
-      await journal.restore();
-      await journal.writeFlushed(mark);
+      await this.#run(async () => {
+        await journal.restore();
+        await journal.writeFlushed(mark);
+      });
+      await journal.sync();
       this.#failure = undefined;
       if (this.#writing.size === 0 && this.#unflushed.length === 0) await this.#watch.afterWrites();
     } catch (error) {
@@ -481,7 +488,7 @@ export class PartialFile {
       // The system has tried and given up: it may have dropped the bytes, and says so only once.
       const lost = ranges.splice(0);
       this.#watch.edited = true;
-      await this.#forget(lost);
+      await this.#run(() => this.#forget(lost));
       throw error;
     }
   }

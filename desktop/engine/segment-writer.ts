@@ -9,7 +9,7 @@ export const SEGMENT_BYTES = 1024 * 1024;
 /** Bytes are not kept from the disk for longer than this: a crash loses what is in memory. */
 const COLLECT_MS = 500;
 /** Bytes on their way to the disk at a time, over all connections of a download. */
-const MAX_WRITING_BYTES = 8 * 1024 * 1024;
+const MAX_WRITING_BYTES = 4 * 1024 * 1024;
 
 /** Memory and progress of writing, shared by the connections of one download. */
 export class SegmentPool {
