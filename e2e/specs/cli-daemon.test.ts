@@ -10,6 +10,7 @@ import { sha256 } from '../fixtures/content.ts';
 import type { View } from '../fixtures/daemon.ts';
 import { DaemonCli, isAlive } from '../fixtures/daemon-cli.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { fetchAll, openResponse } from '../fixtures/http-client.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -91,6 +92,24 @@ describe('the life of a download', () => {
     const pid = (await cli.pid()) as number;
     expect((await cli.run('daemon', 'stop')).stdout).toBe('The daemon has ended.\n');
     expect(isAlive(pid)).toBe(false);
+  });
+
+  test('played while it is being downloaded, and when it is complete', async () => {
+    await cli.startDaemon();
+    const url = gated('film.mp4');
+    const { gid } = await add(url);
+    await partly(gid);
+    const address = (await cli.run('stream', gid.slice(0, 6))).stdout.trim();
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/film\.mp4$/);
+    const playing = fetchAll(address, { headers: { range: 'bytes=3000000-' } });
+    origin.openGate();
+    expect((await playing).digest).toBe(sha256(origin.content(url).subarray(3 * MB)));
+    expect((await cli.run('watch', '--until-done')).code).toBe(0);
+    expect((await fetchAll(address)).digest).toBe(origin.digest(url));
+    // Players that still read do not keep it from ending.
+    const idle = await openResponse(address);
+    idle.on('error', () => {});
+    expect((await cli.run('daemon', 'stop')).code).toBe(0);
   });
 
   test('killed at once, the daemon goes on at its next start where it was', async () => {
