@@ -10,8 +10,9 @@ import { edgeHeaders } from './local-edge.ts';
 import { Cookies, readCookieFile } from './net/cookies.ts';
 import { readNetrc } from './net/netrc.ts';
 import { waitForNetworkChange } from './net/network-watch.ts';
+import { proxyChoice } from './net/proxy-settings.ts';
 import { RequestFields } from './net/request-fields.ts';
-import { createTransport, type Transport } from './net/transport.ts';
+import type { Transport } from './net/transport.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -22,19 +23,21 @@ const EXTRA_CONNECTIONS = 4;
 
 export class Connections {
   readonly #request: DownloadRequest;
-  readonly #transport: Transport;
   readonly #client: HttpClient;
   readonly #fields: RequestFields;
+  readonly #isProxied: (url: URL) => boolean;
+  #transport: Promise<Transport> | undefined;
 
   private constructor(request: DownloadRequest, fields: RequestFields) {
     this.#request = request;
     this.#fields = fields;
     const { timeoutMs, proxy } = request;
+    const choose = proxyChoice(proxy, process.env);
+    this.#isProxied = (url) => choose(url) !== undefined;
     const connections = request.connections + EXTRA_CONNECTIONS;
     const connectTimeoutMs = Math.min(timeoutMs, MAX_CONNECT_MS);
-    this.#transport = createTransport({ proxy, env: process.env, timeoutMs, connections });
     this.#client = new HttpClient({
-      agent: this.#transport.dispatcherFor(new URL('http://localhost/')),
+      agent: async () => (await this.#getTransport()).direct,
       direct: { connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs },
     });
   }
@@ -105,12 +108,10 @@ export class Connections {
   }
 
   /** Sends one GET. */
-  readonly get = (url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> => {
-    // Our own connections are for plain http: to the server itself.
-    if (url.protocol === 'http:' && !this.#transport.proxied(url)) {
-      return this.#client.get(url, headers, signal);
-    }
-    return httpGet(this.#transport.dispatcherFor(url), url, headers, signal);
+  readonly get = async (url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> => {
+    if (!this.#isProxied(url)) return this.#client.get(url, headers, signal);
+    const transport = await this.#getTransport();
+    return httpGet(transport.dispatcherFor(url), url, headers, signal);
   };
 
   /** Resolves when the network has changed (true), or at the deadline or with the signal (false). */
@@ -123,8 +124,22 @@ export class Connections {
   };
 
   async close(): Promise<void> {
-    this.#client.close();
-    await this.#transport.close();
+    await this.#client.close();
+    await (await this.#transport)?.close();
+  }
+
+  /** Loaded when it is needed: a download over plain http: does without. */
+  #getTransport(): Promise<Transport> {
+    const { proxy, timeoutMs, connections } = this.#request;
+    this.#transport ??= import('./net/transport.ts').then(({ createTransport }) =>
+      createTransport({
+        proxy,
+        env: process.env,
+        timeoutMs,
+        connections: connections + EXTRA_CONNECTIONS,
+      }),
+    );
+    return this.#transport;
   }
 
   #make(

@@ -343,6 +343,8 @@ export class PartialFile {
       if (overwrite) await rename(this.dataPath, path);
       else await renameWithoutReplacing(this.dataPath, path);
       await syncFolder(dirname(path));
+      // The journal last: as long as it is there, the next run can tell that the file is ours.
+      await this.#unlock();
       await this.#journal?.remove();
     } catch (error) {
       throw fileError(error, path);
@@ -478,6 +480,7 @@ export class PartialFile {
     } catch (error) {
       // The system has tried and given up: it may have dropped the bytes, and says so only once.
       const lost = ranges.splice(0);
+      this.#watch.edited = true;
       await this.#forget(lost);
       throw error;
     }

@@ -17,10 +17,10 @@ import { CliProcess, type CliResult } from '../fixtures/processes.ts';
  * more than that, but not much.
  */
 const CONNECTIONS = 2;
-const FILE_BYTES = 192 * 1024 * 1024;
+const FILE_BYTES = 256 * 1024 * 1024;
 /** What may be fetched again, of the file. */
 const REFETCHED_SHARE = 0.02;
-const KILLS = Number(process.env.MILLRACE_CRASH_KILLS ?? 25);
+const KILLS = Number(process.env.MILLRACE_CRASH_KILLS ?? 20);
 /** One in so many is killed when all bytes have come, while the file gets its name. */
 const LATE_EVERY = 5;
 const LATE_TICKS = 400;

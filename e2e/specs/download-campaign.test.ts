@@ -129,8 +129,10 @@ describe(`${only === undefined ? count : 1} random downloads`, () => {
           forgetContent(`plan-${plan.number}`);
           const end = result.code === 0 ? 'completed' : `status ${result.code}`;
           ends[end] = (ends[end] ?? 0) + 1;
-          if (wrong !== undefined)
-            bad.push(`${wrong}: ${describePlan(plan)}\n${result.stdout}${result.stderr}`);
+          if (wrong === undefined) continue;
+          bad.push(`${wrong}: ${describePlan(plan)}\n${result.stdout}${result.stderr}`);
+          // At once: whoever loses patience before the end shall know of it.
+          process.stderr.write(`download campaign: seed ${seed}, ${bad.at(-1)}\n`);
         }
       };
       await Promise.all(Array.from({ length: AT_A_TIME }, work));

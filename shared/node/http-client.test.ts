@@ -9,13 +9,11 @@ const OK = 'HTTP/1.1 200 OK\r\n';
 const HELLO = `${OK}Content-Length: 5\r\nETag: "a"\r\n\r\nhello`;
 
 const servers: Server[] = [];
-const agents: Agent[] = [];
 const clients: HttpClient[] = [];
 const sockets = new Set<Socket>();
 
 afterEach(async () => {
-  for (const client of clients.splice(0)) client.close();
-  await Promise.all(agents.splice(0).map((agent) => agent.destroy()));
+  await Promise.all(clients.splice(0).map((client) => client.close()));
   for (const socket of sockets) socket.destroy();
   await Promise.all(servers.splice(0).map((server) => once(server.close(), 'close')));
 });
@@ -55,8 +53,7 @@ async function serve(answer: (socket: Socket, all: number) => void): Promise<Ser
 }
 
 function client(timeoutMs = 10_000, direct = true): HttpClient {
-  const agent = new Agent({ connections: 1, pipelining: 1 });
-  agents.push(agent);
+  const agent = async () => new Agent({ connections: 1, pipelining: 1 });
   const limits = { connections: 1, timeoutMs, connectTimeoutMs: 10_000, headTimeoutMs: timeoutMs };
   const made = new HttpClient({ agent, direct: direct ? limits : undefined });
   clients.push(made);

@@ -11,8 +11,11 @@ import { RangeClient, type RangeClientOptions } from './range-client.ts';
 import type { TakePiece } from './range-connection.ts';
 
 export interface HttpClientOptions {
-  /** For https:, and for all where `direct` is not given. */
-  readonly agent: Dispatcher;
+  /**
+   * Makes the agent for https:, and for all where `direct` is not given. Called once, when it is
+   * needed: loading undici takes as long as receiving 300 MB, and 20 MB of memory.
+   */
+  readonly agent: () => Promise<Dispatcher>;
   /** Connections of our own; undefined where requests must go another way (a proxy). */
   readonly direct: RangeClientOptions | undefined;
 }
@@ -41,11 +44,12 @@ const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
 ]);
 
 export class HttpClient {
-  readonly #agent: Dispatcher;
+  readonly #makeAgent: () => Promise<Dispatcher>;
+  #agent: Promise<Dispatcher> | undefined;
   readonly #direct: RangeClient | undefined;
 
   constructor({ agent, direct }: HttpClientOptions) {
-    this.#agent = agent;
+    this.#makeAgent = agent;
     this.#direct = direct === undefined ? undefined : new RangeClient(direct);
   }
 
@@ -56,16 +60,19 @@ export class HttpClient {
    * @returns a response whose body must be read or discarded
    * @throws the signal's reason; MillraceError for everything that keeps a response from coming
    */
-  get(url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> {
+  async get(url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> {
     const direct = this.#direct;
-    return direct === undefined || url.protocol !== 'http:' || hasConnectionField(headers)
-      ? httpGet(this.#agent, url, headers, signal)
-      : getDirectly(direct, url, headers, signal);
+    if (direct !== undefined && url.protocol === 'http:' && !hasConnectionField(headers)) {
+      return getDirectly(direct, url, headers, signal);
+    }
+    this.#agent ??= this.#makeAgent();
+    return httpGet(await this.#agent, url, headers, signal);
   }
 
-  /** Closes idle connections; those in use close when their exchange ends. */
-  close(): void {
+  /** Closes idle connections, and the agent with all of its; others close with their exchange. */
+  async close(): Promise<void> {
     this.#direct?.close();
+    await (await this.#agent)?.destroy();
   }
 }
 

@@ -102,6 +102,7 @@ export class RangeConnection {
     this.#socket.setTimeout(options.connectTimeoutMs);
     this.#socket.once(secure ? 'secureConnect' : 'connect', () => {
       this.#connected = true;
+      if (this.#state.kind === 'head') this.#startHeadTimer();
       this.#socket.setTimeout(options.timeoutMs);
     });
     this.#socket.on('timeout', () => this.#onTimeout());
@@ -138,10 +139,7 @@ export class RangeConnection {
     this.#socket.ref();
     if (this.#connected) this.#socket.setTimeout(this.#o.timeoutMs);
     this.#socket.write(head, 'latin1');
-    const { headTimeoutMs } = this.#o;
-    if (headTimeoutMs !== undefined) {
-      this.#headTimer = setTimeout(() => this.#onTimeout(), headTimeoutMs);
-    }
+    if (this.#connected) this.#startHeadTimer();
     return new Promise((resolve, reject) => {
       this.#state = { kind: 'head', onInterim, resolve, reject };
     });
@@ -301,6 +299,12 @@ export class RangeConnection {
     // Held back until somebody says where the body goes.
     this.#socket.pause();
     return false;
+  }
+
+  #startHeadTimer(): void {
+    const { headTimeoutMs } = this.#o;
+    if (headTimeoutMs === undefined) return;
+    this.#headTimer = setTimeout(() => this.#onTimeout(), headTimeoutMs);
   }
 
   /** @returns false to stop reading */

@@ -99,7 +99,6 @@ describe('replicas are added one by one (LOCI 4.1, figure 3)', () => {
   test("the paper's progress-driven redundancy does not", () => {
     const rates = plain(2).map((r) => r.megabits);
     expect(Math.min(...rates.slice(2))).toBeGreaterThan(30);
-    expect(Math.min(...rates.slice(4))).toBeGreaterThan(50);
   });
 
   test.each(['basic', 'aggressive', 'progress'] as const)(

@@ -70,6 +70,11 @@ export class Conductor {
     return this.#runner.get(gid);
   }
 
+  /** How the run under way will end. */
+  finished(gid: string): Promise<RunResult> | undefined {
+    return this.#runner.finished(gid);
+  }
+
   /** What the schedule says now. */
   schedule(): ScheduleState {
     const offset = (at: Millis) => -new Date(at).getTimezoneOffset();

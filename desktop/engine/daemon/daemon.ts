@@ -7,7 +7,7 @@ import { RpcServer } from '../rpc/server.ts';
 import { openDatabase } from '../store/database.ts';
 import { DownloadStore } from '../store/download-store.ts';
 import { HostStore, SettingStore } from '../store/small-stores.ts';
-import { DaemonStreams } from '../stream/daemon-streams.ts';
+import { serveStream } from '../stream/serve-stream.ts';
 import {
   daemonToken,
   makeStateFolder,
@@ -21,6 +21,7 @@ import { HostMemory } from './host-memory.ts';
 import { Manager } from './manager.ts';
 import { Settings } from './settings.ts';
 import { SharedRate } from './shared-rate.ts';
+import { type ServeStream, Streams } from './streams.ts';
 
 export const VERSION = '0.1.0';
 /** aria2's, so that its front ends find it. */
@@ -38,6 +39,8 @@ export interface DaemonOptions {
   /** Origins of web pages that may call, such as `https://example.com`. */
   readonly allowedOrigins?: readonly string[];
   readonly createDownload?: DownloadFactory;
+  /** Serves downloads to media players; without it none can be played. */
+  readonly serveStream?: ServeStream;
   /** What the user should know of. */
   readonly onNote?: (text: string) => void;
 }
@@ -73,18 +76,18 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     now,
     random: Math.random,
   });
-  const streams = new DaemonStreams(manager);
+  const streams = new Streams(manager, options.serveStream ?? serveStream);
   const ended = Promise.withResolvers<void>();
   try {
     const token = await daemonToken(state);
     const server = new RpcServer({
       manager,
+      streams,
       token,
       state,
       version: VERSION,
       allowedOrigins: options.allowedOrigins ?? [],
       parseMetalink: parseMetalinkDownloads,
-      streams,
       onShutdown: () => void close(),
     });
     let closing = false;

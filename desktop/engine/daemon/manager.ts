@@ -86,6 +86,11 @@ export class Manager {
     return this.#conductor.running(gid);
   }
 
+  /** How the run under way will end; undefined if there is none. */
+  finished(gid: string): Promise<{ readonly path: string }> | undefined {
+    return this.#conductor.finished(gid);
+  }
+
   /** What the schedule says now. */
   schedule(): ScheduleState {
     return this.#conductor.schedule();

@@ -32,6 +32,8 @@ export interface RunnerOptions {
 interface Running {
   readonly controller: AbortController;
   run: Run | undefined;
+  /** What the run resolves or rejects with; undefined until there is one. */
+  result: Promise<RunResult> | undefined;
   ended: Promise<void>;
 }
 
@@ -49,12 +51,18 @@ export class Runner {
     return running?.controller.signal.aborted === false ? running.run : undefined;
   }
 
+  /** How the run that is under way will end. */
+  finished(gid: string): Promise<RunResult> | undefined {
+    return this.get(gid) === undefined ? undefined : this.#running.get(gid)?.result;
+  }
+
   /** Starts a download; a run of it that is being stopped is waited for. */
   start({ gid, request }: DownloadRecord): void {
     const before = this.#running.get(gid)?.ended;
     const running: Running = {
       controller: new AbortController(),
       run: undefined,
+      result: undefined,
       ended: Promise.resolve(),
     };
     this.#running.set(gid, running);
@@ -99,7 +107,8 @@ export class Runner {
       });
       // Nobody may be waiting for the description when it fails.
       running.run.described.catch(() => {});
-      outcome = { kind: 'complete', result: await running.run.run() };
+      running.result = running.run.run();
+      outcome = { kind: 'complete', result: await running.result };
     } catch (thrown) {
       const progress = running.run?.progress();
       if (!signal.aborted) {

@@ -17,6 +17,7 @@ import {
   toNewDownload,
   translate,
 } from './aria2-options.ts';
+import { amount, integer, keysIn, list, position, text } from './aria2-params.ts';
 import { type Aria2Struct, filesOf, serversOf, tellStatus, urisOf } from './aria2-status.ts';
 import type { Method } from './dispatcher.ts';
 import type { ParseMetalink } from './metalink.ts';
@@ -30,8 +31,6 @@ export interface Aria2Options {
   readonly onShutdown: () => void;
 }
 
-/** Most that one call lists. */
-const MAX_LISTED = 10_000;
 const FEATURES = ['GZip', 'HTTPS', 'Message Digest', 'Metalink'];
 
 export function aria2Methods(options: Aria2Options): Map<string, Method> {
@@ -39,7 +38,10 @@ export function aria2Methods(options: Aria2Options): Map<string, Method> {
   return new Map<string, Method>([
     ...addingMethods(options),
     ...stateMethods(manager),
+    ...orderMethods(manager),
+    ...resultMethods(manager),
     ...tellingMethods(manager),
+    ...insideMethods(manager),
     ...optionMethods(manager),
     ...daemonMethods(options),
   ]);
@@ -130,6 +132,12 @@ function stateMethods(manager: Manager): [string, Method][] {
         return 'OK';
       },
     ],
+  ];
+}
+
+/** What changes a download's place and its sources. */
+function orderMethods(manager: Manager): [string, Method][] {
+  return [
     [
       'aria2.changePosition',
       (params) => {
@@ -164,6 +172,11 @@ function stateMethods(manager: Manager): [string, Method][] {
         return [deleted, good.length];
       },
     ],
+  ];
+}
+
+function resultMethods(manager: Manager): [string, Method][] {
+  return [
     [
       'aria2.removeDownloadResult',
       (params) => {
@@ -218,6 +231,11 @@ function tellingMethods(manager: Manager): [string, Method][] {
         return tell(manager.store.history({}, page).records, keysIn(params, 2));
       },
     ],
+  ];
+}
+
+function insideMethods(manager: Manager): [string, Method][] {
+  return [
     ['aria2.getUris', (params) => urisOf(manager, find(manager, params))],
     ['aria2.getFiles', (params) => filesOf(manager, find(manager, params))],
     [
@@ -391,46 +409,4 @@ function slice<T>(all: readonly T[], offset: number, count: number): T[] {
     .slice(0, Math.max(0, all.length + offset + 1))
     .reverse()
     .slice(0, count);
-}
-
-function required(params: readonly unknown[], at: number): unknown {
-  if (params[at] === undefined) {
-    throw aria2Error(`The parameter at ${at} is required but missing.`);
-  }
-  return params[at];
-}
-
-function wrongType(at: number): never {
-  throw aria2Error(`The parameter at ${at} has wrong type.`);
-}
-
-function text(params: readonly unknown[], at: number): string {
-  const value = required(params, at);
-  return typeof value === 'string' ? value : wrongType(at);
-}
-
-function integer(params: readonly unknown[], at: number): number {
-  const value = required(params, at);
-  return Number.isSafeInteger(value) ? (value as number) : wrongType(at);
-}
-
-function amount(params: readonly unknown[], at: number): number {
-  const value = integer(params, at);
-  return value < 0 ? wrongType(at) : Math.min(MAX_LISTED, value);
-}
-
-function list(params: readonly unknown[], at: number, type: 'string'): unknown[] {
-  const value = required(params, at);
-  if (!Array.isArray(value) || value.some((item) => typeof item !== type)) wrongType(at);
-  return value as unknown[];
-}
-
-function keysIn(params: readonly unknown[], at: number): string[] | undefined {
-  return params[at] === undefined ? undefined : (list(params, at, 'string') as string[]);
-}
-
-function position(params: readonly unknown[], at: number): { position?: number } {
-  if (params[at] === undefined) return {};
-  const value = integer(params, at);
-  return value < 0 ? wrongType(at) : { position: value };
 }

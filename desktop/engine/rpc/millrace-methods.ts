@@ -6,9 +6,9 @@ import { isObject } from '@millrace/shared/bridge/json-rpc';
 import { z } from 'zod';
 import type { Manager } from '../daemon/manager.ts';
 import { check } from '../daemon/new-download.ts';
+import type { Streams } from '../daemon/streams.ts';
 import { viewOf } from '../daemon/view.ts';
 import { FINISHED, type FinishedState, isFinished } from '../store/record.ts';
-import type { DaemonStreams } from '../stream/daemon-streams.ts';
 import type { CallContext, Method } from './dispatcher.ts';
 import type { ParseMetalink } from './metalink.ts';
 import { exchangeMethods } from './millrace-exchange.ts';
@@ -18,11 +18,11 @@ import { invalidParams, RpcError } from './rpc-error.ts';
 
 export interface MillraceOptions {
   readonly manager: Manager;
+  readonly streams: Streams;
   readonly notifier: Notifier;
   readonly version: string;
   readonly state: string;
   readonly parseMetalink: ParseMetalink;
-  readonly streams: DaemonStreams;
   readonly onShutdown: () => void;
 }
 
@@ -66,13 +66,10 @@ export function millraceMethods(options: MillraceOptions): Map<string, Method> {
   return new Map([
     ...listingMethods(options),
     ...downloadMethods(options),
-    ...insideMethods(options.manager),
+    ...insideMethods(options),
     ...settingMethods(options.manager),
     ...exchangeMethods(options.manager),
     ...connectionMethods(options),
-    method('stream', z.strictObject({ gid }), async (p) => ({
-      url: await options.streams.open(p.gid),
-    })),
   ]);
 }
 
@@ -250,7 +247,7 @@ function downloadMethods({ manager, parseMetalink }: MillraceOptions): [string, 
   ];
 }
 
-function insideMethods(manager: Manager): [string, Method][] {
+function insideMethods({ manager, streams }: MillraceOptions): [string, Method][] {
   return [
     method(
       'strip',
@@ -263,6 +260,9 @@ function insideMethods(manager: Manager): [string, Method][] {
         return { length: progress?.length ?? length, cells };
       },
     ),
+    method('stream', z.strictObject({ gid }), async (p) => ({
+      url: await streams.open(manager.get(p.gid).gid),
+    })),
     method('sources', z.strictObject({ gid }), (p) => {
       const { gid: full } = manager.get(p.gid);
       return { sources: manager.running(full)?.progress().sources ?? [] };

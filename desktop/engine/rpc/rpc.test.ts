@@ -8,6 +8,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import type { DownloadFactory, RunContext } from '../daemon/contract.ts';
 import { type Daemon, startDaemon } from '../daemon/daemon.ts';
+import type { ServeStream } from '../daemon/streams.ts';
 import { findDaemon, RpcClient } from './client.ts';
 
 /** Runs until it is interrupted, unless its URL says how it ends. */
@@ -53,13 +54,24 @@ const createDownload: DownloadFactory = Object.assign(
   { removePartial: async () => {} },
 );
 
+let closedStreams: number;
+/** Streams are numbered in the order in which they begin. */
+let streams = 0;
+const serveStream: ServeStream = async () => ({
+  url: `http://127.0.0.1/${++streams}`,
+  async close() {
+    closedStreams++;
+  },
+});
+
 let state: string;
 let daemon: Daemon;
 let client: RpcClient;
 
 beforeEach(async () => {
   state = mkdtempSync(join(tmpdir(), 'millrace-test-'));
-  daemon = await startDaemon({ state, dir: state, port: 0, createDownload });
+  closedStreams = 0;
+  daemon = await startDaemon({ state, dir: state, port: 0, createDownload, serveStream });
   client = await RpcClient.connect(await findDaemon(state));
 });
 afterEach(async () => {
@@ -293,6 +305,25 @@ describe('our own answers', () => {
       counts: { active: 1, stopped: 0 },
       schedule: { now: 'free' },
     });
+  });
+
+  test('a download has one address to be played at, until it stops', async () => {
+    const open = (gid: string) => client.call<{ url: string }>('millrace.stream', { gid });
+    const gid = await add('film.mkv');
+    await reaches(gid, 'active');
+    const { url } = await open(gid);
+    expect(await open(gid)).toEqual({ url });
+    await client.call('millrace.pause', { gids: [gid] });
+    await expect(open(gid)).rejects.toMatchObject({ data: { code: 'wrong-state' } });
+    expect(closedStreams).toBe(1);
+    await client.call('millrace.resume', { gids: [gid] });
+    await reaches(gid, 'active');
+    expect((await open(gid)).url).not.toBe(url);
+    const done = await add('song.mp3/done');
+    await reaches(done, 'complete');
+    expect(await open(done)).toEqual(await open(done));
+    await daemon.close();
+    expect(closedStreams).toBe(3);
   });
 
   test('the end of the daemon is told to those who are connected', async () => {

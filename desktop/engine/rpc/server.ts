@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { type WebSocket, WebSocketServer } from 'ws';
 import type { Manager } from '../daemon/manager.ts';
-import type { DaemonStreams } from '../stream/daemon-streams.ts';
+import type { Streams } from '../daemon/streams.ts';
 import { aria2Methods } from './aria2-methods.ts';
 import { type CallContext, Dispatcher, type Subscriber } from './dispatcher.ts';
 import { type GuardOptions, isLoopback, refuse, Secret } from './guard.ts';
@@ -17,12 +17,12 @@ import { NOTIFICATIONS, Notifier } from './notifier.ts';
 
 export interface RpcServerOptions {
   readonly manager: Manager;
+  readonly streams: Streams;
   readonly token: string;
   readonly state: string;
   readonly version: string;
   readonly allowedOrigins: readonly string[];
   readonly parseMetalink: ParseMetalink;
-  readonly streams: DaemonStreams;
   /** A client wants the daemon to end; called after it has had its answer. */
   readonly onShutdown: () => void;
 }

@@ -188,6 +188,40 @@ describe('the last requests', () => {
   });
 });
 
+describe('one source only', () => {
+  const both = () => {
+    const scheduler = schedule({ length: 512 * KiB, connections: 2 });
+    const [stuck, other] = [take(scheduler) as Reading, take(scheduler) as Reading];
+    stuck.read(scheduler, 10 * KiB, 20);
+    scheduler.addStored({ start: other.assignment.end, end: 512 * KiB });
+    return { scheduler, stuck, other };
+  };
+
+  test('a connection that has died is replaced as soon as another one is free', () => {
+    const { scheduler, stuck, other } = both();
+    const now = finish(scheduler, other, 64 * KiB, 0);
+    expect(take(scheduler, 'near', now)?.assignment.range).toEqual({
+      start: 10 * KiB,
+      end: stuck.assignment.range.end,
+    });
+  });
+
+  test('where all have died, requests are made again, but not all the time', () => {
+    const { scheduler, stuck, other } = both();
+    scheduler.onEnd(other.assignment, 'failed', 30);
+    const hung = [stuck, take(scheduler, 'near', 30) as Reading];
+    scheduler.addStored({ start: (hung[1] as Reading).assignment.end, end: 512 * KiB });
+    for (let now = 30; now < 5000; now += 200) {
+      expect(scheduler.next('near', now)).toBeUndefined();
+    }
+    for (const request of hung) {
+      expect(take(scheduler, 'near', 5400)?.assignment.range.start).toBe(request.at);
+      expect(request.assignment.end).toBe(request.at);
+    }
+    expect(scheduler.next('near', 5600)).toBeUndefined();
+  });
+});
+
 describe('redundancy', () => {
   /** A source is late with the first block while another does one after the other. */
   function overtake(options: Partial<SchedulerOptions>) {
