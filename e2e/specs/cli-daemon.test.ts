@@ -10,6 +10,7 @@ import { sha256 } from '../fixtures/content.ts';
 import type { View } from '../fixtures/daemon.ts';
 import { DaemonCli, isAlive } from '../fixtures/daemon-cli.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { fetchAll, openResponse } from '../fixtures/http-client.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -49,11 +50,12 @@ async function add(...args: string[]): Promise<View> {
   return added[0] as View;
 }
 
-/** Waits until some of a download is there, and the rest is held back. */
-async function partly(id: string): Promise<void> {
+/** Waits until some of a download is on disk, and the rest is held back. */
+async function partly(name: string): Promise<void> {
+  const journal = join(cli.downloads, `${name}.millrace-journal`);
   await until(async () => {
-    const { download } = await cli.json<{ download: View }>('info', id);
-    return download.storedBytes > 0;
+    const lines = (await readFile(journal, 'utf8').catch(() => '')).split('\n');
+    return lines.length > 2 && origin.waiting > 0;
   });
 }
 
@@ -63,7 +65,7 @@ describe('the life of a download', () => {
     const url = gated('film.mkv');
     const { gid } = await add(url, '--checksum', `sha-256=${origin.digest(url)}`);
     const id = gid.slice(0, 6);
-    await partly(id);
+    await partly('film.mkv');
     const text = await cli.run('list', 'active');
     expect(text.stdout).toMatch(new RegExp(`^ID +STATE[^\\n]*\\n${id} +active +film\\.mkv +\\d+%`));
 
@@ -93,11 +95,29 @@ describe('the life of a download', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
+  test('played while it is being downloaded, and when it is complete', async () => {
+    await cli.startDaemon();
+    const url = gated('film.mp4');
+    const { gid } = await add(url);
+    await partly('film.mp4');
+    const address = (await cli.run('stream', gid.slice(0, 6))).stdout.trim();
+    expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/film\.mp4$/);
+    const playing = fetchAll(address, { headers: { range: 'bytes=3000000-' } });
+    origin.openGate();
+    expect((await playing).digest).toBe(sha256(origin.content(url).subarray(3 * MB)));
+    expect((await cli.run('watch', '--until-done')).code).toBe(0);
+    expect((await fetchAll(address)).digest).toBe(origin.digest(url));
+    // Players that still read do not keep it from ending.
+    const idle = await openResponse(address);
+    idle.on('error', () => {});
+    expect((await cli.run('daemon', 'stop')).code).toBe(0);
+  });
+
   test('killed at once, the daemon goes on at its next start where it was', async () => {
     await cli.startDaemon();
     const url = gated('big.iso');
     const { gid } = await add(url);
-    await partly(gid);
+    await partly('big.iso');
     await cli.kill();
     expect((await cli.run('list')).code).toBe(3);
     origin.openGate();
@@ -111,8 +131,8 @@ describe('the life of a download', () => {
   test('removed: with --delete nothing of it is left', async () => {
     await cli.startDaemon();
     const [kept, gone] = [await add(gated('kept.bin')), await add(gated('gone.bin'))];
-    await partly(kept.gid);
-    await partly(gone.gid);
+    await partly('kept.bin');
+    await partly('gone.bin');
     await cli.json('remove', kept.gid.slice(0, 8));
     await cli.json('rm', '--delete', gone.gid);
     await until(async () => {

@@ -1,6 +1,6 @@
 /** One run of `millrace stream`: the download, the address, the player. */
 
-import { type ChildProcess, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,6 +12,7 @@ import type { DownloadFactory, Run, RunEvent, RunResult } from '../../engine/dae
 import { type ServedStream, serveStream } from '../../engine/stream/serve-stream.ts';
 import type { CliContext, CommonOptions, Report } from '../context.ts';
 import { UsageError, urlValue } from '../option-values.ts';
+import { startPlayer } from '../player.ts';
 import { plainLine, terminalLine } from '../progress-line.ts';
 import { type RequestOptions, requestOf } from '../request-options.ts';
 import { printable } from '../text/display.ts';
@@ -133,18 +134,10 @@ export class StreamRun {
     return finished;
   }
 
-  #startPlayer([program = '', ...args]: readonly string[]): Promise<void> {
-    const url = this.#stream?.url as string;
-    const player = spawn(program, [...args, url], { stdio: 'inherit' });
-    this.#player = player;
-    return once(player, 'exit').then(
-      () => {},
-      (cause: NodeJS.ErrnoException) => {
-        throw new UsageError(`${program} cannot be started (${cause.code})`, {
-          cause,
-        });
-      },
-    );
+  #startPlayer(command: readonly string[]): Promise<void> {
+    const { child, ended } = startPlayer(command, this.#stream?.url as string);
+    this.#player = child;
+    return ended;
   }
 
   /** The file is there; it may be played on until the user has enough. */

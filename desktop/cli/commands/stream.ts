@@ -1,15 +1,21 @@
 /** `millrace stream`: plays a file while it is being downloaded. */
 
 import { Command } from 'commander';
-import { action, type CliContext } from '../context.ts';
+import { action, type CliContext, type Report } from '../context.ts';
+import { withDaemon } from '../daemon-link.ts';
+import { startPlayer } from '../player.ts';
 import { addRequestOptions } from '../request-options.ts';
+import { splitWords } from '../text/words.ts';
 import type { StreamOptions } from './stream-run.ts';
+
+/** As "millrace list" shows them; no host is called so. */
+const ID = /^[0-9a-f]{6,16}$/i;
 
 export function streamCommand(context: CliContext): Command {
   return addRequestOptions(
     new Command('stream')
       .description('play a file while it is being downloaded')
-      .argument('<url>', 'what to play'),
+      .argument('<url-or-id>', 'what to play: a URL, or the id of a download of the daemon'),
   )
     .option('--player <command>', 'player to start, such as mpv or "vlc --fullscreen"')
     .option('--print-url', 'print nothing but the address to open')
@@ -24,10 +30,26 @@ folder, as with "get"; interrupted, the same command goes on with it.`,
     )
     .action(
       action<StreamOptions, [string]>(context, async (report, options, text) => {
+        if (ID.test(text)) return playDownload(context, report, options, text.toLowerCase());
         // Loaded here: the other commands start faster without the engine.
         const { StreamRun } = await import('./stream-run.ts');
         const { engineDownload } = await import('../../engine/daemon/engine-download.ts');
         return new StreamRun(context, report, options, engineDownload).run(text);
       }),
     );
+}
+
+/** The daemon serves it: there is nothing to do here but to say where. */
+async function playDownload(
+  { state }: CliContext,
+  report: Report,
+  { player }: StreamOptions,
+  gid: string,
+): Promise<undefined> {
+  const command = player === undefined ? undefined : splitWords(player);
+  const { url } = await withDaemon(state, (daemon) =>
+    daemon.call<{ url: string }>('stream', { gid }),
+  );
+  report.result({ event: 'stream', url }, () => [url]);
+  if (command !== undefined) await startPlayer(command, url).ended;
 }

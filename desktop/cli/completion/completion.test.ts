@@ -44,6 +44,7 @@ describe('what can be written', () => {
   test.each([
     [['info', ''], 'ids'],
     [['pause', 'a1', ''], 'ids'],
+    [['stream', ''], 'ids'],
     [['url', 'a1', ''], 'nothing'],
     [['get', '-d', ''], 'folders'],
     [['get', '-o', ''], 'files'],

@@ -63,7 +63,7 @@ function argumentsOf(command: Command, position: number, current: string): Compl
   const candidates = matching(current, [...subcommands, ...choices]);
   const name = argument?.name() ?? '';
   // Ids are known to the daemon alone.
-  if (name === 'id') return { candidates, also: 'ids' };
+  if (name === 'id' || name === 'url-or-id') return { candidates, also: 'ids' };
   return { candidates, also: name.includes('file') ? 'files' : 'nothing' };
 }
 

@@ -70,6 +70,11 @@ export class Conductor {
     return this.#runner.get(gid);
   }
 
+  /** Resolves when a download that was just started can be got, or has ended. */
+  begun(gid: string): Promise<void> {
+    return this.#runner.begun(gid);
+  }
+
   /** How the run under way will end. */
   finished(gid: string): Promise<RunResult> | undefined {
     return this.#runner.finished(gid);

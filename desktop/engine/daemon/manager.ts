@@ -86,6 +86,11 @@ export class Manager {
     return this.#conductor.running(gid);
   }
 
+  /** Resolves when a download that was just started can be got, or has ended. */
+  begun(gid: string): Promise<void> {
+    return this.#conductor.begun(gid);
+  }
+
   /** How the run under way will end; undefined if there is none. */
   finished(gid: string): Promise<{ readonly path: string }> | undefined {
     return this.#conductor.finished(gid);

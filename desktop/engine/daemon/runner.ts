@@ -32,6 +32,8 @@ export interface RunnerOptions {
 interface Running {
   readonly controller: AbortController;
   run: Run | undefined;
+  /** Resolves once there is a run, or there will be none. */
+  readonly begun: PromiseWithResolvers<void>;
   /** What the run resolves or rejects with; undefined until there is one. */
   result: Promise<RunResult> | undefined;
   ended: Promise<void>;
@@ -51,6 +53,11 @@ export class Runner {
     return running?.controller.signal.aborted === false ? running.run : undefined;
   }
 
+  /** Resolves when a download that was just started can be got, or has ended. */
+  async begun(gid: string): Promise<void> {
+    await this.#running.get(gid)?.begun.promise;
+  }
+
   /** How the run that is under way will end. */
   finished(gid: string): Promise<RunResult> | undefined {
     return this.get(gid) === undefined ? undefined : this.#running.get(gid)?.result;
@@ -62,6 +69,7 @@ export class Runner {
     const running: Running = {
       controller: new AbortController(),
       run: undefined,
+      begun: Promise.withResolvers(),
       result: undefined,
       ended: Promise.resolve(),
     };
@@ -108,6 +116,7 @@ export class Runner {
       // Nobody may be waiting for the description when it fails.
       running.run.described.catch(() => {});
       running.result = running.run.run();
+      running.begun.resolve();
       outcome = { kind: 'complete', result: await running.result };
     } catch (thrown) {
       const progress = running.run?.progress();
@@ -119,6 +128,7 @@ export class Runner {
         };
       }
     }
+    running.begun.resolve();
     rate.leave(gid);
     if (this.#running.get(gid) === running) this.#running.delete(gid);
     if (outcome !== undefined) onEnded(gid, outcome);

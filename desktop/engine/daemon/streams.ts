@@ -40,6 +40,7 @@ export class Streams {
    *   before it is known what it is
    */
   async open(gid: string): Promise<string> {
+    await this.#manager.begun(gid);
     const { download, finished, of } = this.#source(gid);
     const present = this.#served.get(gid);
     if (present?.of === of) return (await present.stream).url;
