@@ -10,8 +10,8 @@ import { edgeHeaders } from './local-edge.ts';
 import { Cookies, readCookieFile } from './net/cookies.ts';
 import { readNetrc } from './net/netrc.ts';
 import { waitForNetworkChange } from './net/network-watch.ts';
-import { RequestFields } from './net/request-fields.ts';
 import { proxyChoice } from './net/proxy-settings.ts';
+import { RequestFields } from './net/request-fields.ts';
 import type { Transport } from './net/transport.ts';
 
 type Fields = Readonly<Record<string, string>>;
