@@ -24,7 +24,17 @@ describe('options of a download', () => {
       read(
         ...['-d', 'isos', '--mirror', 'http://m.example/x', '--mirror', 'm2.example/y'],
         ...['--edge', '127.0.0.1:3125', '--edges-only', '--connections', '4'],
-        ...['--connections-per-host', '2', '--redundancy', 'basic', '--sidecars', '--overwrite'],
+        ...[
+          '--connections-per-host',
+          '2',
+          '--redundancy',
+          'basic',
+          '--find-checksum',
+          '--netrc',
+          '--cookies',
+          'jar.txt',
+          '--overwrite',
+        ],
         ...['--checksum', `SHA256=${sha.toUpperCase()}`, '--limit', '2MiB/s'],
         ...['--proxy', 'socks5://localhost:1080', '--timeout', '5', '--retry-for', '1h'],
       ),
@@ -37,6 +47,8 @@ describe('options of a download', () => {
       connectionsPerHost: 2,
       redundancy: 'basic',
       sidecars: true,
+      netrc: true,
+      cookieFile: '/home/user/jar.txt',
       overwrite: true,
       digests: [{ algorithm: 'sha256', hex: sha }],
       limit: 2 * 1024 * 1024,
@@ -58,12 +70,14 @@ describe('options of a download', () => {
   test('cookies, referrer and user become header fields', () => {
     const { headers } = read(
       ...['--header', 'Cookie: a=1', '--cookie', 'b=2', '--cookie', 'c=3', '--header', 'X-Y:z'],
-      ...['--referrer', 'https://example.com/page#top', '--user', 'jürgen', '--password', 'pä:ß'],
+      ...['--referer', 'https://example.com/page#top', '--user', 'jürgen:pä:ß'],
+      ...['--user-agent', 'me/1'],
     );
     expect(headers).toEqual({
       cookie: 'a=1; b=2; c=3',
       'x-y': 'z',
       referer: 'https://example.com/page',
+      'user-agent': 'me/1',
       authorization: `Basic ${Buffer.from('jürgen:pä:ß').toString('base64')}`,
     });
   });
@@ -78,6 +92,8 @@ describe('options of a download', () => {
     [['--header', 'X: a\r\nEvil: b'], /Name: value/],
     [['--cookie', 'a=b; c'], /name=value/],
     [['--proxy', 'ftp://x'], /not a URL/],
+    [['--user', 'nobody'], /name:password/],
+    [['--user-agent', 'a\nb'], /ASCII/],
     [['--mirror', 'file:///etc/passwd'], /not a URL/],
     [['--redundancy', 'wild'], /basic/],
     [['--conections', '3'], /--connections/],
@@ -95,8 +111,7 @@ describe('options of a download', () => {
   test.each([
     [['-o', 'folder/']],
     [['-o', '']],
-    [['--user', 'a:b']],
-    [['--user', 'a', '--header', 'Authorization: Bearer x']],
+    [['--user', 'a:b', '--header', 'Authorization: Bearer x']],
   ])('%j contradicts itself', (args) => {
     let thrown: unknown;
     try {

@@ -4,7 +4,7 @@ import { basename, dirname, resolve, sep } from 'node:path';
 import { parseDuration, parseRate } from '@millrace/shared/base/units';
 import type { Digest } from '@millrace/shared/download/digest';
 import type { DownloadRequest, RedundancyMode } from '@millrace/shared/download/request';
-import { type Command, Option } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   cookieValue,
   digestValue,
@@ -15,6 +15,11 @@ import {
   urlValue,
   wholeNumber,
 } from './option-values.ts';
+
+interface Login {
+  readonly user: string;
+  readonly password: string;
+}
 
 /** The options as commander gives them; what was not given is not there. */
 export interface RequestOptions {
@@ -27,12 +32,14 @@ export interface RequestOptions {
   readonly connectionsPerHost?: number;
   readonly redundancy?: RedundancyMode;
   readonly checksum?: readonly Digest[];
-  readonly sidecars?: boolean;
+  readonly findChecksum?: boolean;
   readonly header?: readonly (readonly [string, string])[];
   readonly cookie?: readonly string[];
-  readonly referrer?: string;
-  readonly user?: string;
-  readonly password?: string;
+  readonly cookies?: string;
+  readonly referer?: string;
+  readonly userAgent?: string;
+  readonly user?: Login;
+  readonly netrc?: boolean;
   readonly proxy?: string;
   readonly limit?: number;
   readonly overwrite?: boolean;
@@ -68,16 +75,18 @@ export function addRequestOptions(command: Command): Command {
       new Option('--redundancy <mode>', 'which blocks may be fetched twice').choices(MODES),
     )
     .addOption(many('--checksum <digest>', 'what the file must have: sha-256=HEX', digestValue))
-    .option('--sidecars', 'look for SHA256SUMS and the like beside the file')
+    .option('--find-checksum', 'look for SHA256SUMS and the like beside the file')
     .addOption(many('--header <field>', '"Name: value" for the origins', headerValue))
     .addOption(many('--cookie <name=value>', 'cookie for the origins', cookieValue))
-    .option('--referrer <url>', 'page that the link was on', (text: string) => urlValue(text))
-    .option('--user <name>', 'user name for basic authentication')
+    .option('--cookies <file>', 'cookies as browsers export them (cookies.txt)')
+    .option('--referer <url>', 'page with the link', (text: string) => urlValue(text))
+    .option('--user-agent <text>', 'what to call ourselves', visibleText)
     .addOption(
-      new Option('--password <password>', 'password; better given in the environment').env(
-        'MILLRACE_PASSWORD',
-      ),
+      new Option('--user <name:password>', 'log-in for the origin')
+        .env('MILLRACE_USER')
+        .argParser(loginValue),
     )
+    .option('--netrc', 'take the log-in from the netrc file')
     .option('--proxy <url>', 'http://, https:// or socks5:// proxy; "direct" for none', proxyValue)
     .option('--limit <rate>', 'bytes per second, such as 500K or 2MiB/s', reading(parseRate))
     .option('--overwrite', 'replace a file of that name')
@@ -103,6 +112,7 @@ export function requestOf(
   cwd: string,
 ): Pick<DownloadRequest, 'urls'> & Partial<DownloadRequest> {
   const headers = headersOf(options);
+  const { cookies } = options;
   return {
     urls: [url, ...(options.mirror ?? [])],
     ...placeOf(options, cwd),
@@ -112,8 +122,10 @@ export function requestOf(
     ...given('connectionsPerHost', options.connectionsPerHost),
     ...given('redundancy', options.redundancy),
     ...given('digests', options.checksum),
-    ...given('sidecars', options.sidecars),
+    ...given('sidecars', options.findChecksum),
     ...given('headers', Object.keys(headers).length === 0 ? undefined : headers),
+    ...given('cookieFile', cookies === undefined ? undefined : resolve(cwd, cookies)),
+    ...given('netrc', options.netrc),
     ...given('proxy', options.proxy),
     ...given('limit', options.limit),
     ...given('overwrite', options.overwrite),
@@ -147,22 +159,30 @@ function headersOf(options: RequestOptions): Record<string, string> {
   const headers: Record<string, string> = Object.fromEntries(options.header ?? []);
   const cookies = [headers.cookie ?? [], options.cookie ?? []].flat();
   if (cookies.length > 0) headers.cookie = cookies.join('; ');
-  if (options.referrer !== undefined) headers.referer = options.referrer;
-  const { user, password } = options;
-  if (user === undefined) {
-    // The variable may be meant for another command.
-    return headers;
-  }
-  if (user.includes(':')) throw new UsageError('a user name has no colon');
+  if (options.referer !== undefined) headers.referer = options.referer;
+  if (options.userAgent !== undefined) headers['user-agent'] = options.userAgent;
+  if (options.user === undefined) return headers;
   if (headers.authorization !== undefined) {
     throw new UsageError('--user and an Authorization field are one too many');
   }
+  const { user, password } = options.user;
   // RFC 7617, with UTF-8.
-  headers.authorization = `Basic ${Buffer.from(`${user}:${password ?? ''}`).toString('base64')}`;
+  headers.authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
   return headers;
 }
 
 function proxyValue(text: string): string {
   if (text === 'direct') return text;
   return urlValue(text, ['http', 'https', 'socks5', 'socks5h', 'socks4', 'socks4a']);
+}
+
+function loginValue(text: string): Login {
+  const colon = text.indexOf(':');
+  if (colon < 1) throw new InvalidArgumentError('a log-in is given as name:password');
+  return { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+function visibleText(text: string): string {
+  if (/^[\t\x20-\x7e]+$/.test(text)) return text;
+  throw new InvalidArgumentError('only visible characters of ASCII can be sent');
 }

@@ -7,7 +7,7 @@
 import { RangeSet } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import type { Assignment, Scheduler } from '@millrace/shared/download/scheduler';
+import { ASK_AGAIN_MS, type Assignment, type Scheduler } from '@millrace/shared/download/scheduler';
 import type { PinnedVersion } from '@millrace/shared/http/range-contract';
 import type { HttpSource } from './http-source.ts';
 import type { PartialFile } from './partial-file.ts';
@@ -40,6 +40,7 @@ interface Running {
   readonly source: HttpSource;
   readonly assignment: Assignment;
   readonly abort: AbortController;
+  readonly startedAt: Millis;
   /** What this answer has brought so far. */
   readonly got: RangeSet;
   /** There is a digest of the body: what it brings is believed when all of it is there. */
@@ -63,8 +64,6 @@ const DOUBTFUL: ReadonlySet<string> = new Set([
 ]);
 /** The request has nothing left to do: others have brought it, or taken it over. */
 const ENOUGH = new Error('enough');
-/** Free connections look again so often: a request can become late without anything happening. */
-const TICK_MS = 250;
 /** Edges from which nothing has come for so long get help from the origin. */
 const LIFELESS_MS = 3000;
 
@@ -75,6 +74,8 @@ export class BlockTransfer {
   #lastBytesAt: Millis;
   #wake: (() => void)[] = [];
   #waiting = false;
+  /** Reads that wait for the disk or for a rate limit. */
+  #holding = 0;
 
   constructor(options: BlockTransferOptions) {
     this.#o = options;
@@ -136,6 +137,7 @@ export class BlockTransfer {
       source,
       assignment,
       abort: new AbortController(),
+      startedAt: now(),
       got: new RangeSet(),
       checked: false,
     };
@@ -189,12 +191,13 @@ export class BlockTransfer {
     const { scheduler, sources, onBytes, now } = this.#o;
     const { source, assignment, got } = running;
     if (running.abort.signal.aborted) throw ENOUGH;
-    this.#lastBytesAt = now();
+    this.#lastBytesAt = source.heardAt = now();
     source.health.onBytes();
     sources.onBytes(source, bytes.length);
     // Bytes past the end have become another connection's.
     const length = Math.min(bytes.length, assignment.end - position);
-    const wait = onBytes(source, bytes.length);
+    const limit = onBytes(source, bytes.length);
+    let wait = limit;
     if (length > 0) {
       const range = { start: position, end: position + length };
       const room = writer.write(
@@ -205,11 +208,22 @@ export class BlockTransfer {
       source.unproven.add(range);
       source.given.add(range);
       for (const late of scheduler.onBytes(assignment, range, now())) this.#cancel(late);
-      if (room !== undefined) return room.then(() => wait);
+      if (room !== undefined) wait = room.then(() => limit);
     }
     const cut = assignment.end < assignment.range.end && !running.checked;
     if (cut && this.#isDone(running)) throw ENOUGH;
-    return wait;
+    return wait === undefined ? undefined : this.#heldBack(wait);
+  }
+
+  /** While we hold sources back ourselves, their silence means nothing. */
+  async #heldBack(wait: Promise<void>): Promise<void> {
+    const { scheduler } = this.#o;
+    if (this.#holding++ === 0) scheduler.throttle(true);
+    try {
+      await wait;
+    } finally {
+      if (--this.#holding === 0) scheduler.throttle(false);
+    }
   }
 
   #isDone({ assignment, got }: Running): boolean {
@@ -228,7 +242,9 @@ export class BlockTransfer {
     const { source, got } = running;
     const error = asMillraceError(thrown);
     if (FATAL.has(error.code)) return this.#end(error);
-    sources.onFailure(source, error, got.bytes > 0);
+    // One that has sent something meanwhile, on whichever connection, is there (ANYCAST 3.1.1).
+    const isThere = got.bytes > 0 || source.heardAt > running.startedAt;
+    sources.onFailure(source, error, isThere);
     if (source.health.quarantine !== undefined) {
       onSourceFailed(source, error);
       for (const other of this.#running) {
@@ -265,7 +281,7 @@ export class BlockTransfer {
   /** Waits until something has changed, or until it is time to look again. */
   async #pause(): Promise<void> {
     const { sources, now, networkChange } = this.#o;
-    let wakeAt = now() + TICK_MS;
+    let wakeAt = now() + ASK_AGAIN_MS;
     if (this.#running.size === 0) {
       const at = this.#restUntil();
       if (at === undefined) return;

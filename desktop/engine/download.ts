@@ -160,6 +160,7 @@ export class Download {
         } catch (error) {
           const note = restartNote(error);
           if (note === undefined || attempt >= MAX_RESTARTS) throw error;
+          this.#reader.restart();
           this.#note(note);
         }
       }
@@ -206,6 +207,11 @@ export class Download {
   static async removePartial(path: string): Promise<void> {
     await rm(path + DATA_SUFFIX, { force: true });
     await rm(path + JOURNAL_SUFFIX, { force: true });
+  }
+
+  /** Another number: `read` gives the bytes of another version of the file than before. */
+  get generation(): number {
+    return this.#reader.generation;
   }
 
   /** @param bytesPerSecond for this download, from now on; undefined: no limit */

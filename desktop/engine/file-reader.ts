@@ -1,7 +1,7 @@
 /** Reads a file while it is being downloaded: waits for bytes that are not there yet. */
 
 import { open } from 'node:fs/promises';
-import type { MillraceError } from '@millrace/shared/base/errors';
+import { MillraceError } from '@millrace/shared/base/errors';
 import type { PartialFile } from './partial-file.ts';
 
 export class FileReader {
@@ -9,9 +9,24 @@ export class FileReader {
   #path: string | undefined;
   #failure: MillraceError | undefined;
   #waiting: (() => void)[] = [];
+  #generation = 0;
+
+  /** How often the file has turned out to be another one: what was read before is not of it. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** The file is fetched anew: nothing more is read of the one before. */
+  restart(): void {
+    this.#generation++;
+    this.#file = undefined;
+    this.wake();
+  }
 
   /** The partial file is there. */
   begin(file: PartialFile): void {
+    // Length and name may be others from here on only.
+    if (this.#generation > 0) this.#generation++;
     this.#file = file;
     this.wake();
   }
@@ -43,11 +58,17 @@ export class FileReader {
    * @throws what the download ended with; the signal's reason
    */
   async read(into: Buffer, position: number, signal: AbortSignal): Promise<number> {
+    const generation = this.#generation;
+    const check = () => {
+      if (generation !== this.#generation) throw new MillraceError('version-changed');
+    };
     for (;;) {
       signal.throwIfAborted();
+      check();
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#path !== undefined) return readOnce(this.#path, into, position);
       const count = await this.#readPartial(into, position);
+      check();
       if (count !== undefined) return count;
       await this.#change(signal);
     }

@@ -5,6 +5,7 @@
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { RangeSet } from '@millrace/shared/base/byte-range';
+import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
 import type { SourceHealth } from '@millrace/shared/download/source-health';
@@ -65,6 +66,8 @@ export class HttpSource {
   /** All bytes that it has given. */
   readonly given = new RangeSet();
   receivedBytes = 0;
+  /** When bytes of the file came last, monotonic milliseconds. */
+  heardAt: Millis = 0;
   readonly #o: HttpSourceOptions;
 
   constructor(options: HttpSourceOptions) {

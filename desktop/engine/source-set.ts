@@ -12,7 +12,7 @@ export interface HostLimits {
   /** Most requests at a time that the host (`URL.host`) stands, as far as has been learned. */
   limit(host: string): number;
   /** The host refused one of `active` requests at a time. */
-  onRefused(host: string, active: number): void;
+  onRefused(host: string, active: number, retryAfterMs?: number): void;
   /** The host served `active` requests at a time. */
   onServed(host: string, active: number): void;
 }
@@ -140,7 +140,7 @@ export class SourceSet {
     // It has too much to do: it gets one request less at a time than it had.
     member.limit = Math.max(1, Math.min(member.limit, member.active) - 1);
     member.served = 0;
-    this.#hosts?.onRefused(member.host, member.active);
+    this.#hosts?.onRefused(member.host, member.active, error.retryAfterMs);
   }
 
   /** What to tell the user when nothing can be asked any more: what the best source said. */

@@ -170,8 +170,8 @@ describe('adding', () => {
     await cli.startDaemon();
     const url = origin.url('none');
     const dir = join(folder.path, 'elsewhere');
-    const options = ['-d', dir, '-o', 'mine.bin', '--cookie', 'a=1', '--user', 'me'];
-    await add(url, ...options, '--password', 'secret', '--referrer', 'http://page.example/');
+    const options = ['-d', dir, '-o', 'mine.bin', '--cookie', 'a=1', '--user', 'me:secret'];
+    await add(url, ...options, '--referer', 'http://page.example/');
     expect((await cli.run('watch', '--until-done')).code).toBe(0);
     expect(await digestOf(join(dir, 'mine.bin'))).toBe(origin.digest(url));
     expect(origin.requests[0]?.headers).toMatchObject({

@@ -93,6 +93,19 @@ describe('a stream', () => {
     expect(sha256(await readFile(path('film.mkv')))).toBe(origin.digest(url));
   });
 
+  test('of a file that changes meanwhile breaks off, and then is the new one', async () => {
+    const url = origin.url('changed-in-the-middle', { size: SIZE, name: 'film.mkv' });
+    const { url: address, result, child } = await stream(url);
+    const first = await fetchAll(address);
+    // Never some of one and some of the other.
+    const whole = [origin.digest(url), origin.digest(url, 2)];
+    if (first.complete) expect(whole).toContain(first.digest);
+    await until(async () => (await readdir(folder.path)).join() === 'film.mkv');
+    expect((await fetchAll(address)).digest).toBe(origin.digest(url, 2));
+    child.kill('SIGINT');
+    expect((await result).code).toBe(0);
+  });
+
   test('of what cannot be had says why', async () => {
     const run = await runCli(['stream', origin.url('gone'), '-d', folder.path]);
     expect(run.code).toBe(4);

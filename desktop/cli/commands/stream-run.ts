@@ -168,8 +168,6 @@ export class StreamRun {
     this.#name = basename(path);
     const size = length === undefined ? 'size not known' : formatBytes(length);
     this.#say(`${this.#name}: ${size} via ${event.via}`);
-    // Again: with a new version of the file, which has nothing to do with the one before.
-    this.#stream?.replaced({ path, length, contentType: undefined });
   }
 
   #showAddress(url: string): void {

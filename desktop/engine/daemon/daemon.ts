@@ -7,6 +7,7 @@ import { RpcServer } from '../rpc/server.ts';
 import { openDatabase } from '../store/database.ts';
 import { DownloadStore } from '../store/download-store.ts';
 import { HostStore, SettingStore } from '../store/small-stores.ts';
+import { serveStream } from '../stream/serve-stream.ts';
 import {
   daemonToken,
   makeStateFolder,
@@ -75,7 +76,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     now,
     random: Math.random,
   });
-  const streams = new Streams(manager, options.serveStream);
+  const streams = new Streams(manager, options.serveStream ?? serveStream);
   const ended = Promise.withResolvers<void>();
   try {
     const token = await daemonToken(state);

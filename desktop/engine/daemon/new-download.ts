@@ -71,6 +71,8 @@ export const newDownloadSchema = z.strictObject({
   redundancy: z.enum(['basic', 'aggressive', 'progress']).optional(),
   redundantShare: z.number().min(0).max(1).optional(),
   headers: headers.optional(),
+  cookieFile: path.optional(),
+  netrc: z.boolean().optional(),
   proxy: changeable.proxy.optional(),
   digests: z
     .array(

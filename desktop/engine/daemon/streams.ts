@@ -19,10 +19,10 @@ const MAX_STREAMS = 32;
 
 export class Streams {
   readonly #manager: Manager;
-  readonly #serve: ServeStream | undefined;
+  readonly #serve: ServeStream;
   readonly #served = new Map<string, { readonly of: object; readonly stream: Promise<Served> }>();
 
-  constructor(manager: Manager, serve: ServeStream | undefined) {
+  constructor(manager: Manager, serve: ServeStream) {
     this.#manager = manager;
     this.#serve = serve;
     manager.listen((event) => {
@@ -40,7 +40,6 @@ export class Streams {
    *   before it is known what it is
    */
   async open(gid: string): Promise<string> {
-    if (this.#serve === undefined) throw new MillraceError('wrong-state', 'nothing can serve it');
     const { download, finished, of } = this.#source(gid);
     const present = this.#served.get(gid);
     if (present?.of === of) return (await present.stream).url;

@@ -20,8 +20,6 @@ export interface ServedStream {
   readonly url: string;
   /** Players reading at the moment; one may count several times. */
   readonly readers: number;
-  /** The file is another one now (it changed at the source): who reads the old one is cut off. */
-  replaced(description: Awaited<StreamedDownload['described']>): void;
   /** Ends it; who still reads is cut off. */
   close(): Promise<void>;
 }
@@ -57,7 +55,7 @@ class StreamServer implements ServedStream {
   /** Ends the readers, by response. */
   readonly #readers = new Map<ServerResponse, AbortController>();
   #file: StreamedFile;
-  #versions = 0;
+  #generation: number | undefined;
   #preferred: number | undefined;
   #error: MillraceError | undefined;
 
@@ -68,6 +66,7 @@ class StreamServer implements ServedStream {
   ) {
     this.#download = download;
     this.#source = new StreamSource(download, finished);
+    this.#generation = download.generation;
     this.#file = this.#describe(description);
     this.#server = createServer({ maxHeaderSize: 16 * 1024 });
     this.#server.maxConnections = MAX_CONNECTIONS;
@@ -91,11 +90,6 @@ class StreamServer implements ServedStream {
     return this.#readers.size;
   }
 
-  replaced(description: Awaited<StreamedDownload['described']>): void {
-    this.#file = this.#describe(description);
-    this.#cutOff();
-  }
-
   async close(): Promise<void> {
     this.#cutOff();
     this.#server.close();
@@ -109,7 +103,7 @@ class StreamServer implements ServedStream {
   }
 
   #describe({ path, length, contentType }: Awaited<StreamedDownload['described']>): StreamedFile {
-    const etag = `"${this.#secret.slice(0, 8)}-${this.#versions++}"`;
+    const etag = `"${this.#secret.slice(0, 8)}-${this.#generation ?? 0}"`;
     return { name: basename(path), length, contentType, etag };
   }
 
@@ -138,6 +132,18 @@ class StreamServer implements ServedStream {
       throw new MillraceError('no-such-page');
     }
     if (this.#error !== undefined) throw this.#error;
+    this.#follow();
+  }
+
+  /** The file may be another one now: it has changed at the source. */
+  #follow(): void {
+    const { generation } = this.#download;
+    if (generation === this.#generation) return;
+    this.#generation = generation;
+    const { path = this.#file.name, length } = this.#download.progress?.() ?? {};
+    this.#file = this.#describe({ path, length, contentType: this.#file.contentType });
+    // What has been sent is of the old one: nothing of the new may follow it.
+    this.#cutOff();
   }
 
   async #send(
@@ -184,6 +190,7 @@ class StreamServer implements ServedStream {
     this.#prefer();
     const count = await this.#source.read(into, position, signal);
     this.#playback.advanced(res, position + count);
+    this.#follow();
     signal.throwIfAborted();
     return count;
   }

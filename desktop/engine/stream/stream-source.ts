@@ -1,6 +1,7 @@
 /** The bytes of a download while it runs, and of its file once it is complete. */
 
 import { type FileHandle, open } from 'node:fs/promises';
+import { isMillraceError } from '@millrace/shared/base/errors';
 
 /** As much of a download as streaming needs (`Download` has it). */
 export interface StreamedDownload {
@@ -10,6 +11,10 @@ export interface StreamedDownload {
     readonly length: number | undefined;
     readonly contentType: string | undefined;
   }>;
+  /** Another number: `read` gives the bytes of another version of the file than before. */
+  readonly generation?: number;
+  /** Where the download stands. */
+  progress?(): { readonly path?: string | undefined; readonly length?: number | undefined };
   /** Reads stored bytes, waiting for the first of them. Resolves with 0 at the end of the file. */
   read(into: Buffer, position: number, signal: AbortSignal): Promise<number>;
   /** These bytes first, from here on; undefined takes it back. */
@@ -40,7 +45,7 @@ export class StreamSource {
       try {
         return await this.#download.read(into, position, signal);
       } catch (error) {
-        if (signal.aborted) throw error;
+        if (signal.aborted || isMillraceError(error, 'version-changed')) throw error;
         // The download may have ended under our hands: then its file has the bytes.
         const { path } = await this.#finished;
         this.#openComplete(path);

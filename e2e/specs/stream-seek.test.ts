@@ -1,0 +1,104 @@
+/** What a player needs is fetched first, while the rest is still missing. */
+
+import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { fetchAll, openResponse } from '../fixtures/http-client.ts';
+import { temporaryFolder } from '../fixtures/processes.ts';
+import { StreamProcess } from '../fixtures/stream-process.ts';
+import { until } from '../fixtures/until.ts';
+
+const MB = 1_000_000;
+const SIZE = 60 * MB;
+const SEEK = 45 * MB;
+const CONNECTIONS = 2;
+/** Less than the first answer brings. */
+const BEGIN = 50_000;
+
+const origin = await FaultOrigin.start();
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+const streams: StreamProcess[] = [];
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  origin.reset();
+});
+afterEach(async () => {
+  origin.openGate();
+  for (const stream of streams.splice(0)) await stream.kill();
+  await folder.remove();
+});
+afterAll(() => origin.stop());
+
+/** The file's beginning is served; everything else waits for the gate. */
+async function gatedStream(): Promise<{ url: string; address: string }> {
+  const url = origin.url('gate', { size: SIZE, seed: 'film', name: 'film.mkv' });
+  const stream = await StreamProcess.start([
+    url,
+    '-d',
+    folder.path,
+    '--connections',
+    String(CONNECTIONS),
+  ]);
+  streams.push(stream);
+  return { url, address: stream.url };
+}
+
+/** Reads so many bytes of a body, and leaves the rest. */
+async function firstBytes(response: IncomingMessage, count: number): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  while (bytes < count) {
+    const piece = response.read() as Buffer | null;
+    if (piece === null) {
+      await new Promise((resolve) => response.once('readable', resolve));
+      continue;
+    }
+    pieces.push(piece);
+    bytes += piece.length;
+  }
+  const all = Buffer.concat(pieces);
+  if (bytes > count) response.unshift(all.subarray(count));
+  return all.subarray(0, count);
+}
+
+/** Where the requests begin that the origin has got, in order. */
+function starts(): number[] {
+  return origin.requests.flatMap(({ headers }) => {
+    const start = /^bytes=(\d+)-/.exec(headers.range ?? '')?.[1];
+    return start === undefined ? [] : [Number(start)];
+  });
+}
+
+describe('a player', () => {
+  test('has the beginning while the rest is missing', async () => {
+    const { url, address } = await gatedStream();
+    const response = await openResponse(address);
+    const begin = await firstBytes(response, BEGIN);
+    expect(begin.equals(origin.content(url).subarray(0, BEGIN))).toBe(true);
+    expect(origin.waiting).toBeGreaterThan(0);
+    origin.openGate();
+    const rest = await firstBytes(response, SIZE - BEGIN);
+    const digest = createHash('sha256').update(begin).update(rest).digest('hex');
+    expect(digest).toBe(origin.digest(url));
+  });
+
+  test('that seeks is served before what comes in turn, and gets the right bytes', async () => {
+    const { url, address } = await gatedStream();
+    const reading = fetchAll(address);
+    // Every connection is busy with what comes in turn.
+    await until(() => origin.waiting === CONNECTIONS);
+    const before = starts().length;
+    const seek = await openResponse(address, { headers: { range: `bytes=${SEEK}-` } });
+    origin.openGate();
+    const there = await firstBytes(seek, MB);
+    expect(there.equals(origin.content(url).subarray(SEEK, SEEK + MB))).toBe(true);
+    seek.destroy();
+    expect((await reading).digest).toBe(origin.digest(url));
+    // Of what was asked for after the seek, what it needs came first.
+    const after = starts().slice(before);
+    const needed = after.findIndex((start) => start >= SEEK - 8 * MB && start <= SEEK);
+    expect([needed, after]).toEqual([0, after]);
+  });
+});
