@@ -197,3 +197,20 @@ describe('the origin', () => {
     expect(ended).toMatchObject({ code: 0, hung: false, digest: origin.digest(url, 2) });
   });
 });
+
+describe('a source that never comes to an end', () => {
+  test.concurrent.each(['basic', 'aggressive', 'progress'])(
+    'does not keep the last bytes from coming: %s',
+    async (redundancy) => {
+      const far = await newOrigin();
+      const mirror = await newOrigin();
+      const file = { size: BYTES, seed: `drip-${redundancy}` };
+      const url = far.url('drip~1r', file);
+      const options = ['--mirror', mirror.url('none', file), '--redundancy', redundancy];
+      // One host gets eight of them.
+      options.push('--connections', '16');
+      const ended = await download(url, options);
+      expectWhole(ended, url);
+    },
+  );
+});
