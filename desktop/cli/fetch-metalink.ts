@@ -1,12 +1,45 @@
-/** Fetches a metalink: a small document, unlike what it describes. */
+/** Metalinks that users name: files, or small documents that are fetched. */
 
+import { readFile, stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 
-export const MAX_METALINK_BYTES = 8 * 1024 * 1024;
+const MAX_METALINK_BYTES = 8 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 
+/** True for a URL or path that ends as metalinks do. */
+export function looksLikeMetalinkName(given: string): boolean {
+  const path = /^https?:/i.test(given) && URL.canParse(given) ? new URL(given).pathname : given;
+  return /\.(meta4|metalink)$/i.test(path);
+}
+
+/**
+ * Reads a metalink.
+ *
+ * @param given URL, or path relative to `cwd`
+ * @throws MillraceError `bad-option` for a file that cannot be read, `origin-...`,
+ *   `malformed-response`
+ */
+export async function readMetalink(
+  given: string,
+  cwd: string,
+  signal: AbortSignal,
+): Promise<Buffer> {
+  if (/^https?:\/\//i.test(given)) return fetchMetalink(given, signal);
+  const path = resolve(cwd, given);
+  try {
+    if ((await stat(path)).size > MAX_METALINK_BYTES) {
+      throw new MillraceError('bad-option', `${given} is too large for a metalink`);
+    }
+    return await readFile(path);
+  } catch (cause) {
+    if (cause instanceof MillraceError) throw cause;
+    throw new MillraceError('bad-option', `${given} cannot be read`, { cause });
+  }
+}
+
 /** @throws MillraceError `origin-...`, or `malformed-response` if it is too large */
-export async function fetchMetalink(url: string, signal: AbortSignal): Promise<Buffer> {
+async function fetchMetalink(url: string, signal: AbortSignal): Promise<Buffer> {
   try {
     const response = await fetch(url, {
       headers: { accept: 'application/metalink4+xml, application/metalink+xml, */*;q=0.5' },

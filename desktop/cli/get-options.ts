@@ -42,7 +42,7 @@ const MAX_CONNECTIONS = 32;
 export function getCommand(run: (urls: string[], options: GetOptions) => Promise<void>): Command {
   return new Command('get')
     .description('download files')
-    .argument('<url...>', 'what to download')
+    .argument('<url...>', 'what to download; of *.meta4 and *.metalink, files as well')
     .option('-o, --output <file>', 'where to save it (with one URL)')
     .option('-d, --dir <folder>', 'folder to save in, under the name that the server gives', '.')
     .addOption(

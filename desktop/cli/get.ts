@@ -3,6 +3,11 @@
 import { basename, resolve } from 'node:path';
 import { asMillraceError, EXIT, MillraceError } from '@millrace/shared/base/errors';
 import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
+import {
+  chooseFiles,
+  requestOf as requestOfFile,
+} from '@millrace/shared/download/described-request';
+import { parseMetalink } from '@millrace/shared/download/metalink';
 import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
 import {
   Download,
@@ -11,6 +16,7 @@ import {
   type DownloadState,
 } from '../engine/download.ts';
 import { withoutLogin } from '../engine/net/credentials.ts';
+import { looksLikeMetalinkName, readMetalink } from './fetch-metalink.ts';
 import type { GetOptions } from './get-options.ts';
 import { plainLine, terminalLine } from './progress-line.ts';
 
@@ -46,18 +52,59 @@ export async function get(
   return status;
 }
 
+/** One download, or several where the text names a metalink. */
 async function getOne(
   text: string,
   options: GetOptions,
   output: Output,
   signal: AbortSignal,
 ): Promise<MillraceError | undefined> {
-  const view = options.json ? new JsonView(output) : new TextView(output, options.quiet);
+  let failure: MillraceError | undefined;
+  try {
+    for (const request of await requestsFor(text, options, signal)) {
+      failure ??= await run(request, options, output, signal);
+      if (signal.aborted) break;
+    }
+    return failure;
+  } catch (thrown) {
+    const error = asMillraceError(thrown);
+    viewFor(options, output).failed(error, withoutLogin(text));
+    return error;
+  }
+}
+
+async function requestsFor(
+  text: string,
+  options: GetOptions,
+  signal: AbortSignal,
+): Promise<DownloadRequest[]> {
+  if (!looksLikeMetalinkName(text)) {
+    return [requestOf([cleanUrl(text), ...options.mirror.map(cleanUrl)], options)];
+  }
+  const base = /^https?:/i.test(text) ? text : undefined;
+  const document = await readMetalink(text, process.cwd(), signal);
+  const files = chooseFiles(parseMetalink(document, base));
+  return files.map((file) => {
+    const { urls: _, digests, ...settings } = requestOf([], options);
+    const request = requestOfFile(file, settings, Date.now());
+    return { ...request, digests: [...request.digests, ...digests] };
+  });
+}
+
+function viewFor(options: GetOptions, output: Output): TextView | JsonView {
+  return options.json ? new JsonView(output) : new TextView(output, options.quiet);
+}
+
+async function run(
+  request: DownloadRequest,
+  options: GetOptions,
+  output: Output,
+  signal: AbortSignal,
+): Promise<MillraceError | undefined> {
+  const view = viewFor(options, output);
+  const shown = withoutLogin(request.urls[0] as string);
   const startedAt = performance.now();
   try {
-    const url = cleanUrl(text);
-    const shown = withoutLogin(url);
-    const request = requestOf([url, ...options.mirror.map(cleanUrl)], options);
     const download = new Download(request, {
       signal,
       onEvent: (event) => view.event(event, shown),
@@ -72,7 +119,7 @@ async function getOne(
     return undefined;
   } catch (thrown) {
     const error = asMillraceError(thrown);
-    view.failed(error, withoutLogin(text));
+    view.failed(error, shown);
     return error;
   }
 }

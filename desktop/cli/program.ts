@@ -9,6 +9,7 @@ import { daemonCommand } from './commands/daemon.ts';
 import { exportCommand, importCommand } from './commands/exchange.ts';
 import { infoCommand } from './commands/info.ts';
 import { historyCommand, listCommand } from './commands/list.ts';
+import { metalinkCommand } from './commands/metalink.ts';
 import { categoriesCommand, limitCommand, scheduleCommand } from './commands/settings.ts';
 import { streamCommand } from './commands/stream.ts';
 import { watchCommand } from './commands/watch.ts';
@@ -49,6 +50,7 @@ export function buildProgram(context: CliContext): Command {
   }
   program.commandsGroup('Also:');
   program.helpCommand('help [command]', 'print help for a command');
+  program.addCommand(metalinkCommand(context));
   program.addCommand(completionCommand(context, program));
   program.addCommand(completeCommand(context, program), { hidden: true });
   program.addHelpText('after', '\nmillrace help COMMAND tells more of each.');

@@ -255,6 +255,7 @@ export class Download {
     const first = await openFirst({
       ...this.#waiting(connections),
       sources,
+      length: request.length,
       retryForMs: request.retryForMs,
       now: this.#now,
       signal,

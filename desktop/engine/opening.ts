@@ -18,6 +18,8 @@ export interface First {
 
 export interface OpeningOptions {
   readonly sources: SourceSet;
+  /** Bytes that the file must have, where that is known. */
+  readonly length: number | undefined;
   /** Undefined: for ever. */
   readonly retryForMs: Millis | undefined;
   readonly now: () => Millis;
@@ -107,12 +109,15 @@ async function askAll(options: OpeningOptions): Promise<First | undefined> {
 
 async function askOne(
   source: HttpSource,
-  { sources, onSourceFailed }: OpeningOptions,
+  { sources, length, onSourceFailed }: OpeningOptions,
   signal: AbortSignal,
 ): Promise<First | undefined> {
   try {
     const opened = await source.openRange({ start: 0, end: FIRST_BYTES }, undefined, signal);
-    return { source, opened };
+    const has = opened.kind === 'whole' ? opened.length : opened.version.length;
+    if (length === undefined || has === undefined || has === length) return { source, opened };
+    opened.discard();
+    throw new MillraceError('different-file', `it has ${has} bytes instead of ${length}`);
   } catch (thrown) {
     if (signal.aborted) return undefined;
     const error = asMillraceError(thrown);

@@ -1,7 +1,5 @@
 /** `millrace add`: gives downloads to the daemon, starting it where none runs. */
 
-import { readFile, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
 import { asMillraceError, EXIT, MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import { Command } from 'commander';
@@ -14,7 +12,7 @@ import {
 } from '../context.ts';
 import { DaemonLink } from '../daemon-link.ts';
 import { logFile } from '../daemon-process.ts';
-import { fetchMetalink, MAX_METALINK_BYTES } from '../fetch-metalink.ts';
+import { looksLikeMetalinkName, readMetalink } from '../fetch-metalink.ts';
 import { repeated, UsageError, urlValue, wholeNumber } from '../option-values.ts';
 import { addRequestOptions, type RequestOptions, requestOf } from '../request-options.ts';
 import { changeLine } from '../view/watch-model.ts';
@@ -32,8 +30,6 @@ interface AddOptions extends RequestOptions, CommonOptions {
 type Item =
   | { readonly kind: 'url'; readonly given: string }
   | { readonly kind: 'metalink'; readonly given: string };
-
-const METALINK = /\.(meta4|metalink)$/i;
 
 export function addCommand(context: CliContext): Command {
   return addRequestOptions(
@@ -98,10 +94,9 @@ async function add(
 
 function itemsOf(urls: readonly string[], options: AddOptions): Item[] {
   const items: Item[] = [
-    ...urls.map((given) => {
-      const path = /^https?:/i.test(given) && URL.canParse(given) ? new URL(given).pathname : given;
-      return { kind: METALINK.test(path) ? 'metalink' : 'url', given } as const;
-    }),
+    ...urls.map(
+      (given) => ({ kind: looksLikeMetalinkName(given) ? 'metalink' : 'url', given }) as const,
+    ),
     ...(options.metalink ?? []).map((given) => ({ kind: 'metalink', given }) as const),
   ];
   if (items.length === 0) throw new UsageError('there is nothing to add');
@@ -127,7 +122,7 @@ async function addOne(
     return [(await daemon.call<{ gid: string }>('add', { ...request, ...place })).gid];
   }
   const { urls: _, ...request } = requestOf('', options, cwd);
-  const metalink = (await metalinkOf(item.given, cwd, signal)).toString('base64');
+  const metalink = (await readMetalink(item.given, cwd, signal)).toString('base64');
   const params = { ...request, ...place, metalink };
   return (await daemon.call<{ gids: string[] }>('addMetalink', params)).gids;
 }
@@ -137,19 +132,5 @@ function cleanUrl(text: string): string {
     return urlValue(text);
   } catch {
     throw new MillraceError('bad-url', text);
-  }
-}
-
-async function metalinkOf(given: string, cwd: string, signal: AbortSignal): Promise<Buffer> {
-  if (/^https?:\/\//i.test(given)) return fetchMetalink(given, signal);
-  const path = resolve(cwd, given);
-  try {
-    if ((await stat(path)).size > MAX_METALINK_BYTES) {
-      throw new MillraceError('bad-option', `${given} is too large for a metalink`);
-    }
-    return await readFile(path);
-  } catch (cause) {
-    if (cause instanceof MillraceError) throw cause;
-    throw new MillraceError('bad-option', `${given} cannot be read`, { cause });
   }
 }

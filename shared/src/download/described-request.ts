@@ -100,6 +100,7 @@ export function requestOf(
     ...settings,
     file: settings.file ?? safePath(file.name),
     urls,
+    length: file.size,
     digests: file.digests,
     ...(pieces === undefined ? {} : { pieces }),
   };

@@ -38,6 +38,8 @@ export interface DownloadRequest {
   readonly netrc?: boolean | undefined;
   /** http://, https:// or socks5:// URL; `direct` for none at all; undefined: the environment's. */
   readonly proxy?: string | undefined;
+  /** Bytes that the file must have, where that is known. */
+  readonly length?: number | undefined;
   /** Digests that the whole file must have. */
   readonly digests: readonly Digest[];
   readonly pieces?: PieceDigests | undefined;

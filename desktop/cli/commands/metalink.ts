@@ -1,0 +1,98 @@
+/** `millrace metalink`: describes a file of this machine, for those who download it (RFC 5854). */
+
+import { createHash } from 'node:crypto';
+import { open, writeFile } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { describeDownload } from '@millrace/shared/download/described-request';
+import type { FileDescription } from '@millrace/shared/download/description';
+import { formatMetalink } from '@millrace/shared/download/metalink-write';
+import { Command } from 'commander';
+import { action, type CliContext, type CommonOptions } from '../context.ts';
+import { repeated, urlValue } from '../option-values.ts';
+
+interface MetalinkOptions extends CommonOptions {
+  readonly url?: readonly string[];
+  readonly output?: string;
+  readonly overwrite?: boolean;
+}
+
+const MIN_PIECE_BYTES = 256 * 1024;
+/** Documents stay small: at most so many digests of pieces. */
+const MAX_PIECES = 4096;
+const READ_BYTES = 256 * 1024;
+
+export function metalinkCommand(context: CliContext): Command {
+  return new Command('metalink')
+    .description('describe a file for others: its digests, those of its pieces, where it is')
+    .argument('<file>', 'what to describe')
+    .option('--url <url>', 'where it is to be had, best first; may be repeated', repeated(urlValue))
+    .option('-o, --output <file>', 'where to; none: standard output')
+    .option('--overwrite', 'replace a file of that name')
+    .option('--json', 'print one JSON document')
+    .action(
+      action<MetalinkOptions, [string]>(context, async (report, options, file) => {
+        const path = resolve(context.cwd, file);
+        const description = await describe(path, options.url ?? [], context.signal);
+        const text = formatMetalink({ files: [description], generator: 'Millrace', extra: [] });
+        if (options.output !== undefined) {
+          const to = resolve(context.cwd, options.output);
+          await save(to, text, options.overwrite === true);
+          report.result({ path: to, file: description }, () => [`Saved ${to}`]);
+        } else if (report.json) report.object({ file: description, text });
+        else context.stdout.write(text);
+        return undefined;
+      }),
+    );
+}
+
+/** Reads a file once, for all of its digests. */
+async function describe(
+  path: string,
+  urls: readonly string[],
+  signal: AbortSignal,
+): Promise<FileDescription> {
+  const handle = await open(path).catch((cause: unknown) => {
+    throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
+  });
+  try {
+    const { size } = await handle.stat();
+    let pieceBytes = MIN_PIECE_BYTES;
+    while (size / pieceBytes > MAX_PIECES) pieceBytes *= 2;
+    const whole = createHash('sha256');
+    const hexes: string[] = [];
+    const buffer = Buffer.allocUnsafe(READ_BYTES);
+    let piece = createHash('sha256');
+    for (let at = 0; at < size; ) {
+      if (signal.aborted) throw new MillraceError('interrupted');
+      // Pieces are multiples of what is read at a time.
+      const { bytesRead } = await handle.read(buffer, 0, READ_BYTES, at);
+      if (bytesRead === 0) throw new MillraceError('file-changed', `${path} has become shorter`);
+      const bytes = buffer.subarray(0, bytesRead);
+      whole.update(bytes);
+      piece.update(bytes);
+      at += bytesRead;
+      if (at % pieceBytes !== 0 && at < size) continue;
+      hexes.push(piece.digest('hex'));
+      piece = createHash('sha256');
+    }
+    return describeDownload({
+      name: basename(path),
+      size,
+      urls,
+      digests: [{ algorithm: 'sha256', hex: whole.digest('hex') }],
+      ...(size === 0 ? {} : { pieces: { algorithm: 'sha256', pieceBytes, hexes } }),
+    });
+  } finally {
+    await handle.close();
+  }
+}
+
+async function save(path: string, text: string, overwrite: boolean): Promise<void> {
+  try {
+    await writeFile(path, text, { flag: overwrite ? 'w' : 'wx' });
+  } catch (cause) {
+    const exists = (cause as NodeJS.ErrnoException).code === 'EEXIST';
+    throw new MillraceError(exists ? 'file-exists' : 'file-not-writable', path, { cause });
+  }
+}
