@@ -66,11 +66,17 @@ const DOUBTFUL: ReadonlySet<string> = new Set([
 const ENOUGH = new Error('enough');
 /** Edges from which nothing has come for so long get help from the origin. */
 const LIFELESS_MS = 3000;
+/** Sources with a connection of their own, beside those that all share. */
+const MAX_OWN_WORKERS = 8;
 
 export class BlockTransfer {
   readonly #o: BlockTransferOptions;
   readonly #stop = new AbortController();
   readonly #running = new Set<Running>();
+  /** Connections at work. */
+  readonly #working = new Set<Promise<void>>();
+  /** Sources that have a connection of their own. */
+  readonly #workers = new Set<HttpSource>();
   #lastBytesAt: Millis;
   #wake: (() => void)[] = [];
   #waiting = false;
@@ -95,7 +101,11 @@ export class BlockTransfer {
     try {
       // Bytes can be taken back while the last requests end: then there is more to do.
       while (!scheduler.done && !this.#stop.signal.aborted) {
-        await Promise.all(Array.from({ length: connections }, () => this.#work()));
+        this.#workers.clear();
+        const shared = Math.max(Math.ceil(connections / 2), connections - this.#others());
+        for (let i = 0; i < shared; i++) this.#begin(this.#work());
+        this.#attend();
+        while (this.#working.size > 0) await Promise.all(this.#working);
       }
     } finally {
       signal.removeEventListener('abort', onAbort);
@@ -106,24 +116,60 @@ export class BlockTransfer {
 
   /** Something has changed outside: a source was added, or the order of what is wanted. */
   kick(): void {
+    if (this.#working.size > 0) this.#attend();
     this.#wakeAll();
   }
 
-  /** One connection: request after request until there is nothing left. */
-  async #work(): Promise<void> {
+  /** Ends the transfer for a reason of the caller's. */
+  stop(reason: MillraceError): void {
+    this.#end(reason);
+  }
+
+  /** Sources that may get a connection of their own: all but one. */
+  #others(): number {
+    return Math.min(MAX_OWN_WORKERS, Math.max(0, this.#o.sources.sources.length - 1));
+  }
+
+  /**
+   * Gives every source but the first a connection of its own (LOCI 3.2.1: so many threads per
+   * server). Else one that never comes to an end could hold all connections, and no free one would
+   * be left to take over from it.
+   */
+  #attend(): void {
+    const [, ...others] = this.#o.sources.sources.filter(({ version }) => version !== undefined);
+    for (const source of others) {
+      if (this.#workers.size >= MAX_OWN_WORKERS || this.#workers.has(source)) continue;
+      this.#workers.add(source);
+      this.#begin(this.#work(source));
+    }
+  }
+
+  #begin(work: Promise<void>): void {
+    this.#working.add(work);
+    void work.finally(() => this.#working.delete(work)).catch(() => {});
+  }
+
+  /**
+   * One connection: request after request until there is nothing left.
+   *
+   * @param own the only source that it asks; undefined: any
+   */
+  async #work(own?: HttpSource): Promise<void> {
     const { scheduler } = this.#o;
     while (!scheduler.done && !this.#stop.signal.aborted) {
-      const next = this.#next();
+      if (own?.health.quarantine !== undefined) return;
+      const next = this.#next(own);
       if (next === undefined) await this.#pause();
       else await this.#exchange(next.source, next.assignment);
     }
     this.#wakeAll();
   }
 
-  #next(): { source: HttpSource; assignment: Assignment } | undefined {
+  #next(own: HttpSource | undefined): { source: HttpSource; assignment: Assignment } | undefined {
     const { sources, scheduler, now } = this.#o;
     const lifeless = now() - this.#lastBytesAt > LIFELESS_MS;
     for (const source of sources.candidates(lifeless)) {
+      if (own !== undefined && source !== own) continue;
       const assignment = scheduler.next(source.id, now());
       if (assignment !== undefined) return { source, assignment };
     }
@@ -304,8 +350,9 @@ export class BlockTransfer {
   #restUntil(): Millis | undefined {
     const { sources, now, retryForMs } = this.#o;
     const at = sources.nextUsableAt();
-    const tooLong = retryForMs !== undefined && now() >= this.#lastBytesAt + retryForMs;
-    if (at !== undefined && !tooLong) return at;
+    const giveUpAt = retryForMs === undefined ? Infinity : this.#lastBytesAt + retryForMs;
+    // A server may ask for hours of patience (Retry-After): nobody is kept waiting in vain.
+    if (at !== undefined && now() < giveUpAt && at <= giveUpAt) return at;
     this.#end(sources.failure() ?? new MillraceError('origin-unreachable'));
     return undefined;
   }

@@ -7,7 +7,12 @@ import { rm } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
-import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import {
+  asMillraceError,
+  EXIT,
+  isMillraceError,
+  MillraceError,
+} from '@millrace/shared/base/errors';
 import { type Digest, strongest } from '@millrace/shared/download/digest';
 import { nameFromUrl, safeFileName } from '@millrace/shared/download/file-name';
 import { RateMeter } from '@millrace/shared/download/rate-meter';
@@ -101,6 +106,10 @@ export interface Described {
 
 /** A file that changes this often while it is being downloaded is left alone. */
 const MAX_RESTARTS = 3;
+/** Failures of sources, rather than of this machine or of what the user wants. */
+const SOURCE_EXITS: ReadonlySet<number> = new Set([EXIT.network, EXIT.refused, EXIT.source]);
+/** Why a source cannot take part by ranges, though it may have the file. */
+const WHOLE_ONLY: ReadonlySet<string> = new Set(['version-unproven', 'range-ignored']);
 /** How often it is looked whether there is room again. */
 const ROOM_POLL_MS = 2000;
 
@@ -127,6 +136,13 @@ export class Download {
   #path: string | undefined;
   #length: number | undefined;
   #preferred: number | undefined;
+  #first: First | undefined;
+  #orphaned: MillraceError | undefined;
+  /** An answer was one of a file, with validators. */
+  #sawFile = false;
+  /** Sources that are not asked any more, and those that were asked for the file in one piece. */
+  readonly #banned = new Set<string>();
+  readonly #triedWhole = new Set<string>();
   #receivedBytes = 0;
   #resumedBytes = 0;
 
@@ -159,10 +175,12 @@ export class Download {
         try {
           return await this.#attempt(connections);
         } catch (error) {
-          const note = restartNote(error);
-          if (note === undefined || attempt >= MAX_RESTARTS) throw error;
+          if (this.#context.signal.aborted) throw error;
+          const note = attempt < MAX_RESTARTS ? restartNote(error) : undefined;
+          const way = note ?? this.#otherWay(error);
+          if (way === undefined) throw error;
           this.#reader.restart();
-          this.#note(note);
+          this.#note(way);
         }
       }
     } catch (thrown) {
@@ -177,6 +195,33 @@ export class Download {
       await this.#file?.leave();
       await this.#connections?.close();
     }
+  }
+
+  /**
+   * What else can be tried where the sources that were in cannot go on; each way is taken once.
+   *
+   * @returns what to tell the user; undefined: nothing
+   */
+  #otherWay(error: unknown): string | undefined {
+    const all = this.#sources?.sources ?? [];
+    const first = this.#first?.source;
+    if (!isMillraceError(error) || first === undefined || !SOURCE_EXITS.has(error.row.exit)) {
+      return undefined;
+    }
+    const nothing = (this.#file?.stored.bytes ?? 0) === 0;
+    if (nothing && first.health.quarantine !== undefined && all.length > 1) {
+      this.#banned.add(first.id);
+      return `${first.label} has given nothing: the other sources say what the file is`;
+    }
+    // Those that could not take part give the file in one piece, if they give it at all.
+    const whole = all.filter(({ id, health }) => {
+      const code = health.quarantine?.code ?? '';
+      return WHOLE_ONLY.has(code) && !this.#triedWhole.has(id);
+    });
+    if (whole.length === 0) return undefined;
+    for (const { id } of whole) this.#triedWhole.add(id);
+    for (const { id } of all) if (!whole.some((source) => source.id === id)) this.#banned.add(id);
+    return 'no source is left that serves ranges: downloading in one piece';
   }
 
   progress(): DownloadProgress {
@@ -246,10 +291,11 @@ export class Download {
   async #attempt(connections: Connections): Promise<DownloadResult> {
     const request = this.#request;
     const { signal } = this.#context;
+    this.#orphaned = undefined;
     const sources = new SourceSet(request.connectionsPerHost, this.#context.hostLimits, this.#now);
     this.#sources = sources;
     for (const source of await connections.sources(this.#context.random, this.#noteOnce)) {
-      sources.add(source);
+      if (!this.#banned.has(source.id)) sources.add(source);
     }
     for (const url of this.#addedUrls) this.#addMirror(url);
     const first = await openFirst({
@@ -261,6 +307,8 @@ export class Download {
       signal,
       onSourceFailed: this.#onSourceFailed,
     });
+    this.#first = first;
+    this.#expectFile(first);
     const version = versionOf(first.opened);
     let total: number;
     let digest: Digest | undefined;
@@ -294,6 +342,20 @@ export class Download {
     };
   }
 
+  /**
+   * A web page where a file was before is a log-in or an error page, whatever its status says.
+   *
+   * @throws MillraceError `origin-denied`
+   */
+  #expectFile({ opened }: First): void {
+    const isPage = /^text\/html/i.test(listField(opened.headers, 'content-type') ?? '');
+    if (this.#sawFile && isPage && !isPinnable(opened)) {
+      opened.discard();
+      throw new MillraceError('origin-denied', 'a web page came in place of the file');
+    }
+    this.#sawFile ||= !isPage && isPinnable(opened);
+  }
+
   async #byBlocks(
     first: First,
     version: SourceVersion,
@@ -308,10 +370,14 @@ export class Download {
       sources,
       file,
       reference: version,
-      referenceUrl: first.source.url,
+      first: first.source,
       random,
       now: this.#now,
       signal,
+      onOrphaned: () => {
+        this.#orphaned = new MillraceError('origin-unreachable', 'nothing came from the first');
+        this.#transfer?.stop(this.#orphaned);
+      },
       onAdmitted: (source) => {
         this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
         this.#transfer?.kick();
@@ -419,6 +485,7 @@ export class Download {
       onSourceFailed: this.#onSourceFailed,
     });
     this.#setState('running');
+    if (this.#orphaned !== undefined) throw this.#orphaned;
     await this.#transfer.run();
   }
 
@@ -597,7 +664,8 @@ export class Download {
   /** One more source: it is used once it has shown that it holds the file. */
   #addSource(source: HttpSource): void {
     const sources = this.#sources;
-    if (sources === undefined || sources.sources.some(({ id }) => id === source.id)) return;
+    if (sources === undefined || this.#banned.has(source.id)) return;
+    if (sources.sources.some(({ id }) => id === source.id)) return;
     sources.add(source);
     this.#gatekeeper?.letIn(source);
   }

@@ -16,13 +16,18 @@ export interface GatekeeperOptions {
   readonly file: PartialFile;
   /** What the file is, by the source that was first. */
   readonly reference: SourceVersion;
-  readonly referenceUrl: string;
+  readonly first: HttpSource;
   readonly random: Random;
   readonly now: () => Millis;
   readonly signal: AbortSignal;
+  /** The source that said what the file is, and nothing more: the others have to say it now. */
+  readonly onOrphaned: () => void;
   readonly onAdmitted: (source: HttpSource) => void;
   readonly onSourceFailed: (source: HttpSource, error: MillraceError) => void;
 }
+
+/** How often it is looked whether there is something to compare with. */
+const COMPARE_AGAIN_MS = 250;
 
 export class Gatekeeper {
   readonly #o: GatekeeperOptions;
@@ -41,9 +46,9 @@ export class Gatekeeper {
 
   /** Lets a source in as soon as it has shown what it has; it has as many tries as it takes. */
   letIn(source: HttpSource): void {
-    const { reference, referenceUrl, onAdmitted } = this.#o;
+    const { reference, first, onAdmitted } = this.#o;
     if (source.health.quarantine !== undefined) return;
-    if (source.url === referenceUrl && canPin(reference.validators)) {
+    if (source.url === first.url && canPin(reference.validators)) {
       // Every answer about the same URL is held to the version: there is nothing else to show.
       source.version = { length: reference.length, validators: reference.validators };
       onAdmitted(source);
@@ -59,7 +64,7 @@ export class Gatekeeper {
   }
 
   async #tryUntilIn(source: HttpSource): Promise<void> {
-    const { sources, reference, referenceUrl, file, random, now, signal } = this.#o;
+    const { sources, reference, first, file, random, now, signal } = this.#o;
     while (!signal.aborted) {
       try {
         const at = source.health.usableAt();
@@ -69,7 +74,14 @@ export class Gatekeeper {
         const plan = fresh
           ? samplePlan(reference.length, random)
           : samplesWithin(file.stored.ranges, random);
+        if (plan.length === 0) {
+          // Nothing is stored, and nobody can be asked: there is nothing to compare with yet.
+          if (first.health.quarantine !== undefined) return this.#o.onOrphaned();
+          await sleep(COMPARE_AGAIN_MS, signal);
+          continue;
+        }
         const known = (range: ByteRange) => this.#known(range, source);
+        const referenceUrl = first.url;
         await admit(source, { reference, referenceUrl, plan, known }, signal);
         this.#o.onAdmitted(source);
         return;
@@ -93,7 +105,14 @@ export class Gatekeeper {
     if (file.stored.covers(range)) return this.#stored(range);
     const teller = this.#teller(asking);
     if (teller === undefined) return undefined;
-    return readSample(await teller.openRange(range, teller.version, signal), range);
+    try {
+      return await readSample(await teller.openRange(range, teller.version, signal), range);
+    } catch (error) {
+      signal.throwIfAborted();
+      // That is not the fault of the source that is being looked at.
+      this.#o.sources.onFailure(teller, asMillraceError(error), false);
+      return undefined;
+    }
   }
 
   #teller(asking: HttpSource): HttpSource | undefined {

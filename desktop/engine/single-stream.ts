@@ -153,7 +153,8 @@ export class SingleStream {
     const resumable = file.length !== undefined;
     sources.onFailure(source, error, resumable);
     const at = source.health.usableAt();
-    const tooLong = retryForMs !== undefined && now() - this.#lastBytesAt > retryForMs;
+    const giveUpAt = retryForMs === undefined ? Infinity : this.#lastBytesAt + retryForMs;
+    const tooLong = now() > giveUpAt || (at ?? 0) > giveUpAt;
     if (at === undefined || tooLong || this.#wholeAttempts >= MAX_WHOLE_ATTEMPTS) throw error;
     await sleep(at - now(), signal);
   }

@@ -207,8 +207,6 @@ describe('a source that never comes to an end', () => {
       const file = { size: BYTES, seed: `drip-${redundancy}` };
       const url = far.url('drip~1r', file);
       const options = ['--mirror', mirror.url('none', file), '--redundancy', redundancy];
-      // One host gets eight of them.
-      options.push('--connections', '16');
       const ended = await download(url, options);
       expectWhole(ended, url);
     },

@@ -32,8 +32,7 @@ const ENDS: Readonly<Record<string, readonly number[]>> = {
   'multipart-incomplete': [SOURCE],
   'multipart-elsewhere': [SOURCE],
   'unsatisfiable-always': [SOURCE],
-  'range-unasked': [REFUSED, SOURCE],
-  'ranges-ignored-later': [SOURCE],
+  'login-page-later': [REFUSED],
   'short-length': [SOURCE],
   'long-body': [SOURCE],
   'reset-at-once': [NETWORK],
@@ -47,7 +46,6 @@ const ENDS: Readonly<Record<string, readonly number[]>> = {
   'repr-digest-wrong': [CHECKSUM, SOURCE],
   'digest-wrong': [CHECKSUM, SOURCE],
   'changes-always': [SOURCE],
-  'etag-missing-later': [SOURCE],
   'etag-per-request': [SOURCE],
   'mirrors-out-of-step': [SOURCE],
   'not-found': [REFUSED],
@@ -86,6 +84,8 @@ const HARDER_THROUGH_AN_EDGE: ReadonlySet<string> = new Set([
   'refused-at-first',
   // The edge takes no parts from origins.
   'multipart-later',
+  // Nor ranges of a file that has lost what told its versions apart.
+  'etag-missing-later',
   // Nor an interim answer that is none of the usual ones.
   'continue-unasked',
 ]);
