@@ -107,7 +107,16 @@ export interface Described {
 /** A file that changes this often while it is being downloaded is left alone. */
 const MAX_RESTARTS = 3;
 /** Failures of sources, rather than of this machine or of what the user wants. */
-const SOURCE_EXITS: ReadonlySet<number> = new Set([EXIT.network, EXIT.refused, EXIT.source]);
+const SOURCE_EXITS: ReadonlySet<number> = new Set([
+  EXIT.network,
+  EXIT.refused,
+  EXIT.source,
+  EXIT.checksum,
+]);
+/** Failures that mean that the bytes which came are of another file. */
+const WRONG_FILE: ReadonlySet<string> = new Set(['wrong-digest', 'checksum-mismatch']);
+/** Rounds of checking pieces in which one source may have damaged some. */
+const MAX_BAD_ROUNDS = 4;
 /** Why a source cannot take part by ranges, though it may have the file. */
 const WHOLE_ONLY: ReadonlySet<string> = new Set(['version-unproven', 'range-ignored']);
 /** How often it is looked whether there is room again. */
@@ -208,12 +217,27 @@ export class Download {
     if (!isMillraceError(error) || first === undefined || !SOURCE_EXITS.has(error.row.exit)) {
       return undefined;
     }
+    if (all.some(isDoubted) && WRONG_FILE.has(error.code)) {
+      // The one that they were compared with had the wrong file: perhaps they have the right one.
+      const wrong = all.filter(({ given, health }) => {
+        const code = health.quarantine?.code;
+        return code === 'wrong-digest' || (error.code === 'checksum-mismatch' && given.bytes > 0);
+      });
+      for (const { id } of wrong) this.#banned.add(id);
+      if (wrong.length > 0) return 'what has come is not the file: trying the other sources';
+    }
     const nothing = (this.#file?.stored.bytes ?? 0) === 0;
-    if (nothing && first.health.quarantine !== undefined && all.length > 1) {
+    if (
+      error.row.exit !== EXIT.checksum &&
+      nothing &&
+      first.health.quarantine !== undefined &&
+      all.length > 1
+    ) {
       this.#banned.add(first.id);
       return `${first.label} has given nothing: the other sources say what the file is`;
     }
     // Those that could not take part give the file in one piece, if they give it at all.
+    if (error.row.exit === EXIT.checksum) return undefined;
     const whole = all.filter(({ id, health }) => {
       const code = health.quarantine?.code ?? '';
       return WHOLE_ONLY.has(code) && !this.#triedWhole.has(id);
@@ -428,8 +452,8 @@ export class Download {
       const bad = await check.badPieces(this.#hasher as FileHasher, version.length, signal);
       if (bad.length === 0) return this.#check(check, version.length);
       this.#note(`${bad.length} pieces have another digest: they are fetched again`);
-      this.#blame(bad);
       for (const range of bad) await file.forget(range);
+      this.#blame(bad);
     }
   }
 
@@ -628,18 +652,26 @@ export class Download {
     this.#context.onEvent({ kind: 'check', what: 'checksum' });
   }
 
-  /** Who has given bytes of bad pieces has broken the contract. */
+  /**
+   * Who has given bytes of bad pieces has broken the contract. One that has given mostly such has
+   * another file; damage on the way is forgiven a few times.
+   *
+   * @throws MillraceError `wrong-digest` where others, which that source has put in doubt, may be
+   *   the ones with the file
+   */
   #blame(bad: readonly ByteRange[]): void {
-    const sources = this.#sources as SourceSet;
-    for (const source of sources.sources) {
-      if (!bad.some((range) => source.given.bytesWithin(range) > 0)) continue;
-      const error = new MillraceError('wrong-digest', 'bytes from it are in a damaged piece');
-      sources.onFailure(source, error, false);
+    const { sources } = this.#sources as SourceSet;
+    for (const source of sources) {
+      const badBytes = bad.reduce((sum, range) => sum + source.given.bytesWithin(range), 0);
+      if (badBytes === 0) continue;
+      const error = new MillraceError('wrong-digest', 'pieces from it have another digest');
+      const mostly = badBytes * 2 > source.given.bytes;
+      if (mostly || ++source.badRounds >= MAX_BAD_ROUNDS) source.health.quarantineFor(error);
       this.#onSourceFailed(source, error);
-    }
-    for (const source of sources.sources) {
       for (const range of bad) source.given.remove(range);
     }
+    const caught = sources.some(({ health }) => health.quarantine?.code === 'wrong-digest');
+    if (caught && sources.some(isDoubted)) throw new MillraceError('wrong-digest');
   }
 
   async #waitForRoom(file: PartialFile, error: MillraceError): Promise<void> {
@@ -722,6 +754,11 @@ export class Download {
   #note(text: string): void {
     this.#context.onEvent({ kind: 'note', text });
   }
+}
+
+/** True for a source that was turned away as it differed from the one that was first. */
+function isDoubted({ health }: HttpSource): boolean {
+  return health.quarantine?.code === 'different-file';
 }
 
 /** What is said where a download begins again by itself; undefined: it does not. */

@@ -63,6 +63,8 @@ export class HttpSource {
   version: PinnedVersion | undefined;
   /** Stored bytes that it gave since it was last shown to keep the contract. */
   readonly unproven = new RangeSet();
+  /** Rounds in which pieces with bytes from it had another digest than they should. */
+  badRounds = 0;
   /** All bytes that it has given. */
   readonly given = new RangeSet();
   receivedBytes = 0;

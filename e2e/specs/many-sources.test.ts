@@ -157,6 +157,17 @@ describe('digests', () => {
     expect(origin.sentBytes).toBeLessThan(SIZE * 1.7);
   });
 
+  test('show that the first source has another file: the mirror that differed had the right one', async () => {
+    const body = contentOf('right', SIZE);
+    const url = origin.add('/a.iso', { body: other(body, SIZE / 2), etag: '"one"' });
+    const second = mirror.add('/a.iso', { body, etag: '"two"' });
+    const checksum = `sha-256=${sha256(body)}`;
+    const result = await get(url, '--mirror', second, '--checksum', checksum, '--limit', '8M');
+    expect(result).toMatchObject({ code: OK });
+    expect(result.stdout).toMatch(/what has come is not the file: trying the other sources/);
+    expect(await saved('a.iso')).toBe(sha256(body));
+  });
+
   test('of the whole file come from SHA256SUMS beside it, when the user wants that', async () => {
     const body = contentOf('sums', SIZE);
     const url = origin.add('/pub/a.iso', { body });

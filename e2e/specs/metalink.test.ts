@@ -1,0 +1,66 @@
+/** Metalink documents, written and read by the command line. */
+
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { contentOf, sha256 } from '../fixtures/content.ts';
+import { FileServer } from '../fixtures/file-server.ts';
+import { runCli, temporaryFolder } from '../fixtures/processes.ts';
+
+const SIZE = 3_000_000;
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let one: FileServer;
+let two: FileServer;
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  [one, two] = await Promise.all([FileServer.start(), FileServer.start()]);
+});
+afterEach(async () => {
+  await Promise.all([one.stop(), two.stop(), folder.remove()]);
+});
+
+const path = (name: string) => join(folder.path, name);
+
+/** A metalink of a file, made by the command line. */
+async function describe(body: Buffer): Promise<string> {
+  await writeFile(path('a.iso'), body);
+  const urls = [one.url('/x/a.iso'), two.url('/y/a.iso')].flatMap((url) => ['--url', url]);
+  const made = await runCli(['metalink', path('a.iso'), ...urls, '-o', path('a.meta4')]);
+  expect(made).toMatchObject({ code: 0 });
+  await mkdir(path('out'));
+  return path('a.meta4');
+}
+
+test('what is described is downloaded from whoever has it, and checked', async () => {
+  const body = contentOf('described', SIZE);
+  const metalink = await describe(body);
+  // The first has another file of that length by now, which only the digests can tell.
+  one.add('/x/a.iso', { body: contentOf('replaced', SIZE) });
+  two.add('/y/a.iso', { body });
+  const result = await runCli(['get', metalink, '-d', path('out')]);
+  expect(result).toMatchObject({ code: 0 });
+  expect(sha256(await readFile(path('out/a.iso')))).toBe(sha256(body));
+});
+
+test('a file of another length is not begun', async () => {
+  const body = contentOf('described', SIZE);
+  const metalink = await describe(body);
+  for (const [server, at] of [
+    [one, '/x/a.iso'],
+    [two, '/y/a.iso'],
+  ] as const) {
+    server.add(at, { body: body.subarray(1) });
+  }
+  const result = await runCli(['get', metalink, '-d', path('out')]);
+  expect(result).toMatchObject({ code: 7 });
+  expect(result.stderr).toMatch(/another file.*2999999 bytes instead of 3000000/);
+});
+
+test('a document that is none is refused with the place at fault', async () => {
+  await writeFile(path('b.meta4'), '<metalink xmlns="urn:ietf:params:xml:ns:metalink">\n<file/>');
+  const result = await runCli(['get', path('b.meta4'), '-d', folder.path]);
+  expect(result.code).toBe(2);
+  expect(result.stderr).toMatch(/line 2/);
+});
