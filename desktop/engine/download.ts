@@ -14,6 +14,7 @@ import {
   MillraceError,
 } from '@millrace/shared/base/errors';
 import { type Digest, strongest } from '@millrace/shared/download/digest';
+import { fileDigests } from '@millrace/shared/download/digest-fields';
 import { nameFromUrl, safeFileName } from '@millrace/shared/download/file-name';
 import { RateMeter } from '@millrace/shared/download/rate-meter';
 import type { DownloadRequest } from '@millrace/shared/download/request';
@@ -341,10 +342,7 @@ export class Download {
       digest = await this.#byBlocks(first, version, connections);
     } else {
       total = await this.#inOnePiece(first);
-      digest = await this.#check(
-        new FileCheck([{ by: 'the user', digests: request.digests }]),
-        total,
-      );
+      digest = await this.#checkWhole(first, total);
     }
     const file = this.#file as PartialFile;
     await this.#hasher?.close();
@@ -628,6 +626,27 @@ export class Download {
     const contentType = listField(opened.headers, 'content-type');
     this.#described.resolve({ path, length, contentType });
     this.#context.onEvent({ kind: 'start', path, length, resumedBytes, via: source.label });
+  }
+
+  /** A file that came in one piece: a bad piece of it cannot be fetched again. */
+  async #checkWhole({ source, opened }: First, length: number): Promise<Digest | undefined> {
+    const { digests, pieces } = this.#request;
+    const check = new FileCheck([
+      { by: 'the user', digests, pieces: pieces === undefined ? [] : [pieces] },
+      {
+        by: source.label,
+        digests: fileDigests(opened.headers, opened.kind === 'whole' ? 200 : 206),
+      },
+    ]);
+    const digest = await this.#check(check, length);
+    if (!check.needed) return digest;
+    const hasher = this.#hasher as FileHasher;
+    const bad = await check.badPieces(hasher, length, this.#context.signal);
+    if (bad.length === 0) return digest;
+    await hasher.close();
+    await this.#file?.discard();
+    this.#file = undefined;
+    throw new MillraceError('checksum-mismatch', `${bad.length} pieces have another digest`);
   }
 
   async #check(check: FileCheck, length: number): Promise<Digest | undefined> {

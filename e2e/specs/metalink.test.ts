@@ -44,6 +44,23 @@ test('what is described is downloaded from whoever has it, and checked', async (
   expect(sha256(await readFile(path('out/a.iso')))).toBe(sha256(body));
 });
 
+test('from a server without ranges, pieces are checked all the same', async () => {
+  const body = contentOf('described', SIZE);
+  const metalink = await describe(body);
+  const text = await readFile(metalink, 'utf8');
+  // Nothing but the pieces says what the file is.
+  await writeFile(metalink, text.replace(/<hash type="sha-256">[0-9a-f]{64}<\/hash>/, ''));
+  const damaged = Buffer.from(body);
+  damaged[SIZE / 2] = (damaged[SIZE / 2] as number) ^ 1;
+  one.add('/x/a.iso', { body: damaged, noRanges: true });
+  const result = await runCli(['get', metalink, '-d', path('out')]);
+  expect(result).toMatchObject({ code: 5 });
+  expect(result.stderr).toMatch(/1 pieces have another digest/);
+  one.add('/x/a.iso', { body, noRanges: true });
+  expect(await runCli(['get', metalink, '-d', path('out')])).toMatchObject({ code: 0 });
+  expect(sha256(await readFile(path('out/a.iso')))).toBe(sha256(body));
+});
+
 test('a file of another length is not begun', async () => {
   const body = contentOf('described', SIZE);
   const metalink = await describe(body);

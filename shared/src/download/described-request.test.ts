@@ -29,6 +29,7 @@ describe('a request from a description', () => {
       ...REQUEST_DEFAULTS,
       connections: 3,
       dir: '/tmp',
+      length: 5,
       file: 'distro/f_.iso',
       urls: ['https://first.example/f', 'https://soon.example/f', 'https://last.example/f'],
       digests: [sha256],
