@@ -6,27 +6,26 @@
 import { rm } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
-import type { Millis, Random } from '@millrace/shared/base/clock';
-import {
-  asMillraceError,
-  EXIT,
-  isMillraceError,
-  MillraceError,
-} from '@millrace/shared/base/errors';
+import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { type Digest, strongest } from '@millrace/shared/download/digest';
 import { fileDigests } from '@millrace/shared/download/digest-fields';
-import { nameFromUrl, safeFileName } from '@millrace/shared/download/file-name';
 import { RateMeter } from '@millrace/shared/download/rate-meter';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { SourceVersion } from '@millrace/shared/download/same-file';
 import { Scheduler } from '@millrace/shared/download/scheduler';
 import { looksSigned } from '@millrace/shared/download/signed-url';
-import { type Headers, listField } from '@millrace/shared/http/headers';
-import { parse as parseDisposition } from 'content-disposition';
+import { listField } from '@millrace/shared/http/headers';
 import { versionOf } from './admission.ts';
 import { BlockTransfer } from './block-transfer.ts';
 import { Connections } from './connections.ts';
 import { Discovery } from './discovery.ts';
+import type {
+  Described,
+  DownloadContext,
+  DownloadProgress,
+  DownloadResult,
+  DownloadState,
+} from './download-types.ts';
 import { checkEarlierBytes } from './earlier-bytes.ts';
 import { FileCheck } from './file-check.ts';
 import { FileReader } from './file-reader.ts';
@@ -34,92 +33,29 @@ import { Gatekeeper } from './gatekeeper.ts';
 import { FileHasher } from './hashing.ts';
 import type { HttpSource } from './http-source.ts';
 import { type First, isPinnable, openFirst } from './opening.ts';
+import { isDoubted, OtherWays } from './other-ways.ts';
 import { DATA_SUFFIX, JOURNAL_SUFFIX, PartialFile } from './partial-file.ts';
 import { markDownloaded } from './platform/mark-downloaded.ts';
 import { AdjustableLimit, type RateLimit } from './rate-limit.ts';
 import { SegmentPool, SegmentWriter } from './segment-writer.ts';
+import { nameFor } from './server-name.ts';
 import { SingleStream } from './single-stream.ts';
 import { sleep } from './sleep.ts';
-import { type HostLimits, SourceSet, type SourceStatus } from './source-set.ts';
+import { SourceSet } from './source-set.ts';
 
-/** What a download shares with others of the process. */
-export interface DownloadContext {
-  /** Interrupts: the partial file stays, and a new download of the same request goes on with it. */
-  readonly signal: AbortSignal;
-  readonly onEvent: (event: DownloadEvent) => void;
-  readonly random: Random;
-  readonly rateLimits?: readonly RateLimit[];
-  readonly hostLimits?: HostLimits;
-}
-
-export type DownloadState =
-  | 'starting'
-  | 'running'
-  | 'waiting-for-network'
-  | 'waiting-for-room'
-  | 'checking';
-
-export type DownloadEvent =
-  | { readonly kind: 'note'; readonly text: string }
-  | {
-      readonly kind: 'start';
-      readonly path: string;
-      /** Undefined where the source does not say. */
-      readonly length: number | undefined;
-      /** Bytes that an earlier run has brought. */
-      readonly resumedBytes: number;
-      readonly via: string;
-    }
-  | { readonly kind: 'check'; readonly what: 'partial file' | 'checksum' }
-  | { readonly kind: 'state'; readonly state: DownloadState };
-
-export interface DownloadResult {
-  readonly path: string;
-  readonly bytes: number;
-  /** Bytes received over the network in this run. */
-  readonly receivedBytes: number;
-  readonly resumedBytes: number;
-  /** The digest that the file was checked against, where there was one. */
-  readonly digest?: Digest | undefined;
-}
-
-/** Where a download stands. */
-export interface DownloadProgress {
-  readonly state: DownloadState;
-  readonly path?: string | undefined;
-  readonly length?: number | undefined;
-  readonly storedBytes: number;
-  readonly receivedBytes: number;
-  readonly bytesPerSecond: number;
-  /** Undefined where it cannot be said. */
-  readonly etaMs?: Millis | undefined;
-  readonly sources: readonly SourceStatus[];
-  /** Share of each of `cells` equal parts of the file that is there, 0 to 1. */
-  strip(cells: number): number[];
-}
-
-/** What is known of a file before its bytes are there. */
-export interface Described {
-  readonly path: string;
-  readonly length: number | undefined;
-  readonly contentType: string | undefined;
-}
+export type {
+  Described,
+  DownloadContext,
+  DownloadEvent,
+  DownloadProgress,
+  DownloadResult,
+  DownloadState,
+} from './download-types.ts';
 
 /** A file that changes this often while it is being downloaded is left alone. */
 const MAX_RESTARTS = 3;
-/** Failures of sources, rather than of this machine or of what the user wants. */
-const SOURCE_EXITS: ReadonlySet<number> = new Set([
-  EXIT.network,
-  EXIT.refused,
-  EXIT.source,
-  EXIT.checksum,
-]);
-/** Failures that mean that the bytes which came are of another file. */
-const WRONG_FILE: ReadonlySet<string> = new Set(['wrong-digest', 'checksum-mismatch']);
 /** Rounds of checking pieces in which one source may have damaged some. */
 const MAX_BAD_ROUNDS = 4;
-/** Why a source cannot take part by ranges, though it may have the file. */
-const WHOLE_ONLY: ReadonlySet<string> = new Set(['version-unproven', 'range-ignored']);
 /** How often it is looked whether there is room again. */
 const ROOM_POLL_MS = 2000;
 
@@ -150,9 +86,7 @@ export class Download {
   #orphaned: MillraceError | undefined;
   /** An answer was one of a file, with validators. */
   #sawFile = false;
-  /** Sources that are not asked any more, and those that were asked for the file in one piece. */
-  readonly #banned = new Set<string>();
-  readonly #triedWhole = new Set<string>();
+  readonly #ways = new OtherWays();
   #receivedBytes = 0;
   #resumedBytes = 0;
 
@@ -207,46 +141,9 @@ export class Download {
     }
   }
 
-  /**
-   * What else can be tried where the sources that were in cannot go on; each way is taken once.
-   *
-   * @returns what to tell the user; undefined: nothing
-   */
   #otherWay(error: unknown): string | undefined {
-    const all = this.#sources?.sources ?? [];
-    const first = this.#first?.source;
-    if (!isMillraceError(error) || first === undefined || !SOURCE_EXITS.has(error.row.exit)) {
-      return undefined;
-    }
-    if (all.some(isDoubted) && WRONG_FILE.has(error.code)) {
-      // The one that they were compared with had the wrong file: perhaps they have the right one.
-      const wrong = all.filter(({ given, health }) => {
-        const code = health.quarantine?.code;
-        return code === 'wrong-digest' || (error.code === 'checksum-mismatch' && given.bytes > 0);
-      });
-      for (const { id } of wrong) this.#banned.add(id);
-      if (wrong.length > 0) return 'what has come is not the file: trying the other sources';
-    }
-    const nothing = (this.#file?.stored.bytes ?? 0) === 0;
-    if (
-      error.row.exit !== EXIT.checksum &&
-      nothing &&
-      first.health.quarantine !== undefined &&
-      all.length > 1
-    ) {
-      this.#banned.add(first.id);
-      return `${first.label} has given nothing: the other sources say what the file is`;
-    }
-    // Those that could not take part give the file in one piece, if they give it at all.
-    if (error.row.exit === EXIT.checksum) return undefined;
-    const whole = all.filter(({ id, health }) => {
-      const code = health.quarantine?.code ?? '';
-      return WHOLE_ONLY.has(code) && !this.#triedWhole.has(id);
-    });
-    if (whole.length === 0) return undefined;
-    for (const { id } of whole) this.#triedWhole.add(id);
-    for (const { id } of all) if (!whole.some((source) => source.id === id)) this.#banned.add(id);
-    return 'no source is left that serves ranges: downloading in one piece';
+    const sources = this.#sources?.sources ?? [];
+    return this.#ways.next(error, sources, this.#first?.source, this.#file?.stored.bytes ?? 0);
   }
 
   progress(): DownloadProgress {
@@ -320,7 +217,7 @@ export class Download {
     const sources = new SourceSet(request.connectionsPerHost, this.#context.hostLimits, this.#now);
     this.#sources = sources;
     for (const source of await connections.sources(this.#context.random, this.#noteOnce)) {
-      if (!this.#banned.has(source.id)) sources.add(source);
+      if (!this.#ways.excludes(source.id)) sources.add(source);
     }
     for (const url of this.#addedUrls) this.#addMirror(url);
     const first = await openFirst({
@@ -715,7 +612,7 @@ export class Download {
   /** One more source: it is used once it has shown that it holds the file. */
   #addSource(source: HttpSource): void {
     const sources = this.#sources;
-    if (sources === undefined || this.#banned.has(source.id)) return;
+    if (sources === undefined || this.#ways.excludes(source.id)) return;
     if (sources.sources.some(({ id }) => id === source.id)) return;
     sources.add(source);
     this.#gatekeeper?.letIn(source);
@@ -775,11 +672,6 @@ export class Download {
   }
 }
 
-/** True for a source that was turned away as it differed from the one that was first. */
-function isDoubted({ health }: HttpSource): boolean {
-  return health.quarantine?.code === 'different-file';
-}
-
 /** What is said where a download begins again by itself; undefined: it does not. */
 function restartNote(error: unknown): string | undefined {
   if (isMillraceError(error, 'version-changed')) {
@@ -789,17 +681,4 @@ function restartNote(error: unknown): string | undefined {
     return 'somebody has changed the partial file: what is still right is kept';
   }
   return undefined;
-}
-
-function nameFor(url: string, headers: Headers): string {
-  const disposition = listField(headers, 'content-disposition');
-  if (disposition !== undefined) {
-    try {
-      const { filename } = parseDisposition(disposition).parameters;
-      if (filename !== undefined && filename !== '') return safeFileName(filename);
-    } catch {
-      // Malformed: the URL has a name as well.
-    }
-  }
-  return nameFromUrl(url);
 }

@@ -1,0 +1,69 @@
+/** What a download needs, tells and gives. */
+
+import type { Millis, Random } from '@millrace/shared/base/clock';
+import type { Digest } from '@millrace/shared/download/digest';
+import type { RateLimit } from './rate-limit.ts';
+import type { HostLimits, SourceStatus } from './source-set.ts';
+
+/** What a download shares with others of the process. */
+export interface DownloadContext {
+  /** Interrupts: the partial file stays, and a new download of the same request goes on with it. */
+  readonly signal: AbortSignal;
+  readonly onEvent: (event: DownloadEvent) => void;
+  readonly random: Random;
+  readonly rateLimits?: readonly RateLimit[];
+  readonly hostLimits?: HostLimits;
+}
+
+export type DownloadState =
+  | 'starting'
+  | 'running'
+  | 'waiting-for-network'
+  | 'waiting-for-room'
+  | 'checking';
+
+export type DownloadEvent =
+  | { readonly kind: 'note'; readonly text: string }
+  | {
+      readonly kind: 'start';
+      readonly path: string;
+      /** Undefined where the source does not say. */
+      readonly length: number | undefined;
+      /** Bytes that an earlier run has brought. */
+      readonly resumedBytes: number;
+      readonly via: string;
+    }
+  | { readonly kind: 'check'; readonly what: 'partial file' | 'checksum' }
+  | { readonly kind: 'state'; readonly state: DownloadState };
+
+export interface DownloadResult {
+  readonly path: string;
+  readonly bytes: number;
+  /** Bytes received over the network in this run. */
+  readonly receivedBytes: number;
+  readonly resumedBytes: number;
+  /** The digest that the file was checked against, where there was one. */
+  readonly digest?: Digest | undefined;
+}
+
+/** Where a download stands. */
+export interface DownloadProgress {
+  readonly state: DownloadState;
+  readonly path?: string | undefined;
+  readonly length?: number | undefined;
+  readonly storedBytes: number;
+  readonly receivedBytes: number;
+  readonly bytesPerSecond: number;
+  /** Undefined where it cannot be said. */
+  readonly etaMs?: Millis | undefined;
+  readonly sources: readonly SourceStatus[];
+  /** Share of each of `cells` equal parts of the file that is there, 0 to 1. */
+  strip(cells: number): number[];
+}
+
+/** What is known of a file before its bytes are there. */
+export interface Described {
+  readonly path: string;
+  readonly length: number | undefined;
+  readonly contentType: string | undefined;
+}
