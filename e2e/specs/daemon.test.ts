@@ -79,11 +79,13 @@ describe('a download', () => {
 
   test('that is removed leaves nothing, unless what it has is to be kept', async () => {
     for (const deletePartial of [false, true]) {
-      const gid = await daemon.add({ urls: [gated(`removed ${deletePartial}`, 'x.bin')] });
+      const name = `${deletePartial ? 'gone' : 'kept'}.bin`;
+      const gid = await daemon.add({ urls: [gated(`removed ${deletePartial}`, name)] });
+      const parts = async () => (await downloads()).filter((part) => part.startsWith(name));
       await daemon.partly(gid);
       await daemon.call('millrace.remove', { gids: [gid], deletePartial });
       expect(await daemon.status(gid)).toMatchObject({ status: 'removed' });
-      await until(async () => (await downloads()).length === (deletePartial ? 0 : 2));
+      await until(async () => (await parts()).length === (deletePartial ? 0 : 2));
     }
   });
 
