@@ -459,7 +459,6 @@ export class Download {
       now: this.#now,
       signal: this.#context.signal,
       onBytes: this.#onBytes,
-      onNote: this.#noteOnce,
     });
     return stream.run(opened);
   }

@@ -25,7 +25,6 @@ export interface SingleStreamOptions {
   readonly now: () => Millis;
   readonly signal: AbortSignal;
   readonly onBytes: (source: HttpSource, count: number) => Promise<void> | undefined;
-  readonly onNote: (text: string) => void;
 }
 
 /** Bytes compared before a download without validators is gone on with. */
