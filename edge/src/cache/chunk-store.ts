@@ -190,6 +190,7 @@ export class ChunkStore {
           ? body(attempt, attemptSignal, observer)
           : source.fetch(request, attempt, attemptSignal, observer),
       bytes,
+      sameWay: true,
       lateAfterMs: () => source.lateAfterMs(request),
       now,
       ...(onRaced === undefined ? {} : { onRaced }),

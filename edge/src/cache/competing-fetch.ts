@@ -42,6 +42,8 @@ export interface CompetingFetchOptions<T extends Loan> {
   readonly start: StartAttempt<T>;
   /** Bytes that a request brings. */
   readonly bytes: number;
+  /** All requests go to the same place over the same way, as those to an origin do. */
+  readonly sameWay?: boolean;
   /** How long a request may take before another is justified. */
   readonly lateAfterMs: () => Millis;
   /** Monotonic milliseconds. */
@@ -122,6 +124,7 @@ export class CompetingFetch<T extends Loan> {
       idleMs: now - aliveAt,
       receivedBytes: latest.receivedBytes,
       totalBytes: this.#o.bytes,
+      sameWay: this.#o.sameWay === true,
     };
     if (!isHedgeJustified(progress, lateAfterMs)) return;
     if (aliveAt === latest.sentAt) this.#o.onSilent?.(this.#begun - 1);

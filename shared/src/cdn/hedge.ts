@@ -15,11 +15,18 @@ export interface RequestProgress {
   readonly idleMs: Millis;
   readonly receivedBytes: number;
   readonly totalBytes: number;
+  /**
+   * Another request would go to the same place over the same way: where bytes come slowly it
+   * hardly gets them faster, and takes from the first what there is. It helps where this one's
+   * connection alone is slow.
+   */
+  readonly sameWay: boolean;
 }
 
 /**
  * How many times longer a request may take that has brought nothing, where the other side is alive:
- * it is busy with others, and what it is asked for may come any moment.
+ * it is busy with others, and what it is asked for may come any moment. As many times longer may
+ * the rest take, where another request would have to share the way with this one.
  */
 const PATIENCE_WITH_THE_LIVING = 4;
 
@@ -29,10 +36,10 @@ const PATIENCE_WITH_THE_LIVING = 4;
  * @param lateAfterMs how long such requests usually take at most
  */
 export function isHedgeJustified(progress: RequestProgress, lateAfterMs: Millis): boolean {
-  const { elapsedMs, idleMs, receivedBytes, totalBytes } = progress;
+  const { elapsedMs, idleMs, receivedBytes, totalBytes, sameWay } = progress;
   if (elapsedMs < lateAfterMs) return false;
   if (idleMs >= lateAfterMs) return true;
   if (receivedBytes === 0) return elapsedMs >= PATIENCE_WITH_THE_LIVING * lateAfterMs;
   const restMs = (elapsedMs * (totalBytes - receivedBytes)) / receivedBytes;
-  return restMs > lateAfterMs;
+  return restMs > (sameWay ? PATIENCE_WITH_THE_LIVING : 1) * lateAfterMs;
 }
