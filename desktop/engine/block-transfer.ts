@@ -218,10 +218,10 @@ export class BlockTransfer {
 
   async #read(running: Running, opened: Opened): Promise<void> {
     const { file, pool } = this.#o;
-    const writer = new SegmentWriter(file, pool);
+    const writer = new SegmentWriter(file, pool, running.assignment.range.start);
     const take: Sink = (position, bytes) => this.#take(running, writer, position, bytes);
     try {
-      await opened.read(take);
+      await opened.read(take, () => writer.room());
     } finally {
       // Whatever came in stays, also when the answer broke off.
       await writer.end();

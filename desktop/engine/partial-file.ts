@@ -19,7 +19,8 @@ import { exists, readAll, renameWithoutReplacing, syncFolder, writeAll } from '.
 import { FileWatch } from './file-watch.ts';
 import { undoFinish } from './interrupted-finish.ts';
 import { JournalFile, readJournal } from './journal-file.ts';
-import { SegmentDigest } from './segment-digest.ts';
+import { segmentDigest } from './segment-digest.ts';
+import { SEGMENT_BYTES } from './segment-writer.ts';
 import { verifyEntries } from './verify.ts';
 
 export const DATA_SUFFIX = '.millrace-part';
@@ -34,7 +35,7 @@ const FLUSH_EVERY_MS = 500;
 const FLUSH_EVERY_BYTES = 64 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 /** Stretches with a digest each, however small the pieces were in which they came. */
-const UNIT_BYTES = 1024 * 1024;
+const UNIT_BYTES = SEGMENT_BYTES;
 /** What a journal takes on disk, per byte of the file, and at least. */
 const JOURNAL_SHARE = 1 / 4096;
 const JOURNAL_ROOM_BYTES = 256 * 1024;
@@ -83,7 +84,6 @@ export class PartialFile {
   #journal: JournalFile | undefined;
   /** Bytes in the data file. */
   readonly #stored = new RangeSet();
-  readonly #digests = new SegmentDigest();
   readonly #writing = new Set<Writing>();
   /** Written, but not yet flushed. */
   #unflushed: ByteRange[] = [];
@@ -400,7 +400,9 @@ export class PartialFile {
           await write;
           this.#stored.add(range);
         } else {
-          const [digest] = await Promise.all([this.#digests.of(part), write]);
+          // Beside the write.
+          const digest = segmentDigest(part);
+          await write;
           this.#written(this.#entries, { range, digest });
         }
       }
@@ -446,9 +448,9 @@ export class PartialFile {
     if (!(await readAll(this.#data, bytes, start))) return;
     for (const { range, digest } of parts) {
       const part = bytes.subarray(range.start - start, range.end - start);
-      if ((await this.#digests.of(part)) !== digest) return;
+      if (segmentDigest(part) !== digest) return;
     }
-    const digest = await this.#digests.of(bytes);
+    const digest = segmentDigest(bytes);
     if (removals !== this.#removals) return;
     const entry = { range: { start, end }, digest };
     entries.add(entry);
@@ -514,7 +516,7 @@ export class PartialFile {
     for (const range of kept) {
       const bytes = Buffer.allocUnsafeSlow(range.end - range.start);
       if (!(await readAll(this.#data, bytes, range.start))) continue;
-      entries.add({ range, digest: await this.#digests.of(bytes) });
+      entries.add({ range, digest: segmentDigest(bytes) });
     }
   }
 

@@ -1,41 +1,32 @@
-import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { SegmentDigest } from './segment-digest.ts';
+import { segmentDigest } from './segment-digest.ts';
 
-const MIB = Buffer.alloc(1024 * 1024, 'x');
-const hexOf = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
+const MIB = 1024 * 1024;
 
-/** A clock that goes on by the next of `steps` with every second reading. */
-function clock(...steps: number[]): () => number {
-  let now = 0;
-  let readings = 0;
-  return () => {
-    if (readings++ % 2 === 1) now += steps.length > 1 ? (steps.shift() as number) : (steps[0] ?? 0);
-    return now;
-  };
-}
-
-describe('SegmentDigest', () => {
+describe('segmentDigest', () => {
   test.each([
-    ['quick', 0.7],
-    ['slow', 5],
-  ])('is the SHA-256 of the bytes where the processor is %s', async (_, ms) => {
-    const digests = new SegmentDigest(clock(ms));
-    for (const bytes of [Buffer.alloc(0), Buffer.from('abc'), MIB, MIB.subarray(7, 99)]) {
-      for (let i = 0; i < 20; i++) expect(await digests.of(bytes)).toBe(hexOf(bytes));
+    ['', 'ef46db3751d8e999'],
+    ['a', 'd24ec4f1a98c6e5b'],
+    ['abc', '44bc2cf5ad770999'],
+  ])('is XXH64 of "%s"', (text, digest) => {
+    expect(segmentDigest(Buffer.from(text))).toBe(digest);
+  });
+
+  test('keeps zeros in front', () => {
+    for (let i = 0; i < 1000; i++) {
+      expect(segmentDigest(Buffer.from(`${i}`))).toMatch(/^[0-9a-f]{16}$/);
     }
-    expect(digests.slow).toBe(ms > 2);
   });
 
-  test('one quick segment shows that the processor is: it was busy before', async () => {
-    const digests = new SegmentDigest(clock(...new Array(10).fill(9), 1, 9));
-    for (let i = 0; i < 50; i++) await digests.of(MIB);
-    expect(digests.slow).toBe(false);
-  });
-
-  test('what is too short proves nothing', async () => {
-    const digests = new SegmentDigest(clock(9));
-    for (let i = 0; i < 50; i++) await digests.of(Buffer.alloc(1000));
-    expect(digests.slow).toBe(false);
+  test.each([MIB, MIB + 1, 3 * MIB, 3 * MIB + 12_345])('sees one changed bit in %d bytes', (n) => {
+    const bytes = Buffer.alloc(n, 'x');
+    const digest = segmentDigest(bytes);
+    expect(segmentDigest(Buffer.from(bytes))).toBe(digest);
+    for (const at of [0, n >> 1, n - 1]) {
+      bytes[at] = (bytes[at] as number) ^ 1;
+      expect(segmentDigest(bytes)).not.toBe(digest);
+      bytes[at] = (bytes[at] as number) ^ 1;
+    }
+    expect(segmentDigest(bytes.subarray(1))).not.toBe(digest);
   });
 });

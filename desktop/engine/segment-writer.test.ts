@@ -21,6 +21,7 @@ function setUp(atOnce = true) {
   return { stores, file, pool, writer };
 }
 
+const MIB = 1024 * 1024;
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 const places = (stores: { position: number; bytes: Buffer }[]) =>
   stores.map(({ position, bytes }) => [position, bytes.length]);
@@ -132,7 +133,7 @@ describe('SegmentWriter', () => {
     while (wait === undefined && position < 100) {
       wait = writer.write(position++ * SEGMENT_BYTES, Buffer.alloc(SEGMENT_BYTES));
     }
-    expect(position).toBe(5);
+    expect(position).toBe(1 + 4 * (MIB / SEGMENT_BYTES));
     let ready = false;
     void wait?.then(() => {
       ready = true;
@@ -143,6 +144,78 @@ describe('SegmentWriter', () => {
     await settle();
     expect(ready).toBe(true);
     expect(writer.write(17 * SEGMENT_BYTES, Buffer.alloc(1))).toBeUndefined();
+  });
+
+  describe('room', () => {
+    const fill = (room: Buffer, text: string) => room.subarray(0, room.write(text));
+
+    test('bytes that have been read into it are not copied', async () => {
+      const { stores, pool, file } = setUp(false);
+      const writer = new SegmentWriter(file as unknown as PartialFile, pool, 100);
+      const room = writer.room();
+      expect(room.length).toBe(SEGMENT_BYTES - 100);
+      writer.write(100, fill(room, 'abc'));
+      writer.write(103, fill(writer.room(), 'defg'));
+      const ended = writer.end();
+      expect(stores[0]?.bytes.toString()).toBe('abcdefg');
+      expect(stores[0]?.bytes.byteOffset).toBe(room.byteOffset);
+      expect(stores[0]?.bytes.buffer).toBe(room.buffer);
+      stores[0]?.finish();
+      await ended;
+    });
+
+    test('fewer bytes than came, or none, leave the others out', async () => {
+      const { stores, writer } = setUp();
+      writer.write(0, fill(writer.room(), 'abcdef').subarray(0, 3));
+      fill(writer.room(), 'xyz');
+      writer.write(3, fill(writer.room(), 'g'));
+      await writer.end();
+      expect(stores[0]?.bytes.toString()).toBe('abcg');
+    });
+
+    test('other bytes are copied into it, the room that follows is behind them', async () => {
+      const { stores, writer } = setUp();
+      writer.write(0, fill(writer.room(), 'ab'));
+      writer.write(2, Buffer.from('cd'));
+      writer.write(4, fill(writer.room(), 'ef'));
+      await writer.end();
+      expect(stores[0]?.bytes.toString()).toBe('abcdef');
+    });
+
+    test('memory that is being read into is nobody else’s after bytes came slowly', async () => {
+      jest.useFakeTimers();
+      try {
+        const { stores, file, pool, writer } = setUp(false);
+        writer.write(0, fill(writer.room(), 'ab'));
+        const reading = writer.room();
+        jest.advanceTimersByTime(500);
+        expect(places(stores)).toEqual([[0, 2]]);
+        stores[0]?.finish();
+        for (let i = 0; i < 5; i++) await Promise.resolve();
+        const other = new SegmentWriter(file as unknown as PartialFile, pool);
+        other.write(0, Buffer.alloc(100, 'x'));
+        writer.write(2, fill(reading, 'cd'));
+        void other.end();
+        void writer.end();
+        expect(stores.slice(1).map(({ bytes }) => bytes.toString())).toEqual([
+          'x'.repeat(100),
+          'cd',
+        ]);
+      } finally {
+        jest.useRealTimers();
+      }
+    });
+
+    test('memory goes back when nothing is read into it any more, and all of it is written', async () => {
+      const { stores, pool, writer } = setUp(false);
+      const memory = writer.room().buffer;
+      writer.write(0, fill(writer.room(), 'ab'));
+      const ended = writer.end();
+      expect(pool.take().buffer).not.toBe(memory);
+      stores[0]?.finish();
+      await ended;
+      expect(pool.take().buffer).toBe(memory);
+    });
   });
 
   test('connections of one download share the room', async () => {

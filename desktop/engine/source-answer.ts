@@ -20,6 +20,7 @@ import {
 } from '@millrace/shared/http/range-contract';
 import { readValidators, type Validators } from '@millrace/shared/http/validators';
 import type { HttpStream } from '@millrace/shared/node/http-client';
+import type { RoomForPiece, TakePiece } from '@millrace/shared/node/range-connection';
 
 /** An answer that keeps the contract, its body not yet read. */
 export type Opened =
@@ -32,7 +33,7 @@ export type Opened =
       /** The source has given a digest of the body: it counts for nothing until it is complete. */
       readonly checked: boolean;
       /** Hands the body on; rejects where it is not all of `range`. */
-      read(sink: Sink): Promise<void>;
+      read(sink: Sink, room?: RoomForPiece): Promise<void>;
       discard(): void;
     }
   | {
@@ -41,7 +42,7 @@ export type Opened =
       readonly length: number | undefined;
       readonly validators: Validators;
       readonly headers: Headers;
-      read(sink: Sink): Promise<void>;
+      read(sink: Sink, room?: RoomForPiece): Promise<void>;
       discard(): void;
     };
 
@@ -102,9 +103,12 @@ function singleRange(
     version: { length: total, validators },
     headers: response.headers,
     checked: strongest(contentDigests(response.headers, response.status)) !== undefined,
-    read: (sink) =>
-      readBody(response, range.end - range.start, (offset, bytes) =>
-        sink(range.start + offset, bytes),
+    read: (sink, room) =>
+      readBody(
+        response,
+        range.end - range.start,
+        (offset, bytes) => sink(range.start + offset, bytes),
+        room,
       ),
     discard: () => response.discard(),
   };
@@ -189,7 +193,7 @@ export function whole(response: HttpStream): Extract<Opened, { kind: 'whole' }> 
     length,
     validators: readValidators(response.headers),
     headers: response.headers,
-    read: (sink) => readBody(response, length, sink),
+    read: (sink, room) => readBody(response, length, sink, room),
     discard: () => response.discard(),
   };
 }
@@ -199,10 +203,11 @@ async function readBody(
   response: HttpStream,
   length: number | undefined,
   sink: Sink,
+  room: RoomForPiece | undefined,
 ): Promise<void> {
   let offset = 0;
   const check = contentCheck(response);
-  await pump(response, (piece) => {
+  const take = (piece: Buffer) => {
     const at = offset;
     offset += piece.length;
     check?.update(piece);
@@ -210,7 +215,8 @@ async function readBody(
       throw new MillraceError('wrong-length', `more than ${length} bytes`);
     }
     return sink(at, piece);
-  });
+  };
+  await pump(response, take, room);
   // An end before the end is a broken connection, however clean it looks (ANYCAST 3.1.1).
   if (length !== undefined && offset !== length) {
     throw new MillraceError('origin-reset', `${offset} of ${length} bytes`);
@@ -222,6 +228,7 @@ async function readBody(
 export async function pump(
   response: HttpStream,
   take: (piece: Buffer) => Promise<void> | undefined,
+  room?: RoomForPiece,
 ): Promise<void> {
   let failure: unknown;
   const fail = (error: unknown) => {
@@ -229,7 +236,7 @@ export async function pump(
     response.discard();
   };
   try {
-    await response.pipe((piece, resume) => {
+    const piped: TakePiece = (piece, resume) => {
       if (failure !== undefined) return true;
       try {
         const wait = take(piece);
@@ -239,7 +246,8 @@ export async function pump(
         fail(error);
         return true;
       }
-    });
+    };
+    await response.pipe(piped, room);
   } catch (error) {
     throw failure ?? error;
   }

@@ -3,7 +3,7 @@
 import type { FileHandle } from 'node:fs/promises';
 import type { JournalEntry } from '@millrace/shared/download/journal';
 import { readAll } from './file-steps.ts';
-import { SegmentDigest } from './segment-digest.ts';
+import { segmentDigest } from './segment-digest.ts';
 
 /** Reads under way: the disk reads on while the processor hashes. */
 const READS = 4;
@@ -24,7 +24,6 @@ export async function verifyEntries(
   entries: readonly JournalEntry[],
   { signal, onProgress }: VerifyOptions = {},
 ): Promise<JournalEntry[]> {
-  const digests = new SegmentDigest();
   const bytesOf = ({ range }: JournalEntry) => range.end - range.start;
   const totalBytes = entries.reduce((sum, entry) => sum + bytesOf(entry), 0);
   const right = new Array<boolean>(entries.length).fill(false);
@@ -41,7 +40,7 @@ export async function verifyEntries(
         if (buffer.length < bytes) buffer = Buffer.allocUnsafeSlow(bytes);
         const into = buffer.subarray(0, bytes);
         const whole = await readAll(file, into, entry.range.start);
-        right[index] = whole && (await digests.of(into)) === entry.digest;
+        right[index] = whole && segmentDigest(into) === entry.digest;
       }
       doneBytes += bytes;
       onProgress?.(doneBytes, totalBytes);

@@ -225,6 +225,61 @@ describe('HttpClient', () => {
     expect(Buffer.concat(pieces).equals(body)).toBe(true);
   });
 
+  test('a body is read straight into the room there is for it, and nothing else is', async () => {
+    const body = Buffer.alloc(3_000_000);
+    for (let i = 0; i < body.length; i++) body[i] = (i * 31) ^ (i >> 8);
+    const served = await serve((socket, all) => {
+      const first = all === 0 ? body : body.subarray(7);
+      socket.write(`${OK}Content-Length: ${first.length}\r\n\r\n`);
+      socket.write(first);
+    });
+    const from = client();
+    const into = async (memory: Buffer) => {
+      let filled = 0;
+      let copied = 0;
+      const response = await from.get(served.url, {}, forEver);
+      await response.pipe(
+        (piece, resume) => {
+          const there = piece.buffer === memory.buffer && piece.byteOffset === filled;
+          if (!there) copied += piece.copy(memory, filled);
+          filled += piece.length;
+          if (filled % 2 === 0) return true;
+          setImmediate(resume);
+          return false;
+        },
+        () => memory.subarray(filled, filled + 100_000),
+      );
+      return { filled, copied };
+    };
+    const [first, second] = [0, 1].map(() => Buffer.from(new ArrayBuffer(body.length + 100_000)));
+    const { filled, copied } = await into(first as Buffer);
+    expect(filled).toBe(body.length);
+    // What comes with the header, and the read that was prepared for it.
+    expect(copied).toBeLessThan(200_000);
+    await into(second as Buffer);
+    expect(served.connections).toBe(1);
+    expect(first?.subarray(0, body.length).equals(body)).toBe(true);
+    expect(second?.subarray(0, body.length - 7).equals(body.subarray(7))).toBe(true);
+  });
+
+  test('where other bytes stand between those of a body its room is not read into', async () => {
+    const served = await serve((socket) =>
+      socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n`),
+    );
+    const response = await client().get(served.url, {}, forEver);
+    const room = Buffer.alloc(100);
+    let text = '';
+    await response.pipe(
+      (piece) => {
+        text += piece.toString('latin1');
+        return true;
+      },
+      () => room,
+    );
+    expect(text).toBe('hello');
+    expect(room.equals(Buffer.alloc(100))).toBe(true);
+  });
+
   test('requests one after the other use one connection; one that was closed is replaced', async () => {
     const served = await serve((socket, all) => {
       if (all === 2) socket.resetAndDestroy();

@@ -8,7 +8,7 @@ import type { Headers } from '../src/http/headers.ts';
 import { httpGet } from './http-get.ts';
 import { networkError } from './network-error.ts';
 import { RangeClient, type RangeClientOptions } from './range-client.ts';
-import type { TakePiece } from './range-connection.ts';
+import type { RoomForPiece, TakePiece } from './range-connection.ts';
 
 export interface HttpClientOptions {
   /**
@@ -29,8 +29,11 @@ export interface HttpStream {
   /** Unix milliseconds. */
   readonly requestedAt: number;
   readonly arrivedAt: number;
-  /** @returns settles when the body has ended, cleanly or not */
-  pipe(take: TakePiece): Promise<void>;
+  /**
+   * @param room memory for the next bytes; not always used
+   * @returns settles when the body has ended, cleanly or not
+   */
+  pipe(take: TakePiece, room?: RoomForPiece): Promise<void>;
   /** Gives the body up; the connection is closed if any of it is left. */
   discard(): void;
 }
@@ -97,9 +100,9 @@ async function getDirectly(
     url,
     requestedAt,
     arrivedAt: Date.now(),
-    async pipe(take) {
+    async pipe(take, room) {
       try {
-        await response.pipe(take);
+        await response.pipe(take, room);
       } catch (error) {
         throw understood(error, true);
       }

@@ -9,6 +9,7 @@ import type { MessageHead } from '../src/http/message-head.ts';
 import {
   RangeConnection,
   type RangeConnectionOptions,
+  type RoomForPiece,
   type TakePiece,
 } from './range-connection.ts';
 
@@ -25,7 +26,7 @@ export interface RangeResponse {
   /** @throws see `RangeConnection.readInto` */
   readInto(into: Buffer, onBytes: (count: number) => void): Promise<void>;
   /** @throws see `RangeConnection.pipe` */
-  pipe(take: TakePiece): Promise<void>;
+  pipe(take: TakePiece, room?: RoomForPiece): Promise<void>;
   discard(): void;
 }
 
@@ -221,7 +222,7 @@ async function exchange(
     headers: answer.headers,
     plain: answer.framing.kind === 'length',
     readInto: (into, onBytes) => read(connection.readInto(into, onBytes)),
-    pipe: (take) => read(connection.pipe(take)),
+    pipe: (take, room) => read(connection.pipe(take, room)),
     discard() {
       connection.discard();
       finish();

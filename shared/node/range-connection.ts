@@ -27,6 +27,13 @@ export interface RangeConnectionOptions {
  */
 export type TakePiece = (piece: Buffer, resume: () => void) => boolean;
 
+/**
+ * Memory to read the next bytes of a body into, so that whoever takes them need not copy them. It
+ * is asked anew after every piece, and not read into any more once it has been, or once `pipe` has
+ * settled.
+ */
+export type RoomForPiece = () => Uint8Array;
+
 /** Longest response head. */
 const MAX_HEAD_BYTES = 32 * 1024;
 /** Room for such a head and the beginning of the body that comes with it. */
@@ -55,6 +62,7 @@ type State =
       readonly kind: 'pieces';
       readonly decoder: BodyDecoder;
       readonly take: TakePiece;
+      readonly room: RoomForPiece | undefined;
       readonly resume: () => void;
       paused: boolean;
       resolve(): void;
@@ -175,17 +183,21 @@ export class RangeConnection {
   /**
    * Hands the body on piece by piece, however it is delimited.
    *
+   * @param room used where the body has a Content-Length: else lengths stand between its bytes
    * @throws what `take` throws; MillraceError `malformed-response`, `origin-reset` where it is not
    *   complete, `origin-timeout`
    */
-  pipe(take: TakePiece): Promise<void> {
+  pipe(take: TakePiece, room?: RoomForPiece): Promise<void> {
     const head = this.#head;
     if (this.#state.kind !== 'held' || head === undefined) {
       return Promise.reject(new Error('there is no body to read'));
     }
     let decoder: BodyDecoder;
+    let plain: boolean;
     try {
-      decoder = new BodyDecoder(bodyFraming(head));
+      const framing = bodyFraming(head);
+      plain = framing.kind === 'length';
+      decoder = new BodyDecoder(framing);
     } catch (error) {
       this.destroy();
       return Promise.reject(error);
@@ -197,8 +209,11 @@ export class RangeConnection {
         this.#socket.setTimeout(this.#o.timeoutMs);
         this.#socket.resume();
       };
-      const state = { kind: 'pieces', decoder, take, resume, paused: false, resolve, reject };
-      this.#state = state as Extract<State, { kind: 'pieces' }>;
+      const state: Extract<State, { kind: 'pieces' }> = {
+        ...{ kind: 'pieces', decoder, take, resume, paused: false, resolve, reject },
+        room: plain ? room : undefined,
+      };
+      this.#state = state;
       this.#socket.setTimeout(this.#o.timeoutMs);
       if (this.#piecesRead(this.#early)) this.#socket.resume();
     });
@@ -218,10 +233,11 @@ export class RangeConnection {
     this.#fail(new MillraceError('origin-reset', 'given up'));
   }
 
-  #nextBuffer(): Buffer {
+  #nextBuffer(): Uint8Array {
     const state = this.#state;
     this.#direct = undefined;
     if (state.kind === 'pieces') {
+      if (state.room !== undefined) return state.room();
       this.#bodyBuffer ??= Buffer.allocUnsafeSlow(BODY_BUFFER_BYTES);
       return this.#bodyBuffer;
     }

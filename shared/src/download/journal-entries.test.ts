@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { JournalEntry } from './journal.ts';
 import { JournalEntries } from './journal-entries.ts';
 
-const digest = (n: number) => n.toString(16).padStart(64, '0');
+const digest = (n: number) => n.toString(16).padStart(16, '0');
 const entry = (start: number, end: number, n = start): JournalEntry => ({
   range: { start, end },
   digest: digest(n),

@@ -6,8 +6,8 @@
 import { type ByteRange, intersect } from '../base/byte-range.ts';
 import type { JournalEntry } from './journal.ts';
 
-const DIGEST_BYTES = 32;
-/** Units whose digests are kept together: 33 bytes each, not an object. */
+const DIGEST_BYTES = 8;
+/** Units whose digests are kept together: 9 bytes each, not an object. */
 const GROUP_UNITS = 1024;
 
 interface Group {

@@ -20,7 +20,7 @@ export interface JournalHeader {
 /** Bytes that had been written when the line was. */
 export interface JournalEntry {
   readonly range: ByteRange;
-  /** SHA-256 of the bytes, 64 hexadecimal digits. */
+  /** XXH64 of the bytes, 16 hexadecimal digits. */
   readonly digest: string;
 }
 
@@ -32,7 +32,7 @@ export interface Journal {
   readonly flushed: number;
 }
 
-const FORMAT = 1;
+const FORMAT = 2;
 
 /** The journal's first line, line end included. */
 export function formatHeader(header: JournalHeader): string {
@@ -100,7 +100,7 @@ function readEntry(value: readonly unknown[], length: number): JournalEntry | un
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end)) return undefined;
   const range = { start: start as number, end: end as number };
   if (range.start < 0 || range.end <= range.start || range.end > length) return undefined;
-  if (typeof digest !== 'string' || !/^[0-9a-f]{64}$/.test(digest)) return undefined;
+  if (typeof digest !== 'string' || !/^[0-9a-f]{16}$/.test(digest)) return undefined;
   return { range, digest };
 }
 
