@@ -178,7 +178,7 @@ export class BlockTransfer {
 
   /** Runs one request and draws the conclusions from how it ends. */
   async #exchange(source: HttpSource, assignment: Assignment): Promise<void> {
-    const { sources, scheduler, now } = this.#o;
+    const { file, sources, scheduler, now } = this.#o;
     const running: Running = {
       source,
       assignment,
@@ -197,6 +197,7 @@ export class BlockTransfer {
       const opened = await source.openRange(range, source.version as PinnedVersion, signal);
       running.checked = opened.kind === 'range' && opened.checked;
       await this.#read(running, opened);
+      if (running.checked) for (const part of running.got.ranges) await file.confirm(part);
       running.checked = false;
       source.vouch();
     } catch (thrown) {
@@ -218,7 +219,7 @@ export class BlockTransfer {
 
   async #read(running: Running, opened: Opened): Promise<void> {
     const { file, pool } = this.#o;
-    const writer = new SegmentWriter(file, pool, running.assignment.range.start);
+    const writer = new SegmentWriter(file, pool, running.assignment.range.start, running.checked);
     const take: Sink = (position, bytes) => this.#take(running, writer, position, bytes);
     try {
       await opened.read(take, () => writer.room());

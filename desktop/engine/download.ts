@@ -41,6 +41,7 @@ import { SegmentPool, SegmentWriter } from './segment-writer.ts';
 import { nameFor } from './server-name.ts';
 import { SingleStream } from './single-stream.ts';
 import { sleep } from './sleep.ts';
+import type { Sink } from './source-answer.ts';
 import { SourceSet } from './source-set.ts';
 
 export type {
@@ -413,30 +414,32 @@ export class Download {
     const file = this.#file as PartialFile;
     if (opened.kind !== 'range' || file.stored.covers(opened.range)) return opened.discard();
     const sources = this.#sources as SourceSet;
-    const writer = new SegmentWriter(file, this.#pool);
+    const { range, checked } = opened;
+    const writer = new SegmentWriter(file, this.#pool, range.start, checked);
     sources.started(source);
     let error: MillraceError | undefined;
     try {
-      await opened.read((position, bytes) => {
+      const take: Sink = (position, bytes) => {
         source.health.onBytes();
         sources.onBytes(source, bytes.length);
         source.given.add({ start: position, end: position + bytes.length });
         const wait = this.#onBytes(source, bytes.length);
         const room = writer.write(position, bytes);
         return room === undefined ? wait : room.then(() => wait);
-      });
+      };
+      await opened.read(take, () => writer.room());
     } catch (thrown) {
       error = asMillraceError(thrown);
     }
     sources.ended(source, error === undefined);
     await writer.end();
     this.#context.signal.throwIfAborted();
-    if (error === undefined) return;
+    if (error === undefined) return checked ? file.confirm(range) : undefined;
     sources.onFailure(source, error, true);
     this.#onSourceFailed(source, error);
     // A connection that broke says nothing against the bytes that came before.
     const broke = error.code === 'origin-reset' || error.code === 'origin-timeout';
-    if (!broke || opened.checked) await file.forget(opened.range);
+    if (!broke || checked) await file.forget(range);
   }
 
   async #inOnePiece(first: First): Promise<number> {

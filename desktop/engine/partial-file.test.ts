@@ -138,6 +138,36 @@ describe('PartialFile', () => {
     expect(stored(await start())).toEqual([[0, 100]]);
   });
 
+  test('provisional bytes count for this run only, until they are confirmed', async () => {
+    const before = await start();
+    await store(before, [0, 100]);
+    await before.store(100, CONTENT.subarray(100, 300), true);
+    expect(stored(before)).toEqual([[0, 300]]);
+    await before.confirm({ start: 0, end: 200 });
+    await end(before);
+    expect(stored(await start())).toEqual([[0, 200]]);
+  });
+
+  test('confirming says nothing of bytes that were taken back meanwhile', async () => {
+    const before = await start();
+    await before.store(0, CONTENT.subarray(0, 300), true);
+    await before.forget({ start: 50, end: 100 });
+    await before.confirm({ start: 0, end: 300 });
+    await end(before);
+    expect(stored(await start())).toEqual([
+      [0, 50],
+      [100, 300],
+    ]);
+  });
+
+  test('bytes that another has brought are no more provisional than before', async () => {
+    const before = await start();
+    await store(before, [0, 100]);
+    await before.store(50, CONTENT.subarray(50, 150), true);
+    await end(before);
+    expect(stored(await start())).toEqual([[0, 100]]);
+  });
+
   test('without its journal nothing of the data is believed', async () => {
     const before = await start();
     await store(before, [0, 1000]);

@@ -95,6 +95,8 @@ export class PartialFile {
   #journaling = false;
   #failure: MillraceError | undefined;
   #removals = 0;
+  /** Bytes that count for this run only. */
+  readonly #provisional = new RangeSet();
   /** What was there before was of another file or version, and has been given up. */
   startedOver = false;
   /** What the earlier run was about whose bytes are there. */
@@ -185,10 +187,12 @@ export class PartialFile {
    * already stay as they are: the first copy wins (LOCI 3.2).
    *
    * @param bytes must not change until this resolves
+   * @param provisional it may turn out that they are wrong: without `confirm` the next run does not
+   *   believe them
    * @throws MillraceError `disk-full`, `file-not-writable`, `file-changed`. What had been stored
    *   stays, and after `recoverFromFailure` it goes on
    */
-  async store(position: number, bytes: Buffer): Promise<void> {
+  async store(position: number, bytes: Buffer, provisional = false): Promise<void> {
     const range = { start: position, end: position + bytes.length };
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure;
@@ -199,7 +203,7 @@ export class PartialFile {
     }
     const missing = this.#stored.missing(range);
     if (missing.length === 0) return;
-    const write = this.#write(missing, position, bytes);
+    const write = this.#write(missing, position, bytes, provisional);
     const writing = { range, done: write.catch(() => {}) };
     this.#writing.add(writing);
     try {
@@ -265,6 +269,28 @@ export class PartialFile {
   }
 
   /**
+   * What has been stored as provisional within a range has been shown to be right.
+   *
+   * @throws MillraceError `file-not-writable`
+   */
+  async confirm(range: ByteRange): Promise<void> {
+    const entries = this.#entries;
+    const proven = this.#provisional.ranges.flatMap((part) => intersect(part, range) ?? []);
+    this.#provisional.remove(range);
+    if (entries === undefined || proven.length === 0) return;
+    await this.#run(async () => {
+      for (const stretch of proven.flatMap((part) => [...entries.cut(part)])) {
+        const bytes = Buffer.allocUnsafeSlow(stretch.end - stretch.start);
+        const isThere =
+          this.#stored.covers(stretch) && (await readAll(this.#data, bytes, stretch.start));
+        if (isThere) this.#written(entries, { range: stretch, digest: segmentDigest(bytes) });
+      }
+    }).catch((error: unknown) => {
+      throw fileError(error, this.#o.path);
+    });
+  }
+
+  /**
    * Works out the digest of the whole file.
    *
    * @param algorithm a name that Node's crypto knows
@@ -315,6 +341,7 @@ export class PartialFile {
     this.#removals++;
     this.#stored.remove(all);
     this.#entries?.remove(all);
+    this.#provisional.remove(all);
     this.#unflushed = [];
     this.#unflushedBytes = 0;
     await this.#data.truncate(0);
@@ -390,15 +417,21 @@ export class PartialFile {
     await this.flush().catch(() => {});
   }
 
-  async #write(missing: readonly ByteRange[], position: number, bytes: Buffer): Promise<void> {
+  async #write(
+    missing: readonly ByteRange[],
+    position: number,
+    bytes: Buffer,
+    provisional: boolean,
+  ): Promise<void> {
     await this.#watch.beforeWrite();
     for (const gap of missing) {
       for (const range of this.#entries?.cut(gap) ?? [gap]) {
         const part = bytes.subarray(range.start - position, range.end - position);
         const write = writeAll(this.#data, part, range.start);
-        if (this.#entries === undefined) {
+        if (this.#entries === undefined || provisional) {
           await write;
           this.#stored.add(range);
+          if (provisional) this.#provisional.add(range);
         } else {
           // Beside the write.
           const digest = segmentDigest(part);
@@ -502,6 +535,7 @@ export class PartialFile {
     for (const range of ranges) {
       this.#stored.remove(range);
       unproven.push(...(entries?.remove(range) ?? []));
+      this.#provisional.remove(range);
     }
     this.#o.onLost?.(ranges);
     if (entries === undefined) return;

@@ -41,6 +41,7 @@ export class SegmentPool {
 export class SegmentWriter {
   readonly #file: PartialFile;
   readonly #pool: SegmentPool;
+  readonly #provisional: boolean;
   #segment: Segment | undefined;
   /** Where the next bytes belong, if they follow on those before. */
   #next: number;
@@ -48,11 +49,16 @@ export class SegmentWriter {
   #timer: NodeJS.Timeout | undefined;
   #failure: unknown;
 
-  /** @param start position that the first bytes are expected at */
-  constructor(file: PartialFile, pool: SegmentPool, start = 0) {
+  /**
+   * @param start position that the first bytes are expected at
+   * @param provisional what is written counts for this run only, until the file is told that it is
+   *   right (`PartialFile.confirm`)
+   */
+  constructor(file: PartialFile, pool: SegmentPool, start = 0, provisional = false) {
     this.#file = file;
     this.#pool = pool;
     this.#next = start;
+    this.#provisional = provisional;
   }
 
   /**
@@ -127,7 +133,7 @@ export class SegmentWriter {
     segment.users++;
     this.#pool.writing(bytes);
     const write = this.#file
-      .store(start + stored, memory.subarray(stored, filled))
+      .store(start + stored, memory.subarray(stored, filled), this.#provisional)
       .catch((error: unknown) => {
         this.#failure ??= error;
       })

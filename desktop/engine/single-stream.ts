@@ -123,7 +123,9 @@ export class SingleStream {
     skip: (position: number, bytes: Uint8Array) => number,
   ): Promise<void> {
     const { file, pool, source, sources, onBytes, now } = this.#o;
-    const writer = new SegmentWriter(file, pool);
+    const checked = opened.kind === 'range' && opened.checked;
+    const start = opened.kind === 'range' ? opened.range.start : 0;
+    const writer = new SegmentWriter(file, pool, start, checked);
     const sink: Sink = (position, bytes) => {
       this.#lastBytesAt = now();
       source.health.onBytes();
@@ -135,12 +137,16 @@ export class SingleStream {
       return room === undefined ? wait : room.then(() => wait);
     };
     sources.started(source);
+    let complete = false;
     try {
-      await opened.read(sink);
+      await opened.read(sink, () => writer.room());
+      complete = true;
     } finally {
       sources.ended(source, false);
       await writer.end();
+      if (checked && !complete) await file.forget(opened.range);
     }
+    if (checked) await file.confirm(opened.range);
   }
 
   async #onFailure(thrown: unknown): Promise<void> {
