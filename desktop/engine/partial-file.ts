@@ -8,20 +8,18 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, rename, rm, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type ByteRange, intersect, RangeSet } from '@millrace/shared/base/byte-range';
+import { type ByteRange, intersect, type RangeSet } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
-import type { Journal, JournalEntry, JournalHeader } from '@millrace/shared/download/journal';
-import { JournalEntries } from '@millrace/shared/download/journal-entries';
+import type { Journal, JournalHeader } from '@millrace/shared/download/journal';
 import { canPin, matchVersion, type Validators } from '@millrace/shared/http/validators';
 import { fileError } from './file-error.ts';
 import { lockFile } from './file-lock.ts';
-import { exists, readAll, renameWithoutReplacing, syncFolder, writeAll } from './file-steps.ts';
+import { exists, renameWithoutReplacing, syncFolder, writeAll } from './file-steps.ts';
 import { FileWatch } from './file-watch.ts';
 import { undoFinish } from './interrupted-finish.ts';
-import { JournalFile, readJournal } from './journal-file.ts';
+import { readJournal } from './journal-file.ts';
 import { segmentDigest } from './segment-digest.ts';
-import { SEGMENT_BYTES } from './segment-writer.ts';
-import { verifyEntries } from './verify.ts';
+import { StoredBytes } from './stored-bytes.ts';
 
 export const DATA_SUFFIX = '.millrace-part';
 export const JOURNAL_SUFFIX = '.millrace-journal';
@@ -34,8 +32,6 @@ const LOCK_SUFFIX = '.millrace-lock';
 const FLUSH_EVERY_MS = 500;
 const FLUSH_EVERY_BYTES = 64 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
-/** Stretches with a digest each, however small the pieces were in which they came. */
-const UNIT_BYTES = SEGMENT_BYTES;
 /** What a journal takes on disk, per byte of the file, and at least. */
 const JOURNAL_SHARE = 1 / 4096;
 const JOURNAL_ROOM_BYTES = 256 * 1024;
@@ -79,24 +75,14 @@ export class PartialFile {
   readonly #unlock: () => Promise<void>;
   readonly #data: FileHandle;
   readonly #watch: FileWatch;
-  /** Undefined where the length is not known. */
-  readonly #entries: JournalEntries | undefined;
-  #journal: JournalFile | undefined;
-  /** Bytes in the data file. */
-  readonly #stored = new RangeSet();
+  readonly #stored: StoredBytes;
   readonly #writing = new Set<Writing>();
   /** Written, but not yet flushed. */
   #unflushed: ByteRange[] = [];
   #unflushedBytes = 0;
   #timer: NodeJS.Timeout | undefined;
-  /** What is done with the journal, one after the other. */
-  #tasks: Promise<void> = Promise.resolve();
   #flushes: Promise<void> = Promise.resolve();
-  #journaling = false;
   #failure: MillraceError | undefined;
-  #removals = 0;
-  /** Bytes that count for this run only. */
-  readonly #provisional = new RangeSet();
   /** What was there before was of another file or version, and has been given up. */
   startedOver = false;
   /** What the earlier run was about whose bytes are there. */
@@ -110,7 +96,13 @@ export class PartialFile {
     this.#unlock = unlock;
     this.#data = data;
     this.#watch = new FileWatch(data, path + DATA_SUFFIX);
-    if (header.length !== undefined) this.#entries = new JournalEntries(header.length, UNIT_BYTES);
+    this.#stored = new StoredBytes(data, {
+      length: header.length,
+      onLost: (ranges) => options.onLost?.(ranges),
+      onFailure: (error) => {
+        this.#failure ??= fileError(error, path);
+      },
+    });
   }
 
   /**
@@ -173,12 +165,12 @@ export class PartialFile {
 
   /** The bytes that need not be fetched. */
   get stored(): RangeSet {
-    return this.#stored;
+    return this.#stored.ranges;
   }
 
   /** How often bytes have been taken out of `stored`: whoever has read them must do so again. */
   get removals(): number {
-    return this.#removals;
+    return this.#stored.removals;
   }
 
   /**
@@ -201,7 +193,7 @@ export class PartialFile {
       if (other === undefined) break;
       await other.done;
     }
-    const missing = this.#stored.missing(range);
+    const missing = this.#stored.ranges.missing(range);
     if (missing.length === 0) return;
     const write = this.#write(missing, position, bytes, provisional);
     const writing = { range, done: write.catch(() => {}) };
@@ -263,7 +255,7 @@ export class PartialFile {
    * @throws MillraceError
    */
   forget(range: ByteRange): Promise<void> {
-    return this.#run(() => this.#forget([range])).catch((error: unknown) => {
+    return this.#stored.forget([range]).catch((error: unknown) => {
       throw fileError(error, this.#o.path);
     });
   }
@@ -273,19 +265,8 @@ export class PartialFile {
    *
    * @throws MillraceError `file-not-writable`
    */
-  async confirm(range: ByteRange): Promise<void> {
-    const entries = this.#entries;
-    const proven = this.#provisional.ranges.flatMap((part) => intersect(part, range) ?? []);
-    this.#provisional.remove(range);
-    if (entries === undefined || proven.length === 0) return;
-    await this.#run(async () => {
-      for (const stretch of proven.flatMap((part) => [...entries.cut(part)])) {
-        const bytes = Buffer.allocUnsafeSlow(stretch.end - stretch.start);
-        const isThere =
-          this.#stored.covers(stretch) && (await readAll(this.#data, bytes, stretch.start));
-        if (isThere) this.#written(entries, { range: stretch, digest: segmentDigest(bytes) });
-      }
-    }).catch((error: unknown) => {
+  confirm(range: ByteRange): Promise<void> {
+    return this.#stored.confirm(range).catch((error: unknown) => {
       throw fileError(error, this.#o.path);
     });
   }
@@ -328,8 +309,8 @@ export class PartialFile {
     const { path, header } = this.#o;
     const { url, length, validators } = header;
     if (length === undefined) return;
-    this.#journal?.setHeader({ url, length, validators });
-    await this.#run(async () => this.#journal?.write()).catch((error: unknown) => {
+    this.#stored.journal?.setHeader({ url, length, validators });
+    await this.#stored.write().catch((error: unknown) => {
       throw fileError(error, path);
     });
   }
@@ -337,17 +318,12 @@ export class PartialFile {
   /** Forgets what is stored: the bytes have turned out to be useless. */
   async startOver(): Promise<void> {
     await this.#settle();
-    const all = { start: 0, end: this.#o.header.length ?? Number.MAX_SAFE_INTEGER };
-    this.#removals++;
-    this.#stored.remove(all);
-    this.#entries?.remove(all);
-    this.#provisional.remove(all);
+    this.#stored.clear();
     this.#unflushed = [];
     this.#unflushedBytes = 0;
     await this.#data.truncate(0);
     if (this.#o.header.length !== undefined) await this.#data.truncate(this.#o.header.length);
-    this.#journal?.replace();
-    await this.#run(async () => this.#journal?.write());
+    await this.#stored.write();
   }
 
   /**
@@ -370,13 +346,13 @@ export class PartialFile {
       await this.#data.truncate(length);
       await this.#data.sync();
       await this.#data.close();
-      await this.#journal?.close();
+      await this.#stored.close();
       if (overwrite) await rename(this.dataPath, path);
       else await renameWithoutReplacing(this.dataPath, path);
       await syncFolder(dirname(path));
       // The journal last: as long as it is there, the next run can tell that the file is ours.
       await this.#unlock();
-      await this.#journal?.remove();
+      await this.#stored.journal?.remove();
     } catch (error) {
       throw fileError(error, path);
     } finally {
@@ -386,7 +362,7 @@ export class PartialFile {
 
   /** Leaves what is there to be gone on with; deletes it where that is not possible. */
   async leave(): Promise<void> {
-    if (this.#journal === undefined) await this.discard();
+    if (this.#stored.journal === undefined) await this.discard();
     else await this.close();
   }
 
@@ -394,7 +370,7 @@ export class PartialFile {
   async close(): Promise<void> {
     await this.#settle();
     clearTimeout(this.#timer);
-    await this.#journal?.close();
+    await this.#stored.close();
     await this.#data.close().catch(() => {});
     await this.#unlock();
   }
@@ -425,73 +401,22 @@ export class PartialFile {
   ): Promise<void> {
     await this.#watch.beforeWrite();
     for (const gap of missing) {
-      for (const range of this.#entries?.cut(gap) ?? [gap]) {
+      for (const range of this.#stored.cut(gap)) {
         const part = bytes.subarray(range.start - position, range.end - position);
         const write = writeAll(this.#data, part, range.start);
-        if (this.#entries === undefined || provisional) {
-          await write;
-          this.#stored.add(range);
-          if (provisional) this.#provisional.add(range);
-        } else {
-          // Beside the write.
-          const digest = segmentDigest(part);
-          await write;
-          this.#written(this.#entries, { range, digest });
-        }
+        // Beside the write.
+        const digest = provisional ? undefined : segmentDigest(part);
+        await write;
+        this.#stored.add(range, digest);
+        if (this.#stored.journal === undefined) continue;
+        this.#unflushed.push(range);
+        this.#unflushedBytes += part.length;
       }
     }
   }
 
-  #written(entries: JournalEntries, entry: JournalEntry): void {
-    const { range } = entry;
-    this.#stored.add(range);
-    this.#unflushed.push(range);
-    this.#unflushedBytes += range.end - range.start;
-    const parts = entries.add(entry);
-    this.#journal?.add(entry);
-    if (parts !== undefined) {
-      const { removals } = this;
-      void this.#run(() => this.#merge(entries, parts, removals)).catch(() => {});
-    }
-    this.#journalSoon();
-  }
-
-  /** Lines go out at once, but in one piece where the disk is slower than they come. */
-  #journalSoon(): void {
-    if (this.#journaling) return;
-    this.#journaling = true;
-    const write = async () => {
-      this.#journaling = false;
-      await this.#journal?.write();
-    };
-    this.#run(write).catch((error: unknown) => {
-      this.#failure ??= fileError(error, this.#o.path);
-    });
-  }
-
-  /** One digest in place of several, where what they are of is still what was written. */
-  async #merge(
-    entries: JournalEntries,
-    parts: readonly JournalEntry[],
-    removals: number,
-  ): Promise<void> {
-    const start = (parts[0] as JournalEntry).range.start;
-    const end = (parts.at(-1) as JournalEntry).range.end;
-    const bytes = Buffer.allocUnsafeSlow(end - start);
-    if (!(await readAll(this.#data, bytes, start))) return;
-    for (const { range, digest } of parts) {
-      const part = bytes.subarray(range.start - start, range.end - start);
-      if (segmentDigest(part) !== digest) return;
-    }
-    const digest = segmentDigest(bytes);
-    if (removals !== this.#removals) return;
-    const entry = { range: { start, end }, digest };
-    entries.add(entry);
-    this.#journal?.add(entry);
-  }
-
   async #flushOnce(): Promise<void> {
-    const journal = this.#journal;
+    const { journal } = this.#stored;
     if (journal === undefined) return;
     const ranges = this.#unflushed;
     if (ranges.length === 0 && !journal.behind && this.#failure === undefined) return;
@@ -501,11 +426,7 @@ export class PartialFile {
       await this.#watch.check();
       const { mark } = journal;
       await this.#syncData(ranges);
-      await this.#run(async () => {
-        await journal.restore();
-        await journal.writeFlushed(mark);
-      });
-      await journal.sync();
+      await this.#stored.flushed(mark);
       this.#failure = undefined;
       if (this.#writing.size === 0 && this.#unflushed.length === 0) await this.#watch.afterWrites();
     } catch (error) {
@@ -523,45 +444,17 @@ export class PartialFile {
       // The system has tried and given up: it may have dropped the bytes, and says so only once.
       const lost = ranges.splice(0);
       this.#watch.edited = true;
-      await this.#run(() => this.#forget(lost));
+      await this.#stored.forget(lost);
       throw error;
-    }
-  }
-
-  async #forget(ranges: readonly ByteRange[]): Promise<void> {
-    const entries = this.#entries;
-    this.#removals++;
-    const unproven: ByteRange[] = [];
-    for (const range of ranges) {
-      this.#stored.remove(range);
-      unproven.push(...(entries?.remove(range) ?? []));
-      this.#provisional.remove(range);
-    }
-    this.#o.onLost?.(ranges);
-    if (entries === undefined) return;
-    this.#journal?.replace();
-    for (const range of unproven) await this.#proveAgain(entries, range);
-    await this.#journal?.write();
-  }
-
-  /** Digests for what is still stored of a stretch that has lost its own. */
-  async #proveAgain(entries: JournalEntries, stretch: ByteRange): Promise<void> {
-    const kept = this.#stored.ranges.flatMap((range) => intersect(range, stretch) ?? []);
-    for (const range of kept) {
-      const bytes = Buffer.allocUnsafeSlow(range.end - range.start);
-      if (!(await readAll(this.#data, bytes, range.start))) continue;
-      entries.add({ range, digest: segmentDigest(bytes) });
     }
   }
 
   /** Somebody has written to the file: keeps what is still as it was. */
   async #verifyAgain(): Promise<void> {
-    const entries = [...(this.#entries ?? [])];
-    const right = new Set(await verifyEntries(this.#data, entries));
-    const wrong = entries.filter((entry) => !right.has(entry)).map(({ range }) => range);
+    const wrong = await this.#stored.changed();
     this.#watch.edited = false;
     if (wrong.length === 0) return;
-    await this.#run(() => this.#forget(wrong));
+    await this.#stored.forget(wrong);
     const bytes = wrong.reduce((sum, { start, end }) => sum + end - start, 0);
     throw new MillraceError('file-changed', `${bytes} bytes are not what was written`);
   }
@@ -590,7 +483,7 @@ export class PartialFile {
     } else {
       await this.#verify(journal);
     }
-    if (length === undefined || this.#entries === undefined) {
+    if (length === undefined) {
       await rm(path + JOURNAL_SUFFIX, { force: true });
       return;
     }
@@ -598,13 +491,11 @@ export class PartialFile {
     this.#watch.expect(length);
     const { url, validators } = header;
     // Until it is shown that the bytes are of this version, they are of the earlier one.
-    const own = proven || !kept || this.#stored.bytes === 0;
-    this.#journal = new JournalFile(
+    const own = proven || !kept || this.#stored.ranges.bytes === 0;
+    await this.#stored.open(
       path + JOURNAL_SUFFIX,
       own || journal === undefined ? { url, length, validators } : journal.header,
-      this.#entries,
     );
-    await this.#journal.write();
   }
 
   /** True if the earlier run was about the same download: a new version takes its place. */
@@ -613,32 +504,14 @@ export class PartialFile {
     return ownUrls === undefined || url === header.url || ownUrls.includes(url);
   }
 
-  async #verify({ entries, flushed }: Journal): Promise<void> {
-    if (entries.length === 0) return;
+  async #verify(journal: Journal): Promise<void> {
+    if (journal.entries.length === 0) return;
     const { onVerify, onVerifyProgress, signal } = this.#o;
     onVerify?.();
-    const known = this.#entries as JournalEntries;
-    // Later lines take the place of earlier ones; those that do not fit in are cut up.
-    const settled = new Set<JournalEntry>();
-    const durable = new RangeSet();
-    for (const [index, entry] of entries.entries()) {
-      if (index < flushed) durable.add(entry.range);
-      if ([...known.cut(entry.range)].length === 1) known.add(entry);
-      else settled.add(entry);
-    }
-    const claimed = [...known, ...settled];
-    const options = { signal, onProgress: onVerifyProgress };
-    const right = new Set(await verifyEntries(this.#data, claimed, options));
-    for (const entry of claimed) {
-      if (right.has(entry)) this.#stored.add(entry.range);
-      else if (!settled.has(entry)) known.remove(entry.range);
-    }
-    for (const entry of settled) {
-      if (!right.has(entry)) continue;
-      for (const part of known.cut(entry.range)) await this.#proveAgain(known, part);
-    }
-    const kept = durable.ranges.reduce((sum, range) => sum + this.#stored.bytesWithin(range), 0);
-    this.damagedBytes = durable.bytes - kept;
+    this.damagedBytes = await this.#stored.recover(journal, {
+      signal,
+      onProgress: onVerifyProgress,
+    });
   }
 
   /** Better to hear now than after hours that the disk is too small. */
@@ -651,14 +524,5 @@ export class PartialFile {
       throw new MillraceError('disk-full', `${needed} bytes are needed, ${free} are free`);
     }
     await this.#data.truncate(length);
-  }
-
-  #run<T>(task: () => Promise<T>): Promise<T> {
-    const run = this.#tasks.then(task);
-    this.#tasks = run.then(
-      () => {},
-      () => {},
-    );
-    return run;
   }
 }
