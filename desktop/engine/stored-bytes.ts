@@ -41,6 +41,8 @@ export class StoredBytes {
   /** What is done with the journal, one after the other. */
   #tasks: Promise<void> = Promise.resolve();
   #unwrittenBytes = 0;
+  /** Where stretches are read into that need another digest, one after the other. */
+  #scratch: Buffer | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(data: FileHandle, options: StoredBytesOptions) {
@@ -99,10 +101,9 @@ export class StoredBytes {
     if (proven.length === 0) return;
     await this.run(async () => {
       for (const stretch of proven.flatMap((part) => [...this.cut(part)])) {
-        const bytes = Buffer.allocUnsafeSlow(stretch.end - stretch.start);
         if (!this.ranges.covers(stretch)) continue;
-        if (await readAll(this.#data, bytes, stretch.start))
-          this.add(stretch, segmentDigest(bytes));
+        const bytes = await this.#read(stretch);
+        if (bytes !== undefined) this.add(stretch, segmentDigest(bytes));
       }
     });
   }
@@ -226,8 +227,8 @@ export class StoredBytes {
   ): Promise<void> {
     const start = (parts[0] as JournalEntry).range.start;
     const end = (parts.at(-1) as JournalEntry).range.end;
-    const bytes = Buffer.allocUnsafeSlow(end - start);
-    if (!(await readAll(this.#data, bytes, start))) return;
+    const bytes = await this.#read({ start, end });
+    if (bytes === undefined) return;
     for (const { range, digest } of parts) {
       const part = bytes.subarray(range.start - start, range.end - start);
       if (segmentDigest(part) !== digest) return;
@@ -242,9 +243,19 @@ export class StoredBytes {
   async #proveAgain(entries: JournalEntries, stretch: ByteRange): Promise<void> {
     const kept = this.ranges.ranges.flatMap((range) => intersect(range, stretch) ?? []);
     for (const range of kept) {
-      const bytes = Buffer.allocUnsafeSlow(range.end - range.start);
-      if (!(await readAll(this.#data, bytes, range.start))) continue;
-      entries.add({ range, digest: segmentDigest(bytes) });
+      const bytes = await this.#read(range);
+      if (bytes !== undefined) entries.add({ range, digest: segmentDigest(bytes) });
     }
+  }
+
+  /**
+   * Reads a stretch of one unit at most.
+   *
+   * @returns its bytes, good until the next call; undefined where the file ends before
+   */
+  async #read({ start, end }: ByteRange): Promise<Buffer | undefined> {
+    this.#scratch ??= Buffer.allocUnsafeSlow(UNIT_BYTES);
+    const bytes = this.#scratch.subarray(0, end - start);
+    return (await readAll(this.#data, bytes, start)) ? bytes : undefined;
   }
 }
