@@ -4,7 +4,7 @@
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { getCommand } from '../desktop/cli/get-options.ts';
+import { getCommand } from '../desktop/cli/commands/get.ts';
 import { edgeCommand } from '../edge/src/config.ts';
 import { ERRORS } from '../shared/src/base/errors.ts';
 
@@ -13,7 +13,7 @@ export const README = new URL('../README.md', import.meta.url);
 /** The README with its generated parts as they should be. */
 export function generate(readme: string): string {
   const parts: Record<string, string> = {
-    'get options': options(getCommand(async () => {})),
+    'get options': options(getCommand({} as never)),
     'edge options': options(edgeCommand()),
     errors: errors(),
   };

@@ -7,7 +7,7 @@ import { complete } from '../completion/model.ts';
 import { completionScript, SHELLS, type Shell } from '../completion/scripts.ts';
 import type { CliContext } from '../context.ts';
 import { withDaemon } from '../daemon-link.ts';
-import { printable } from '../text/display.ts';
+import { printable } from '../text/printable.ts';
 
 const MAX_IDS = 50;
 const ID_CHARS = 8;

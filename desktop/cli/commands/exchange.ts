@@ -7,7 +7,7 @@ import { Command, Option } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../context.ts';
 import { withDaemon } from '../daemon-link.ts';
 import { UsageError } from '../option-values.ts';
-import { printable } from '../text/display.ts';
+import { printable } from '../text/printable.ts';
 
 interface ExportOptions extends CommonOptions {
   readonly format: string;

@@ -5,7 +5,7 @@ import { Argument, Command } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
 import { withDaemon } from '../daemon-link.ts';
 import { countOrNone, noneAsNull, rateOrNone, UsageError, wholeNumber } from '../option-values.ts';
-import { printable } from '../text/display.ts';
+import { printable } from '../text/printable.ts';
 import { table } from '../text/table.ts';
 import {
   formatWindow,

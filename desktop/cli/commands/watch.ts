@@ -6,8 +6,8 @@ import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
 import { type DaemonLink, withDaemon } from '../daemon-link.ts';
 import { idValue, repeated } from '../option-values.ts';
-import { printable } from '../text/display.ts';
 import { LiveArea } from '../text/live-area.ts';
+import { printable } from '../text/printable.ts';
 import { WatchModel } from '../view/watch-model.ts';
 import { fetchAll } from './list.ts';
 
