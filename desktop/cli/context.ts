@@ -73,7 +73,9 @@ export class Report {
     if (this.json) return this.object({ event: 'error', url: about, ...errorObject(error) });
     const interrupted = error.code === 'interrupted';
     const what = interrupted || about === undefined ? '' : `${about}: `;
-    const message = interrupted ? error.row.title : error.message;
+    // What it is about is not said twice.
+    const alone = interrupted || (about !== undefined && error.detail === about);
+    const message = alone ? error.row.title : error.message;
     this.#out.stderr.write(`${printable(what + message)}.\n${printable(error.row.advice)}\n`);
   }
 }

@@ -58,8 +58,7 @@ export async function buildProgram(
   const program = new Command('millrace')
     .description('Downloads large files fast, safely, and resumably')
     .version(VERSION, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print help')
-    .helpCommand('help [command]', 'print help for a command');
+    .helpOption('-h, --help', 'print help');
   const wanted = wantedNames(words);
   for (const [group, commands] of Object.entries(GROUPS)) {
     program.commandsGroup(group);
@@ -68,6 +67,7 @@ export async function buildProgram(
       program.addCommand((await load())(context, program), { hidden: name === COMPLETE });
     }
   }
+  program.helpCommand('help [command]', 'print help for a command');
   program.addHelpText('after', '\nmillrace help COMMAND tells more of each.');
   for (const command of everyCommand(program)) {
     // Set for each: commands that are added inherit nothing.

@@ -57,7 +57,7 @@ const {
 /** None of them has a value where nothing is said: what is assumed then is the engine's choice. */
 const DECLARED = {
   output: () => new Option('-o, --output <file>', 'name or path to save it under (with one URL)'),
-  dir: (where = '') => new Option('-d, --dir <folder>', `folder to save in${where}`),
+  dir: () => new Option('-d, --dir <folder>', 'folder to save in'),
   mirror: () => several('--mirror <url>', 'another URL of the same file (with one URL)', urlValue),
   edge: () =>
     new Option('--edge <url>', 'edge to download through; may be repeated')
@@ -66,20 +66,16 @@ const DECLARED = {
   edgesOnly: () =>
     new Option('--edges-only', 'never ask the origin itself, even if no edge can be used'),
   connections: () =>
-    new Option(
-      '--connections <number>',
-      `requests at a time, 1 to ${MAX_CONNECTIONS} (default: ${many})`,
-    ).argParser(connections),
+    new Option('--connections <number>', `requests at a time, 1 to ${MAX_CONNECTIONS}`).argParser(
+      connections,
+    ),
   connectionsPerHost: () =>
     new Option(
       '--connections-per-host <number>',
-      `requests at a time to one host, 1 to ${MAX_CONNECTIONS} (default: ${manyPerHost})`,
+      `requests at a time to one host, 1 to ${MAX_CONNECTIONS}`,
     ).argParser(connections),
   redundancy: () =>
-    new Option(
-      '--redundancy <how>',
-      `what is fetched twice where a source is slow (default: ${redundancy})`,
-    ).choices(MODES),
+    new Option('--redundancy <how>', 'what is fetched twice where a source is slow').choices(MODES),
   checksum: () =>
     several('--checksum <digest>', 'what the file must have, such as sha-256=HEX', digestValue),
   findChecksum: () =>
@@ -111,16 +107,23 @@ const DECLARED = {
     ),
   overwrite: () => new Option('--overwrite', 'replace a file of that name'),
   timeout: () =>
-    new Option(
-      '--timeout <time>',
-      `how long a server may be silent (default: ${timeoutMs / 1000}s)`,
-    ).argParser(reading(parseDuration)),
+    new Option('--timeout <time>', 'how long a server may be silent').argParser(
+      reading(parseDuration),
+    ),
   retryFor: () =>
-    new Option(
-      '--retry-for <time>',
-      `how long to go on without a single byte (default: ${RETRY_FOR_MS / 60_000}m)`,
-    ).argParser(reading(parseDuration)),
-} satisfies Record<keyof RequestOptions, (where?: string) => Option>;
+    new Option('--retry-for <time>', 'how long to go on without a single byte').argParser(
+      reading(parseDuration),
+    ),
+} satisfies Record<keyof RequestOptions, () => Option>;
+
+/** What is assumed, in words. */
+const ASSUMED: Readonly<Partial<Record<string, string>>> = {
+  connections: `${many}`,
+  connectionsPerHost: `${manyPerHost}`,
+  redundancy,
+  timeout: `${timeoutMs / 1000}s`,
+  retryFor: `${RETRY_FOR_MS / 60_000}m`,
+};
 
 /**
  * Declares all of them.
@@ -128,8 +131,11 @@ const DECLARED = {
  * @param folder where files go without `-d`, in words
  */
 export function addRequestOptions(command: Command, folder: string): Command {
-  for (const declare of Object.values(DECLARED)) {
-    command.addOption(declare === DECLARED.dir ? declare(` (default: ${folder})`) : declare());
+  for (const [name, declare] of Object.entries(DECLARED)) {
+    const option = declare();
+    const assumed = name === 'dir' ? folder : ASSUMED[name];
+    if (assumed !== undefined) option.description += ` (default: ${assumed})`;
+    command.addOption(option);
   }
   return command;
 }

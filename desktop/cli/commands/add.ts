@@ -39,6 +39,7 @@ export function addCommand(context: CliContext): Command {
   const command = addRequestOptions(
     new Command('add')
       .description('give downloads to the daemon, which is started if need be')
+      .summary('add downloads to the queue')
       .argument('[url-or-file...]', 'URLs; of *.meta4 and *.metalink, files as well'),
     'the category\u2019s, in that of the daemon',
   );

@@ -35,6 +35,7 @@ export function changeCommand(context: CliContext): Command {
   const command = addQueueOptions(
     new Command('change')
       .description('change a download: place, limit, folder, how it is fetched')
+      .summary('change how a download is done')
       .argument('<id>', 'its id, or the beginning of it', idValue)
       .option('--limit <rate>', 'bytes per second, such as 500K or 2MiB/s; "none"', rateOrNone),
   );
@@ -70,6 +71,7 @@ export function changeCommand(context: CliContext): Command {
 export function urlCommand(context: CliContext): Command {
   return new Command('url')
     .description('give a download a new link in place of one that has expired')
+    .summary('give a download a new link')
     .argument('<id>', 'its id, or the beginning of it', idValue)
     .argument('<url>', 'of the same file: it is checked before anything is used', (text: string) =>
       urlValue(text),

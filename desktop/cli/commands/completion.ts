@@ -15,6 +15,7 @@ const ID_CHARS = 8;
 export function completionCommand(context: CliContext, program: Command): Command {
   return new Command('completion')
     .description('print what a shell needs to complete commands, options and ids')
+    .summary('print what shells need to complete')
     .addArgument(new Argument('<shell>', 'which').choices(SHELLS))
     .option('--name <program>', 'what the program is called here', program.name())
     .addHelpText(

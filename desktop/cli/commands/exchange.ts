@@ -34,6 +34,7 @@ const MAX_SHOWN = 20;
 export function exportCommand(context: CliContext): Command {
   return new Command('export')
     .description('write downloads as a list: Millrace’s JSON, plain URLs, or a session of aria2')
+    .summary('write downloads as a list')
     .argument('[file]', 'where to; none: standard output')
     .addOption(new Option('--format <format>', 'form').choices(FORMATS).default('json'))
     .addOption(
@@ -65,6 +66,7 @@ export function exportCommand(context: CliContext): Command {
 export function importCommand(context: CliContext): Command {
   return new Command('import')
     .description('add the downloads of a list: what "export" writes, or URLs, one per line')
+    .summary('add the downloads of a list')
     .argument('<file>', '"-" for standard input')
     .addOption(new Option('--format <format>', 'form; none: guessed').choices(FORMATS))
     .option('--paused', 'wait for "resume"')

@@ -36,6 +36,7 @@ export function listCommand(context: CliContext): Command {
   return new Command('list')
     .alias('ls')
     .description('list downloads: what runs, what comes, what is over')
+    .summary('list downloads')
     .addArgument(new Argument('[filter]', 'which').choices(Object.keys(FILTERS)).default('all'))
     .addOption(
       new Option('--search <text>', 'words in name, path, URL, category or error').conflicts(
@@ -62,7 +63,7 @@ export function historyCommand(context: CliContext): Command {
   const command = new Command('history').description('downloads that are over');
   command
     .command('list', { isDefault: true })
-    .description('the latest ones')
+    .description('list the latest downloads that are over')
     .addOption(most())
     .option('--json', 'print one JSON document')
     .action(
@@ -75,7 +76,7 @@ export function historyCommand(context: CliContext): Command {
     );
   command
     .command('search')
-    .description('those with all of the words in name, path, URL, category or error')
+    .description('search them: all of the words in name, path, URL, category or error')
     .argument('<word...>', 'what to look for')
     .addOption(most())
     .option('--json', 'print one JSON document')

@@ -8,6 +8,7 @@ import { type DaemonLink, withDaemon } from '../daemon-link.ts';
 import { idValue, repeated } from '../option-values.ts';
 import { LiveArea } from '../text/live-area.ts';
 import { printable } from '../text/printable.ts';
+import { isStopped } from '../view/download-words.ts';
 import { WatchModel } from '../view/watch-model.ts';
 import { fetchAll } from './list.ts';
 
@@ -25,6 +26,7 @@ const MAX_STRIPS = 20;
 export function watchCommand(context: CliContext): Command {
   return new Command('watch')
     .description('show downloads as they go on: a live table, or a line per change in a log')
+    .summary('watch downloads as they go on')
     .argument('[id...]', 'which; none: all', repeated(idValue))
     .option('--until-done', 'end when none of them goes on; exit status as of the first failure')
     .option('--json', 'print one JSON object per line')
@@ -45,6 +47,8 @@ class Watch {
   readonly #area: LiveArea | undefined;
   readonly #over = Promise.withResolvers<void>();
   readonly #strips = new Map<string, readonly number[]>();
+  /** What was over before: no failure of ours, unless it was asked for. */
+  #before: ReadonlySet<string> = new Set();
   #model = new WatchModel();
   #limit: number | undefined;
 
@@ -72,6 +76,9 @@ class Watch {
     this.#daemon.onNotification((method, params) => listener(method, params));
     await this.#daemon.call('subscribe', { progressMs: PROGRESS_MS, gids });
     await this.#refresh(gids);
+    if (gids === undefined) {
+      this.#before = new Set(this.#model.downloads.filter(isStopped).map(({ gid }) => gid));
+    }
     listener = (method, params) => this.#notified(method, params);
     for (const [method, params] of early) listener(method, params);
     const gone = this.#daemon.closed.then(() => {
@@ -185,7 +192,9 @@ class Watch {
   #exitStatus(): number {
     if (!this.#untilDone) return EXIT.ok;
     if (this.#context.signal.aborted) throw new MillraceError('interrupted');
-    const failed = this.#model.downloads.find(({ status }) => status === 'error');
+    const [failed] = this.#model.downloads
+      .filter(({ status, gid }) => status === 'error' && !this.#before.has(gid))
+      .sort((a, b) => (a.finishedAt ?? 0) - (b.finishedAt ?? 0));
     if (failed === undefined) return EXIT.ok;
     const code = failed.error?.code as ConstructorParameters<typeof MillraceError>[0] | undefined;
     return code === undefined ? EXIT.unexpected : exitOf(code);

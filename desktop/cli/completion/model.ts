@@ -82,7 +82,7 @@ function visible(command: Command): Candidate[] {
   return command
     .createHelp()
     .visibleCommands(command)
-    .map((sub) => ({ text: sub.name(), about: sub.description() }));
+    .map((sub) => ({ text: sub.name(), about: sub.summary() || sub.description() }));
 }
 
 /** The options of a command, and of the one that runs if nothing else is said. */
