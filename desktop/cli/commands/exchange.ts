@@ -8,6 +8,7 @@ import { action, type CliContext, type CommonOptions } from '../context.ts';
 import { withDaemon } from '../daemon-link.ts';
 import { UsageError } from '../option-values.ts';
 import { printable } from '../text/printable.ts';
+import { counted } from '../view/download-words.ts';
 
 interface ExportOptions extends CommonOptions {
   readonly format: string;
@@ -81,7 +82,7 @@ export function importCommand(context: CliContext): Command {
           daemon.call<Imported>('import', { text, format, paused, dir: folder }),
         );
         report.result(result, () => [
-          `Added ${result.gids.length}.`,
+          `Added ${counted(result.gids.length)}.`,
           ...result.skipped
             .slice(0, MAX_SHOWN)
             .map(({ line, reason }) => `line ${line}: ${printable(reason)}`),

@@ -7,6 +7,7 @@ import { action, type CliContext, type CommonOptions, type Report } from '../con
 import { type DaemonLink, withDaemon } from '../daemon-link.ts';
 import { reading, UsageError, wholeNumber } from '../option-values.ts';
 import { downloadTable } from '../view/download-table.ts';
+import { counted } from '../view/download-words.ts';
 
 interface Page {
   readonly total: number;
@@ -99,7 +100,7 @@ export function historyCommand(context: CliContext): Command {
         withDaemon(context.state, async (daemon) => {
           const before = olderThan === undefined ? undefined : Date.now() - olderThan;
           const result = await daemon.call<{ count: number }>('purge', { status: STOPPED, before });
-          report.result(result, () => [`Forgot ${result.count}.`]);
+          report.result(result, () => [`Forgot ${counted(result.count)}.`]);
           return undefined;
         }),
       ),

@@ -16,6 +16,7 @@ describe('what can be written', () => {
     expect(candidates('')).toEqual(expect.arrayContaining(['get', 'add', 'list', 'help']));
     expect(candidates('')).not.toContain('__complete');
     expect(candidates('li')).toEqual(['list', 'limit']);
+    expect(candidates('help', 'li')).toEqual(['list', 'limit']);
     expect(candidates('daemon', '')).toEqual(['start', 'stop', 'status', 'help']);
   });
 
