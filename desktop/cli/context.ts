@@ -45,7 +45,7 @@ export class Report {
 
   /** Columns that lines may take; undefined where nobody looks at a terminal. */
   get width(): number | undefined {
-    return this.#out.stdout.isTTY === true ? (this.#out.stdout.columns ?? 80) : undefined;
+    return this.#out.stdout.isTTY === true ? this.#out.stdout.columns || 80 : undefined;
   }
 
   get style(): Style {

@@ -169,7 +169,7 @@ export class StreamRun {
     const view = { ...figures, strip: p.strip };
     const name = printable(this.#name);
     if (!this.#moving) return this.#say(plainLine(name, view));
-    const columns = this.#context.stdout.columns ?? 80;
+    const columns = this.#context.stdout.columns || 80;
     this.#context.stdout.write(`\r\x1b[K${terminalLine(name, view, columns)}`);
   }
 

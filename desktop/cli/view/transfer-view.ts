@@ -70,7 +70,7 @@ class TextView implements TransferView {
   progress(progress: DownloadProgress): void {
     if (this.#quiet || this.#name === '') return;
     if (this.#moving === undefined) return this.#line(plainLine(this.#name, progress));
-    const columns = this.#out.stdout.columns ?? 80;
+    const columns = this.#out.stdout.columns || 80;
     this.#out.stdout.write(`\r\x1b[K${this.#moving(this.#name, progress, columns)}`);
   }
 
