@@ -34,6 +34,27 @@ test.each([[], ['help', 'get'], ['--help'], ['ls'], ['gte'], ['__complete', '--'
   },
 );
 
+test.each([
+  [['get', 'x', '--proxy', 'gopher://tom:secret@x'], "error: option '--proxy <url>': that is not"],
+  [['get', 'x', '--user', ':secret'], "error: option '--user <name:password>': a log-in is"],
+  [['get', 'x', '--cookie', "a=' is invalid. secret;"], "error: option '--cookie <name=value>': "],
+  [['url', 'a1', 'ftp://tom:secret@x'], 'error: url: that is not'],
+  [['info', 'zz'], 'error: id: an id has'],
+])('%j is refused without its value, which may be a password', async (words, message) => {
+  const program = await buildProgram(NOTHING, words);
+  let said = '';
+  for (const command of everyCommand(program)) {
+    command.configureOutput({
+      writeErr: (text) => {
+        said += text;
+      },
+    });
+  }
+  await expect(program.parseAsync(words, { from: 'user' })).rejects.toThrow();
+  expect(said).toContain(message);
+  expect(said).not.toContain('secret');
+});
+
 test('an ordinary download is made without what only special ones need', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
   const server = createServer((_request, response) => {

@@ -74,9 +74,23 @@ export async function buildProgram(
     command.exitOverride().configureHelp({ showGlobalOptions: false });
     command.allowExcessArguments(false).showSuggestionAfterError(true);
     command.helpOption('-h, --help', 'print help');
+    command.configureOutput({ outputError: (text, write) => write(withoutValue(text)) });
     if (command !== program && command.commands.length > 0) refuseUnknown(command);
   }
   return program;
+}
+
+/** What commander says of an option that cannot be read, without its value: it may be a password. */
+function withoutValue(text: string): string {
+  return text
+    .replace(
+      /^(error: option '[^']*') (?:argument|value) '.*'( from env '\w+')? is invalid\. /s,
+      '$1$2: ',
+    )
+    .replace(
+      /^error: command-argument value '.*' is invalid for argument '([^']*)'\. /s,
+      'error: $1: ',
+    );
 }
 
 /** Names of the commands that the words can be about; all where they say none, or one not known. */

@@ -3,6 +3,7 @@
 import { asMillraceError, EXIT } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import { Command } from 'commander';
+import { withoutLogin } from '../../engine/net/credentials.ts';
 import { downloadUrl, refuseOneFileOptions, requestOf } from '../asked-request.ts';
 import {
   action,
@@ -85,8 +86,9 @@ async function add(
         // The next may be fine.
         const error = asMillraceError(thrown);
         if (status === EXIT.ok) status = error.row.exit;
-        failed.push({ url: item.given, ...errorObject(error) });
-        if (!report.json) report.error(error, item.given);
+        const url = withoutLogin(item.given);
+        failed.push({ url, ...errorObject(error) });
+        if (!report.json) report.error(error, url);
       }
     }
   } finally {
