@@ -8,7 +8,6 @@ import { type DaemonLink, withDaemon } from '../daemon-link.ts';
 import { idValue, repeated } from '../option-values.ts';
 import { LiveArea } from '../text/live-area.ts';
 import { printable } from '../text/printable.ts';
-import { isStopped } from '../view/download-words.ts';
 import { WatchModel } from '../view/watch-model.ts';
 import { fetchAll } from './list.ts';
 
@@ -47,8 +46,6 @@ class Watch {
   readonly #area: LiveArea | undefined;
   readonly #over = Promise.withResolvers<void>();
   readonly #strips = new Map<string, readonly number[]>();
-  /** What was over before: no failure of ours, unless it was asked for. */
-  #before: ReadonlySet<string> = new Set();
   #model = new WatchModel();
   #limit: number | undefined;
 
@@ -76,9 +73,6 @@ class Watch {
     this.#daemon.onNotification((method, params) => listener(method, params));
     await this.#daemon.call('subscribe', { progressMs: PROGRESS_MS, gids });
     await this.#refresh(gids);
-    if (gids === undefined) {
-      this.#before = new Set(this.#model.downloads.filter(isStopped).map(({ gid }) => gid));
-    }
     listener = (method, params) => this.#notified(method, params);
     for (const [method, params] of early) listener(method, params);
     const gone = this.#daemon.closed.then(() => {
@@ -192,9 +186,7 @@ class Watch {
   #exitStatus(): number {
     if (!this.#untilDone) return EXIT.ok;
     if (this.#context.signal.aborted) throw new MillraceError('interrupted');
-    const [failed] = this.#model.downloads
-      .filter(({ status, gid }) => status === 'error' && !this.#before.has(gid))
-      .sort((a, b) => (a.finishedAt ?? 0) - (b.finishedAt ?? 0));
+    const failed = this.#model.downloads.find(({ status }) => status === 'error');
     if (failed === undefined) return EXIT.ok;
     const code = failed.error?.code as ConstructorParameters<typeof MillraceError>[0] | undefined;
     return code === undefined ? EXIT.unexpected : exitOf(code);
