@@ -1,19 +1,19 @@
 /**
- * The parts of the README that the program says itself: options and errors. `node scripts/docs.ts`
+ * The parts of the README that the program says itself: commands, options and errors. `node scripts/docs.ts`
  * writes them; a test fails while they are not as the program has them.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
-import { getCommand } from '../desktop/cli/get-options.ts';
+import { buildProgram } from '../desktop/cli/program.ts';
 import { edgeCommand } from '../edge/src/config.ts';
 import { ERRORS } from '../shared/src/base/errors.ts';
 
 export const README = new URL('../README.md', import.meta.url);
 
 /** The README with its generated parts as they should be. */
-export function generate(readme: string): string {
+export async function generate(readme: string): Promise<string> {
   const parts: Record<string, string> = {
-    'get options': options(getCommand(async () => {})),
+    commands: commands(await buildProgram({} as never)), // no command runs
     'edge options': options(edgeCommand()),
     errors: errors(),
   };
@@ -24,23 +24,87 @@ export function generate(readme: string): string {
   }, readme);
 }
 
-/** As much of a commander command as is written down. */
+type Command = Awaited<ReturnType<typeof buildProgram>>;
+
+/** As much of an option of commander as is written down. */
 interface Described {
-  readonly options: readonly {
-    readonly flags: string;
-    readonly description: string;
-    readonly defaultValue?: unknown;
-    readonly defaultValueDescription?: string | undefined;
-  }[];
+  readonly flags: string;
+  readonly description: string;
+  readonly defaultValue?: unknown;
+  readonly defaultValueDescription?: string | undefined;
+  readonly argChoices?: readonly string[] | undefined;
+  readonly envVar?: string | undefined;
 }
 
-function options(command: Described): string {
-  const rows = command.options.map((option) => {
-    const value = option.defaultValueDescription ?? option.defaultValue;
-    const text = value === undefined || value === false ? '' : ` (default: ${value})`;
-    return `| \`${option.flags}\` | ${escapeCell(option.description + text)} |`;
+const HEAD = ['| option | |', '|---|---|'];
+/** Commands that download: most of their options are the same. */
+const DOWNLOADING = ['get', 'stream', 'add'];
+/** Said once for all. */
+const EVERYWHERE = '--json';
+
+/** What each command does; their options can be folded out. */
+function commands(program: Command): string {
+  const all = program.commands
+    .filter((command) => !command.name().startsWith('_'))
+    .flatMap((command) => leaves(command));
+  const rows = all.map(({ words, command }) => {
+    const usage = `${words} ${command.registeredArguments.map(placeOf).join(' ')}`.trim();
+    return `| \`${usage}\` | ${escapeCell(command.description())} |`;
   });
-  return ['| option | |', '|---|---|', ...rows].join('\n');
+  const downloading = all.filter(({ words }) => DOWNLOADING.includes(words));
+  const [first, ...others] = downloading.map(({ command }) => command.options.map(optionRow));
+  const shared = (first ?? []).filter((row) => others.every((some) => some.includes(row)));
+  const own = all.flatMap(({ words, command }) => {
+    const left = command.options.filter(({ long }) => long !== EVERYWHERE).map(optionRow);
+    return left.filter((row) => !shared.includes(row)).map((row) => `| \`${words}\` ${row}`);
+  });
+  return [
+    ['| command | |', '|---|---|', ...rows].join('\n'),
+    folded('Options of all downloads: of `get`, `stream` and `add`', [...HEAD, ...shared]),
+    folded(`Further options; all commands but \`completion\` have \`${EVERYWHERE}\``, [
+      '| command | option | |',
+      '|---|---|---|',
+      ...own,
+    ]),
+  ].join('\n\n');
+}
+
+/** Commands that do something, each with the words it is called by. */
+function leaves(command: Command): { words: string; command: Command }[] {
+  const words = command.name();
+  if (command.commands.length === 0) return [{ words, command }];
+  return command.commands
+    .flatMap((sub) => leaves(sub as Command))
+    .map((leaf) => ({ ...leaf, words: `${words} ${leaf.words}` }));
+}
+
+function placeOf(argument: {
+  name(): string;
+  readonly required: boolean;
+  readonly variadic: boolean;
+}): string {
+  const name = argument.name().toUpperCase() + (argument.variadic ? '...' : '');
+  return argument.required ? name : `[${name}]`;
+}
+
+function folded(summary: string, table: readonly string[]): string {
+  const title = summary.replace(/`([^`]*)`/g, '<code>$1</code>');
+  return `<details><summary>${title}</summary>\n\n${table.join('\n')}\n\n</details>`;
+}
+
+function options(command: { readonly options: readonly Described[] }): string {
+  return [...HEAD, ...command.options.map(optionRow)].join('\n');
+}
+
+function optionRow(option: Described): string {
+  const value = option.defaultValueDescription ?? option.defaultValue;
+  const more = [
+    ...(option.argChoices === undefined ? [] : [`${option.argChoices.join(', ')}`]),
+    ...(value === undefined || value === false ? [] : [`default: ${value}`]),
+    ...(option.envVar === undefined ? [] : [`environment: ${option.envVar}`]),
+  ];
+  const text = more.length === 0 ? '' : ` (${more.join('; ')})`;
+  return `| \`${option.flags}\` | ${escapeCell(option.description + text)} |`;
 }
 
 function errors(): string {
@@ -56,4 +120,4 @@ function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('*', '\\*').replaceAll('<', '&lt;');
 }
 
-if (import.meta.main) writeFileSync(README, generate(readFileSync(README, 'utf8')));
+if (import.meta.main) writeFileSync(README, await generate(readFileSync(README, 'utf8')));

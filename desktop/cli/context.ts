@@ -3,7 +3,7 @@
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
 import type { Command } from 'commander';
 import { UsageError } from './option-values.ts';
-import { printable } from './text/display.ts';
+import { printable } from './text/printable.ts';
 import { type Style, styleFor } from './view/style.ts';
 
 /** Where output goes; tests give their own. */
@@ -45,7 +45,7 @@ export class Report {
 
   /** Columns that lines may take; undefined where nobody looks at a terminal. */
   get width(): number | undefined {
-    return this.#out.stdout.isTTY === true ? (this.#out.stdout.columns ?? 80) : undefined;
+    return this.#out.stdout.isTTY === true ? this.#out.stdout.columns || 80 : undefined;
   }
 
   get style(): Style {
@@ -68,12 +68,14 @@ export class Report {
     this.#out.stderr.write(`${printable(text)}\n`);
   }
 
-  /** An error, in the form that `get` has. @param about what it is about, such as a URL */
+  /** An error. @param about the URL that it is about, without user name and password */
   error(error: MillraceError, about?: string): void {
-    if (this.json) return this.object({ event: 'error', ...errorObject(error) });
+    if (this.json) return this.object({ event: 'error', url: about, ...errorObject(error) });
     const interrupted = error.code === 'interrupted';
     const what = interrupted || about === undefined ? '' : `${about}: `;
-    const message = interrupted ? error.row.title : error.message;
+    // What it is about is not said twice.
+    const alone = interrupted || (about !== undefined && error.detail === about);
+    const message = alone ? error.row.title : error.message;
     this.#out.stderr.write(`${printable(what + message)}.\n${printable(error.row.advice)}\n`);
   }
 }

@@ -7,12 +7,6 @@ import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 const MAX_METALINK_BYTES = 8 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 
-/** True for a URL or path that ends as metalinks do. */
-export function looksLikeMetalinkName(given: string): boolean {
-  const path = /^https?:/i.test(given) && URL.canParse(given) ? new URL(given).pathname : given;
-  return /\.(meta4|metalink)$/i.test(path);
-}
-
 /**
  * Reads a metalink.
  *

@@ -3,6 +3,7 @@
 import { EXIT } from '@millrace/shared/base/errors';
 import { CommanderError } from 'commander';
 import { stateFolder } from '../engine/local-edge.ts';
+import type { CliContext } from './context.ts';
 import { buildProgram } from './program.ts';
 
 const interrupted = new AbortController();
@@ -19,7 +20,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
-const program = buildProgram({
+const words = process.argv.slice(2);
+const context: CliContext = {
   stdout: process.stdout,
   stderr: process.stderr,
   stdin: process.stdin,
@@ -29,10 +31,11 @@ const program = buildProgram({
   exit(status) {
     process.exitCode = status;
   },
-});
+};
 
 try {
-  await program.parseAsync();
+  const program = await buildProgram(context, words);
+  await program.parseAsync(words, { from: 'user' });
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
   // Commander has printed what is wrong, the nearest option included.

@@ -1,67 +1,106 @@
-/** The command line: all commands, in one program. */
+/**
+ * The command line: all commands, in one program. Only the module of the command that is asked for
+ * is loaded; help and completion, which tell of all, load all.
+ */
 
 import { Command } from 'commander';
-import { addCommand } from './commands/add.ts';
-import { changeCommand, urlCommand } from './commands/change.ts';
-import { completeCommand, completionCommand } from './commands/completion.ts';
-import { pauseCommand, removeCommand, resumeCommand } from './commands/control.ts';
-import { daemonCommand } from './commands/daemon.ts';
-import { exportCommand, importCommand } from './commands/exchange.ts';
-import { infoCommand } from './commands/info.ts';
-import { historyCommand, listCommand } from './commands/list.ts';
-import { metalinkCommand } from './commands/metalink.ts';
-import { categoriesCommand, limitCommand, scheduleCommand } from './commands/settings.ts';
-import { streamCommand } from './commands/stream.ts';
-import { watchCommand } from './commands/watch.ts';
 import type { CliContext } from './context.ts';
-import { getCommand } from './get-options.ts';
+
+type Make = (context: CliContext, program: Command) => Command;
 
 const VERSION = '0.1.0';
+/** What the completion of shells calls. */
+const COMPLETE = '__complete';
 
-/** The program; nothing runs before it parses its arguments. */
-export function buildProgram(context: CliContext): Command {
+/** The commands by group and name, as help shows them. */
+const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make>>>>> = {
+  'Download here and now:': {
+    get: async () => (await import('./commands/get.ts')).getCommand,
+    stream: async () => (await import('./commands/stream.ts')).streamCommand,
+  },
+  'Download in the background:': {
+    add: async () => (await import('./commands/add.ts')).addCommand,
+    list: async () => (await import('./commands/list.ts')).listCommand,
+    watch: async () => (await import('./commands/watch.ts')).watchCommand,
+    info: async () => (await import('./commands/info.ts')).infoCommand,
+    pause: async () => (await import('./commands/control.ts')).pauseCommand,
+    resume: async () => (await import('./commands/control.ts')).resumeCommand,
+    remove: async () => (await import('./commands/control.ts')).removeCommand,
+    change: async () => (await import('./commands/change.ts')).changeCommand,
+    url: async () => (await import('./commands/change.ts')).urlCommand,
+    history: async () => (await import('./commands/list.ts')).historyCommand,
+    export: async () => (await import('./commands/exchange.ts')).exportCommand,
+    import: async () => (await import('./commands/exchange.ts')).importCommand,
+  },
+  'The daemon, which does that:': {
+    daemon: async () => (await import('./commands/daemon.ts')).daemonCommand,
+    limit: async () => (await import('./commands/settings.ts')).limitCommand,
+    schedule: async () => (await import('./commands/settings.ts')).scheduleCommand,
+    categories: async () => (await import('./commands/settings.ts')).categoriesCommand,
+  },
+  'Also:': {
+    metalink: async () => (await import('./commands/metalink.ts')).metalinkCommand,
+    completion: async () => (await import('./commands/completion.ts')).completionCommand,
+    [COMPLETE]: async () => (await import('./commands/completion.ts')).completeCommand,
+  },
+};
+
+/**
+ * The program; nothing runs before it parses its arguments.
+ *
+ * @param words what it is going to parse: where they name a command, it has no other; without them
+ *   it has all
+ */
+export async function buildProgram(
+  context: CliContext,
+  words: readonly string[] = [],
+): Promise<Command> {
   const program = new Command('millrace')
     .description('Downloads large files fast, safely, and resumably')
-    .version(VERSION)
+    .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help');
-  program.commandsGroup('Download here and now:');
-  program.addCommand(getProgram(context));
-  program.addCommand(streamCommand(context));
-  program.commandsGroup('Download in the background:');
-  for (const make of [
-    addCommand,
-    listCommand,
-    watchCommand,
-    infoCommand,
-    pauseCommand,
-    resumeCommand,
-    removeCommand,
-    changeCommand,
-    urlCommand,
-    historyCommand,
-    exportCommand,
-    importCommand,
-  ]) {
-    program.addCommand(make(context));
+  const wanted = wantedNames(words);
+  for (const [group, commands] of Object.entries(GROUPS)) {
+    program.commandsGroup(group);
+    for (const [name, load] of Object.entries(commands)) {
+      if (!wanted.has(name)) continue;
+      program.addCommand((await load())(context, program), { hidden: name === COMPLETE });
+    }
   }
-  program.commandsGroup('The daemon, which does that:');
-  for (const make of [daemonCommand, limitCommand, scheduleCommand, categoriesCommand]) {
-    program.addCommand(make(context));
-  }
-  program.commandsGroup('Also:');
   program.helpCommand('help [command]', 'print help for a command');
-  program.addCommand(metalinkCommand(context));
-  program.addCommand(completionCommand(context, program));
-  program.addCommand(completeCommand(context, program), { hidden: true });
   program.addHelpText('after', '\nmillrace help COMMAND tells more of each.');
   for (const command of everyCommand(program)) {
     // Set for each: commands that are added inherit nothing.
     command.exitOverride().configureHelp({ showGlobalOptions: false });
     command.allowExcessArguments(false).showSuggestionAfterError(true);
     command.helpOption('-h, --help', 'print help');
+    command.configureOutput({ outputError: (text, write) => write(withoutValue(text)) });
     if (command !== program && command.commands.length > 0) refuseUnknown(command);
   }
   return program;
+}
+
+/** What commander says of an option that cannot be read, without its value: it may be a password. */
+function withoutValue(text: string): string {
+  return text
+    .replace(
+      /^(error: option '[^']*') (?:argument|value) '.*'( from env '\w+')? is invalid\. /s,
+      '$1$2: ',
+    )
+    .replace(
+      /^error: command-argument value '.*' is invalid for argument '([^']*)'\. /s,
+      'error: $1: ',
+    );
+}
+
+/** Names of the commands that the words can be about; all where they say none, or one not known. */
+function wantedNames(words: readonly string[]): ReadonlySet<string> {
+  const all = new Set(Object.values(GROUPS).flatMap((commands) => Object.keys(commands)));
+  const [name = ''] = words;
+  if (name !== COMPLETE) return all.has(name) ? new Set([name]) : all;
+  // "__complete -- NAME ...": while NAME is being written, it can be any.
+  const [, , asked = '', ...more] = words;
+  return more.length > 0 && all.has(asked) ? new Set([COMPLETE, asked]) : all;
 }
 
 /**
@@ -80,16 +119,4 @@ function refuseUnknown(group: Command): void {
 /** A command and all below it. */
 export function everyCommand(command: Command): Command[] {
   return [command, ...command.commands.flatMap(everyCommand)];
-}
-
-function getProgram(context: CliContext): Command {
-  const command = getCommand(async (urls, options) => {
-    if (urls.length > 1 && options.output !== undefined) {
-      command.error("error: option '-o' names one file: use -d for several URLs");
-    }
-    // Loaded here: the other commands start faster without the engine.
-    const { get } = await import('./get.ts');
-    context.exit(await get(urls, options, context, context.signal));
-  });
-  return command;
 }

@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { DownloadProgress } from '../engine/download.ts';
-import { blockStrip, plainLine, terminalLine } from './progress-line.ts';
+import { blockStrip, plainLine } from './progress-line.ts';
+import { terminalLine } from './terminal-line.ts';
+import { displayWidth } from './text/display.ts';
 
 const MiB = 2 ** 20;
 
@@ -39,15 +41,20 @@ describe('progress lines', () => {
 
   test('a narrow terminal gets the words without the picture, cut to fit', () => {
     expect(terminalLine('file.iso', progress(), 44)).toBe('file.iso  25% 2.5 MiB/s 0:30 left');
-    expect(terminalLine('file.iso', progress(), 10)).toBe('file.iso ');
+    expect(terminalLine('file.iso', progress(), 10)).toBe('file.iso…');
     expect(terminalLine('file.iso', progress(), 0)).toBe('');
   });
 
   test('a long name keeps its beginning and its end', () => {
     const name = 'a-very-long-name-of-a-distribution-amd64.iso';
-    expect(terminalLine(name, progress(), 100)).toMatch(/^a-very-long-name…n-amd64\.iso {2}25% /);
+    expect(terminalLine(name, progress(), 100)).toMatch(/^a-very-long-nam…on-amd64\.iso {2}25% /);
     const just = 'x'.repeat(28);
     expect(terminalLine(just, progress(), 100).startsWith(`${just}  25%`)).toBe(true);
+  });
+
+  test('wide characters take two columns each', () => {
+    const line = terminalLine('文件文件.iso', progress(), 60);
+    expect(displayWidth(line)).toBe(59);
   });
 
   test.each([
@@ -67,8 +74,8 @@ describe('progress lines', () => {
 
   test('without a length there is no share, no picture and no end in sight', () => {
     const unknown = progress({ length: undefined, etaMs: undefined });
-    expect(terminalLine('f', unknown, 100)).toBe('f 25 MiB  2.5 MiB/s ');
-    expect(plainLine('f', unknown)).toBe('f: 25 MiB, 2.5 MiB/s, ');
+    expect(terminalLine('f', unknown, 100)).toBe('f 25 MiB  2.5 MiB/s');
+    expect(plainLine('f', unknown)).toBe('f: 25 MiB, 2.5 MiB/s');
   });
 
   test('a log gets everything in words', () => {
@@ -91,9 +98,9 @@ describe('progress lines', () => {
       length: fc.option(fc.constant(100 * MiB), { nil: undefined }),
     });
     fc.assert(
-      fc.property(fc.string(), figures, fc.nat(200), (name, part, columns) => {
+      fc.property(fc.string({ unit: 'grapheme' }), figures, fc.nat(200), (name, part, columns) => {
         const line = terminalLine(name, progress(part), columns);
-        expect(line.length).toBeLessThanOrEqual(Math.max(0, columns - 1));
+        expect(displayWidth(line)).toBeLessThanOrEqual(Math.max(0, columns - 1));
       }),
     );
   });

@@ -1,37 +1,20 @@
-/** The progress of a download as one line of text. */
+/** The progress of a download as text. */
 
 import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
 import type { DownloadProgress } from '../engine/download.ts';
 
 /** What the lines show of a download. */
-type Shown = Pick<
+export type Shown = Pick<
   DownloadProgress,
   'length' | 'storedBytes' | 'bytesPerSecond' | 'etaMs' | 'strip'
 >;
 
 const CELLS = ['·', '░', '▒', '▓', '█'];
-const MIN_STRIP = 10;
-const MAX_STRIP = 60;
-const MAX_NAME = 28;
-
-/**
- * A line for a terminal: name, share, a strip of the file's blocks as they fill, speed, time left.
- *
- * @param columns width of the terminal; the line is shorter than that
- */
-export function terminalLine(name: string, p: Shown, columns: number): string {
-  const head = `${shorten(name)} ${percent(p).padStart(4)} `;
-  const tail = ` ${formatRate(p.bytesPerSecond)} ${timeLeft(p)}`;
-  const room = columns - 1 - head.length - tail.length;
-  if (room < MIN_STRIP) return (head + tail.trimStart()).slice(0, Math.max(0, columns - 1));
-  const strip = p.length === undefined ? '' : blockStrip(p.strip(Math.min(MAX_STRIP, room)));
-  return head + strip + tail;
-}
-
 /** A line for a log. */
 export function plainLine(name: string, p: Shown): string {
   const of = p.length === undefined ? '' : ` of ${formatBytes(p.length)} (${percent(p)})`;
-  return `${name}: ${formatBytes(p.storedBytes)}${of}, ${formatRate(p.bytesPerSecond)}, ${timeLeft(p)}`;
+  const rest = [formatRate(p.bytesPerSecond), timeLeft(p)].filter((text) => text !== '');
+  return `${name}: ${formatBytes(p.storedBytes)}${of}, ${rest.join(', ')}`;
 }
 
 /** One character per part of the file, fuller as more of it is there. */
@@ -44,16 +27,13 @@ export function blockStrip(shares: readonly number[]): string {
     .join('');
 }
 
-function percent({ length, storedBytes }: Shown): string {
+/** Share of the file that is there; bytes where its length is not known. */
+export function percent({ length, storedBytes }: Shown): string {
   if (length === undefined) return formatBytes(storedBytes);
   return `${length === 0 ? 100 : Math.floor((storedBytes / length) * 100)}%`;
 }
 
-function timeLeft({ etaMs }: Shown): string {
+/** Nothing where it cannot be said. */
+export function timeLeft({ etaMs }: Shown): string {
   return etaMs === undefined ? '' : `${formatDuration(etaMs)} left`;
-}
-
-function shorten(name: string): string {
-  if (name.length <= MAX_NAME) return name;
-  return `${name.slice(0, MAX_NAME - 12)}…${name.slice(-11)}`;
 }

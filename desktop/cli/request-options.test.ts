@@ -1,12 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { Command, CommanderError } from 'commander';
+import { requestOf } from './asked-request.ts';
 import { UsageError } from './option-values.ts';
-import { addRequestOptions, type RequestOptions, requestOf } from './request-options.ts';
+import { addRequestOptions, type RequestOptions } from './request-options.ts';
 
 const URL = 'https://example.com/file.iso';
 
 function read(...args: string[]) {
-  const command = addRequestOptions(new Command('x'))
+  const command = addRequestOptions(new Command('x'), 'here')
     .exitOverride()
     .configureOutput({ writeErr: () => {} });
   command.parse(args, { from: 'user' });
@@ -106,6 +107,20 @@ describe('options of a download', () => {
     }
     expect(thrown).toBeInstanceOf(CommanderError);
     expect((thrown as CommanderError).message).toMatch(message);
+  });
+
+  test('edges from the environment are a list; an empty one is none', () => {
+    const before = process.env.MILLRACE_EDGE;
+    try {
+      process.env.MILLRACE_EDGE = '127.0.0.1:1, https://edge.example';
+      expect(read().edges).toEqual(['http://127.0.0.1:1/', 'https://edge.example/']);
+      expect(read('--edge', 'other:2').edges).toEqual(['http://other:2/']);
+      process.env.MILLRACE_EDGE = '';
+      expect(read().edges).toEqual([]);
+    } finally {
+      if (before === undefined) delete process.env.MILLRACE_EDGE;
+      else process.env.MILLRACE_EDGE = before;
+    }
   });
 
   test.each([

@@ -1,25 +1,19 @@
 /** The options that say what to download and how: for every command that takes a URL. */
 
-import { basename, dirname, resolve, sep } from 'node:path';
 import { parseDuration, parseRate } from '@millrace/shared/base/units';
 import type { Digest } from '@millrace/shared/download/digest';
-import type { DownloadRequest, RedundancyMode } from '@millrace/shared/download/request';
+import { REQUEST_DEFAULTS, type RedundancyMode } from '@millrace/shared/download/request';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Login } from '../engine/net/credentials.ts';
 import {
   cookieValue,
   digestValue,
   headerValue,
   reading,
   repeated,
-  UsageError,
   urlValue,
   wholeNumber,
 } from './option-values.ts';
-
-interface Login {
-  readonly user: string;
-  readonly password: string;
-}
 
 /** The options as commander gives them; what was not given is not there. */
 export interface RequestOptions {
@@ -49,126 +43,137 @@ export interface RequestOptions {
 
 const MAX_CONNECTIONS = 32;
 const MODES: readonly RedundancyMode[] = ['basic', 'aggressive', 'progress'];
+/** Without a single byte for so long, a download fails; the daemon has the same. */
+export const RETRY_FOR_MS = 120_000;
 
-/** Declares the options. Nothing has a default here: the engine knows them. */
-export function addRequestOptions(command: Command): Command {
-  const many = <T>(flags: string, description: string, read: (text: string) => T) =>
-    new Option(flags, `${description}; may be repeated`).argParser(repeated(read));
-  const connections = wholeNumber(1, MAX_CONNECTIONS);
-  return command
-    .option('-o, --output <file>', 'name or path to save it under (with one URL)')
-    .option('-d, --dir <folder>', 'folder to save in')
-    .addOption(many('--mirror <url>', 'another URL of the same file (with one URL)', urlValue))
-    .addOption(
-      new Option('--edge <url>', 'edge to download through; may be repeated')
-        .env('MILLRACE_EDGE')
-        // The environment variable holds a list.
-        .argParser((text: string, before: string[] | undefined) => [
-          ...(before ?? []),
-          ...text.split(',').map((item) => urlValue(item.trim(), ['http', 'https'])),
-        ]),
-    )
-    .option('--edges-only', 'never ask the origins themselves')
-    .option('--connections <number>', `requests at a time, 1 to ${MAX_CONNECTIONS}`, connections)
-    .option('--connections-per-host <number>', 'requests at a time to one host', connections)
-    .addOption(
-      new Option('--redundancy <mode>', 'which blocks may be fetched twice').choices(MODES),
-    )
-    .addOption(many('--checksum <digest>', 'what the file must have: sha-256=HEX', digestValue))
-    .option('--find-checksum', 'look for SHA256SUMS and the like beside the file')
-    .addOption(many('--header <field>', '"Name: value" for the origins', headerValue))
-    .addOption(many('--cookie <name=value>', 'cookie for the origins', cookieValue))
-    .option('--cookies <file>', 'cookies as browsers export them (cookies.txt)')
-    .option('--referer <url>', 'page with the link', (text: string) => urlValue(text))
-    .option('--user-agent <text>', 'what to call ourselves', visibleText)
-    .addOption(
-      new Option('--user <name:password>', 'log-in for the origin')
-        .env('MILLRACE_USER')
-        .argParser(loginValue),
-    )
-    .option('--netrc', 'take the log-in from the netrc file')
-    .option('--proxy <url>', 'http://, https:// or socks5:// proxy; "direct" for none', proxyValue)
-    .option('--limit <rate>', 'bytes per second, such as 500K or 2MiB/s', reading(parseRate))
-    .option('--overwrite', 'replace a file of that name')
-    .option('--timeout <time>', 'how long a server may be silent', reading(parseDuration))
-    .option(
-      '--retry-for <time>',
-      'how long to go on without a single byte',
+const connections = wholeNumber(1, MAX_CONNECTIONS);
+const {
+  connections: many,
+  connectionsPerHost: manyPerHost,
+  redundancy,
+  timeoutMs,
+} = REQUEST_DEFAULTS;
+
+/** None of them has a value where nothing is said: what is assumed then is the engine's choice. */
+const DECLARED = {
+  output: () => new Option('-o, --output <file>', 'name or path to save it under (with one URL)'),
+  dir: () => new Option('-d, --dir <folder>', 'folder to save in'),
+  mirror: () => several('--mirror <url>', 'another URL of the same file (with one URL)', urlValue),
+  edge: () =>
+    new Option('--edge <url>', 'edge to download through; may be repeated')
+      .env('MILLRACE_EDGE')
+      .argParser(edgeValues),
+  edgesOnly: () =>
+    new Option('--edges-only', 'never ask the origin itself, even if no edge can be used'),
+  connections: () =>
+    new Option('--connections <number>', `requests at a time, 1 to ${MAX_CONNECTIONS}`).argParser(
+      connections,
+    ),
+  connectionsPerHost: () =>
+    new Option(
+      '--connections-per-host <number>',
+      `requests at a time to one host, 1 to ${MAX_CONNECTIONS}`,
+    ).argParser(connections),
+  redundancy: () =>
+    new Option('--redundancy <how>', 'what is fetched twice where a source is slow').choices(MODES),
+  checksum: () =>
+    several('--checksum <digest>', 'what the file must have, such as sha-256=HEX', digestValue),
+  findChecksum: () =>
+    new Option('--find-checksum', 'look for SHA256SUMS and the like beside the file'),
+  header: () =>
+    several(
+      '--header <field>',
+      '"Name: value" for the origin; edges carry none, so the download is direct',
+      headerValue,
+    ),
+  cookie: () => several('--cookie <name=value>', 'cookie for the origin', cookieValue),
+  cookies: () => new Option('--cookies <file>', 'cookies as browsers export them (cookies.txt)'),
+  referer: () => new Option('--referer <url>', 'page with the link').argParser(oneUrl),
+  userAgent: () =>
+    new Option('--user-agent <text>', 'what to call ourselves').argParser(visibleText),
+  user: () =>
+    new Option('--user <name:password>', 'log-in for the origin')
+      .env('MILLRACE_USER')
+      .argParser(loginValue),
+  netrc: () => new Option('--netrc', 'take the log-in from the netrc file'),
+  proxy: () =>
+    new Option(
+      '--proxy <url>',
+      'http://, https:// or socks5:// proxy, or direct for none',
+    ).argParser(proxyValue),
+  limit: () =>
+    new Option('--limit <rate>', 'bytes per second, such as 500K or 2MiB/s').argParser(
+      reading(parseRate),
+    ),
+  overwrite: () => new Option('--overwrite', 'replace a file of that name'),
+  timeout: () =>
+    new Option('--timeout <time>', 'how long a server may be silent').argParser(
       reading(parseDuration),
-    );
-}
+    ),
+  retryFor: () =>
+    new Option('--retry-for <time>', 'how long to go on without a single byte').argParser(
+      reading(parseDuration),
+    ),
+} satisfies Record<keyof RequestOptions, () => Option>;
+
+/** What is assumed, in words. */
+const ASSUMED: Readonly<Partial<Record<string, string>>> = {
+  connections: `${many}`,
+  connectionsPerHost: `${manyPerHost}`,
+  redundancy,
+  timeout: `${timeoutMs / 1000}s`,
+  retryFor: `${RETRY_FOR_MS / 60_000}m`,
+};
 
 /**
- * The request of one download.
+ * Declares all of them.
  *
- * @param url the first URL
- * @param cwd folder that relative paths are meant from
- * @returns only what was asked for; the rest is the engine's choice
- * @throws UsageError for options that contradict each other
+ * @param folder where files go without `-d`, in words
  */
-export function requestOf(
-  url: string,
-  options: RequestOptions,
-  cwd: string,
-): Pick<DownloadRequest, 'urls'> & Partial<DownloadRequest> {
-  const headers = headersOf(options);
-  const { cookies } = options;
-  return {
-    urls: [url, ...(options.mirror ?? [])],
-    ...placeOf(options, cwd),
-    ...given('edges', options.edge),
-    ...given('direct', options.edgesOnly === true ? false : undefined),
-    ...given('connections', options.connections),
-    ...given('connectionsPerHost', options.connectionsPerHost),
-    ...given('redundancy', options.redundancy),
-    ...given('digests', options.checksum),
-    ...given('sidecars', options.findChecksum),
-    ...given('headers', Object.keys(headers).length === 0 ? undefined : headers),
-    ...given('cookieFile', cookies === undefined ? undefined : resolve(cwd, cookies)),
-    ...given('netrc', options.netrc),
-    ...given('proxy', options.proxy),
-    ...given('limit', options.limit),
-    ...given('overwrite', options.overwrite),
-    ...given('timeoutMs', options.timeout),
-    ...given('retryForMs', options.retryFor),
-  };
+export function addRequestOptions(command: Command, folder: string): Command {
+  for (const [name, declare] of Object.entries(DECLARED)) {
+    const option = declare();
+    const assumed = name === 'dir' ? folder : ASSUMED[name];
+    if (assumed !== undefined) option.description += ` (default: ${assumed})`;
+    command.addOption(option);
+  }
+  return command;
 }
 
-function given<K extends keyof DownloadRequest>(
-  key: K,
-  value: DownloadRequest[K] | undefined,
-): Partial<DownloadRequest> {
-  return value === undefined ? {} : { [key]: value };
+/** One of them, for commands that have only some. */
+export function requestOption(name: keyof RequestOptions): Option {
+  return DECLARED[name]();
 }
 
-/** A bare name is one in the folder; what looks like a path is meant from where the user is. */
-function placeOf({ output, dir }: RequestOptions, cwd: string): { dir?: string; file?: string } {
-  const folder = dir === undefined ? {} : { dir: resolve(cwd, dir) };
-  if (output === undefined) return folder;
-  if (output === '' || output.endsWith('/') || output.endsWith(sep)) {
-    throw new UsageError('-o names a file; a folder is given with -d');
-  }
-  if (dir !== undefined || !(output.includes('/') || output.includes(sep))) {
-    return { ...folder, file: output };
-  }
-  const path = resolve(cwd, output);
-  return { dir: dirname(path), file: basename(path) };
+/** What is wanted of the daemon's queue, besides the download itself. */
+export interface QueueOptions {
+  readonly priority?: number;
+  readonly position?: number;
+  readonly category?: string;
 }
 
-function headersOf(options: RequestOptions): Record<string, string> {
-  const headers: Record<string, string> = Object.fromEntries(options.header ?? []);
-  const cookies = [headers.cookie ?? [], options.cookie ?? []].flat();
-  if (cookies.length > 0) headers.cookie = cookies.join('; ');
-  if (options.referer !== undefined) headers.referer = options.referer;
-  if (options.userAgent !== undefined) headers['user-agent'] = options.userAgent;
-  if (options.user === undefined) return headers;
-  if (headers.authorization !== undefined) {
-    throw new UsageError('--user and an Authorization field are one too many');
-  }
-  const { user, password } = options.user;
-  // RFC 7617, with UTF-8.
-  headers.authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-  return headers;
+export function addQueueOptions(command: Command): Command {
+  return command
+    .option('--priority <number>', 'higher ones first, -100 to 100', wholeNumber(-100, 100))
+    .option('--position <number>', 'place in the queue, from 0', wholeNumber(0, 100_000))
+    .option('--category <name>', 'category, which may choose the folder');
+}
+
+function several<T>(flags: string, description: string, read: (text: string) => T): Option {
+  return new Option(flags, `${description}; may be repeated`).argParser(
+    repeated((text) => read(text)),
+  );
+}
+
+/** The environment variable holds a list; an empty one is none. */
+function edgeValues(text: string, before: string[] | undefined): string[] {
+  const items = text.split(',').map((item) => item.trim());
+  const urls = items.filter((item) => item !== '').map((item) => urlValue(item, ['http', 'https']));
+  return [...(before ?? []), ...urls];
+}
+
+function oneUrl(text: string): string {
+  return urlValue(text);
 }
 
 function proxyValue(text: string): string {

@@ -8,7 +8,6 @@ import { httpGet } from '@millrace/shared/node/http-get';
 import { type HeaderFields, HttpSource, type SourceKind } from './http-source.ts';
 import { edgeHeaders } from './local-edge.ts';
 import { Cookies, readCookieFile } from './net/cookies.ts';
-import { readNetrc } from './net/netrc.ts';
 import { waitForNetworkChange } from './net/network-watch.ts';
 import { proxyChoice } from './net/proxy-settings.ts';
 import { RequestFields } from './net/request-fields.ts';
@@ -51,6 +50,7 @@ export class Connections {
     const fields = new RequestFields(own);
     if (netrc !== true) return new Connections(request, fields);
     const host = new URL(fields.urls[0] as string).hostname;
+    const { readNetrc } = await import('./net/netrc.ts');
     return new Connections(request, new RequestFields({ ...own, netrc: await readNetrc(host) }));
   }
 

@@ -2,21 +2,18 @@
  * What a download finds out on its own: other edges of the network (NSDI 5.1), mirrors and Metalink
  * documents that the source names (RFC 6249), and lists of digests beside the file. All of it is
  * a hint: sources have to show that they hold the file, and nothing of it can fail a download.
+ * What reads them is loaded with the first that there is: most downloads have none.
  */
 
 import type { Random } from '@millrace/shared/base/clock';
 import { asMillraceError } from '@millrace/shared/base/errors';
-import { findDigests, sidecarCandidates } from '@millrace/shared/download/checksum-file';
 import type { Statement } from '@millrace/shared/download/description-merge';
-import { parseMetalink } from '@millrace/shared/download/metalink';
-import { parseMirrorLinks } from '@millrace/shared/download/mirror-links';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { SourceOptions } from '@millrace/shared/download/scheduler';
+import type { ChunkOwners } from './chunk-owners.ts';
 import type { Connections } from './connections.ts';
-import { ChunkOwners, MAX_EDGES, parseEdgeList } from './edge-list.ts';
 import type { HttpSource } from './http-source.ts';
 import type { First } from './opening.ts';
-import { readSmallFile } from './small-file.ts';
 
 export interface DiscoveryOptions {
   readonly request: DownloadRequest;
@@ -55,9 +52,7 @@ export class Discovery {
       digests,
       pieces: pieces === undefined ? [] : [pieces],
     });
-    const { mirrors, metalinks } = parseMirrorLinks(first.opened.headers, first.source.url);
-    if (request.direct) for (const { url } of mirrors) this.#addMirror(url);
-    for (const url of metalinks.slice(0, 1)) this.#task(() => this.#readMetalink(url));
+    if (first.opened.headers.link !== undefined) this.#task(() => this.#readLinks());
     const edge = request.edges.find((base) => base === first.source.edge);
     if (edge !== undefined) this.#task(() => this.#readEdgeList(edge));
     if (request.sidecars) this.#task(() => this.#readSidecars());
@@ -95,10 +90,20 @@ export class Discovery {
     onSource(connections.source('mirror', url, random));
   }
 
+  async #readLinks(): Promise<void> {
+    const { first, request } = this.#o;
+    const { parseMirrorLinks } = await import('@millrace/shared/download/mirror-links');
+    const { mirrors, metalinks } = parseMirrorLinks(first.opened.headers, first.source.url);
+    if (request.direct) for (const { url } of mirrors) this.#addMirror(url);
+    for (const url of metalinks.slice(0, 1)) await this.#readMetalink(url);
+  }
+
   async #readMetalink(url: string): Promise<void> {
     const { connections, random, signal, length, name, first, request } = this.#o;
     const source = connections.source('mirror', url, random);
+    const { readSmallFile } = await import('./small-file.ts');
     const { body } = await readSmallFile(source, MAX_METALINK_BYTES, signal);
+    const { parseMetalink } = await import('@millrace/shared/download/metalink');
     const { files } = parseMetalink(body, url);
     const file = files.length === 1 ? files[0] : files.find((f) => f.name.endsWith(name));
     // It may be about another version of the file.
@@ -113,9 +118,12 @@ export class Discovery {
   async #readEdgeList(base: string): Promise<void> {
     const { connections, first, random, signal, onSource, onOwners } = this.#o;
     const source = connections.page(base, '/-/edges', random);
+    const { readSmallFile } = await import('./small-file.ts');
     const { body } = await readSmallFile(source, MAX_EDGE_LIST_BYTES, signal);
+    const { parseEdgeList } = await import('./edge-list.ts');
     const list = parseEdgeList(body.toString());
     if (list === undefined || list.edges.length < 2) return;
+    const { ChunkOwners, MAX_EDGES } = await import('./chunk-owners.ts');
     this.#owners = new ChunkOwners(first.source.url, list);
     onOwners();
     for (const { url } of list.edges.slice(0, MAX_EDGES)) {
@@ -126,6 +134,10 @@ export class Discovery {
   /** Files of digests by convention: the first that knows the file decides. */
   async #readSidecars(): Promise<void> {
     const { connections, random, signal, name, first, onNote } = this.#o;
+    const { findDigests, sidecarCandidates } = await import(
+      '@millrace/shared/download/checksum-file'
+    );
+    const { readSmallFile } = await import('./small-file.ts');
     for (const url of sidecarCandidates(first.source.url)) {
       const source = connections.source('mirror', url, random);
       const file = await readSmallFile(source, MAX_SIDECAR_BYTES, signal).catch(() => undefined);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { ChunkOwners, parseEdgeList } from './edge-list.ts';
+import { ChunkOwners } from './chunk-owners.ts';
+import { parseEdgeList } from './edge-list.ts';
 
 const edge = (name: string, over: object = {}) => ({
   name,

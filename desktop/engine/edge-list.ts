@@ -1,11 +1,8 @@
-/**
- * The edges of a network, as one of them publishes them, and which of them owns a chunk: aware
- * clients ask the owner itself, which saves a hop inside the network (NSDI 5.1).
- */
+/** The edges of a network, as one of them publishes them (`/-/edges`). */
 
-import { type HrwNode, hashText, rank } from '@millrace/shared/cdn/hrw';
+import { hashText } from '@millrace/shared/cdn/hrw';
 import { z } from 'zod';
-import type { HttpSource } from './http-source.ts';
+import type { EdgeList } from './chunk-owners.ts';
 
 /** What `/-/edges` says, as far as it matters here. */
 const ANSWER = z.object({
@@ -28,15 +25,6 @@ const ANSWER = z.object({
 
 /** The way of routing that is understood here. */
 const ROUTING = 'hrw-1';
-/** Sources beyond the first few do not make a download faster. */
-export const MAX_EDGES = 32;
-
-export interface EdgeList {
-  readonly chunkBytes: number;
-  /** Healthy edges: base URL and name. */
-  readonly edges: readonly (HrwNode & { readonly url: string })[];
-}
-
 /**
  * Reads what an edge says of its network.
  *
@@ -59,33 +47,4 @@ export function parseEdgeList(text: string): EdgeList | undefined {
       .filter(({ healthy }) => healthy)
       .map(({ name, url, weight }) => ({ name, url, weight, seed: hashText(name) })),
   };
-}
-
-/** Who owns the chunks of one file, among the edges that can be used. */
-export class ChunkOwners {
-  readonly #url: string;
-  readonly #list: EdgeList;
-
-  /** @param url of the file at the origin */
-  constructor(url: string, list: EdgeList) {
-    this.#url = url;
-    this.#list = list;
-  }
-
-  get chunkBytes(): number {
-    return this.#list.chunkBytes;
-  }
-
-  /** The node of the list that a source is; undefined: none. */
-  nodeOf(source: HttpSource): (HrwNode & { readonly url: string }) | undefined {
-    if (source.edge === undefined) return undefined;
-    const { origin } = new URL(source.edge);
-    return this.#list.edges.find(({ url }) => new URL(url).origin === origin);
-  }
-
-  /** True if the node is the owner of the chunk that begins at `position`. */
-  owns(node: HrwNode, position: number): boolean {
-    const [owner] = rank(`${this.#url},start=${position}`, this.#list.edges, 1);
-    return owner?.name === node.name;
-  }
 }

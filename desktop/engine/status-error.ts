@@ -2,7 +2,7 @@
 
 import { ERRORS, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import { listField } from '@millrace/shared/http/headers';
-import { PROBLEM_TYPE, type Problem } from '@millrace/shared/http/problem';
+import type { Problem } from '@millrace/shared/http/problem';
 import { parseRetryAfter } from '@millrace/shared/http/retry-after';
 import type { HttpStream } from '@millrace/shared/node/http-client';
 import { pump } from './source-answer.ts';
@@ -32,6 +32,7 @@ export async function statusError(response: HttpStream, isEdge: boolean): Promis
 async function readProblem(
   response: HttpStream,
 ): Promise<{ code: ErrorCode; detail: string } | undefined> {
+  const { PROBLEM_TYPE } = await import('@millrace/shared/http/problem');
   const type = listField(response.headers, 'content-type') ?? '';
   if (!type.startsWith(PROBLEM_TYPE)) return undefined;
   const pieces: Buffer[] = [];

@@ -166,7 +166,9 @@ describe('adding', () => {
     const url = origin.url('none', { name: 'here.bin' });
     const refused = await cli.run('add', url, '--no-start');
     expect(refused.code).toBe(3);
-    expect(refused.stderr).toMatch(/No daemon is running\.\nStart one with "millrace daemon"\.\n/);
+    expect(refused.stderr).toMatch(
+      /No daemon is running\.\nStart one with "millrace daemon start --detach"\.\n/,
+    );
     const { code, stderr, stdout } = await cli.run('add', url);
     expect(code).toBe(0);
     expect(stderr).toMatch(/^Started a daemon \(process \d+; its log: /);

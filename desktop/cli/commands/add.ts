@@ -1,8 +1,10 @@
 /** `millrace add`: gives downloads to the daemon, starting it where none runs. */
 
-import { asMillraceError, EXIT, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, EXIT } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import { Command } from 'commander';
+import { withoutLogin } from '../../engine/net/credentials.ts';
+import { downloadUrl, refuseOneFileOptions, requestOf } from '../asked-request.ts';
 import {
   action,
   type CliContext,
@@ -12,16 +14,19 @@ import {
 } from '../context.ts';
 import { DaemonLink } from '../daemon-link.ts';
 import { logFile } from '../daemon-process.ts';
-import { looksLikeMetalinkName, readMetalink } from '../fetch-metalink.ts';
-import { repeated, UsageError, urlValue, wholeNumber } from '../option-values.ts';
-import { addRequestOptions, type RequestOptions, requestOf } from '../request-options.ts';
+import { readMetalink } from '../fetch-metalink.ts';
+import { looksLikeMetalinkName } from '../metalink-name.ts';
+import { repeated, UsageError } from '../option-values.ts';
+import {
+  addQueueOptions,
+  addRequestOptions,
+  type QueueOptions,
+  type RequestOptions,
+} from '../request-options.ts';
 import { changeLine } from '../view/watch-model.ts';
 
-interface AddOptions extends RequestOptions, CommonOptions {
+interface AddOptions extends RequestOptions, QueueOptions, CommonOptions {
   readonly metalink?: readonly string[];
-  readonly priority?: number;
-  readonly position?: number;
-  readonly category?: string;
   readonly paused?: boolean;
   readonly start: boolean;
 }
@@ -32,19 +37,19 @@ type Item =
   | { readonly kind: 'metalink'; readonly given: string };
 
 export function addCommand(context: CliContext): Command {
-  return addRequestOptions(
+  const command = addRequestOptions(
     new Command('add')
       .description('give downloads to the daemon, which is started if need be')
+      .summary('add downloads to the queue')
       .argument('[url-or-file...]', 'URLs; of *.meta4 and *.metalink, files as well'),
-  )
+    'the category\u2019s, in that of the daemon',
+  );
+  return addQueueOptions(command)
     .option(
       '--metalink <file or url>',
       'what the metalink describes; may be repeated',
       repeated((text) => text),
     )
-    .option('--priority <number>', 'higher ones first, -100 to 100', wholeNumber(-100, 100))
-    .option('--position <number>', 'place in the queue, from 0', wholeNumber(0, 100_000))
-    .option('--category <name>', 'category, which may choose the folder')
     .option('--paused', 'wait for "resume"')
     .option('--no-start', 'do not start a daemon if none runs')
     .option('--json', 'print one JSON document')
@@ -81,8 +86,9 @@ async function add(
         // The next may be fine.
         const error = asMillraceError(thrown);
         if (status === EXIT.ok) status = error.row.exit;
-        failed.push({ url: item.given, ...errorObject(error) });
-        if (!report.json) report.error(error, item.given);
+        const url = withoutLogin(item.given);
+        failed.push({ url, ...errorObject(error) });
+        if (!report.json) report.error(error, url);
       }
     }
   } finally {
@@ -101,11 +107,7 @@ function itemsOf(urls: readonly string[], options: AddOptions): Item[] {
   ];
   if (items.length === 0) throw new UsageError('there is nothing to add');
   const one = items.length === 1 && items[0]?.kind === 'url';
-  for (const name of ['output', 'mirror', 'checksum'] as const) {
-    if (!one && options[name] !== undefined) {
-      throw new UsageError(`--${name} is for one file: give one URL with it`);
-    }
-  }
+  if (!one) refuseOneFileOptions(options);
   return items;
 }
 
@@ -118,19 +120,11 @@ async function addOne(
   const { priority, position, category, paused } = options;
   const place = { priority, position, category, paused };
   if (item.kind === 'url') {
-    const request = requestOf(cleanUrl(item.given), options, cwd);
+    const request = requestOf(downloadUrl(item.given), options, cwd);
     return [(await daemon.call<{ gid: string }>('add', { ...request, ...place })).gid];
   }
   const { urls: _, ...request } = requestOf('', options, cwd);
   const metalink = (await readMetalink(item.given, cwd, signal)).toString('base64');
   const params = { ...request, ...place, metalink };
   return (await daemon.call<{ gids: string[] }>('addMetalink', params)).gids;
-}
-
-function cleanUrl(text: string): string {
-  try {
-    return urlValue(text);
-  } catch {
-    throw new MillraceError('bad-url', text);
-  }
 }

@@ -1,61 +1,57 @@
 /** `millrace change` and `url`: what can be changed of a download that is there. */
 
-import { resolve } from 'node:path';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import { Command } from 'commander';
+import { requestOf } from '../asked-request.ts';
 import { action, type CliContext, type CommonOptions } from '../context.ts';
 import { withDaemon } from '../daemon-link.ts';
+import { idValue, noneAsNull, rateOrNone, UsageError, urlValue } from '../option-values.ts';
 import {
-  headerValue,
-  idValue,
-  noneAsNull,
-  rateOrNone,
-  repeated,
-  UsageError,
-  urlValue,
-  wholeNumber,
-} from '../option-values.ts';
+  addQueueOptions,
+  type QueueOptions,
+  type RequestOptions,
+  requestOption,
+} from '../request-options.ts';
 import { changeLine } from '../view/watch-model.ts';
 
-interface ChangeOptions extends CommonOptions {
-  readonly priority?: number;
-  readonly position?: number;
+type Changeable = (typeof CHANGEABLE)[number];
+interface ChangeOptions extends Pick<RequestOptions, Changeable>, QueueOptions, CommonOptions {
   readonly limit?: number | 'none';
-  readonly category?: string;
-  readonly connections?: number;
-  readonly header?: readonly (readonly [string, string])[];
-  readonly proxy?: string;
-  readonly output?: string;
-  readonly dir?: string;
 }
 
+/** What a download that is there can be given anew; its limit has a word more. */
+const CHANGEABLE = [
+  'output',
+  'dir',
+  'connections',
+  'connectionsPerHost',
+  'checksum',
+  'header',
+  'proxy',
+  'timeout',
+] as const satisfies readonly (keyof RequestOptions)[];
+
 export function changeCommand(context: CliContext): Command {
-  return new Command('change')
-    .description('change a download: place, limit, folder, how it is fetched')
-    .argument('<id>', 'its id, or the beginning of it', idValue)
-    .option('--priority <number>', 'higher ones first, -100 to 100', wholeNumber(-100, 100))
-    .option('--position <number>', 'place in the queue, from 0', wholeNumber(0, 100_000))
-    .option('--limit <rate>', 'bytes per second; "none"', rateOrNone)
-    .option('--category <name>', 'category')
-    .option('--connections <number>', 'requests at a time, 1 to 32', wholeNumber(1, 32))
-    .option(
-      '--header <field>',
-      '"Name: value" for the origins, in place of those before; may be repeated',
-      repeated(headerValue),
-    )
-    .option('--proxy <url>', 'proxy; "direct" for none')
-    .option('-o, --output <file>', 'name of the file')
-    .option('-d, --dir <folder>', 'folder to save in')
+  const command = addQueueOptions(
+    new Command('change')
+      .description('change a download: place, limit, folder, how it is fetched')
+      .summary('change how a download is done')
+      .argument('<id>', 'its id, or the beginning of it', idValue)
+      .option('--limit <rate>', 'bytes per second, such as 500K or 2MiB/s; "none"', rateOrNone),
+  );
+  for (const name of CHANGEABLE) command.addOption(requestOption(name));
+  return command
     .option('--json', 'print one JSON document')
+    .addHelpText('after', '\nWhat is given once more takes the place of what was given before.')
     .action(
       action<ChangeOptions, [string]>(context, (report, options, id) => {
-        const { position, json: _, header, output, dir, limit, ...others } = options;
+        const { position, priority, category, limit, ...others } = options;
+        const { urls: _, ...asked } = requestOf('', others, context.cwd);
         const changes = {
-          ...others,
+          ...asked,
+          ...(priority === undefined ? {} : { priority }),
+          ...(category === undefined ? {} : { category }),
           ...(limit === undefined ? {} : { limit: noneAsNull(limit) }),
-          ...(header === undefined ? {} : { headers: Object.fromEntries(header) }),
-          ...(output === undefined ? {} : { file: output }),
-          ...(dir === undefined ? {} : { dir: resolve(context.cwd, dir) }),
         };
         if (position === undefined && Object.keys(changes).length === 0) {
           throw new UsageError('say what to change');
@@ -75,6 +71,7 @@ export function changeCommand(context: CliContext): Command {
 export function urlCommand(context: CliContext): Command {
   return new Command('url')
     .description('give a download a new link in place of one that has expired')
+    .summary('give a download a new link')
     .argument('<id>', 'its id, or the beginning of it', idValue)
     .argument('<url>', 'of the same file: it is checked before anything is used', (text: string) =>
       urlValue(text),

@@ -7,7 +7,7 @@ import { complete } from '../completion/model.ts';
 import { completionScript, SHELLS, type Shell } from '../completion/scripts.ts';
 import type { CliContext } from '../context.ts';
 import { withDaemon } from '../daemon-link.ts';
-import { printable } from '../text/display.ts';
+import { printable } from '../text/printable.ts';
 
 const MAX_IDS = 50;
 const ID_CHARS = 8;
@@ -15,6 +15,7 @@ const ID_CHARS = 8;
 export function completionCommand(context: CliContext, program: Command): Command {
   return new Command('completion')
     .description('print what a shell needs to complete commands, options and ids')
+    .summary('print what shells need to complete')
     .addArgument(new Argument('<shell>', 'which').choices(SHELLS))
     .option('--name <program>', 'what the program is called here', program.name())
     .addHelpText(

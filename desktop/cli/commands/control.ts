@@ -5,7 +5,7 @@ import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
 import { type DaemonLink, withDaemon } from '../daemon-link.ts';
 import { idValue, repeated } from '../option-values.ts';
-import { isStopped } from '../view/download-words.ts';
+import { counted, isStopped } from '../view/download-words.ts';
 import { fetchAll, whichOnes } from './list.ts';
 
 interface WhichOptions extends CommonOptions {
@@ -106,7 +106,7 @@ function onDownloads<O extends WhichOptions>(
 function show(report: Report, done: string, gids: readonly string[]): void {
   report.result({ gids }, () => {
     if (gids.length === 0) return ['There was nothing to do.'];
-    if (gids.length > MAX_LISTED) return [`${done} ${gids.length} downloads.`];
+    if (gids.length > MAX_LISTED) return [`${done} ${counted(gids.length)}.`];
     return [`${done} ${gids.map((gid) => gid.slice(0, ID_CHARS)).join(', ')}.`];
   });
 }

@@ -42,7 +42,7 @@ export function daemonCommand(context: CliContext): Command {
   const command = new Command('daemon').description('run the daemon that downloads in turn');
   command
     .command('start', { isDefault: true })
-    .description('run it here, or with --detach in the background')
+    .description('run the daemon here, or with --detach in the background')
     .option('--detach', 'in the background; its log is in the state folder')
     .option('-d, --dir <folder>', 'where downloads go (default: Downloads in your home folder)')
     .option('--port <number>', 'port on loopback; 0: any (default: 6800)', wholeNumber(0, 65_535))
@@ -57,12 +57,12 @@ export function daemonCommand(context: CliContext): Command {
     );
   command
     .command('stop')
-    .description('end it; downloads that run go on at the next start')
+    .description('end the daemon; downloads that run go on at its next start')
     .option('--json', 'print one JSON document')
     .action(action(context, (report) => stop(context, report)));
   command
     .command('status')
-    .description(`say how it is; exit status ${NOT_RUNNING} if none runs`)
+    .description(`say how the daemon is; exit status ${NOT_RUNNING} if none runs`)
     .option('--json', 'print one JSON document')
     .action(action(context, (report) => status(context, report)));
   return command;

@@ -7,7 +7,8 @@ import { Command, Option } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../context.ts';
 import { withDaemon } from '../daemon-link.ts';
 import { UsageError } from '../option-values.ts';
-import { printable } from '../text/display.ts';
+import { printable } from '../text/printable.ts';
+import { counted } from '../view/download-words.ts';
 
 interface ExportOptions extends CommonOptions {
   readonly format: string;
@@ -34,6 +35,7 @@ const MAX_SHOWN = 20;
 export function exportCommand(context: CliContext): Command {
   return new Command('export')
     .description('write downloads as a list: Millrace’s JSON, plain URLs, or a session of aria2')
+    .summary('write downloads as a list')
     .argument('[file]', 'where to; none: standard output')
     .addOption(new Option('--format <format>', 'form').choices(FORMATS).default('json'))
     .addOption(
@@ -65,6 +67,7 @@ export function exportCommand(context: CliContext): Command {
 export function importCommand(context: CliContext): Command {
   return new Command('import')
     .description('add the downloads of a list: what "export" writes, or URLs, one per line')
+    .summary('add the downloads of a list')
     .argument('<file>', '"-" for standard input')
     .addOption(new Option('--format <format>', 'form; none: guessed').choices(FORMATS))
     .option('--paused', 'wait for "resume"')
@@ -79,7 +82,7 @@ export function importCommand(context: CliContext): Command {
           daemon.call<Imported>('import', { text, format, paused, dir: folder }),
         );
         report.result(result, () => [
-          `Added ${result.gids.length}.`,
+          `Added ${counted(result.gids.length)}.`,
           ...result.skipped
             .slice(0, MAX_SHOWN)
             .map(({ line, reason }) => `line ${line}: ${printable(reason)}`),

@@ -7,6 +7,7 @@ import { action, type CliContext, type CommonOptions, type Report } from '../con
 import { type DaemonLink, withDaemon } from '../daemon-link.ts';
 import { reading, UsageError, wholeNumber } from '../option-values.ts';
 import { downloadTable } from '../view/download-table.ts';
+import { counted } from '../view/download-words.ts';
 
 interface Page {
   readonly total: number;
@@ -36,6 +37,7 @@ export function listCommand(context: CliContext): Command {
   return new Command('list')
     .alias('ls')
     .description('list downloads: what runs, what comes, what is over')
+    .summary('list downloads')
     .addArgument(new Argument('[filter]', 'which').choices(Object.keys(FILTERS)).default('all'))
     .addOption(
       new Option('--search <text>', 'words in name, path, URL, category or error').conflicts(
@@ -62,7 +64,7 @@ export function historyCommand(context: CliContext): Command {
   const command = new Command('history').description('downloads that are over');
   command
     .command('list', { isDefault: true })
-    .description('the latest ones')
+    .description('list the latest downloads that are over')
     .addOption(most())
     .option('--json', 'print one JSON document')
     .action(
@@ -75,7 +77,7 @@ export function historyCommand(context: CliContext): Command {
     );
   command
     .command('search')
-    .description('those with all of the words in name, path, URL, category or error')
+    .description('search them: all of the words in name, path, URL, category or error')
     .argument('<word...>', 'what to look for')
     .addOption(most())
     .option('--json', 'print one JSON document')
@@ -98,7 +100,7 @@ export function historyCommand(context: CliContext): Command {
         withDaemon(context.state, async (daemon) => {
           const before = olderThan === undefined ? undefined : Date.now() - olderThan;
           const result = await daemon.call<{ count: number }>('purge', { status: STOPPED, before });
-          report.result(result, () => [`Forgot ${result.count}.`]);
+          report.result(result, () => [`Forgot ${counted(result.count)}.`]);
           return undefined;
         }),
       ),

@@ -25,6 +25,7 @@ const READ_BYTES = 256 * 1024;
 export function metalinkCommand(context: CliContext): Command {
   return new Command('metalink')
     .description('describe a file for others: its digests, those of its pieces, where it is')
+    .summary('describe a file for others')
     .argument('<file>', 'what to describe')
     .option('--url <url>', 'where it is to be had, best first; may be repeated', repeated(urlValue))
     .option('-o, --output <file>', 'where to; none: standard output')

@@ -5,7 +5,7 @@ import { Argument, Command } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
 import { withDaemon } from '../daemon-link.ts';
 import { countOrNone, noneAsNull, rateOrNone, UsageError, wholeNumber } from '../option-values.ts';
-import { printable } from '../text/display.ts';
+import { printable } from '../text/printable.ts';
 import { table } from '../text/table.ts';
 import {
   formatWindow,
@@ -42,6 +42,7 @@ const MAX_CONCURRENT = 1000;
 export function limitCommand(context: CliContext): Command {
   return new Command('limit')
     .description('show or set the limits of all downloads together')
+    .summary('show or set limits for all')
     .addArgument(
       new Argument('[rate]', 'bytes per second, such as 2MiB/s; "none"').argParser(rateOrNone),
     )
@@ -88,7 +89,7 @@ export function scheduleCommand(context: CliContext): Command {
     });
   command
     .command('show', { isDefault: true })
-    .description('what is set')
+    .description('show when downloads wait or are slowed down')
     .option(...JSON_OPTION)
     .action(
       action<CommonOptions, []>(context, (report) =>
@@ -100,7 +101,7 @@ export function scheduleCommand(context: CliContext): Command {
     );
   command
     .command('set')
-    .description('replace it')
+    .description('replace the schedule')
     .argument('<window...>', '"mon-fri 08:00-18:00 2MiB/s", "daily 22:00-06:00 pause"')
     .option(...JSON_OPTION)
     .action(
@@ -110,7 +111,7 @@ export function scheduleCommand(context: CliContext): Command {
     );
   command
     .command('clear')
-    .description('downloads run at any time')
+    .description('take the schedule away: downloads run at any time')
     .option(...JSON_OPTION)
     .action(action<CommonOptions, []>(context, (report) => set(report, [])));
   return command;
@@ -135,7 +136,7 @@ export function categoriesCommand(context: CliContext): Command {
     });
   command
     .command('list', { isDefault: true })
-    .description('those that there are')
+    .description('list the folders by kind of file')
     .option(...JSON_OPTION)
     .action(
       action<CommonOptions, []>(context, (report) =>
@@ -147,7 +148,7 @@ export function categoriesCommand(context: CliContext): Command {
     );
   command
     .command('set')
-    .description('add one, or replace that of the name')
+    .description('add a category, or replace that of the name')
     .argument('<name>')
     .argument('<folder>', 'in the folder of the daemon, or absolute')
     .argument('<extension...>', 'such as iso zip')
@@ -164,7 +165,7 @@ export function categoriesCommand(context: CliContext): Command {
     );
   command
     .command('remove')
-    .description('take one away; its folder and files stay')
+    .description('take a category away; its folder and files stay')
     .argument('<name>')
     .option(...JSON_OPTION)
     .action(

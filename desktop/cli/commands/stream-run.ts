@@ -5,17 +5,19 @@ import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
-import { EXIT, MillraceError } from '@millrace/shared/base/errors';
+import { EXIT } from '@millrace/shared/base/errors';
 import { formatBytes } from '@millrace/shared/base/units';
-import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
+import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { DownloadFactory, Run, RunEvent, RunResult } from '../../engine/daemon/contract.ts';
 import { type ServedStream, serveStream } from '../../engine/stream/serve-stream.ts';
+import { downloadUrl, requestOf, wholeRequest } from '../asked-request.ts';
 import type { CliContext, CommonOptions, Report } from '../context.ts';
-import { UsageError, urlValue } from '../option-values.ts';
+import { UsageError } from '../option-values.ts';
 import { startPlayer } from '../player.ts';
-import { plainLine, terminalLine } from '../progress-line.ts';
-import { type RequestOptions, requestOf } from '../request-options.ts';
-import { printable } from '../text/display.ts';
+import { plainLine } from '../progress-line.ts';
+import type { RequestOptions } from '../request-options.ts';
+import { terminalLine } from '../terminal-line.ts';
+import { printable } from '../text/printable.ts';
 import { splitWords } from '../text/words.ts';
 
 export interface StreamOptions extends RequestOptions, CommonOptions {
@@ -24,7 +26,6 @@ export interface StreamOptions extends RequestOptions, CommonOptions {
   readonly keep: boolean;
 }
 
-const RETRY_FOR_MS = 120_000;
 const TERMINAL_INTERVAL_MS = 200;
 const PLAIN_INTERVAL_MS = 5000;
 
@@ -75,20 +76,9 @@ export class StreamRun {
   }
 
   #request(text: string, temporary: string | undefined): DownloadRequest {
-    let url: string;
-    try {
-      url = urlValue(text);
-    } catch {
-      throw new MillraceError('bad-url', text);
-    }
     const { cwd } = this.#context;
-    const asked = requestOf(url, this.#options, cwd);
-    return {
-      ...REQUEST_DEFAULTS,
-      retryForMs: RETRY_FOR_MS,
-      ...asked,
-      dir: temporary ?? asked.dir ?? cwd,
-    };
+    const request = wholeRequest(requestOf(downloadUrl(text), this.#options, cwd), cwd);
+    return temporary === undefined ? request : { ...request, dir: temporary };
   }
 
   async #play(request: DownloadRequest, command: readonly string[] | undefined): Promise<number> {
@@ -179,7 +169,7 @@ export class StreamRun {
     const view = { ...figures, strip: p.strip };
     const name = printable(this.#name);
     if (!this.#moving) return this.#say(plainLine(name, view));
-    const columns = this.#context.stdout.columns ?? 80;
+    const columns = this.#context.stdout.columns || 80;
     this.#context.stdout.write(`\r\x1b[K${terminalLine(name, view, columns)}`);
   }
 

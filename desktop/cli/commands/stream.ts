@@ -16,6 +16,7 @@ export function streamCommand(context: CliContext): Command {
     new Command('stream')
       .description('play a file while it is being downloaded')
       .argument('<url-or-id>', 'what to play: a URL, or the id of a download of the daemon'),
+    'the current one',
   )
     .option('--player <command>', 'player to start, such as mpv or "vlc --fullscreen"')
     .option('--print-url', 'print nothing but the address to open')

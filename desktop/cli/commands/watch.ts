@@ -6,8 +6,8 @@ import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
 import { type DaemonLink, withDaemon } from '../daemon-link.ts';
 import { idValue, repeated } from '../option-values.ts';
-import { printable } from '../text/display.ts';
 import { LiveArea } from '../text/live-area.ts';
+import { printable } from '../text/printable.ts';
 import { WatchModel } from '../view/watch-model.ts';
 import { fetchAll } from './list.ts';
 
@@ -25,6 +25,7 @@ const MAX_STRIPS = 20;
 export function watchCommand(context: CliContext): Command {
   return new Command('watch')
     .description('show downloads as they go on: a live table, or a line per change in a log')
+    .summary('watch downloads as they go on')
     .argument('[id...]', 'which; none: all', repeated(idValue))
     .option('--until-done', 'end when none of them goes on; exit status as of the first failure')
     .option('--json', 'print one JSON object per line')

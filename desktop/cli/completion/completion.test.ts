@@ -5,7 +5,7 @@ import { complete } from './model.ts';
 import { completionScript, SHELLS } from './scripts.ts';
 
 // Nothing of it is used: no command runs.
-const program = buildProgram({} as CliContext);
+const program = await buildProgram({} as CliContext);
 
 function candidates(...words: string[]): string[] {
   return complete(program, words).candidates.map(({ text }) => text);
@@ -16,6 +16,7 @@ describe('what can be written', () => {
     expect(candidates('')).toEqual(expect.arrayContaining(['get', 'add', 'list', 'help']));
     expect(candidates('')).not.toContain('__complete');
     expect(candidates('li')).toEqual(['list', 'limit']);
+    expect(candidates('help', 'li')).toEqual(['list', 'limit']);
     expect(candidates('daemon', '')).toEqual(['start', 'stop', 'status', 'help']);
   });
 
@@ -50,7 +51,7 @@ describe('what can be written', () => {
     [['get', '-o', ''], 'files'],
     [['add', ''], 'files'],
     [['import', ''], 'files'],
-    [['get', ''], 'nothing'],
+    [['get', ''], 'files'],
     [['history', 'search', ''], 'nothing'],
     [['nonsense', ''], 'nothing'],
   ] as const)('after %j: %s', (words, also) => {

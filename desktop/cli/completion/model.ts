@@ -34,7 +34,8 @@ export function complete(program: Command, words: readonly string[]): Completion
       optionsOver = true;
     } else if (!optionsOver && word.startsWith('-') && word !== '-') {
       expecting = takesValue(command, word);
-    } else {
+    } else if (position > 0 || word !== 'help' || command.commands.length === 0) {
+      // After "help" comes what could have been there in its place.
       const next = position === 0 ? named(command, word) : undefined;
       if (next !== undefined) command = next;
       else position++;
@@ -82,7 +83,7 @@ function visible(command: Command): Candidate[] {
   return command
     .createHelp()
     .visibleCommands(command)
-    .map((sub) => ({ text: sub.name(), about: sub.description() }));
+    .map((sub) => ({ text: sub.name(), about: sub.summary() || sub.description() }));
 }
 
 /** The options of a command, and of the one that runs if nothing else is said. */

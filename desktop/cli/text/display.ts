@@ -1,14 +1,6 @@
-/** Text on a terminal: how wide it is, how to cut it, and what must never get there. */
+/** Text on a terminal: how wide it is, and how to cut it. */
 
 import stringWidth from 'string-width';
-
-/** Control characters, and those that change direction or hide: names come from strangers. */
-const UNSAFE = /[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
-
-/** Takes out what would move the cursor, colour the screen or hide what a name is. */
-export function printable(text: string): string {
-  return text.replace(UNSAFE, '\u{fffd}');
-}
 
 /** Columns that a text takes; wide characters (CJK, emoji) take two. */
 export function displayWidth(text: string): number {

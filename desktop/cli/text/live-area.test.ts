@@ -50,3 +50,11 @@ test('the cursor is given back', () => {
   expect(written.indexOf('\x1b[?25l')).toBe(0);
   expect(written.endsWith('\x1b[?25h')).toBe(true);
 });
+
+test('a terminal that does not know its size has an ordinary one', () => {
+  const { out, lines } = screen(0, 0);
+  const area = new LiveArea(out);
+  expect(area.rows).toBe(23);
+  area.draw(['one', 'two']);
+  expect(lines()).toEqual(['one', 'two']);
+});

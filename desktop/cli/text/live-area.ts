@@ -21,12 +21,12 @@ export class LiveArea {
 
   /** Lines that there is room for: what has scrolled away cannot be drawn over. */
   get rows(): number {
-    return Math.max(1, (this.#out.rows ?? DEFAULT_ROWS) - 1);
+    return Math.max(1, (this.#out.rows || DEFAULT_ROWS) - 1);
   }
 
   /** Draws over what was drawn before, in one write: nothing flickers. */
   draw(lines: readonly string[]): void {
-    const columns = this.#out.columns ?? 80;
+    const columns = this.#out.columns || 80;
     // A line that wraps would be two, and move everything.
     const fitting = lines
       .slice(0, this.rows)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { cutEnd, cutMiddle, displayWidth, pad, printable } from './display.ts';
+import { cutEnd, cutMiddle, displayWidth, pad } from './display.ts';
+import { printable } from './printable.ts';
 import { type Column, table } from './table.ts';
 
 describe('text on a terminal', () => {

@@ -88,3 +88,8 @@ export function shortIdChars(ids: readonly string[]): number {
   }
   return chars;
 }
+
+/** So many downloads. */
+export function counted(count: number): string {
+  return count === 1 ? '1 download' : `${count} downloads`;
+}

@@ -4,7 +4,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import { blockStrip } from '../progress-line.ts';
-import { printable } from '../text/display.ts';
+import { printable } from '../text/printable.ts';
 import { type Column, table } from '../text/table.ts';
 import { ago, meaningOf, note, share } from './download-words.ts';
 import type { Meaning, Style } from './style.ts';

@@ -4,9 +4,12 @@
  */
 
 import { open } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { Cookie, CookieJar } from 'tough-cookie';
+import type { Cookie, CookieJar } from 'tough-cookie';
+
+const require = createRequire(import.meta.url);
 
 /** Longest cookie, its attributes included (RFC 6265 6.1). */
 const MAX_COOKIE_CHARS = 4096;
@@ -20,7 +23,7 @@ const MAX_FILE_COOKIES = 20_000;
 const FORBIDDEN = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 export class Cookies {
-  readonly #jar = new CookieJar(undefined, { looseMode: true });
+  #jar: CookieJar | undefined;
   #set = 0;
 
   /**
@@ -32,9 +35,9 @@ export class Cookies {
       const { key, text } = splitPair(pair.trim());
       if (key === '' && text === '') continue;
       const secure = url.protocol === 'https:';
-      this.#jar.setCookieSync(new Cookie({ key, value: text, path: '/', secure }), url.href, {
-        ignoreError: true,
-      });
+      const { Cookie } = library();
+      const cookie = new Cookie({ key, value: text, path: '/', secure });
+      this.#getJar().setCookieSync(cookie, url.href, { ignoreError: true });
     }
   }
 
@@ -76,7 +79,7 @@ export class Cookies {
 
   #cookiesFor(url: URL): Cookie[] {
     try {
-      return this.#jar.getCookiesSync(url.href);
+      return this.#jar?.getCookiesSync(url.href) ?? [];
     } catch {
       return []; // a host called "local", "test" or "example", which the library does not like
     }
@@ -88,8 +91,13 @@ export class Cookies {
       if (this.#set >= MAX_SET_COOKIES) return;
       if (field.length > MAX_COOKIE_CHARS || FORBIDDEN.test(field)) continue;
       this.#set++;
-      this.#jar.setCookieSync(field, url.href, { ignoreError: true });
+      this.#getJar().setCookieSync(field, url.href, { ignoreError: true });
     }
+  }
+
+  #getJar(): CookieJar {
+    this.#jar ??= new (library().CookieJar)(undefined, { looseMode: true });
+    return this.#jar;
   }
 
   /** Domain, subdomains too, path, Secure, Unix time or 0, name, value; tabs in between. */
@@ -104,6 +112,7 @@ export class Cookies {
     if (!isFlag(subdomains) || !isFlag(secure) || Number.isNaN(seconds)) return false;
     const everywhere =
       subdomains.toUpperCase() === 'TRUE' && isIP(host) === 0 && host.includes('.');
+    const { Cookie } = library();
     const cookie = new Cookie({
       key: name,
       value,
@@ -115,11 +124,19 @@ export class Cookies {
     });
     try {
       // A cookie for all of com or co.uk is refused here.
-      return this.#jar.setCookieSync(cookie, `https://${host}${path}`) !== undefined;
+      return this.#getJar().setCookieSync(cookie, `https://${host}${path}`) !== undefined;
     } catch {
       return false;
     }
   }
+}
+
+/**
+ * The library, loaded with the first cookie: most downloads have none, and it brings the list of
+ * all public suffixes. Required, because answers that set cookies are not waited for.
+ */
+function library(): typeof import('tough-cookie') {
+  return require('tough-cookie');
 }
 
 /**

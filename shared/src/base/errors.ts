@@ -38,7 +38,7 @@ export const ERRORS = {
     retryable: false,
     exit: EXIT.usage,
     title: 'The URL is not one that can be fetched',
-    advice: 'Put the edge before a complete http:// or https:// URL.',
+    advice: 'A complete http:// or https:// URL is needed; that of an edge goes before it.',
   },
   'url-too-long': {
     status: 414,
@@ -406,7 +406,7 @@ export const ERRORS = {
     retryable: true,
     exit: EXIT.network,
     title: 'No daemon is running',
-    advice: 'Start one with "millrace daemon".',
+    advice: 'Start one with "millrace daemon start --detach".',
   },
   'daemon-silent': {
     status: 504,

@@ -10,7 +10,8 @@ import type { Millis } from '../base/clock.ts';
 import { MillraceError } from '../base/errors.ts';
 import type { Digest, PieceDigests } from './digest.ts';
 import { safeFileName } from './file-name.ts';
-import { shown, type XmlAttribute, type XmlElement } from './xml-tree.ts';
+import { shown } from './shown.ts';
+import type { XmlAttribute, XmlElement } from './xml-tree.ts';
 
 /** Priorities go from 1, the best, to this one, which is also that of those without one. */
 export const LAST_PRIORITY = 999_999;

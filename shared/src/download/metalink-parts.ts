@@ -9,9 +9,9 @@ import {
   digestFromHex,
   type PieceDigests,
 } from './digest.ts';
+import { shown } from './shown.ts';
 import {
   childElements,
-  shown,
   XML_NAMESPACE,
   type XmlAttribute,
   type XmlDocument,

@@ -33,10 +33,10 @@ import {
   wholeNumber,
 } from './metalink-parts.ts';
 import { readMetalink3 } from './metalink-v3.ts';
+import { shown } from './shown.ts';
 import {
   childElements,
   plainElement,
-  shown,
   XmlDocument,
   type XmlElement,
   type XmlNode,

@@ -5,6 +5,7 @@
 
 import { SaxesParser, type SaxesTagNS } from 'saxes';
 import { MillraceError } from '../base/errors.ts';
+import { shown } from './shown.ts';
 
 /** About 100,000 pieces with their digests. */
 export const MAX_DOCUMENT_BYTES = 16 * 1024 * 1024;
@@ -152,11 +153,4 @@ function encodingOf(bytes: Uint8Array): string {
   const declared = /^<\?xml[^>]*?\sencoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']/.exec(start);
   // A byte order mark says UTF-8 louder than any declaration.
   return declared?.[1] ?? 'utf-8';
-}
-
-/** A stranger's word as it can be shown in one line. */
-export function shown(text: string): string {
-  if (text === '') return 'nothing';
-  const clean = text.replace(/[^\x21-\x7e\p{L}\p{N}]/gu, '?');
-  return clean.length > 60 ? `${clean.slice(0, 60)}...` : clean;
 }

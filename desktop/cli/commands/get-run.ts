@@ -1,0 +1,98 @@
+/** One run of `millrace get`: one download after the other, and how it goes. */
+
+import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
+import type { DownloadRequest } from '@millrace/shared/download/request';
+import { Download } from '../../engine/download.ts';
+import { withoutLogin } from '../../engine/net/credentials.ts';
+import { type AskedRequest, downloadUrl, requestOf, wholeRequest } from '../asked-request.ts';
+import type { CliContext, Report } from '../context.ts';
+import { looksLikeMetalinkName } from '../metalink-name.ts';
+import { type TransferView, transferView } from '../view/transfer-view.ts';
+import type { GetOptions } from './get.ts';
+
+/**
+ * Downloads the URLs in order; a failure does not keep the next from being tried.
+ *
+ * @param texts URLs and names of metalinks, as they are typed
+ * @returns the exit status: 0, or that of the first failure
+ * @throws UsageError for options that contradict each other
+ */
+export async function get(
+  texts: readonly string[],
+  options: GetOptions,
+  report: Report,
+  context: CliContext,
+): Promise<number> {
+  const asked = requestOf('', options, context.cwd);
+  const view = await transferView(context, report, options.quiet === true);
+  let status: number = EXIT.ok;
+  for (const text of texts) {
+    const error = await getOne(text, asked, view, context);
+    if (error === undefined) continue;
+    if (status === EXIT.ok) status = error.row.exit;
+    if (context.signal.aborted) break;
+  }
+  return status;
+}
+
+/** One download, or several where the text names a metalink. */
+async function getOne(
+  text: string,
+  asked: AskedRequest,
+  view: TransferView,
+  context: CliContext,
+): Promise<MillraceError | undefined> {
+  let failure: MillraceError | undefined;
+  try {
+    for (const request of await requestsFor(text, asked, context)) {
+      failure ??= await run(request, view, context.signal);
+      if (context.signal.aborted) break;
+    }
+    return failure;
+  } catch (thrown) {
+    const error = asMillraceError(thrown);
+    view.failed(error, withoutLogin(text));
+    return error;
+  }
+}
+
+async function requestsFor(
+  text: string,
+  asked: AskedRequest,
+  { cwd, signal }: CliContext,
+): Promise<DownloadRequest[]> {
+  const [, ...mirrors] = asked.urls;
+  if (!looksLikeMetalinkName(text)) {
+    return [wholeRequest({ ...asked, urls: [downloadUrl(text), ...mirrors] }, cwd)];
+  }
+  // Loaded here: most downloads have none, and do without an XML parser.
+  const { describedDownloads } = await import('../described-downloads.ts');
+  return describedDownloads(text, wholeRequest(asked, cwd), cwd, signal);
+}
+
+async function run(
+  request: DownloadRequest,
+  view: TransferView,
+  signal: AbortSignal,
+): Promise<MillraceError | undefined> {
+  const shown = withoutLogin(request.urls[0] as string);
+  const startedAt = performance.now();
+  try {
+    const download = new Download(request, {
+      signal,
+      onEvent: (event) => view.event(event, shown),
+      random: Math.random,
+    });
+    const timer = setInterval(() => view.progress(download.progress()), view.intervalMs);
+    try {
+      view.done(await download.run(), performance.now() - startedAt);
+    } finally {
+      clearInterval(timer);
+    }
+    return undefined;
+  } catch (thrown) {
+    const error = asMillraceError(thrown);
+    view.failed(error, shown);
+    return error;
+  }
+}

@@ -1,0 +1,37 @@
+/** `millrace get`: downloads here and now. */
+
+import { Command } from 'commander';
+import { refuseOneFileOptions } from '../asked-request.ts';
+import { action, type CliContext, type CommonOptions } from '../context.ts';
+import { addRequestOptions, type RequestOptions } from '../request-options.ts';
+
+export interface GetOptions extends RequestOptions, CommonOptions {
+  readonly quiet?: boolean;
+}
+
+export function getCommand(context: CliContext): Command {
+  return addRequestOptions(
+    new Command('get')
+      .description('download files')
+      .argument('<url-or-file...>', 'what to download; of *.meta4 and *.metalink, files as well'),
+    'the current one',
+  )
+    .option('--quiet', 'print errors only')
+    .option('--json', 'print one JSON object per line')
+    .addHelpText(
+      'after',
+      `
+An interrupted download is resumed by the same command. Exit status: 0 done,
+2 usage, 3 network, 4 refused by the server, 5 checksum mismatch, 6 file system,
+7 the source is broken or the file changed, 130 interrupted, 1 anything else.
+With several URLs it is that of the first that failed.`,
+    )
+    .action(
+      action<GetOptions, [string[]]>(context, async (report, options, texts) => {
+        if (texts.length > 1) refuseOneFileOptions(options);
+        // Loaded here: its help needs no engine.
+        const { get } = await import('./get-run.ts');
+        return get(texts, options, report, context);
+      }),
+    );
+}

@@ -1,0 +1,82 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from '@jest/globals';
+import type { CliContext } from './context.ts';
+import { buildProgram, everyCommand } from './program.ts';
+
+const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
+const NOTHING = {} as CliContext; // no command runs
+const whole = await buildProgram(NOTHING);
+
+test.each(whole.commands.map((command) => command.name()).filter((name) => name !== '__complete'))(
+  '%s is the same alone as among all',
+  async (name) => {
+    const [alone, ...more] = (await buildProgram(NOTHING, [name, 'x'])).commands;
+    expect(more).toHaveLength(0);
+    expect(alone?.name()).toBe(name);
+    const helps = [alone, whole.commands.find((command) => command.name() === name)].map(
+      (command) => everyCommand(command as typeof whole).map((one) => one.helpInformation()),
+    );
+    expect(helps[0]).toEqual(helps[1]);
+  },
+);
+
+test.each([[], ['help', 'get'], ['--help'], ['ls'], ['gte'], ['__complete', '--', 'ge']])(
+  '%j can be about any command',
+  async (...words) => {
+    expect((await buildProgram(NOTHING, words)).commands).toHaveLength(whole.commands.length);
+  },
+);
+
+test.each([
+  [['get', 'x', '--proxy', 'gopher://tom:secret@x'], "error: option '--proxy <url>': that is not"],
+  [['get', 'x', '--user', ':secret'], "error: option '--user <name:password>': a log-in is"],
+  [['get', 'x', '--cookie', "a=' is invalid. secret;"], "error: option '--cookie <name=value>': "],
+  [['url', 'a1', 'ftp://tom:secret@x'], 'error: url: that is not'],
+  [['info', 'zz'], 'error: id: an id has'],
+])('%j is refused without its value, which may be a password', async (words, message) => {
+  const program = await buildProgram(NOTHING, words);
+  let said = '';
+  for (const command of everyCommand(program)) {
+    command.configureOutput({
+      writeErr: (text) => {
+        said += text;
+      },
+    });
+  }
+  await expect(program.parseAsync(words, { from: 'user' })).rejects.toThrow();
+  expect(said).toContain(message);
+  expect(said).not.toContain('secret');
+});
+
+test('an ordinary download is made without what only special ones need', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { etag: '"x"', 'content-length': 5 }).end('right');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const hook = `import { registerHooks } from 'node:module';
+    import { writeSync } from 'node:fs';
+    registerHooks({ load: (url, context, next) => (writeSync(2, url + '\\n'), next(url, context)) });`;
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/file`;
+  const flags = ['--import', `data:text/javascript,${encodeURIComponent(hook)}`];
+  const child = spawn(process.execPath, [...flags, MAIN, 'get', url, '-d', folder]);
+  let loaded = '';
+  child.stderr.on('data', (text) => {
+    loaded += text;
+  });
+  child.stdout.resume();
+  const [code] = await once(child, 'close');
+  server.close();
+  await rm(folder, { recursive: true });
+  expect(code).toBe(0);
+  expect(loaded).toContain('/desktop/engine/download.ts');
+  expect(loaded).not.toMatch(/node_modules.*\/(zod|tough-cookie|saxes|string-width|undici|ws)\//);
+  expect(loaded).not.toMatch(/desktop\/cli\/commands\/(?!get)/);
+});

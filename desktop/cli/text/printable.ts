@@ -1,0 +1,9 @@
+/** Text that may be shown on a terminal. */
+
+/** Control characters, and those that change direction or hide: names come from strangers. */
+const UNSAFE = /[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+/** Takes out what would move the cursor, colour the screen or hide what a name is. */
+export function printable(text: string): string {
+  return text.replace(UNSAFE, '\u{fffd}');
+}

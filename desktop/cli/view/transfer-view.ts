@@ -1,0 +1,125 @@
+/** How a download that runs here is shown: to people on a terminal, in a log, or to programs. */
+
+import { basename } from 'node:path';
+import type { MillraceError } from '@millrace/shared/base/errors';
+import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
+import type { DownloadEvent, DownloadProgress, DownloadResult } from '../../engine/download.ts';
+import type { Report, Terminal } from '../context.ts';
+import { plainLine } from '../progress-line.ts';
+import type { terminalLine } from '../terminal-line.ts';
+import { printable } from '../text/printable.ts';
+
+const TERMINAL_INTERVAL_MS = 200;
+const PLAIN_INTERVAL_MS = 5000;
+const JSON_INTERVAL_MS = 1000;
+
+export interface TransferView {
+  /** How often progress is to be shown. */
+  readonly intervalMs: number;
+  /** @param url without user name and password */
+  event(event: DownloadEvent, url: string): void;
+  progress(progress: DownloadProgress): void;
+  done(result: DownloadResult, ms: number): void;
+  failed(error: MillraceError, url: string): void;
+}
+
+/** @param quiet nothing but errors; programs are told everything all the same */
+export async function transferView(
+  out: Terminal,
+  report: Report,
+  quiet: boolean,
+): Promise<TransferView> {
+  if (report.json) return new JsonView(report);
+  if (quiet || out.stdout.isTTY !== true) return new TextView(out, report, quiet);
+  // Loaded here: only a terminal has columns to be counted.
+  const { terminalLine } = await import('../terminal-line.ts');
+  return new TextView(out, report, false, terminalLine);
+}
+
+/** For people: a line that moves on a terminal, lines now and then elsewhere. */
+class TextView implements TransferView {
+  readonly intervalMs: number;
+  readonly #out: Terminal;
+  readonly #report: Report;
+  readonly #quiet: boolean;
+  readonly #moving: typeof terminalLine | undefined;
+  #name = '';
+
+  constructor(out: Terminal, report: Report, quiet: boolean, moving?: typeof terminalLine) {
+    this.#out = out;
+    this.#report = report;
+    this.#quiet = quiet;
+    this.#moving = moving;
+    this.intervalMs = moving === undefined ? PLAIN_INTERVAL_MS : TERMINAL_INTERVAL_MS;
+  }
+
+  event(event: DownloadEvent): void {
+    if (event.kind === 'note') return this.#line(`note: ${event.text}`);
+    if (event.kind === 'check') return this.#line(`checking the ${event.what} ...`);
+    if (event.kind === 'state') {
+      if (event.state === 'waiting-for-network') this.#line('waiting for the network ...');
+      return;
+    }
+    this.#name = printable(basename(event.path));
+    const size = event.length === undefined ? 'size not known' : formatBytes(event.length);
+    const resumed =
+      event.resumedBytes > 0 ? `, ${formatBytes(event.resumedBytes)} are there already` : '';
+    this.#line(`${this.#name}: ${size} via ${event.via}${resumed}`);
+  }
+
+  progress(progress: DownloadProgress): void {
+    if (this.#quiet || this.#name === '') return;
+    if (this.#moving === undefined) return this.#line(plainLine(this.#name, progress));
+    const columns = this.#out.stdout.columns || 80;
+    this.#out.stdout.write(`\r\x1b[K${this.#moving(this.#name, progress, columns)}`);
+  }
+
+  done(result: DownloadResult, ms: number): void {
+    const rate = formatRate(result.receivedBytes / Math.max(0.001, ms / 1000));
+    this.#line(
+      `Saved ${result.path} (${formatBytes(result.bytes)} in ${formatDuration(ms)}, ${rate})`,
+    );
+  }
+
+  failed(error: MillraceError, url: string): void {
+    this.#clear();
+    this.#report.error(error, url);
+  }
+
+  #line(text: string): void {
+    if (this.#quiet) return;
+    this.#clear();
+    this.#out.stdout.write(`${printable(text)}\n`);
+  }
+
+  #clear(): void {
+    if (this.#moving !== undefined) this.#out.stdout.write('\r\x1b[K');
+  }
+}
+
+/** For programs: one JSON object per line on standard output. */
+class JsonView implements TransferView {
+  readonly intervalMs = JSON_INTERVAL_MS;
+  readonly #report: Report;
+
+  constructor(report: Report) {
+    this.#report = report;
+  }
+
+  event(event: DownloadEvent, url: string): void {
+    const { kind, ...rest } = event;
+    this.#report.object({ event: kind, url, ...rest });
+  }
+
+  progress({ length, storedBytes, bytesPerSecond, etaMs }: DownloadProgress): void {
+    this.#report.object({ event: 'progress', length, storedBytes, bytesPerSecond, etaMs });
+  }
+
+  done(result: DownloadResult, ms: number): void {
+    this.#report.object({ event: 'done', ...result, ms: Math.round(ms) });
+  }
+
+  failed(error: MillraceError, url: string): void {
+    this.#report.error(error, url);
+  }
+}
