@@ -132,6 +132,7 @@ function requestOf(urls: readonly string[], options: GetOptions): DownloadReques
     dir: options.dir,
     file: options.output === undefined ? undefined : resolve(options.output),
     overwrite: options.overwrite,
+    rename: options.output === undefined,
     connections: options.connections,
     connectionsPerHost: options.connectionsPerHost,
     redundancy: options.redundancy,

@@ -38,7 +38,9 @@ export async function checkEarlierBytes(options: EarlierBytesOptions): Promise<v
   if (why === undefined) return file.adopt();
   // At our own URLs it is a new version. Another one may be a mistake: nothing is lost by it.
   const ours = earlier.url === source.url || ownUrls.includes(earlier.url);
-  if (!ours && !file.overwrite) throw new MillraceError('different-file', why);
+  if (!ours && !file.overwrite) {
+    throw new MillraceError('different-file', `${file.dataPath} is of ${earlier.url}: ${why}`);
+  }
   // First the bytes go: nothing may say that they are of the new version.
   await file.startOver();
   await file.adopt();

@@ -24,7 +24,7 @@ import { verifyEntries } from './verify.ts';
 
 export const DATA_SUFFIX = '.millrace-part';
 export const JOURNAL_SUFFIX = '.millrace-journal';
-const LOCK_SUFFIX = '.millrace-lock';
+export const LOCK_SUFFIX = '.millrace-lock';
 
 /**
  * Written bytes are flushed after so long or so many: with the time that they are collected for
@@ -542,7 +542,7 @@ export class PartialFile {
       matchVersion(journal.header.validators, header.validators) === 'same';
     const before = journal?.header;
     if (before !== undefined && before.length !== length && !overwrite && !this.#isOurs(before)) {
-      throw new MillraceError('different-file', `${path} is being downloaded from ${before.url}`);
+      throw new MillraceError('different-file', `${path + DATA_SUFFIX} is of ${before.url}`);
     }
     const kept =
       proven ||

@@ -4,6 +4,7 @@ import { join, relative } from 'node:path';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { nameFromUrl } from '@millrace/shared/download/file-name';
+import type { DownloadRequest } from '@millrace/shared/download/request';
 import { type ScheduleState, scheduleAt } from '@millrace/shared/download/schedule';
 import type { DownloadRecord } from '../store/record.ts';
 import { afterFailure } from './after-failure.ts';
@@ -119,10 +120,25 @@ export class Conductor {
     }
   }
 
-  /** Stops a run, if there is one; what it has is kept. @returns when it has ended */
-  stop(gid: string): Promise<void> {
+  /**
+   * Stops a run, if there is one, and does something before there can be another.
+   *
+   * @param work is told the path whose partial file it has left; undefined: none is known
+   */
+  stopAnd(gid: string, work: (left: string | undefined) => Promise<void>): Promise<void> {
+    return this.#runner.stopAnd(gid, (left) => work(left?.path));
+  }
+
+  /**
+   * Stops a run, if there is one; what it has is kept.
+   *
+   * @returns when it has ended
+   */
+  async stop(gid: string): Promise<void> {
     this.#noteProgress(gid);
-    return this.#runner.stop(gid);
+    const path = (await this.#runner.stop(gid))?.path;
+    // It may have been stopped before it could tell.
+    if (path !== undefined) this.#notePath(gid, path);
   }
 
   /** Starts a running download anew, with what has been changed. */
@@ -159,7 +175,9 @@ export class Conductor {
       error: undefined,
       request: this.#withFreeName(record),
     });
-    this.#runner.start(this.#ledger.find(gid) as DownloadRecord);
+    const begun = this.#ledger.find(gid) as DownloadRecord;
+    const moved = begun.path !== undefined && begun.path !== targetOf(begun);
+    this.#runner.start(gid, requestToRun(begun), moved ? begun.path : undefined);
     this.#ledger.emit({ kind: 'started', gid });
     return true;
   }
@@ -174,14 +192,20 @@ export class Conductor {
     return { ...request, file: relative(request.dir, freePath(path, taken)) };
   }
 
+  #notePath(gid: string, path: string): void {
+    const record = this.#ledger.find(gid);
+    if (record?.path === undefined && record !== undefined) {
+      this.#ledger.update(gid, placeOf(record, path));
+    }
+  }
+
   #onEvent(gid: string, event: RunEvent): void {
     if (event.kind === 'note') return this.#ledger.emit({ kind: 'note', gid, text: event.text });
     const record = this.#ledger.find(gid);
     if (record === undefined) return;
     if (event.kind !== 'start') return this.#ledger.emit({ kind: 'changed', gid });
     const { path, length, resumedBytes } = event;
-    const name = relative(record.request.dir, path);
-    this.#ledger.update(gid, { path, name, length, storedBytes: resumedBytes });
+    this.#ledger.update(gid, { ...placeOf(record, path), length, storedBytes: resumedBytes });
   }
 
   #onEnded(gid: string, outcome: Outcome): void {
@@ -212,6 +236,7 @@ export class Conductor {
     const { error, progress } = outcome;
     const { queue } = this.#ledger;
     if ((progress?.storedBytes ?? 0) > before.storedBytes) queue.onProgress(gid);
+    if (progress?.path !== undefined) this.#notePath(gid, progress.path);
     this.#ledger.updateSilently(gid, {
       storedBytes: progress?.storedBytes || before.storedBytes,
       receivedBytes: before.receivedBytes + (progress?.receivedBytes ?? 0),
@@ -242,7 +267,7 @@ export class Conductor {
       this.#ledger.queue.requeue(gid);
       this.#ledger.update(gid, {
         state: 'queued',
-        path: undefined,
+        // What has come so far is taken along.
         name: file,
         error: undefined,
         request: { ...request, file },
@@ -276,9 +301,24 @@ export class Conductor {
     const progress = this.running(gid)?.progress();
     if (record === undefined || progress === undefined) return;
     this.#ledger.updateSilently(gid, {
-      storedBytes: progress.storedBytes,
+      storedBytes: progress.storedBytes || record.storedBytes,
       receivedBytes: record.receivedBytes + progress.receivedBytes,
       length: progress.length ?? record.length,
     });
   }
+}
+
+/** What is begun keeps its name: its partial file is found by it. */
+function requestToRun(record: DownloadRecord): DownloadRequest {
+  const { path, request, options } = record;
+  if (path === undefined) {
+    return { ...request, rename: options.rename && options.named !== true };
+  }
+  return { ...request, file: relative(request.dir, targetOf(record)), rename: false };
+}
+
+/** Where a download has turned out to be. */
+function placeOf({ request }: DownloadRecord, path: string) {
+  const name = relative(request.dir, path);
+  return { path, name, request: request.file === undefined ? request : { ...request, file: name } };
 }

@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { nameFromUrl } from '@millrace/shared/download/file-name';
 import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue';
@@ -153,7 +153,8 @@ export class Ledger {
   }
 }
 
-/** The path that a download writes to, as far as that is known. */
+/** The path that a download writes to, as far as that is known: from its next start on. */
 export function targetOf({ path, request }: DownloadRecord): string {
-  return path ?? join(request.dir, request.file ?? nameFromUrl(request.urls[0] as string));
+  const name = path === undefined ? nameFromUrl(request.urls[0] as string) : basename(path);
+  return join(request.dir, request.file ?? name);
 }

@@ -27,6 +27,8 @@ class FakeRun implements Run {
   readonly urls: string[] = [];
   readonly #end = Promise.withResolvers<RunResult>();
   storedBytes = 0;
+  /** True: it has a partial file, of which it has not told anybody. */
+  hasFile = false;
   /** True: the run takes its time to end when it is stopped. */
   lingers = false;
 
@@ -71,6 +73,7 @@ class FakeRun implements Run {
     const { storedBytes } = this;
     return {
       state: 'running',
+      path: this.hasFile ? this.path : undefined,
       storedBytes,
       receivedBytes: storedBytes,
       bytesPerSecond: 0,
@@ -99,6 +102,9 @@ let db: DatabaseSync;
 let now: number;
 let runs: FakeRun[];
 let removed: string[];
+let moved: string[][];
+/** What deleting a partial file waits for. */
+let deletion: Promise<void>;
 let events: string[];
 let rate: SharedRate;
 let manager: Manager;
@@ -117,6 +123,8 @@ function open(): void {
   db = openDatabase(join(folder, 'downloads.db'), now).db;
   runs = [];
   removed = [];
+  moved = [];
+  deletion = Promise.resolve();
   events = [];
   rate = new SharedRate(() => now);
   const createDownload: DownloadFactory = Object.assign(
@@ -127,7 +135,11 @@ function open(): void {
     },
     {
       async removePartial(path: string) {
+        await deletion;
         removed.push(path);
+      },
+      async movePartial(path: string, to: string) {
+        moved.push([path, to]);
       },
     },
   );
@@ -254,6 +266,18 @@ describe('a download that ends', () => {
     expect(last().request.file).toBe('sent-by-server.tar.1.gz');
     await last().complete();
     expect(manager.get(gid).state).toBe('complete');
+    expect(moved).toEqual([]);
+    const late = await add();
+    last().begin();
+    await last().fail('file-exists', join(folder, 'x.bin'));
+    expect(moved).toEqual([[join(folder, 'x.bin'), join(folder, 'x.1.bin')]]);
+    await last().complete();
+    expect(manager.get(late)).toMatchObject({ state: 'complete', name: 'x.1.bin' });
+    const held = await add();
+    last().begin();
+    await last().fail('file-in-use', join(folder, 'x.bin'));
+    expect(manager.get(held).state).toBe('waiting');
+    manager.remove(held, false);
     const strict = await add({ rename: false });
     await last().fail('file-exists', join(folder, 'x.bin'));
     expect(manager.get(strict).state).toBe('error');
@@ -276,7 +300,26 @@ describe('names', () => {
     expect(last().request.file).toBe('x.1.bin');
     manager.resume(first);
     await settled();
-    expect(last().request.file).toBeUndefined();
+    expect(last().request.file).toBe('x.bin');
+  });
+});
+
+describe('a name that another partial file has', () => {
+  test.each([
+    [{}, true],
+    [{ file: 'mine.bin' }, false],
+    [{ file: 'mine.bin', rename: true }, true],
+    [{ rename: false }, false],
+  ])('%j may be changed: %s', async (asked, expected) => {
+    await add(asked);
+    expect(last().request.rename).toBe(expected);
+    last().begin();
+    manager.pause(manager.unfinished()[0]?.gid as string);
+    await settled();
+    manager.resume(manager.unfinished()[0]?.gid as string);
+    await settled();
+    // What has been begun is this download's own.
+    expect(last().request.rename).toBe(false);
   });
 });
 
@@ -310,6 +353,62 @@ describe('stopping', () => {
     expect(manager.get(gid).state).toBe('removed');
   });
 
+  test.each([false, true])(
+    'one removed before its name is told loses it, paused: %s',
+    async (paused) => {
+      const gid = await add();
+      last().hasFile = true;
+      if (paused) {
+        manager.pause(gid);
+        await settled();
+        expect(manager.get(gid).path).toBe(join(folder, 'x.bin'));
+      }
+      manager.remove(gid, true);
+      await settled();
+      expect(removed).toEqual([join(folder, 'x.bin')]);
+    },
+  );
+
+  test('one that never began has nothing to lose', async () => {
+    manager.setLimits({ concurrent: 1 });
+    await add();
+    const second = await add({ urls: ['http://a.example/y.bin'] });
+    manager.remove(second, true);
+    await settled();
+    expect(removed).toEqual([]);
+  });
+
+  test('one that has failed loses what it has left, unless another goes on with it', async () => {
+    const first = await add();
+    last().begin();
+    await last().fail('origin-gone');
+    const second = await add();
+    last().begin();
+    expect(manager.deleteLeft(first)).toBe(true);
+    await settled();
+    expect(removed).toEqual([]);
+    await last().fail('origin-gone');
+    expect(manager.deleteLeft(second)).toBe(true);
+    await settled();
+    expect(removed).toEqual([join(folder, 'x.bin')]);
+    expect(manager.get(second)).toMatchObject({ state: 'error', path: undefined, storedBytes: 0 });
+  });
+
+  test('one that is tried again waits until what it had is deleted', async () => {
+    const gid = await add();
+    last().begin();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    deletion = promise;
+    manager.remove(gid, true);
+    expect(manager.retry(gid)).toBe(true);
+    for (let i = 0; i < 20; i++) await new Promise((next) => setImmediate(next));
+    expect(runs).toHaveLength(1);
+    resolve();
+    await settled();
+    expect(removed).toEqual([join(folder, 'x.bin')]);
+    expect(runs).toHaveLength(2);
+  });
+
   test('the end of the daemon is none of the download', async () => {
     const gid = await add();
     last().begin();
@@ -335,6 +434,21 @@ describe('changes', () => {
     expect(last().request.headers).toEqual({ 'x-new': '1' });
     expect(() => manager.change(gid, { file: '../x' })).toThrow(/below the folder/);
     expect(() => manager.change(gid, { category: 'none' })).toThrow(/no "none"/);
+  });
+
+  test('to another folder or name take along what is there', async () => {
+    const gid = await add();
+    last().begin();
+    manager.change(gid, { dir: join(folder, 'other') });
+    await settled();
+    last().begin();
+    manager.change(gid, { file: 'y.bin' });
+    await settled();
+    expect(moved).toEqual([
+      [join(folder, 'x.bin'), join(folder, 'other', 'x.bin')],
+      [join(folder, 'other', 'x.bin'), join(folder, 'other', 'y.bin')],
+    ]);
+    expect(last().request).toMatchObject({ dir: join(folder, 'other'), file: 'y.bin' });
   });
 
   test('more URLs are told to the run, others need a new one', async () => {

@@ -11,7 +11,7 @@ import { type DownloadRecord, type FinishedState, isFinished } from '../store/re
 import { Conductor, type ConductorOptions } from './conductor.ts';
 import type { Run } from './contract.ts';
 import type { HostMemory } from './host-memory.ts';
-import { Ledger, type ManagerEvent } from './ledger.ts';
+import { Ledger, type ManagerEvent, targetOf } from './ledger.ts';
 import {
   type Change,
   changeSchema,
@@ -188,13 +188,29 @@ export class Manager {
   remove(gid: string, deletePartial: boolean): boolean {
     const record = this.#ledger.find(gid);
     if (record === undefined) return false;
-    const stopped = this.#conductor.stop(gid);
-    this.#ledger.finish(gid, 'removed', this.#o.now(), { error: undefined });
+    this.#chore(
+      deletePartial
+        ? this.#conductor.stopAnd(gid, (left) => this.#deletePartial(record, left))
+        : this.#conductor.stop(gid),
+    );
+    const gone = deletePartial ? { path: undefined, storedBytes: 0 } : {};
+    this.#ledger.finish(gid, 'removed', this.#o.now(), { error: undefined, ...gone });
     this.#ledger.emit({ kind: 'stopped', gid });
-    const { path } = record;
-    if (!deletePartial || path === undefined) this.#chore(stopped);
-    else this.#chore(stopped.then(() => this.#o.createDownload.removePartial(path)));
     this.#conductor.tick();
+    return true;
+  }
+
+  /**
+   * Deletes what a download that has failed or was removed has left of its file.
+   *
+   * @returns false if it is neither
+   */
+  deleteLeft(gid: string): boolean {
+    const record = this.get(gid);
+    if (record.state !== 'error' && record.state !== 'removed') return false;
+    this.#chore(this.#conductor.stopAnd(gid, () => this.#deletePartial(record, undefined)));
+    this.store.put({ ...record, path: undefined, storedBytes: 0 });
+    this.#ledger.emit({ kind: 'changed', gid });
     return true;
   }
 
@@ -245,10 +261,12 @@ export class Manager {
     if (limit !== undefined) request.limit = limit ?? undefined;
     const options = {
       rename: rename ?? record.options.rename,
+      named: rest.file === undefined ? record.options.named : rename === undefined,
       maxTries: maxTries ?? record.options.maxTries,
       aria2: { ...record.options.aria2, ...aria2 },
     };
-    this.#ledger.update(gid, { request, options, category: category ?? record.category });
+    const name = rest.file ?? record.name;
+    this.#ledger.update(gid, { request, options, name, category: category ?? record.category });
     if (limit !== undefined) this.running(gid)?.setLimit(limit ?? undefined);
     if (priority !== undefined) {
       this.queue.setPriority(gid, priority);
@@ -289,7 +307,7 @@ export class Manager {
     if (isFinished(record.state)) this.#ledger.reopen(record);
     // The name stays: it is what the partial file is found by.
     const { path, request } = record;
-    const file = path === undefined ? request.file : relative(request.dir, path);
+    const file = path === undefined ? request.file : relative(request.dir, targetOf(record));
     const urls = [url, ...request.urls.slice(1).filter((other) => other !== url)];
     this.#ledger.update(gid, { request: { ...request, urls, file }, host: new URL(url).host });
     if (record.state === 'waiting') this.retry(gid);
@@ -315,6 +333,17 @@ export class Manager {
     const record = newRecord(asked, around);
     if (!this.#ledger.exists(record.gid)) return record;
     throw new MillraceError('bad-option', `gid: ${record.gid} is there already`);
+  }
+
+  /** @param left path that its last run has had a partial file at, though it had not yet said so */
+  async #deletePartial(record: DownloadRecord, left: string | undefined): Promise<void> {
+    const { gid, startedAt, request } = record;
+    const known = record.path ?? left;
+    const path = known ?? targetOf(record);
+    // There is nothing of it, or somebody else is going on with it.
+    if (startedAt === undefined || this.#ledger.isTaken(path, gid)) return;
+    const certain = known !== undefined && !isFinished(record.state);
+    await this.#o.createDownload.removePartial(path, certain ? undefined : request.urls);
   }
 
   #chore(work: Promise<void>): void {

@@ -144,6 +144,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
     request,
     options: {
       rename: given.rename ?? true,
+      ...(given.file === undefined || given.rename !== undefined ? {} : { named: true }),
       maxTries: given.maxTries ?? DEFAULT_TRIES,
       aria2: given.aria2,
     },

@@ -94,7 +94,7 @@ function addingMethods({ manager, parseMetalink }: Aria2Options): [string, Metho
 function stateMethods(manager: Manager): [string, Method][] {
   const remove: Method = (params) => {
     const { gid } = find(manager, params);
-    if (manager.remove(gid, false)) return gid;
+    if (manager.remove(gid, true)) return gid;
     throw aria2Error(`Active Download not found for GID#${gid}`);
   };
   const pause: Method = (params) => {

@@ -198,7 +198,8 @@ function downloadMethods({ manager, parseMetalink }: MillraceOptions): [string, 
         const full = p.gids.map((one) => manager.get(one).gid);
         const touched: string[] = [];
         for (const one of full) {
-          let done = manager.remove(one, p.deletePartial);
+          let done =
+            manager.remove(one, p.deletePartial) || (p.deletePartial && manager.deleteLeft(one));
           if (p.deleteFile) await manager.deleteFile(one);
           if (p.forget) done = manager.forget(one) || done;
           if (done || p.deleteFile) touched.push(one);

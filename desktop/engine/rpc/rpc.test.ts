@@ -51,7 +51,7 @@ const createDownload: DownloadFactory = Object.assign(
       read: () => Promise.resolve(0),
     };
   },
-  { removePartial: async () => {} },
+  { removePartial: async () => {}, movePartial: async () => {} },
 );
 
 let closedStreams: number;
