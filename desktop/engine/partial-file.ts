@@ -535,8 +535,10 @@ export class PartialFile {
     const { length } = header;
     const journal = await readJournal(path + JOURNAL_SUFFIX);
     const { size } = await this.#data.stat();
+    // Files at different URLs may have a tag in common: servers make it from length and date.
     const proven =
       journal !== undefined &&
+      this.#isOurs(journal.header) &&
       length === journal.header.length &&
       canPin(header.validators) &&
       matchVersion(journal.header.validators, header.validators) === 'same';

@@ -462,6 +462,37 @@ describe('changes', () => {
     expect(() => manager.setUrls(gid, [])).toThrow(/none would be left/);
   });
 
+  test('what logs in at one host is not taken to another', async () => {
+    const login = { user: 'me', password: 'secret' };
+    const headers = { cookie: 'c=1', accept: '*/*' };
+    const gid = await add({ headers, login });
+    manager.replaceUrl(gid, 'http://a.example/other');
+    await settled();
+    expect(last().request).toMatchObject({ headers, login });
+    manager.replaceUrl(gid, 'http://b.example/x.bin');
+    await settled();
+    expect(last().request).toMatchObject({ headers: { accept: '*/*' }, login: undefined });
+    expect(events).toContain('note');
+    manager.change(gid, { login });
+    await settled();
+    manager.setUrls(gid, ['http://c.example/x.bin']);
+    await settled();
+    expect(last().request.login).toBeUndefined();
+  });
+
+  test('a log-in in a new link is never part of it', async () => {
+    const gid = await add();
+    manager.replaceUrl(gid, 'http://me:secret@b.example/x.bin');
+    expect(manager.get(gid).request).toMatchObject({
+      urls: ['http://b.example/x.bin'],
+      login: { user: 'me', password: 'secret' },
+    });
+    const urls = ['http://b.example/x.bin', 'http://me:secret@c.example/x.bin'];
+    expect(() => manager.setUrls(gid, urls)).toThrow(/user name or password/);
+    manager.change(gid, { login: null });
+    expect(manager.get(gid).request.login).toBeUndefined();
+  });
+
   test('a new link goes on with the file that the old one began', async () => {
     const gid = await add({ urls: ['http://a.example/x.bin?key=old'] });
     last().begin();

@@ -5,6 +5,7 @@ import { relative } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue';
+import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { ScheduleState } from '@millrace/shared/download/schedule';
 import type { DownloadStore } from '../store/download-store.ts';
 import { type DownloadRecord, type FinishedState, isFinished } from '../store/record.ts';
@@ -17,10 +18,12 @@ import {
   changeSchema,
   check,
   checkFile,
-  downloadUrl,
+  cleanUrls,
+  MAX_URLS,
   type NewDownload,
   newRecord,
 } from './new-download.ts';
+import { withoutLogins } from './secrets.ts';
 import type { Limits, Settings } from './settings.ts';
 
 export interface ManagerOptions extends Omit<ConductorOptions, 'ledger'> {
@@ -252,13 +255,14 @@ export class Manager {
     const record = this.get(gid);
     if (isFinished(record.state)) throw new MillraceError('wrong-state', `${gid} is finished`);
     const given = check(changeSchema, wanted);
-    const { limit, priority, category, rename, maxTries, aria2, ...rest } = given;
+    const { limit, login, priority, category, rename, maxTries, aria2, ...rest } = given;
     if (category !== undefined && !this.settings.categories.some((c) => c.name === category)) {
       throw new MillraceError('bad-option', `category: there is no "${category}"`);
     }
     if (rest.file !== undefined) rest.file = checkFile(rest.file);
     const request = { ...record.request, ...rest };
     if (limit !== undefined) request.limit = limit ?? undefined;
+    if (login !== undefined) request.login = login ?? undefined;
     const options = {
       rename: rename ?? record.options.rename,
       named: rest.file === undefined ? record.options.named : rename === undefined,
@@ -272,21 +276,25 @@ export class Manager {
       this.queue.setPriority(gid, priority);
       this.#ledger.keepOrder([gid]);
     }
-    if (Object.keys(rest).length > 0) this.#conductor.restart(gid);
+    if (Object.keys(rest).length > 0 || login !== undefined) this.#conductor.restart(gid);
     this.#conductor.tick();
   }
 
   /**
    * Changes the URLs; a running download learns of new ones, other changes cost a start anew.
    *
-   * @throws MillraceError `bad-url`, `bad-option` if none is left
+   * @throws MillraceError `bad-url`, `credentials-in-url`, `bad-option` if none is left or too many
    */
   setUrls(gid: string, texts: readonly string[]): void {
     const { request } = this.get(gid);
-    const urls = [...new Set(texts.map((text) => downloadUrl(text).href))];
+    const { urls, login } = cleanUrls(texts);
     const [first] = urls;
     if (first === undefined) throw new MillraceError('bad-option', 'urls: none would be left');
-    this.#ledger.update(gid, { request: { ...request, urls }, host: new URL(first).host });
+    if (urls.length > MAX_URLS) throw new MillraceError('bad-option', 'urls: too many');
+    this.#ledger.update(gid, {
+      request: this.#forUrls(gid, request, urls, login),
+      host: new URL(first).host,
+    });
     const run = this.running(gid);
     if (run === undefined) return;
     const onlyMore = request.urls.every((url) => urls.includes(url)) && request.urls[0] === first;
@@ -301,7 +309,8 @@ export class Manager {
    * @throws MillraceError `wrong-state` if it is complete, `bad-url`
    */
   replaceUrl(gid: string, text: string): void {
-    const url = downloadUrl(text).href;
+    const clean = cleanUrls([text]);
+    const [url] = clean.urls as [string];
     const record = this.get(gid);
     if (record.state === 'complete') throw new MillraceError('wrong-state', 'it is complete');
     if (isFinished(record.state)) this.#ledger.reopen(record);
@@ -309,7 +318,8 @@ export class Manager {
     const { path, request } = record;
     const file = path === undefined ? request.file : relative(request.dir, targetOf(record));
     const urls = [url, ...request.urls.slice(1).filter((other) => other !== url)];
-    this.#ledger.update(gid, { request: { ...request, urls, file }, host: new URL(url).host });
+    const forUrls = this.#forUrls(gid, request, urls, clean.login);
+    this.#ledger.update(gid, { request: { ...forUrls, file }, host: new URL(url).host });
     if (record.state === 'waiting') this.retry(gid);
     this.#conductor.restart(gid);
     this.#conductor.tick();
@@ -324,6 +334,22 @@ export class Manager {
   /** To be called when the schedule has been changed. */
   scheduleChanged(): void {
     this.#conductor.tick();
+  }
+
+  /** The request with other URLs. What logs in at the first one's origin is for no other. */
+  #forUrls(
+    gid: string,
+    request: DownloadRequest,
+    urls: readonly string[],
+    login: DownloadRequest['login'],
+  ): DownloadRequest {
+    const [before, now] = [request.urls[0], urls[0]].map((url) => new URL(url as string).origin);
+    const clean = before === now ? request : withoutLogins(request);
+    if (JSON.stringify(clean) !== JSON.stringify(request)) {
+      const text = `log-in and cookies were for ${before}: ${now} does not get them`;
+      this.#ledger.emit({ kind: 'note', gid, text });
+    }
+    return { ...clean, urls, login: login ?? clean.login };
   }
 
   #newRecord(asked: NewDownload): DownloadRecord {
@@ -342,8 +368,9 @@ export class Manager {
     const path = known ?? targetOf(record);
     // There is nothing of it, or somebody else is going on with it.
     if (startedAt === undefined || this.#ledger.isTaken(path, gid)) return;
-    const certain = known !== undefined && !isFinished(record.state);
-    await this.#o.createDownload.removePartial(path, certain ? undefined : request.urls);
+    // A path that is only likely may have somebody else's.
+    const onlyOf = known === undefined ? request.urls : undefined;
+    await this.#o.createDownload.removePartial(path, onlyOf);
   }
 
   #chore(work: Promise<void>): void {

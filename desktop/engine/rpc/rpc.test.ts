@@ -189,6 +189,32 @@ describe("aria2's answers", () => {
     await expect(aria2('changePosition', b, 0, 'POS_X')).rejects.toThrow('Illegal argument.');
   });
 
+  test('a change of one option leaves those that go with it, and sends no password back', async () => {
+    const gid = await add('x', {
+      header: ['Cookie: a=b', 'Accept: x'],
+      'http-user': 'me',
+      'http-passwd': 'secret',
+      'all-proxy': 'http://u:hidden@p.example:1/',
+      pause: 'true',
+    });
+    const shown = await aria2<Record<string, string>>('getOption', gid);
+    expect(shown['http-user']).toBe('me');
+    expect(JSON.stringify(shown)).not.toMatch(/secret|hidden/);
+    // As front ends do: all that they know, with one thing changed.
+    await aria2('changeOption', gid, {
+      ...shown,
+      referer: 'http://r.example/',
+      'http-user': 'you',
+    });
+    const exported = { format: 'json', secrets: true };
+    const { text } = await client.call<{ text: string }>('millrace.export', exported);
+    expect(JSON.parse(text).downloads[0].request).toMatchObject({
+      headers: { cookie: 'a=b', accept: 'x', referer: 'http://r.example/' },
+      login: { user: 'you', password: 'secret' },
+      proxy: 'http://u:hidden@p.example:1/',
+    });
+  });
+
   test('URIs are taken away and put in', async () => {
     const gid = await add('x', { pause: 'true' });
     const [old, first, last] = ['x', '1', '2'].map((name) => `http://a.example/${name}`);
