@@ -7,7 +7,7 @@ import { fileError } from './file-error.ts';
 import { lockFile } from './file-lock.ts';
 import { exists } from './file-steps.ts';
 import { readJournal } from './journal-file.ts';
-import { DATA_SUFFIX, JOURNAL_SUFFIX, LOCK_SUFFIX } from './partial-file.ts';
+import { DATA_SUFFIX, JOURNAL_SUFFIX, LOCK_SUFFIX } from './partial-names.ts';
 
 const SUFFIXES = [DATA_SUFFIX, JOURNAL_SUFFIX];
 

@@ -19,12 +19,11 @@ import { exists, readAll, renameWithoutReplacing, syncFolder, writeAll } from '.
 import { FileWatch } from './file-watch.ts';
 import { undoFinish } from './interrupted-finish.ts';
 import { JournalFile, readJournal } from './journal-file.ts';
+import { DATA_SUFFIX, JOURNAL_SUFFIX, LOCK_SUFFIX } from './partial-names.ts';
 import { SegmentDigest } from './segment-digest.ts';
 import { verifyEntries } from './verify.ts';
 
-export const DATA_SUFFIX = '.millrace-part';
-export const JOURNAL_SUFFIX = '.millrace-journal';
-export const LOCK_SUFFIX = '.millrace-lock';
+export { DATA_SUFFIX, JOURNAL_SUFFIX };
 
 /**
  * Written bytes are flushed after so long or so many: with the time that they are collected for

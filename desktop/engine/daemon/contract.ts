@@ -29,7 +29,7 @@ export interface Run {
 }
 
 export interface DownloadFactory {
-  (request: DownloadRequest, context: RunContext): Run;
+  (request: DownloadRequest, context: RunContext): Run | Promise<Run>;
   /**
    * Deletes the partial file, and what is beside it, of a download that does not run.
    *

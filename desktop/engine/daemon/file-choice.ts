@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { numberedPath } from '../numbered-path.ts';
-import { DATA_SUFFIX } from '../partial-file.ts';
+import { DATA_SUFFIX } from '../partial-names.ts';
 
 const MAX_NUMBER = 9999;
 

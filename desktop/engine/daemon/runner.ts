@@ -146,7 +146,7 @@ export class Runner {
       });
       if (from !== undefined) await createDownload.movePartial(from, path);
       signal.throwIfAborted();
-      running.run = createDownload(request, {
+      running.run = await createDownload(request, {
         signal,
         random,
         hostLimits,

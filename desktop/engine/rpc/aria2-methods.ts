@@ -56,23 +56,19 @@ function addingMethods({ manager, parseMetalink }: Aria2Options): [string, Metho
     ],
     [
       'aria2.addMetalink',
-      (params) => {
+      async (params) => {
         const document = Buffer.from(text(params, 0), 'base64');
         const own = toNewDownload(inherited(), readOptions(params[1], false));
         // The document names its files and their digests itself.
         const { file: _file, digests: _digests, gid: _gid, ...rest } = own;
         const at = position(params, 2).position;
-        return inAria2sWords(() =>
-          manager
-            .addAll(
-              parseMetalink(document, Date.now()).map((one, i) => ({
-                ...rest,
-                ...one,
-                ...(at === undefined ? {} : { position: at + i }),
-              })),
-            )
-            .map(({ gid }) => gid),
-        );
+        const files = await parseMetalink(document, Date.now());
+        const asked = files.map((one, i) => ({
+          ...rest,
+          ...one,
+          ...(at === undefined ? {} : { position: at + i }),
+        }));
+        return inAria2sWords(() => manager.addAll(asked).map(({ gid }) => gid));
       },
     ],
     [

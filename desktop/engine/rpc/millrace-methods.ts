@@ -178,8 +178,8 @@ function downloadMethods({ manager, parseMetalink }: MillraceOptions): [string, 
   };
   return [
     method('add', z.looseObject({}), (p) => ({ gid: manager.add(p as never).gid })),
-    method('addMetalink', z.looseObject({ metalink: z.string() }), ({ metalink, ...rest }) => {
-      const files = parseMetalink(Buffer.from(metalink, 'base64'), Date.now());
+    method('addMetalink', z.looseObject({ metalink: z.string() }), async ({ metalink, ...rest }) => {
+      const files = await parseMetalink(Buffer.from(metalink, 'base64'), Date.now());
       const asked = files.map((file) => ({ rename: true, ...rest, ...file }));
       return { gids: manager.addAll(asked).map((record) => record.gid) };
     }),
