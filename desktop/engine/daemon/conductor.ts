@@ -4,8 +4,10 @@ import { join, relative } from 'node:path';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { nameFromUrl } from '@millrace/shared/download/file-name';
+import type { QueueItem } from '@millrace/shared/download/queue';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import { type ScheduleState, scheduleAt } from '@millrace/shared/download/schedule';
+import { isStorageError } from '../store/database.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { afterFailure } from './after-failure.ts';
 import type { DownloadFactory, Run, RunEvent, RunResult } from './contract.ts';
@@ -64,6 +66,7 @@ export class Conductor {
     clearTimeout(this.#timer);
     clearInterval(this.#keeper);
     await this.#runner.stopAll();
+    this.#ledger.saveUnsaved();
   }
 
   /** The download as it runs; undefined while it does not. */
@@ -281,18 +284,26 @@ export class Conductor {
 
   /** What runs have brought so far. */
   #keepProgress(): void {
+    this.#ledger.saveUnsaved();
     const active = this.#ledger.queue.active;
     if (active.length === 0) return;
-    this.#ledger.store.atOnce(() => {
-      for (const { gid } of active) {
-        const progress = this.running(gid)?.progress();
-        const record = this.#ledger.find(gid);
-        if (progress === undefined || record === undefined) continue;
-        const { storedBytes, length } = progress;
-        if (storedBytes > record.storedBytes) this.#ledger.queue.onProgress(gid);
-        this.#ledger.updateSilently(gid, { storedBytes, length: length ?? record.length });
-      }
-    });
+    try {
+      this.#ledger.store.atOnce(() => this.#noteAll(active));
+    } catch (error) {
+      // The next time will do.
+      if (!isStorageError(error)) throw error;
+    }
+  }
+
+  #noteAll(active: readonly QueueItem[]): void {
+    for (const { gid } of active) {
+      const progress = this.running(gid)?.progress();
+      const record = this.#ledger.find(gid);
+      if (progress === undefined || record === undefined) continue;
+      const storedBytes = progress.storedBytes || record.storedBytes;
+      if (storedBytes > record.storedBytes) this.#ledger.queue.onProgress(gid);
+      this.#ledger.updateSilently(gid, { storedBytes, length: progress.length ?? record.length });
+    }
   }
 
   /** What a run has brought, before it is stopped. */

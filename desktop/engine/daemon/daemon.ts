@@ -77,6 +77,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   });
   const streams = new Streams(manager, options.serveStream ?? serveLater);
   const ended = Promise.withResolvers<void>();
+  let opened: RpcServer | undefined;
   try {
     const token = await daemonToken(state);
     const server = new RpcServer({
@@ -106,11 +107,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       db.close();
     };
     const address = await server.listen(options.host ?? '127.0.0.1', options.port, DAEMON_PORT);
+    opened = server;
     await writeAddress(state, { ...address, pid: process.pid, version: VERSION });
     const damaged = manager.start();
     if (damaged > 0) onNote(`${damaged} downloads in the list could not be read.`);
     return { url: address.url, token, manager, ended: ended.promise, close };
   } catch (error) {
+    // What is half started must not keep the process alive.
+    await opened?.close();
     db.close();
     throw error;
   }

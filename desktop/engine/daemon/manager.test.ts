@@ -421,6 +421,42 @@ describe('stopping', () => {
   });
 });
 
+describe('a full disk under the list', () => {
+  const pages = (count: number) => db.exec(`PRAGMA max_page_count = ${count}`);
+
+  /** Leaves no room for another byte. */
+  function fill(): void {
+    pages(Number(db.prepare('PRAGMA page_count').get()?.page_count));
+    for (let bytes = 8192; bytes > 0; bytes = Math.floor(bytes / 2)) {
+      for (let full = false; !full; ) {
+        try {
+          db.prepare(
+            'INSERT INTO settings VALUES (hex(randomblob(8)), substr(hex(zeroblob(8192)), 1, ?))',
+          ).run(bytes);
+        } catch {
+          full = true;
+        }
+      }
+    }
+  }
+
+  test('ends neither downloads nor the daemon; what happened is written down later', async () => {
+    const gid = await add();
+    fill();
+    // What cannot be kept is not added, nor are those that were asked for with it.
+    const many = Array.from({ length: 200 }, (_, i) => ({ urls: [`http://c.example/${i}`] }));
+    expect(() => manager.addAll(many)).toThrow(/disk is full|room/i);
+    expect(manager.unfinished().map((one) => one.gid)).toEqual([gid]);
+    last().begin();
+    await last().fail('origin-gone', 'x'.repeat(20_000));
+    expect(manager.get(gid)).toMatchObject({ state: 'error', error: { code: 'origin-gone' } });
+    pages(100_000);
+    await shut();
+    open();
+    expect(manager.get(gid)).toMatchObject({ state: 'error', error: { code: 'origin-gone' } });
+  });
+});
+
 describe('changes', () => {
   test('limit and priority at once, others by starting anew', async () => {
     const gid = await add();

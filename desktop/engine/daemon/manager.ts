@@ -128,11 +128,16 @@ export class Manager {
     const records = asked.map((one) => this.#newRecord(one));
     const gids = new Set(records.map(({ gid }) => gid));
     if (gids.size < records.length) throw new MillraceError('bad-option', 'gid: two are the same');
-    this.store.atOnce(() => {
-      for (const [i, record] of records.entries()) {
-        this.#ledger.enqueue(record, asked[i]?.position);
-      }
-    });
+    try {
+      this.store.atOnce(() => {
+        for (const [i, record] of records.entries()) {
+          this.#ledger.enqueue(record, asked[i]?.position);
+        }
+      });
+    } catch (error) {
+      for (const gid of gids) this.#ledger.drop(gid);
+      throw error;
+    }
     for (const gid of gids) this.#ledger.emit({ kind: 'changed', gid });
     this.#conductor.tick();
     return records.map(({ gid }) => this.get(gid));
@@ -219,7 +224,9 @@ export class Manager {
 
   /** Takes a finished download out of the history. @returns false if it is none */
   forget(gid: string): boolean {
-    if (this.#ledger.find(gid) !== undefined || !this.store.delete(gid)) return false;
+    if (this.#ledger.find(gid) !== undefined) return false;
+    const unsaved = this.#ledger.drop(gid);
+    if (!this.store.delete(gid) && !unsaved) return false;
     this.#ledger.emit({ kind: 'forgotten', gids: [gid] });
     return true;
   }

@@ -178,11 +178,15 @@ function downloadMethods({ manager, parseMetalink }: MillraceOptions): [string, 
   };
   return [
     method('add', z.looseObject({}), (p) => ({ gid: manager.add(p as never).gid })),
-    method('addMetalink', z.looseObject({ metalink: z.string() }), async ({ metalink, ...rest }) => {
-      const files = await parseMetalink(Buffer.from(metalink, 'base64'), Date.now());
-      const asked = files.map((file) => ({ rename: true, ...rest, ...file }));
-      return { gids: manager.addAll(asked).map((record) => record.gid) };
-    }),
+    method(
+      'addMetalink',
+      z.looseObject({ metalink: z.string() }),
+      async ({ metalink, ...rest }) => {
+        const files = await parseMetalink(Buffer.from(metalink, 'base64'), Date.now());
+        const asked = files.map((file) => ({ rename: true, ...rest, ...file }));
+        return { gids: manager.addAll(asked).map((record) => record.gid) };
+      },
+    ),
     method('pause', many, (p) => each(p.gids, (one) => manager.pause(one))),
     method('resume', many, (p) => each(p.gids, (one) => manager.resume(one))),
     method('retry', z.strictObject({ gids }), (p) => each(p.gids, (one) => manager.retry(one))),

@@ -59,6 +59,7 @@ let closedStreams: number;
 let streams = 0;
 const serveStream: ServeStream = async () => ({
   url: `http://127.0.0.1/${++streams}`,
+  readers: 0,
   async close() {
     closedStreams++;
   },
@@ -360,6 +361,17 @@ describe('our own answers', () => {
     await expect(client.call('millrace.info')).rejects.toThrow(/No daemon is running/);
     await expect(findDaemon(state)).rejects.toThrow(/No daemon is running/);
   });
+});
+
+test('of streams that nobody plays, the oldest makes room', async () => {
+  for (let i = 0; i < 33; i++) {
+    const gid = await add(`${i}.mkv/done`);
+    await reaches(gid, 'complete');
+    await client.call('millrace.stream', { gid });
+  }
+  expect(closedStreams).toBe(1);
+  await client.call('millrace.purge', {});
+  for (; closedStreams < 33; ) await new Promise((resolve) => setImmediate(resolve));
 });
 
 describe('addresses', () => {
