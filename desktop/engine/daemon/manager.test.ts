@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -475,7 +475,7 @@ describe('changes', () => {
   test('to another folder or name take along what is there', async () => {
     const gid = await add();
     last().begin();
-    manager.change(gid, { dir: join(folder, 'other') });
+    manager.change(gid, { dir: 'other' });
     await settled();
     last().begin();
     manager.change(gid, { file: 'y.bin' });
@@ -514,6 +514,30 @@ describe('changes', () => {
     manager.setUrls(gid, ['http://c.example/x.bin']);
     await settled();
     expect(last().request.login).toBeUndefined();
+  });
+
+  test('the limit of a host is for those that are fetched from it', async () => {
+    manager.setLimits({ concurrent: 5, perHost: 1 });
+    const first = await add();
+    const second = await add({ urls: ['http://a.example/y.bin'] });
+    expect(manager.get(second).state).toBe('queued');
+    manager.replaceUrl(second, 'http://b.example/y.bin');
+    await settled();
+    expect([first, second].map((gid) => manager.get(gid).state)).toEqual(['active', 'active']);
+  });
+
+  test('only the file that was downloaded is deleted', async () => {
+    const path = join(folder, 'x.bin');
+    const gid = await add();
+    last().begin();
+    await last().complete();
+    writeFileSync(path, 'something else');
+    await expect(manager.deleteFile(gid)).rejects.toMatchObject({ code: 'wrong-state' });
+    expect(readFileSync(path, 'utf8')).toBe('something else');
+    writeFileSync(path, 'x'.repeat(100));
+    await manager.deleteFile(gid);
+    expect(existsSync(path)).toBe(false);
+    await manager.deleteFile(gid);
   });
 
   test('a log-in in a new link is never part of it', async () => {

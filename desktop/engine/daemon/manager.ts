@@ -1,7 +1,7 @@
 /** What users can do with the daemon's downloads. */
 
-import { rm } from 'node:fs/promises';
-import { relative } from 'node:path';
+import { lstat, rm } from 'node:fs/promises';
+import { relative, resolve } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue';
@@ -231,10 +231,20 @@ export class Manager {
     return true;
   }
 
-  /** Deletes the file of a complete download. */
+  /**
+   * Deletes the file of a complete download.
+   *
+   * @throws MillraceError `wrong-state` if what is at its path has another size: it is somebody
+   *   else's by now, or always was where the record comes from a list
+   */
   async deleteFile(gid: string): Promise<void> {
-    const { state, path } = this.get(gid);
-    if (state === 'complete' && path !== undefined) await rm(path, { force: true });
+    const { state, path, length } = this.get(gid);
+    if (state !== 'complete' || path === undefined) return;
+    const info = await lstat(path).catch(() => undefined);
+    if (info === undefined) return;
+    if (!info.isFile() || info.size !== length)
+      throw new MillraceError('wrong-state', `${path} is not the file that was downloaded`);
+    await rm(path, { force: true });
   }
 
   /** @returns how many are gone from the history */
@@ -267,6 +277,7 @@ export class Manager {
       throw new MillraceError('bad-option', `category: there is no "${category}"`);
     }
     if (rest.file !== undefined) rest.file = checkFile(rest.file);
+    if (rest.dir !== undefined) rest.dir = resolve(this.dir, rest.dir);
     const request = { ...record.request, ...rest };
     if (limit !== undefined) request.limit = limit ?? undefined;
     if (login !== undefined) request.login = login ?? undefined;
@@ -298,10 +309,7 @@ export class Manager {
     const [first] = urls;
     if (first === undefined) throw new MillraceError('bad-option', 'urls: none would be left');
     if (urls.length > MAX_URLS) throw new MillraceError('bad-option', 'urls: too many');
-    this.#ledger.update(gid, {
-      request: this.#forUrls(gid, request, urls, login),
-      host: new URL(first).host,
-    });
+    this.#fetchFrom(gid, this.#forUrls(gid, request, urls, login));
     const run = this.running(gid);
     if (run === undefined) return;
     const onlyMore = request.urls.every((url) => urls.includes(url)) && request.urls[0] === first;
@@ -326,7 +334,7 @@ export class Manager {
     const file = path === undefined ? request.file : relative(request.dir, targetOf(record));
     const urls = [url, ...request.urls.slice(1).filter((other) => other !== url)];
     const forUrls = this.#forUrls(gid, request, urls, clean.login);
-    this.#ledger.update(gid, { request: { ...forUrls, file }, host: new URL(url).host });
+    this.#fetchFrom(gid, { ...forUrls, file });
     if (record.state === 'waiting') this.retry(gid);
     this.#conductor.restart(gid);
     this.#conductor.tick();
@@ -341,6 +349,12 @@ export class Manager {
   /** To be called when the schedule has been changed. */
   scheduleChanged(): void {
     this.#conductor.tick();
+  }
+
+  #fetchFrom(gid: string, request: DownloadRequest): void {
+    const { host } = new URL(request.urls[0] as string);
+    this.queue.setHost(gid, host);
+    this.#ledger.update(gid, { request, host });
   }
 
   /** The request with other URLs. What logs in at the first one's origin is for no other. */

@@ -3,7 +3,7 @@
  * plain lists of URLs (which are aria2's input files without options).
  */
 
-import { basename } from 'node:path';
+import { basename, isAbsolute } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { NewDownload } from '../daemon/new-download.ts';
 import { withoutSecrets } from '../daemon/secrets.ts';
@@ -147,7 +147,7 @@ function endedOf(
     finishedAt: number('finishedAt') ?? 0,
     createdAt: number('createdAt') ?? 0,
     length: number('length'),
-    path: typeof path === 'string' ? path : undefined,
+    path: typeof path === 'string' && isAbsolute(path) && !path.includes('\0') ? path : undefined,
     error:
       typeof error === 'object' && error !== null
         ? {
