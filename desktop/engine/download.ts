@@ -3,7 +3,6 @@
  * what is missing from all sources, checks the whole, and gives it its name.
  */
 
-import { rm } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -32,9 +31,10 @@ import { FileReader } from './file-reader.ts';
 import { Gatekeeper } from './gatekeeper.ts';
 import { FileHasher } from './hashing.ts';
 import type { HttpSource } from './http-source.ts';
+import { numberedPath } from './numbered-path.ts';
 import { type First, isPinnable, openFirst } from './opening.ts';
 import { isDoubted, OtherWays } from './other-ways.ts';
-import { DATA_SUFFIX, JOURNAL_SUFFIX, PartialFile } from './partial-file.ts';
+import { PartialFile } from './partial-file.ts';
 import { markDownloaded } from './platform/mark-downloaded.ts';
 import { AdjustableLimit, type RateLimit } from './rate-limit.ts';
 import { SegmentPool, SegmentWriter } from './segment-writer.ts';
@@ -59,6 +59,12 @@ const MAX_RESTARTS = 3;
 const MAX_BAD_ROUNDS = 4;
 /** How often it is looked whether there is room again. */
 const ROOM_POLL_MS = 2000;
+/** Names that are tried where other downloads have those before. */
+const MAX_NUMBER = 99;
+const OF_ANOTHER: ReadonlySet<string> = new Set(['different-file']);
+const TAKEN: ReadonlySet<string> = new Set(['different-file', 'file-exists', 'file-in-use']);
+
+type UnsizedVersion = Omit<SourceVersion, 'length'> & { readonly length: number | undefined };
 
 export class Download {
   readonly #request: DownloadRequest;
@@ -148,7 +154,8 @@ export class Download {
   }
 
   progress(): DownloadProgress {
-    const stored = this.#file?.stored;
+    // Before the path is settled, what is there may be of another download.
+    const stored = this.#path === undefined ? undefined : this.#file?.stored;
     const storedBytes = stored?.bytes ?? 0;
     const rate = this.#rate.bytesPerSecond(this.#now());
     const length = this.#length;
@@ -170,12 +177,6 @@ export class Download {
           return stored.bytesWithin({ start, end }) / (end - start);
         }),
     };
-  }
-
-  /** Deletes the partial file, and what is beside it, of a download that does not run. */
-  static async removePartial(path: string): Promise<void> {
-    await rm(path + DATA_SUFFIX, { force: true });
-    await rm(path + JOURNAL_SUFFIX, { force: true });
   }
 
   /** Another number: `read` gives the bytes of another version of the file than before. */
@@ -305,7 +306,6 @@ export class Download {
       onSourceFailed: this.#onSourceFailed,
     });
     try {
-      await this.#checkEarlier(first, version);
       this.#tellStart(first, version.length);
       first.source.version = { length: version.length, validators: version.validators };
       await this.#readFirst(first);
@@ -447,8 +447,7 @@ export class Download {
     const length = opened.kind === 'range' ? opened.version.length : undefined;
     const validators = opened.kind === 'range' ? opened.version.validators : {};
     const file = await this.#openFile(first, { length, validators, digests: [] });
-    if (length !== undefined) await this.#checkEarlier(first, { length, validators, digests: [] });
-    else {
+    if (length === undefined) {
       this.#note('the source sends the file in one piece: it cannot be resumed');
     }
     this.#tellStart(first, opened.kind === 'whole' ? opened.length : length);
@@ -466,21 +465,37 @@ export class Download {
     return stream.run(opened);
   }
 
-  async #openFile(
-    { opened, source }: First,
-    version: Omit<SourceVersion, 'length'> & { readonly length: number | undefined },
-  ): Promise<PartialFile> {
-    const { file, dir, overwrite } = this.#request;
+  /** Under another name where an unfinished download of another file has the first. */
+  async #openFile(first: First, version: UnsizedVersion): Promise<PartialFile> {
+    const { file, dir, overwrite, rename = file === undefined } = this.#request;
+    const named = () => resolve(dir, file ?? nameFor(first.source.url, first.opened.headers));
+    // What has been begun is gone on with, whatever another source calls it.
+    const path = this.#path ?? named();
+    const last = rename && !overwrite ? MAX_NUMBER : 0;
+    for (let number = 0; ; number++) {
+      try {
+        const opened = await this.#openAt(numberedPath(path, number), first, version);
+        if (number > 0) this.#note(`the name is taken: saving as ${basename(opened.path)}`);
+        return opened;
+      } catch (error) {
+        const taken = isMillraceError(error) && (number === 0 ? OF_ANOTHER : TAKEN).has(error.code);
+        if (number === last || !taken) throw error;
+      }
+    }
+  }
+
+  /** Opens the partial file, if what is in it is of this file. @throws MillraceError */
+  async #openAt(path: string, first: First, version: UnsizedVersion): Promise<PartialFile> {
+    const { source } = first;
     await this.#closeFile();
-    const path = resolve(dir, file ?? nameFor(source.url, opened.headers));
-    this.#path = path;
-    this.#file = await PartialFile.open({
+    const ownUrls = this.#connections?.urls ?? [];
+    const file = await PartialFile.open({
       path,
-      overwrite,
+      overwrite: this.#request.overwrite,
       header: { url: source.url, length: version.length, validators: version.validators },
       // Whether they are of the same file is found out by comparing.
       keepUnproven: true,
-      ownUrls: this.#connections?.urls ?? [],
+      ownUrls,
       signal: this.#context.signal,
       onVerify: () => this.#context.onEvent({ kind: 'check', what: 'partial file' }),
       onStored: () => {
@@ -491,10 +506,17 @@ export class Download {
         for (const range of ranges) this.#scheduler?.discard(range);
       },
     });
+    this.#file = file;
+    const { earlier } = file;
+    // From here on it is this download's to go on with, or to be deleted with it.
+    if (earlier === undefined || ownUrls.includes(earlier.url)) this.#path = path;
     const known = strongest([...this.#request.digests, ...version.digests]);
-    this.#hasher = new FileHasher(this.#file, known === undefined ? [] : [known.algorithm]);
+    this.#hasher = new FileHasher(file, known === undefined ? [] : [known.algorithm]);
     this.#hasher.advance();
-    return this.#file;
+    const { length } = version;
+    if (length !== undefined) await this.#checkEarlier(first, { ...version, length });
+    this.#path = path;
+    return file;
   }
 
   /** Leaves the partial file as it is. */

@@ -34,24 +34,33 @@ export async function checkEarlierBytes(options: EarlierBytesOptions): Promise<v
   const { file, source, version, ownUrls } = options;
   const { earlier } = file;
   if (earlier === undefined || file.stored.bytes === 0) return;
-  const why = await difference(options);
+  const ours = earlier.url === source.url || ownUrls.includes(earlier.url);
+  const why = await difference(options, ours);
   if (why === undefined) return file.adopt();
   // At our own URLs it is a new version. Another one may be a mistake: nothing is lost by it.
-  const ours = earlier.url === source.url || ownUrls.includes(earlier.url);
-  if (!ours && !file.overwrite) throw new MillraceError('different-file', why);
+  if (!ours && !file.overwrite) {
+    throw new MillraceError('different-file', `${file.dataPath} is of ${earlier.url}: ${why}`);
+  }
   // First the bytes go: nothing may say that they are of the new version.
   await file.startOver();
   await file.adopt();
   file.startedOver = version.length > 0;
 }
 
-/** @returns what differs; undefined if nothing does */
-async function difference(options: EarlierBytesOptions): Promise<string | undefined> {
+/**
+ * @param ours false: nobody has said that it is the same file, and an entity tag in common does not
+ *   say so either: servers make it from length and date, which files built together share
+ * @returns what differs; undefined if nothing does
+ */
+async function difference(
+  options: EarlierBytesOptions,
+  ours: boolean,
+): Promise<string | undefined> {
   const { file, source, version, random, signal } = options;
   const earlier = file.earlier as NonNullable<PartialFile['earlier']>;
   const before = { length: earlier.length, validators: earlier.validators, digests: [] };
   const same = compareVersions(before, version, earlier.url === source.url);
-  if (same.kind === 'same') return undefined;
+  if (same.kind === 'same' && ours) return undefined;
   if (same.kind === 'different') return same.why;
   const { length, validators } = version;
   const pinned = canPin(validators) ? { length, validators } : undefined;

@@ -18,12 +18,11 @@ import { exists, renameWithoutReplacing, syncFolder, writeAll } from './file-ste
 import { FileWatch } from './file-watch.ts';
 import { undoFinish } from './interrupted-finish.ts';
 import { readJournal } from './journal-file.ts';
+import { DATA_SUFFIX, JOURNAL_SUFFIX, LOCK_SUFFIX } from './partial-names.ts';
 import { segmentDigest } from './segment-digest.ts';
 import { StoredBytes } from './stored-bytes.ts';
 
-export const DATA_SUFFIX = '.millrace-part';
-export const JOURNAL_SUFFIX = '.millrace-journal';
-const LOCK_SUFFIX = '.millrace-lock';
+export { DATA_SUFFIX, JOURNAL_SUFFIX };
 
 /**
  * Written bytes are flushed after so long or so many: with the time that they are collected for
@@ -464,14 +463,16 @@ export class PartialFile {
     const { length } = header;
     const journal = await readJournal(path + JOURNAL_SUFFIX);
     const { size } = await this.#data.stat();
+    // Files at different URLs may have a tag in common: servers make it from length and date.
     const proven =
       journal !== undefined &&
+      this.#isOurs(journal.header) &&
       length === journal.header.length &&
       canPin(header.validators) &&
       matchVersion(journal.header.validators, header.validators) === 'same';
     const before = journal?.header;
     if (before !== undefined && before.length !== length && !overwrite && !this.#isOurs(before)) {
-      throw new MillraceError('different-file', `${path} is being downloaded from ${before.url}`);
+      throw new MillraceError('different-file', `${path + DATA_SUFFIX} is of ${before.url}`);
     }
     const kept =
       proven ||

@@ -31,10 +31,10 @@ async function digestOf(name: string): Promise<string> {
 }
 
 /** Starts a download and waits until some of it is on disk and some still missing. */
-async function partly(url: string, options: string[]): Promise<CliProcess> {
+async function partly(url: string, options: string[], name = 'file.bin'): Promise<CliProcess> {
   const run = new CliProcess(['get', url, '-d', folder.path, ...options]);
   await until(async () => {
-    const journal = await readFile(path('file.bin.millrace-journal'), 'utf8').catch(() => '');
+    const journal = await readFile(path(`${name}.millrace-journal`), 'utf8').catch(() => '');
     return journal.split('\n').length > 2;
   });
   return run;
@@ -205,6 +205,50 @@ describe('resuming', () => {
     expect(result.code).toBe(0);
     expect(result.stdout).toMatch(/has changed at the source/);
     expect(await digestOf('file.bin')).toBe(origin.digest(url, 2));
+  });
+});
+
+describe('a name that another download has begun to use', () => {
+  const size = 12_000_000;
+  const a = origin.url('none', { size, seed: 'first' });
+  const b = origin.url('none', { size, seed: 'second' });
+
+  beforeEach(async () => {
+    const run = await partly(a, ['--limit', '3M']);
+    run.child.kill('SIGINT');
+    await run.result;
+  });
+
+  test('is left alone: the next one is taken, also when it is gone on with', async () => {
+    const run = await partly(b, ['--limit', '3M'], 'file.1.bin');
+    run.child.kill('SIGINT');
+    await run.result;
+    const other = await runCli(['get', b, '-d', folder.path]);
+    expect(other).toMatchObject({ code: 0, stderr: '' });
+    expect(other.stdout).toMatch(/file\.1\.bin: .* are there already/);
+    expect(await digestOf('file.1.bin')).toBe(origin.digest(b));
+    const same = await runCli(['get', a, '-d', folder.path]);
+    expect(same.stdout).toMatch(/file\.bin: .* are there already/);
+    expect(await digestOf('file.bin')).toBe(origin.digest(a));
+    expect((await readdir(folder.path)).sort()).toEqual(['file.1.bin', 'file.bin']);
+  });
+
+  test('is an error where the user has chosen it, and is replaced when told to', async () => {
+    const refused = await runCli(['get', b, '-o', path('file.bin')]);
+    expect(refused.code).toBe(7);
+    expect(refused.stderr).toMatch(/another file.*millrace-part is of .*seed=first/);
+    expect(refused.stderr).toMatch(/another name with -o.*--overwrite/);
+    expect((await runCli(['get', b, '-o', path('file.bin'), '--overwrite'])).code).toBe(0);
+    expect(await digestOf('file.bin')).toBe(origin.digest(b));
+    expect(await readdir(folder.path)).toEqual(['file.bin']);
+  });
+
+  test('is gone on with under a link whose query has changed', async () => {
+    const signed = `${a}&signature=new`;
+    const result = await runCli(['get', signed, '-d', folder.path]);
+    expect(result.stdout).toMatch(/file\.bin: .* are there already/);
+    expect(await digestOf('file.bin')).toBe(origin.digest(a));
+    expect(await readdir(folder.path)).toEqual(['file.bin']);
   });
 });
 

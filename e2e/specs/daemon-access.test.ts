@@ -42,6 +42,22 @@ async function send({ method = 'POST', headers = {}, body, path = '/jsonrpc' }: 
   return { status: res.statusCode as number, headers: res.headers, text };
 }
 
+test.each(['//', '//x:y/', '/%', '/jsonrpc/../x'])(
+  'a target that is no URL is answered, and ends nothing: %s',
+  async (path) => {
+    const { host } = new URL(daemon.url);
+    expect((await send({ path, headers: { host }, body: '' })).status).toBe(404);
+    const socket = connect(daemon.port, '127.0.0.1');
+    socket.write(
+      `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
+    );
+    const [answer] = await once(socket, 'data');
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 404 /);
+    socket.destroy();
+    expect((await send({ body: call(daemon.token) })).status).toBe(200);
+  },
+);
+
 describe('the token', () => {
   test.each([
     ['none', undefined],

@@ -89,6 +89,61 @@ describe('a download', () => {
     }
   });
 
+  test('that is removed at any moment leaves nothing', async () => {
+    for (let i = 0; i < 12; i++) {
+      const asked = origin.requests.length;
+      const gid = await daemon.add({ urls: [gated(`moment ${i}`)] });
+      // Once it has asked, once it has a file, or whenever the call comes in.
+      if (i % 3 === 0) await until(() => origin.requests.length > asked);
+      if (i % 3 === 1) await until(async () => (await downloads()).length > 0);
+      const method = i % 2 === 0 ? 'millrace.remove' : 'aria2.remove';
+      await daemon.call(method, i % 2 === 0 ? { gids: [gid] } : gid);
+      await until(async () => (await downloads()).length === 0);
+    }
+  });
+
+  test('that has failed leaves nothing when it is removed', async () => {
+    const url = gated('failed');
+    const gid = await daemon.add({ urls: [url], maxTries: 1 });
+    await daemon.partly(gid);
+    origin.replace(url, 'gone');
+    await daemon.call('millrace.replaceUrl', { gid, url: origin.url('not-found') });
+    await daemon.reaches(gid, 'error');
+    expect(await downloads()).toHaveLength(2);
+    await daemon.call('millrace.remove', { gids: [gid] });
+    await until(async () => (await downloads()).length === 0);
+  });
+
+  test('of a name that another has begun to use gets the next one', async () => {
+    const begun = await daemon.add({ urls: [gated('begun', 'x.bin')] });
+    await daemon.partly(begun);
+    await daemon.call('millrace.remove', { gids: [begun], deletePartial: false });
+    const url = origin.url('none', { seed: 'other', name: 'x.bin' });
+    const view = await daemon.reaches(await daemon.add({ urls: [url] }), 'complete');
+    expect(view.name).toBe('x.1.bin');
+    expect(await digestOf(view.path)).toBe(origin.digest(url));
+    const named = await daemon.add({ urls: [url], file: 'x.bin' });
+    expect(await daemon.reaches(named, 'error')).toMatchObject({
+      error: { code: 'different-file' },
+    });
+    await daemon.call('millrace.retry', { gids: [begun] });
+    origin.openGate();
+    expect((await daemon.reaches(begun, 'complete')).name).toBe('x.bin');
+  });
+
+  test('goes on in another folder, under another name', async () => {
+    const url = gated('moving', 'x.bin');
+    const gid = await daemon.add({ urls: [url] });
+    await daemon.partly(gid);
+    const dir = join(folder.path, 'other');
+    await daemon.call('millrace.change', { gid, dir, file: 'y.bin' });
+    origin.openGate();
+    const { path } = await daemon.reaches(gid, 'complete');
+    expect(path).toBe(join(dir, 'y.bin'));
+    expect(await digestOf(path)).toBe(origin.digest(url));
+    expect(await downloads()).toEqual([]);
+  });
+
   test('sends the header fields, the referrer and the log-in that it was given', async () => {
     const url = origin.url('none').replace('http://', 'http://me:secret@');
     const headers = { Cookie: 'a=b', Referer: 'http://example.com/', 'User-Agent': 'test/1' };
@@ -104,6 +159,26 @@ describe('a download', () => {
     }
   });
 
+  test('does not show the log-in that it was given', async () => {
+    const login = { user: 'me', password: 'secret' };
+    const url = origin.url('none');
+    const gid = await daemon.add({ urls: [url], login });
+    const view = await daemon.reaches(gid, 'complete');
+    expect(origin.requests[0]?.headers.authorization).toMatch(/^Basic /);
+    const options = { 'http-user': 'me', 'http-passwd': 'secret' };
+    const other = await daemon.call('aria2.addUri', [url], { ...options, out: 'other.bin' });
+    const shown = [
+      view,
+      await daemon.call('aria2.getOption', other),
+      await daemon.call('aria2.tellStatus', other),
+      await daemon.call('millrace.list', {}),
+      await daemon.call('millrace.export', { format: 'json' }),
+    ];
+    expect(JSON.stringify(shown)).not.toMatch(/secret|bWU6c2VjcmV0/);
+    const all = await daemon.call('millrace.export', { format: 'json', secrets: true });
+    expect(JSON.stringify(all)).toContain('secret');
+  });
+
   test('goes to the folder of its kind', async () => {
     const categories = [{ name: 'disks', folder: 'to/disks', extensions: ['iso'] }];
     await daemon.call('millrace.setCategories', { categories });
@@ -114,11 +189,11 @@ describe('a download', () => {
     expect(await digestOf(view.path)).toBe(origin.digest(url));
   });
 
-  test('out of a Metalink document has its digest checked', async () => {
+  test('out of a Metalink document has its size and digest checked', async () => {
     const url = origin.url('none');
-    const metalink = (digest: string) =>
+    const metalink = (digest: string, size = 1_500_000) =>
       Buffer.from(
-        `<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="m.bin">
+        `<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="m.bin"><size>${size}</size>
          <hash type="sha-256">${digest}</hash><url>${url.replaceAll('&', '&amp;')}</url>
          </file></metalink>`,
       ).toString('base64');
@@ -126,7 +201,12 @@ describe('a download', () => {
     expect(await daemon.reaches(bad, 'error')).toMatchObject({
       error: { code: 'checksum-mismatch' },
     });
-    const [good] = await daemon.call<[string]>('aria2.addMetalink', metalink(origin.digest(url)));
+    const digest = origin.digest(url);
+    const [long] = await daemon.call<[string]>('aria2.addMetalink', metalink(digest, 1_500_001));
+    expect(await daemon.reaches(long, 'error')).toMatchObject({
+      error: { code: 'different-file', detail: 'it has 1500000 bytes instead of 1500001' },
+    });
+    const [good] = await daemon.call<[string]>('aria2.addMetalink', metalink(digest));
     const { path, name } = await daemon.reaches(good, 'complete');
     expect(name).toBe('m.bin');
     expect(await digestOf(path)).toBe(origin.digest(url));

@@ -4,8 +4,8 @@
  */
 
 import type { ByteRange } from '../src/base/byte-range.ts';
-import { BlockMap, type Redundancy } from '../src/download/block-map.ts';
 import type { Assignment } from '../src/download/scheduler.ts';
+import { BlockMap, type Redundancy } from './block-map.ts';
 import type { Chooser } from './simulated-download.ts';
 
 class BlockRequest implements Assignment {

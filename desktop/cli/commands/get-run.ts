@@ -23,7 +23,11 @@ export async function get(
   report: Report,
   context: CliContext,
 ): Promise<number> {
-  const asked = requestOf('', options, context.cwd);
+  // A metalink's name is not the user's: it gives way to what is there.
+  const asked = {
+    ...requestOf('', options, context.cwd),
+    rename: options.output === undefined,
+  };
   const view = await transferView(context, report, options.quiet === true);
   let status: number = EXIT.ok;
   for (const text of texts) {

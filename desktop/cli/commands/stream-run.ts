@@ -82,7 +82,7 @@ export class StreamRun {
   }
 
   async #play(request: DownloadRequest, command: readonly string[] | undefined): Promise<number> {
-    const download = this.#create(request, {
+    const download = await this.#create(request, {
       signal: this.#ended.signal,
       onEvent: (event) => this.#event(event),
       random: Math.random,

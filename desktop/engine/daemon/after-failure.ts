@@ -10,15 +10,16 @@ const PATIENT_ONCE_SEEN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'origin-unreachable',
   'origin-timeout',
 ]);
-const NAME_TAKEN: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['file-exists', 'file-in-use']);
 
 /** @param failures in a row, this one included */
 export function afterFailure(
-  { options, request, storedBytes }: DownloadRecord,
+  { options, request, path, storedBytes }: DownloadRecord,
   { code, row }: MillraceError,
   failures: number,
 ): 'rename' | 'retry' | 'give-up' {
-  if (NAME_TAKEN.has(code) && options.rename && !request.overwrite) return 'rename';
+  // Who holds the partial file of what has been begun lets go of it again.
+  const taken = code === 'file-exists' || (code === 'file-in-use' && path === undefined);
+  if (taken && options.rename && !request.overwrite) return 'rename';
   if (!row.retryable) return 'give-up';
   if (options.maxTries === 0 || failures < options.maxTries || PATIENT.has(code)) return 'retry';
   return storedBytes > 0 && PATIENT_ONCE_SEEN.has(code) ? 'retry' : 'give-up';

@@ -4,7 +4,10 @@ import { join, relative } from 'node:path';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { nameFromUrl } from '@millrace/shared/download/file-name';
+import type { QueueItem } from '@millrace/shared/download/queue';
+import type { DownloadRequest } from '@millrace/shared/download/request';
 import { type ScheduleState, scheduleAt } from '@millrace/shared/download/schedule';
+import { isStorageError } from '../store/database.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { afterFailure } from './after-failure.ts';
 import type { DownloadFactory, Run, RunEvent, RunResult } from './contract.ts';
@@ -63,6 +66,7 @@ export class Conductor {
     clearTimeout(this.#timer);
     clearInterval(this.#keeper);
     await this.#runner.stopAll();
+    this.#ledger.saveUnsaved();
   }
 
   /** The download as it runs; undefined while it does not. */
@@ -119,10 +123,25 @@ export class Conductor {
     }
   }
 
-  /** Stops a run, if there is one; what it has is kept. @returns when it has ended */
-  stop(gid: string): Promise<void> {
+  /**
+   * Stops a run, if there is one, and does something before there can be another.
+   *
+   * @param work is told the path whose partial file it has left; undefined: none is known
+   */
+  stopAnd(gid: string, work: (left: string | undefined) => Promise<void>): Promise<void> {
+    return this.#runner.stopAnd(gid, (left) => work(left?.path));
+  }
+
+  /**
+   * Stops a run, if there is one; what it has is kept.
+   *
+   * @returns when it has ended
+   */
+  async stop(gid: string): Promise<void> {
     this.#noteProgress(gid);
-    return this.#runner.stop(gid);
+    const path = (await this.#runner.stop(gid))?.path;
+    // It may have been stopped before it could tell.
+    if (path !== undefined) this.#notePath(gid, path);
   }
 
   /** Starts a running download anew, with what has been changed. */
@@ -159,7 +178,9 @@ export class Conductor {
       error: undefined,
       request: this.#withFreeName(record),
     });
-    this.#runner.start(this.#ledger.find(gid) as DownloadRecord);
+    const begun = this.#ledger.find(gid) as DownloadRecord;
+    const moved = begun.path !== undefined && begun.path !== targetOf(begun);
+    this.#runner.start(gid, requestToRun(begun), moved ? begun.path : undefined);
     this.#ledger.emit({ kind: 'started', gid });
     return true;
   }
@@ -174,14 +195,20 @@ export class Conductor {
     return { ...request, file: relative(request.dir, freePath(path, taken)) };
   }
 
+  #notePath(gid: string, path: string): void {
+    const record = this.#ledger.find(gid);
+    if (record?.path === undefined && record !== undefined) {
+      this.#ledger.update(gid, placeOf(record, path));
+    }
+  }
+
   #onEvent(gid: string, event: RunEvent): void {
     if (event.kind === 'note') return this.#ledger.emit({ kind: 'note', gid, text: event.text });
     const record = this.#ledger.find(gid);
     if (record === undefined) return;
     if (event.kind !== 'start') return this.#ledger.emit({ kind: 'changed', gid });
     const { path, length, resumedBytes } = event;
-    const name = relative(record.request.dir, path);
-    this.#ledger.update(gid, { path, name, length, storedBytes: resumedBytes });
+    this.#ledger.update(gid, { ...placeOf(record, path), length, storedBytes: resumedBytes });
   }
 
   #onEnded(gid: string, outcome: Outcome): void {
@@ -212,6 +239,7 @@ export class Conductor {
     const { error, progress } = outcome;
     const { queue } = this.#ledger;
     if ((progress?.storedBytes ?? 0) > before.storedBytes) queue.onProgress(gid);
+    if (progress?.path !== undefined) this.#notePath(gid, progress.path);
     this.#ledger.updateSilently(gid, {
       storedBytes: progress?.storedBytes || before.storedBytes,
       receivedBytes: before.receivedBytes + (progress?.receivedBytes ?? 0),
@@ -242,7 +270,7 @@ export class Conductor {
       this.#ledger.queue.requeue(gid);
       this.#ledger.update(gid, {
         state: 'queued',
-        path: undefined,
+        // What has come so far is taken along.
         name: file,
         error: undefined,
         request: { ...request, file },
@@ -256,18 +284,26 @@ export class Conductor {
 
   /** What runs have brought so far. */
   #keepProgress(): void {
+    this.#ledger.saveUnsaved();
     const active = this.#ledger.queue.active;
     if (active.length === 0) return;
-    this.#ledger.store.atOnce(() => {
-      for (const { gid } of active) {
-        const progress = this.running(gid)?.progress();
-        const record = this.#ledger.find(gid);
-        if (progress === undefined || record === undefined) continue;
-        const { storedBytes, length } = progress;
-        if (storedBytes > record.storedBytes) this.#ledger.queue.onProgress(gid);
-        this.#ledger.updateSilently(gid, { storedBytes, length: length ?? record.length });
-      }
-    });
+    try {
+      this.#ledger.store.atOnce(() => this.#noteAll(active));
+    } catch (error) {
+      // The next time will do.
+      if (!isStorageError(error)) throw error;
+    }
+  }
+
+  #noteAll(active: readonly QueueItem[]): void {
+    for (const { gid } of active) {
+      const progress = this.running(gid)?.progress();
+      const record = this.#ledger.find(gid);
+      if (progress === undefined || record === undefined) continue;
+      const storedBytes = progress.storedBytes || record.storedBytes;
+      if (storedBytes > record.storedBytes) this.#ledger.queue.onProgress(gid);
+      this.#ledger.updateSilently(gid, { storedBytes, length: progress.length ?? record.length });
+    }
   }
 
   /** What a run has brought, before it is stopped. */
@@ -276,9 +312,24 @@ export class Conductor {
     const progress = this.running(gid)?.progress();
     if (record === undefined || progress === undefined) return;
     this.#ledger.updateSilently(gid, {
-      storedBytes: progress.storedBytes,
+      storedBytes: progress.storedBytes || record.storedBytes,
       receivedBytes: record.receivedBytes + progress.receivedBytes,
       length: progress.length ?? record.length,
     });
   }
+}
+
+/** What is begun keeps its name: its partial file is found by it. */
+function requestToRun(record: DownloadRecord): DownloadRequest {
+  const { path, request, options } = record;
+  if (path === undefined) {
+    return { ...request, rename: options.rename && options.named !== true };
+  }
+  return { ...request, file: relative(request.dir, targetOf(record)), rename: false };
+}
+
+/** Where a download has turned out to be. */
+function placeOf({ request }: DownloadRecord, path: string) {
+  const name = relative(request.dir, path);
+  return { path, name, request: request.file === undefined ? request : { ...request, file: name } };
 }

@@ -29,7 +29,17 @@ export interface Run {
 }
 
 export interface DownloadFactory {
-  (request: DownloadRequest, context: RunContext): Run;
-  /** Deletes the partial file, and what is beside it, of a download that does not run. */
-  removePartial(path: string): Promise<void>;
+  (request: DownloadRequest, context: RunContext): Run | Promise<Run>;
+  /**
+   * Deletes the partial file, and what is beside it, of a download that does not run.
+   *
+   * @param onlyOf URLs: what is there of any other stays
+   */
+  removePartial(path: string, onlyOf?: readonly string[]): Promise<void>;
+  /**
+   * Takes the partial file, and what is beside it, to another path.
+   *
+   * @throws MillraceError `file-exists` if there is one at the other path, and others of files
+   */
+  movePartial(path: string, to: string): Promise<void>;
 }

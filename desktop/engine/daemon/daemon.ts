@@ -7,7 +7,6 @@ import { RpcServer } from '../rpc/server.ts';
 import { openDatabase } from '../store/database.ts';
 import { DownloadStore } from '../store/download-store.ts';
 import { HostStore, SettingStore } from '../store/small-stores.ts';
-import { serveStream } from '../stream/serve-stream.ts';
 import {
   daemonToken,
   makeStateFolder,
@@ -76,8 +75,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     now,
     random: Math.random,
   });
-  const streams = new Streams(manager, options.serveStream ?? serveStream);
+  const streams = new Streams(manager, options.serveStream ?? serveLater);
   const ended = Promise.withResolvers<void>();
+  let opened: RpcServer | undefined;
   try {
     const token = await daemonToken(state);
     const server = new RpcServer({
@@ -107,11 +107,14 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       db.close();
     };
     const address = await server.listen(options.host ?? '127.0.0.1', options.port, DAEMON_PORT);
+    opened = server;
     await writeAddress(state, { ...address, pid: process.pid, version: VERSION });
     const damaged = manager.start();
     if (damaged > 0) onNote(`${damaged} downloads in the list could not be read.`);
     return { url: address.url, token, manager, ended: ended.promise, close };
   } catch (error) {
+    // What is half started must not keep the process alive.
+    await opened?.close();
     db.close();
     throw error;
   }
@@ -127,3 +130,9 @@ async function openState(state: string) {
     throw new MillraceError('daemon-running', detail, { cause: error });
   }
 }
+
+/** Loaded with the first stream: the daemon starts faster without it. */
+const serveLater: ServeStream = async (download, finished) => {
+  const { serveStream } = await import('../stream/serve-stream.ts');
+  return serveStream(download, finished);
+};

@@ -1,9 +1,9 @@
-/** Another name where one is taken: `name.1.ext`, `name.2.ext` ... as aria2 has it. */
+/** Another name where one is taken. */
 
 import { existsSync } from 'node:fs';
-import { basename, dirname, extname, join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { DATA_SUFFIX } from '../partial-file.ts';
+import { numberedPath } from '../numbered-path.ts';
+import { DATA_SUFFIX } from '../partial-names.ts';
 
 const MAX_NUMBER = 9999;
 
@@ -13,10 +13,8 @@ const MAX_NUMBER = 9999;
  * @throws MillraceError `file-exists` when all numbers are taken
  */
 export function freePath(path: string, taken: (path: string) => boolean): string {
-  const extension = extname(path);
-  const stem = basename(path, extension);
   for (let number = 1; number <= MAX_NUMBER; number++) {
-    const candidate = join(dirname(path), `${stem}.${number}${extension}`);
+    const candidate = numberedPath(path, number);
     if (taken(candidate)) continue;
     if (existsSync(candidate) || existsSync(candidate + DATA_SUFFIX)) continue;
     return candidate;

@@ -2,6 +2,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { type HostLimit, LearnedHostLimits } from '@millrace/shared/download/host-limits';
+import { isStorageError } from '../store/database.ts';
 import type { HostStore } from '../store/small-stores.ts';
 import type { HostLimits } from './contract.ts';
 
@@ -45,6 +46,11 @@ export class HostMemory implements HostLimits {
 
   #keep(host: string): void {
     const entry = this.#limits.get(host);
-    if (entry !== undefined) this.#store.put(entry);
+    try {
+      if (entry !== undefined) this.#store.put(entry);
+    } catch (error) {
+      // It is known as long as the process lives; a full disk must not end a download.
+      if (!isStorageError(error)) throw error;
+    }
   }
 }

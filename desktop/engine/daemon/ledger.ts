@@ -4,10 +4,11 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { nameFromUrl } from '@millrace/shared/download/file-name';
 import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue';
+import { isStorageError } from '../store/database.ts';
 import type { DownloadStore } from '../store/download-store.ts';
 import type { DownloadRecord, FinishedState, UnfinishedState } from '../store/record.ts';
 
@@ -24,6 +25,8 @@ export class Ledger {
   readonly store: DownloadStore;
   readonly queue = new DownloadQueue();
   readonly #records = new Map<string, DownloadRecord>();
+  /** What could not be written down: the disk was full. It is tried again. */
+  readonly #unsaved = new Map<string, DownloadRecord>();
   readonly #listeners = new Set<(event: ManagerEvent) => void>();
 
   constructor(store: DownloadStore) {
@@ -61,7 +64,7 @@ export class Ledger {
    * @throws MillraceError `no-such-download`
    */
   get(gid: string): DownloadRecord {
-    const record = this.#records.get(gid) ?? this.store.get(gid);
+    const record = this.#records.get(gid) ?? this.#unsaved.get(gid) ?? this.store.get(gid);
     if (record !== undefined) return record;
     if (/^[0-9a-f]{1,15}$/.test(gid)) {
       const found = this.store.startingWith(gid);
@@ -72,7 +75,7 @@ export class Ledger {
   }
 
   exists(gid: string): boolean {
-    return this.#records.has(gid) || this.store.get(gid) !== undefined;
+    return this.#records.has(gid) || this.#unsaved.has(gid) || this.store.get(gid) !== undefined;
   }
 
   newGid(): string {
@@ -88,11 +91,30 @@ export class Ledger {
     return items.map(({ gid }) => this.#records.get(gid) as DownloadRecord);
   }
 
-  /** Puts a download at the end of its priority, or at a position. */
+  /**
+   * Puts a download at the end of its priority, or at a position.
+   *
+   * @throws MillraceError `disk-full`, `state-unusable` if it cannot be written down: it is not
+   *   there then
+   */
   enqueue(record: DownloadRecord, position?: number): void {
-    this.#records.set(record.gid, record);
     const item = { ...record, rank: undefined, state: record.state as 'queued' };
-    this.keepOrder(this.queue.add(item, position));
+    this.#records.set(record.gid, record);
+    try {
+      const changed = this.queue.add(item, position);
+      this.keepOrder(changed);
+      if (this.#unsaved.has(record.gid)) this.store.put(this.find(record.gid) as DownloadRecord);
+    } catch (error) {
+      this.drop(record.gid);
+      throw error;
+    }
+  }
+
+  /** Forgets what is not in the database. @returns whether something was still to be written */
+  drop(gid: string): boolean {
+    this.queue.remove(gid);
+    this.#records.delete(gid);
+    return this.#unsaved.delete(gid);
   }
 
   /** A finished download is unfinished again. @throws MillraceError `queue-full` */
@@ -124,7 +146,7 @@ export class Ledger {
     const record = this.#records.get(gid) as DownloadRecord;
     this.queue.remove(gid);
     this.#records.delete(gid);
-    this.store.put({ ...record, ...patch, state, finishedAt: at, retryAt: undefined });
+    this.#save({ ...record, ...patch, state, finishedAt: at, retryAt: undefined });
     this.emit({ kind: 'changed', gid });
   }
 
@@ -147,13 +169,34 @@ export class Ledger {
     return false;
   }
 
+  /** Writes down what could not be before. */
+  saveUnsaved(): void {
+    for (const record of [...this.#unsaved.values()]) {
+      if (!this.#save(record)) return;
+    }
+  }
+
   #keep(record: DownloadRecord): void {
     this.#records.set(record.gid, record);
-    this.store.put(record);
+    this.#save(record);
+  }
+
+  /** A full disk ends no download, let alone the daemon. @returns false if it must be done later */
+  #save(record: DownloadRecord): boolean {
+    try {
+      this.store.put(record);
+      this.#unsaved.delete(record.gid);
+      return true;
+    } catch (error) {
+      if (!isStorageError(error)) throw error;
+      this.#unsaved.set(record.gid, record);
+      return false;
+    }
   }
 }
 
-/** The path that a download writes to, as far as that is known. */
+/** The path that a download writes to, as far as that is known: from its next start on. */
 export function targetOf({ path, request }: DownloadRecord): string {
-  return path ?? join(request.dir, request.file ?? nameFromUrl(request.urls[0] as string));
+  const name = path === undefined ? nameFromUrl(request.urls[0] as string) : basename(path);
+  return join(request.dir, request.file ?? name);
 }

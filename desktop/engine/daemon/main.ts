@@ -1,9 +1,11 @@
 /** The daemon as a program of its own. */
 
+import { enableCompileCache } from 'node:module';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { asMillraceError } from '@millrace/shared/base/errors';
 import { stateFolder } from '../local-edge.ts';
-import { startDaemon } from './daemon.ts';
+import { makeStateFolder } from './address.ts';
 
 const { values } = parseArgs({
   options: {
@@ -15,6 +17,11 @@ const { values } = parseArgs({
 });
 
 try {
+  await makeStateFolder(values.state);
+  // Half of the time that a start takes goes into reading the program. In a folder of the user's
+  // own: what is in it is run.
+  enableCompileCache(join(values.state, 'compile-cache'));
+  const { startDaemon } = await import('./daemon.ts');
   const daemon = await startDaemon({
     state: values.state,
     dir: values.dir,

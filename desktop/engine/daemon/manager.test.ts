@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -27,6 +27,8 @@ class FakeRun implements Run {
   readonly urls: string[] = [];
   readonly #end = Promise.withResolvers<RunResult>();
   storedBytes = 0;
+  /** True: it has a partial file, of which it has not told anybody. */
+  hasFile = false;
   /** True: the run takes its time to end when it is stopped. */
   lingers = false;
 
@@ -71,6 +73,7 @@ class FakeRun implements Run {
     const { storedBytes } = this;
     return {
       state: 'running',
+      path: this.hasFile ? this.path : undefined,
       storedBytes,
       receivedBytes: storedBytes,
       bytesPerSecond: 0,
@@ -99,6 +102,9 @@ let db: DatabaseSync;
 let now: number;
 let runs: FakeRun[];
 let removed: string[];
+let moved: string[][];
+/** What deleting a partial file waits for. */
+let deletion: Promise<void>;
 let events: string[];
 let rate: SharedRate;
 let manager: Manager;
@@ -117,6 +123,8 @@ function open(): void {
   db = openDatabase(join(folder, 'downloads.db'), now).db;
   runs = [];
   removed = [];
+  moved = [];
+  deletion = Promise.resolve();
   events = [];
   rate = new SharedRate(() => now);
   const createDownload: DownloadFactory = Object.assign(
@@ -127,7 +135,11 @@ function open(): void {
     },
     {
       async removePartial(path: string) {
+        await deletion;
         removed.push(path);
+      },
+      async movePartial(path: string, to: string) {
+        moved.push([path, to]);
       },
     },
   );
@@ -254,6 +266,18 @@ describe('a download that ends', () => {
     expect(last().request.file).toBe('sent-by-server.tar.1.gz');
     await last().complete();
     expect(manager.get(gid).state).toBe('complete');
+    expect(moved).toEqual([]);
+    const late = await add();
+    last().begin();
+    await last().fail('file-exists', join(folder, 'x.bin'));
+    expect(moved).toEqual([[join(folder, 'x.bin'), join(folder, 'x.1.bin')]]);
+    await last().complete();
+    expect(manager.get(late)).toMatchObject({ state: 'complete', name: 'x.1.bin' });
+    const held = await add();
+    last().begin();
+    await last().fail('file-in-use', join(folder, 'x.bin'));
+    expect(manager.get(held).state).toBe('waiting');
+    manager.remove(held, false);
     const strict = await add({ rename: false });
     await last().fail('file-exists', join(folder, 'x.bin'));
     expect(manager.get(strict).state).toBe('error');
@@ -276,7 +300,26 @@ describe('names', () => {
     expect(last().request.file).toBe('x.1.bin');
     manager.resume(first);
     await settled();
-    expect(last().request.file).toBeUndefined();
+    expect(last().request.file).toBe('x.bin');
+  });
+});
+
+describe('a name that another partial file has', () => {
+  test.each([
+    [{}, true],
+    [{ file: 'mine.bin' }, false],
+    [{ file: 'mine.bin', rename: true }, true],
+    [{ rename: false }, false],
+  ])('%j may be changed: %s', async (asked, expected) => {
+    await add(asked);
+    expect(last().request.rename).toBe(expected);
+    last().begin();
+    manager.pause(manager.unfinished()[0]?.gid as string);
+    await settled();
+    manager.resume(manager.unfinished()[0]?.gid as string);
+    await settled();
+    // What has been begun is this download's own.
+    expect(last().request.rename).toBe(false);
   });
 });
 
@@ -310,6 +353,62 @@ describe('stopping', () => {
     expect(manager.get(gid).state).toBe('removed');
   });
 
+  test.each([false, true])(
+    'one removed before its name is told loses it, paused: %s',
+    async (paused) => {
+      const gid = await add();
+      last().hasFile = true;
+      if (paused) {
+        manager.pause(gid);
+        await settled();
+        expect(manager.get(gid).path).toBe(join(folder, 'x.bin'));
+      }
+      manager.remove(gid, true);
+      await settled();
+      expect(removed).toEqual([join(folder, 'x.bin')]);
+    },
+  );
+
+  test('one that never began has nothing to lose', async () => {
+    manager.setLimits({ concurrent: 1 });
+    await add();
+    const second = await add({ urls: ['http://a.example/y.bin'] });
+    manager.remove(second, true);
+    await settled();
+    expect(removed).toEqual([]);
+  });
+
+  test('one that has failed loses what it has left, unless another goes on with it', async () => {
+    const first = await add();
+    last().begin();
+    await last().fail('origin-gone');
+    const second = await add();
+    last().begin();
+    expect(manager.deleteLeft(first)).toBe(true);
+    await settled();
+    expect(removed).toEqual([]);
+    await last().fail('origin-gone');
+    expect(manager.deleteLeft(second)).toBe(true);
+    await settled();
+    expect(removed).toEqual([join(folder, 'x.bin')]);
+    expect(manager.get(second)).toMatchObject({ state: 'error', path: undefined, storedBytes: 0 });
+  });
+
+  test('one that is tried again waits until what it had is deleted', async () => {
+    const gid = await add();
+    last().begin();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    deletion = promise;
+    manager.remove(gid, true);
+    expect(manager.retry(gid)).toBe(true);
+    for (let i = 0; i < 20; i++) await new Promise((next) => setImmediate(next));
+    expect(runs).toHaveLength(1);
+    resolve();
+    await settled();
+    expect(removed).toEqual([join(folder, 'x.bin')]);
+    expect(runs).toHaveLength(2);
+  });
+
   test('the end of the daemon is none of the download', async () => {
     const gid = await add();
     last().begin();
@@ -319,6 +418,42 @@ describe('stopping', () => {
     await settled();
     expect(manager.get(gid)).toMatchObject({ state: 'active', storedBytes: 40 });
     expect(runs).toHaveLength(1);
+  });
+});
+
+describe('a full disk under the list', () => {
+  const pages = (count: number) => db.exec(`PRAGMA max_page_count = ${count}`);
+
+  /** Leaves no room for another byte. */
+  function fill(): void {
+    pages(Number(db.prepare('PRAGMA page_count').get()?.page_count));
+    for (let bytes = 8192; bytes > 0; bytes = Math.floor(bytes / 2)) {
+      for (let full = false; !full; ) {
+        try {
+          db.prepare(
+            'INSERT INTO settings VALUES (hex(randomblob(8)), substr(hex(zeroblob(8192)), 1, ?))',
+          ).run(bytes);
+        } catch {
+          full = true;
+        }
+      }
+    }
+  }
+
+  test('ends neither downloads nor the daemon; what happened is written down later', async () => {
+    const gid = await add();
+    fill();
+    // What cannot be kept is not added, nor are those that were asked for with it.
+    const many = Array.from({ length: 200 }, (_, i) => ({ urls: [`http://c.example/${i}`] }));
+    expect(() => manager.addAll(many)).toThrow(/disk is full|room/i);
+    expect(manager.unfinished().map((one) => one.gid)).toEqual([gid]);
+    last().begin();
+    await last().fail('origin-gone', 'x'.repeat(20_000));
+    expect(manager.get(gid)).toMatchObject({ state: 'error', error: { code: 'origin-gone' } });
+    pages(100_000);
+    await shut();
+    open();
+    expect(manager.get(gid)).toMatchObject({ state: 'error', error: { code: 'origin-gone' } });
   });
 });
 
@@ -337,6 +472,21 @@ describe('changes', () => {
     expect(() => manager.change(gid, { category: 'none' })).toThrow(/no "none"/);
   });
 
+  test('to another folder or name take along what is there', async () => {
+    const gid = await add();
+    last().begin();
+    manager.change(gid, { dir: 'other' });
+    await settled();
+    last().begin();
+    manager.change(gid, { file: 'y.bin' });
+    await settled();
+    expect(moved).toEqual([
+      [join(folder, 'x.bin'), join(folder, 'other', 'x.bin')],
+      [join(folder, 'other', 'x.bin'), join(folder, 'other', 'y.bin')],
+    ]);
+    expect(last().request).toMatchObject({ dir: join(folder, 'other'), file: 'y.bin' });
+  });
+
   test('more URLs are told to the run, others need a new one', async () => {
     const gid = await add();
     const [url] = manager.get(gid).request.urls as [string];
@@ -346,6 +496,61 @@ describe('changes', () => {
     await settled();
     expect(last().request.urls).toEqual(['http://mirror.example/x']);
     expect(() => manager.setUrls(gid, [])).toThrow(/none would be left/);
+  });
+
+  test('what logs in at one host is not taken to another', async () => {
+    const login = { user: 'me', password: 'secret' };
+    const headers = { cookie: 'c=1', accept: '*/*' };
+    const gid = await add({ headers, login });
+    manager.replaceUrl(gid, 'http://a.example/other');
+    await settled();
+    expect(last().request).toMatchObject({ headers, login });
+    manager.replaceUrl(gid, 'http://b.example/x.bin');
+    await settled();
+    expect(last().request).toMatchObject({ headers: { accept: '*/*' }, login: undefined });
+    expect(events).toContain('note');
+    manager.change(gid, { login });
+    await settled();
+    manager.setUrls(gid, ['http://c.example/x.bin']);
+    await settled();
+    expect(last().request.login).toBeUndefined();
+  });
+
+  test('the limit of a host is for those that are fetched from it', async () => {
+    manager.setLimits({ concurrent: 5, perHost: 1 });
+    const first = await add();
+    const second = await add({ urls: ['http://a.example/y.bin'] });
+    expect(manager.get(second).state).toBe('queued');
+    manager.replaceUrl(second, 'http://b.example/y.bin');
+    await settled();
+    expect([first, second].map((gid) => manager.get(gid).state)).toEqual(['active', 'active']);
+  });
+
+  test('only the file that was downloaded is deleted', async () => {
+    const path = join(folder, 'x.bin');
+    const gid = await add();
+    last().begin();
+    await last().complete();
+    writeFileSync(path, 'something else');
+    await expect(manager.deleteFile(gid)).rejects.toMatchObject({ code: 'wrong-state' });
+    expect(readFileSync(path, 'utf8')).toBe('something else');
+    writeFileSync(path, 'x'.repeat(100));
+    await manager.deleteFile(gid);
+    expect(existsSync(path)).toBe(false);
+    await manager.deleteFile(gid);
+  });
+
+  test('a log-in in a new link is never part of it', async () => {
+    const gid = await add();
+    manager.replaceUrl(gid, 'http://me:secret@b.example/x.bin');
+    expect(manager.get(gid).request).toMatchObject({
+      urls: ['http://b.example/x.bin'],
+      login: { user: 'me', password: 'secret' },
+    });
+    const urls = ['http://b.example/x.bin', 'http://me:secret@c.example/x.bin'];
+    expect(() => manager.setUrls(gid, urls)).toThrow(/user name or password/);
+    manager.change(gid, { login: null });
+    expect(manager.get(gid).request.login).toBeUndefined();
   });
 
   test('a new link goes on with the file that the old one began', async () => {

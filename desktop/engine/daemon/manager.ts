@@ -1,26 +1,29 @@
 /** What users can do with the daemon's downloads. */
 
-import { rm } from 'node:fs/promises';
-import { relative } from 'node:path';
+import { lstat, rm } from 'node:fs/promises';
+import { relative, resolve } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue';
+import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { ScheduleState } from '@millrace/shared/download/schedule';
 import type { DownloadStore } from '../store/download-store.ts';
 import { type DownloadRecord, type FinishedState, isFinished } from '../store/record.ts';
 import { Conductor, type ConductorOptions } from './conductor.ts';
 import type { Run } from './contract.ts';
 import type { HostMemory } from './host-memory.ts';
-import { Ledger, type ManagerEvent } from './ledger.ts';
+import { Ledger, type ManagerEvent, targetOf } from './ledger.ts';
 import {
   type Change,
   changeSchema,
   check,
   checkFile,
-  downloadUrl,
+  cleanUrls,
+  MAX_URLS,
   type NewDownload,
   newRecord,
 } from './new-download.ts';
+import { withoutLogins } from './secrets.ts';
 import type { Limits, Settings } from './settings.ts';
 
 export interface ManagerOptions extends Omit<ConductorOptions, 'ledger'> {
@@ -125,11 +128,16 @@ export class Manager {
     const records = asked.map((one) => this.#newRecord(one));
     const gids = new Set(records.map(({ gid }) => gid));
     if (gids.size < records.length) throw new MillraceError('bad-option', 'gid: two are the same');
-    this.store.atOnce(() => {
-      for (const [i, record] of records.entries()) {
-        this.#ledger.enqueue(record, asked[i]?.position);
-      }
-    });
+    try {
+      this.store.atOnce(() => {
+        for (const [i, record] of records.entries()) {
+          this.#ledger.enqueue(record, asked[i]?.position);
+        }
+      });
+    } catch (error) {
+      for (const gid of gids) this.#ledger.drop(gid);
+      throw error;
+    }
     for (const gid of gids) this.#ledger.emit({ kind: 'changed', gid });
     this.#conductor.tick();
     return records.map(({ gid }) => this.get(gid));
@@ -188,27 +196,55 @@ export class Manager {
   remove(gid: string, deletePartial: boolean): boolean {
     const record = this.#ledger.find(gid);
     if (record === undefined) return false;
-    const stopped = this.#conductor.stop(gid);
-    this.#ledger.finish(gid, 'removed', this.#o.now(), { error: undefined });
+    this.#chore(
+      deletePartial
+        ? this.#conductor.stopAnd(gid, (left) => this.#deletePartial(record, left))
+        : this.#conductor.stop(gid),
+    );
+    const gone = deletePartial ? { path: undefined, storedBytes: 0 } : {};
+    this.#ledger.finish(gid, 'removed', this.#o.now(), { error: undefined, ...gone });
     this.#ledger.emit({ kind: 'stopped', gid });
-    const { path } = record;
-    if (!deletePartial || path === undefined) this.#chore(stopped);
-    else this.#chore(stopped.then(() => this.#o.createDownload.removePartial(path)));
     this.#conductor.tick();
+    return true;
+  }
+
+  /**
+   * Deletes what a download that has failed or was removed has left of its file.
+   *
+   * @returns false if it is neither
+   */
+  deleteLeft(gid: string): boolean {
+    const record = this.get(gid);
+    if (record.state !== 'error' && record.state !== 'removed') return false;
+    this.#chore(this.#conductor.stopAnd(gid, () => this.#deletePartial(record, undefined)));
+    this.store.put({ ...record, path: undefined, storedBytes: 0 });
+    this.#ledger.emit({ kind: 'changed', gid });
     return true;
   }
 
   /** Takes a finished download out of the history. @returns false if it is none */
   forget(gid: string): boolean {
-    if (this.#ledger.find(gid) !== undefined || !this.store.delete(gid)) return false;
+    if (this.#ledger.find(gid) !== undefined) return false;
+    const unsaved = this.#ledger.drop(gid);
+    if (!this.store.delete(gid) && !unsaved) return false;
     this.#ledger.emit({ kind: 'forgotten', gids: [gid] });
     return true;
   }
 
-  /** Deletes the file of a complete download. */
+  /**
+   * Deletes the file of a complete download.
+   *
+   * @throws MillraceError `wrong-state` if what is at its path has another size: it is somebody
+   *   else's by now, or always was where the record comes from a list
+   */
   async deleteFile(gid: string): Promise<void> {
-    const { state, path } = this.get(gid);
-    if (state === 'complete' && path !== undefined) await rm(path, { force: true });
+    const { state, path, length } = this.get(gid);
+    if (state !== 'complete' || path === undefined) return;
+    const info = await lstat(path).catch(() => undefined);
+    if (info === undefined) return;
+    if (!info.isFile() || info.size !== length)
+      throw new MillraceError('wrong-state', `${path} is not the file that was downloaded`);
+    await rm(path, { force: true });
   }
 
   /** @returns how many are gone from the history */
@@ -236,39 +272,44 @@ export class Manager {
     const record = this.get(gid);
     if (isFinished(record.state)) throw new MillraceError('wrong-state', `${gid} is finished`);
     const given = check(changeSchema, wanted);
-    const { limit, priority, category, rename, maxTries, aria2, ...rest } = given;
+    const { limit, login, priority, category, rename, maxTries, aria2, ...rest } = given;
     if (category !== undefined && !this.settings.categories.some((c) => c.name === category)) {
       throw new MillraceError('bad-option', `category: there is no "${category}"`);
     }
     if (rest.file !== undefined) rest.file = checkFile(rest.file);
+    if (rest.dir !== undefined) rest.dir = resolve(this.dir, rest.dir);
     const request = { ...record.request, ...rest };
     if (limit !== undefined) request.limit = limit ?? undefined;
+    if (login !== undefined) request.login = login ?? undefined;
     const options = {
       rename: rename ?? record.options.rename,
+      named: rest.file === undefined ? record.options.named : rename === undefined,
       maxTries: maxTries ?? record.options.maxTries,
       aria2: { ...record.options.aria2, ...aria2 },
     };
-    this.#ledger.update(gid, { request, options, category: category ?? record.category });
+    const name = rest.file ?? record.name;
+    this.#ledger.update(gid, { request, options, name, category: category ?? record.category });
     if (limit !== undefined) this.running(gid)?.setLimit(limit ?? undefined);
     if (priority !== undefined) {
       this.queue.setPriority(gid, priority);
       this.#ledger.keepOrder([gid]);
     }
-    if (Object.keys(rest).length > 0) this.#conductor.restart(gid);
+    if (Object.keys(rest).length > 0 || login !== undefined) this.#conductor.restart(gid);
     this.#conductor.tick();
   }
 
   /**
    * Changes the URLs; a running download learns of new ones, other changes cost a start anew.
    *
-   * @throws MillraceError `bad-url`, `bad-option` if none is left
+   * @throws MillraceError `bad-url`, `credentials-in-url`, `bad-option` if none is left or too many
    */
   setUrls(gid: string, texts: readonly string[]): void {
     const { request } = this.get(gid);
-    const urls = [...new Set(texts.map((text) => downloadUrl(text).href))];
+    const { urls, login } = cleanUrls(texts);
     const [first] = urls;
     if (first === undefined) throw new MillraceError('bad-option', 'urls: none would be left');
-    this.#ledger.update(gid, { request: { ...request, urls }, host: new URL(first).host });
+    if (urls.length > MAX_URLS) throw new MillraceError('bad-option', 'urls: too many');
+    this.#fetchFrom(gid, this.#forUrls(gid, request, urls, login));
     const run = this.running(gid);
     if (run === undefined) return;
     const onlyMore = request.urls.every((url) => urls.includes(url)) && request.urls[0] === first;
@@ -283,15 +324,17 @@ export class Manager {
    * @throws MillraceError `wrong-state` if it is complete, `bad-url`
    */
   replaceUrl(gid: string, text: string): void {
-    const url = downloadUrl(text).href;
+    const clean = cleanUrls([text]);
+    const [url] = clean.urls as [string];
     const record = this.get(gid);
     if (record.state === 'complete') throw new MillraceError('wrong-state', 'it is complete');
     if (isFinished(record.state)) this.#ledger.reopen(record);
     // The name stays: it is what the partial file is found by.
     const { path, request } = record;
-    const file = path === undefined ? request.file : relative(request.dir, path);
+    const file = path === undefined ? request.file : relative(request.dir, targetOf(record));
     const urls = [url, ...request.urls.slice(1).filter((other) => other !== url)];
-    this.#ledger.update(gid, { request: { ...request, urls, file }, host: new URL(url).host });
+    const forUrls = this.#forUrls(gid, request, urls, clean.login);
+    this.#fetchFrom(gid, { ...forUrls, file });
     if (record.state === 'waiting') this.retry(gid);
     this.#conductor.restart(gid);
     this.#conductor.tick();
@@ -308,6 +351,28 @@ export class Manager {
     this.#conductor.tick();
   }
 
+  #fetchFrom(gid: string, request: DownloadRequest): void {
+    const { host } = new URL(request.urls[0] as string);
+    this.queue.setHost(gid, host);
+    this.#ledger.update(gid, { request, host });
+  }
+
+  /** The request with other URLs. What logs in at the first one's origin is for no other. */
+  #forUrls(
+    gid: string,
+    request: DownloadRequest,
+    urls: readonly string[],
+    login: DownloadRequest['login'],
+  ): DownloadRequest {
+    const [before, now] = [request.urls[0], urls[0]].map((url) => new URL(url as string).origin);
+    const clean = before === now ? request : withoutLogins(request);
+    if (JSON.stringify(clean) !== JSON.stringify(request)) {
+      const text = `log-in and cookies were for ${before}: ${now} does not get them`;
+      this.#ledger.emit({ kind: 'note', gid, text });
+    }
+    return { ...clean, urls, login: login ?? clean.login };
+  }
+
   #newRecord(asked: NewDownload): DownloadRecord {
     const { categories } = this.settings;
     const now = this.#o.now();
@@ -315,6 +380,18 @@ export class Manager {
     const record = newRecord(asked, around);
     if (!this.#ledger.exists(record.gid)) return record;
     throw new MillraceError('bad-option', `gid: ${record.gid} is there already`);
+  }
+
+  /** @param left path that its last run has had a partial file at, though it had not yet said so */
+  async #deletePartial(record: DownloadRecord, left: string | undefined): Promise<void> {
+    const { gid, startedAt, request } = record;
+    const known = record.path ?? left;
+    const path = known ?? targetOf(record);
+    // There is nothing of it, or somebody else is going on with it.
+    if (startedAt === undefined || this.#ledger.isTaken(path, gid)) return;
+    // A path that is only likely may have somebody else's.
+    const onlyOf = known === undefined ? request.urls : undefined;
+    await this.#o.createDownload.removePartial(path, onlyOf);
   }
 
   #chore(work: Promise<void>): void {

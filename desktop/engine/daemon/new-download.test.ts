@@ -44,8 +44,9 @@ describe('a new download', () => {
   test('takes user name and password out of the URL', () => {
     const { request } = make({ urls: ['http://me:p%40ss@a.example/x'] });
     expect(request.urls).toEqual(['http://a.example/x']);
-    const value = Buffer.from('me:p@ss').toString('base64');
-    expect(request.headers).toEqual({ authorization: `Basic ${value}` });
+    expect(request.login).toEqual({ user: 'me', password: 'p@ss' });
+    const login = { user: 'you', password: 'other' };
+    expect(make({ urls: ['http://me:x@a.example/x'], login }).request.login).toEqual(login);
   });
 
   test('never sends them to another host', () => {
@@ -69,6 +70,11 @@ describe('a new download', () => {
     { connections: 33 },
     { connections: 1.5 },
     { limit: 0 },
+    { length: -1 },
+    { length: 1.5 },
+    { login: { user: 'a:b', password: '' } },
+    { login: { user: 'a', password: 'b\r\nc: d' } },
+    { login: { user: 'a' } } as Partial<NewDownload>,
     { priority: 101 },
     { gid: 'short' },
     { category: 'unknown' },

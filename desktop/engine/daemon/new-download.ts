@@ -10,12 +10,14 @@ import { MAX_PER_HOST } from '@millrace/shared/download/host-limits';
 import { MAX_PRIORITY, MIN_PRIORITY } from '@millrace/shared/download/queue';
 import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
 import { z } from 'zod';
+import { type Login, takeLogin, withoutLogin } from '../net/credentials.ts';
 import type { DownloadRecord } from '../store/record.ts';
 
-const MAX_URLS = 64;
+export const MAX_URLS = 64;
 const MAX_EDGES = 16;
 const MAX_HEADERS = 64;
 const MAX_FIELD_CHARS = 16_384;
+const MAX_LOGIN_CHARS = 2048;
 const MAX_PIECES = 1_000_000;
 const MAX_PATH_CHARS = 4096;
 const DAY_MS = 24 * 3600_000;
@@ -48,6 +50,17 @@ const headers = z
     Object.fromEntries(Object.entries(fields).map(([k, v]) => [k.toLowerCase(), v.trim()])),
   );
 
+const login = z.strictObject({
+  user: z
+    .string()
+    .max(MAX_LOGIN_CHARS)
+    .regex(/^[^:\x00-\x1f\x7f]*$/, 'has forbidden characters'),
+  password: z
+    .string()
+    .max(MAX_LOGIN_CHARS)
+    .regex(/^[^\x00-\x1f\x7f]*$/, 'has forbidden characters'),
+});
+
 /** The parts of a request that can be changed later. */
 const changeable = {
   dir: path,
@@ -71,9 +84,12 @@ export const newDownloadSchema = z.strictObject({
   redundancy: z.enum(['basic', 'aggressive', 'progress']).optional(),
   redundantShare: z.number().min(0).max(1).optional(),
   headers: headers.optional(),
+  login: login.optional(),
   cookieFile: path.optional(),
   netrc: z.boolean().optional(),
   proxy: changeable.proxy.optional(),
+  /** Bytes that the file must have. */
+  length: z.number().int().min(0).optional(),
   digests: z
     .array(
       z
@@ -122,12 +138,11 @@ export interface Surroundings {
  */
 export function newRecord(asked: NewDownload, around: Surroundings): DownloadRecord {
   const given = check(newDownloadSchema, asked);
-  const { urls, authorization } = cleanUrls(given.urls);
+  const { urls, login: inUrl } = cleanUrls(given.urls);
   const file = given.file === undefined ? undefined : checkFile(given.file);
   const name = file ?? nameFromUrl(urls[0] as string);
   const category = chooseCategory(given.category, name, around.categories);
   const dir = resolve(around.dir, given.dir ?? category?.folder ?? '');
-  const fields = given.headers ?? {};
   const request: DownloadRequest = {
     ...REQUEST_DEFAULTS,
     retryForMs: RETRY_FOR_MS,
@@ -136,7 +151,8 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
     dir,
     file,
     edges: (given.edges ?? []).map(edgeUrl),
-    headers: authorization === undefined ? fields : { authorization, ...fields },
+    headers: given.headers ?? {},
+    login: given.login ?? inUrl,
   };
   return {
     gid: given.gid ?? around.gid,
@@ -144,6 +160,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
     request,
     options: {
       rename: given.rename ?? true,
+      ...(given.file === undefined || given.rename !== undefined ? {} : { named: true }),
       maxTries: given.maxTries ?? DEFAULT_TRIES,
       aria2: given.aria2,
     },
@@ -171,6 +188,8 @@ export const changeSchema = z.strictObject({
   dir: changeable.dir.optional(),
   file: changeable.file.optional(),
   headers: headers.optional(),
+  /** null: none. */
+  login: login.nullable().optional(),
   connections: connections.optional(),
   connectionsPerHost: connections.optional(),
   proxy: changeable.proxy.optional(),
@@ -211,7 +230,7 @@ export function downloadUrl(text: string): URL {
   } catch {
     // Reported below.
   }
-  throw new MillraceError('bad-url', text.slice(0, 200));
+  throw new MillraceError('bad-url', withoutLogin(text).slice(0, 200));
 }
 
 /**
@@ -228,33 +247,26 @@ export function checkFile(file: string): string {
   return join(...parts.slice(0, -1), safeFileName(last) === last ? last : safeFileName(last));
 }
 
-/** User name and password in a URL become a header field; only where no other host sees it. */
-function cleanUrls(texts: readonly string[]): { urls: string[]; authorization?: string } {
-  const parsed = texts.map(downloadUrl);
-  const secret = parsed.find(({ username, password }) => username !== '' || password !== '');
-  if (secret === undefined) return { urls: unique(parsed) };
-  if (parsed.some(({ origin }) => origin !== secret.origin)) {
+/**
+ * Takes user name and password out of URLs; only where no other host sees them.
+ *
+ * @throws MillraceError `bad-url`, `credentials-in-url`
+ */
+export function cleanUrls(texts: readonly string[]): { urls: string[]; login?: Login | undefined } {
+  const taken = texts.map((text) => takeLogin(downloadUrl(text).href));
+  const secret = taken.find((one) => one.login !== undefined);
+  const urls = [...new Set(taken.map(({ url }) => url))];
+  if (secret === undefined) return { urls };
+  const { origin } = new URL(secret.url);
+  if (urls.some((url) => new URL(url).origin !== origin)) {
     throw new MillraceError('credentials-in-url', 'together with URLs of other hosts');
   }
-  const [user, password] = [secret.username, secret.password].map(decodeURIComponent);
-  for (const one of parsed) {
-    one.username = '';
-    one.password = '';
-  }
-  return { urls: unique(parsed), authorization: basic(user ?? '', password ?? '') };
-}
-
-/** The value of an Authorization field (RFC 7617). */
-export function basic(user: string, password: string): string {
-  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-}
-
-function unique(urls: readonly URL[]): string[] {
-  return [...new Set(urls.map(({ href }) => href))];
+  return { urls, login: secret.login };
 }
 
 function edgeUrl(text: string): string {
-  return downloadUrl(text.includes('://') ? text : `http://${text}`).href;
+  // The token for an edge is never in its URL.
+  return takeLogin(downloadUrl(text.includes('://') ? text : `http://${text}`).href).url;
 }
 
 function chooseCategory(

@@ -1,10 +1,11 @@
 /** The downloads that run: started, stopped, and told apart when one is started anew. */
 
 import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { Random } from '@millrace/shared/base/clock';
 import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
+import type { DownloadRequest } from '@millrace/shared/download/request';
 import { fileError } from '../file-error.ts';
-import type { DownloadRecord } from '../store/record.ts';
 import type {
   DownloadFactory,
   HostLimits,
@@ -63,8 +64,12 @@ export class Runner {
     return this.get(gid) === undefined ? undefined : this.#running.get(gid)?.result;
   }
 
-  /** Starts a download; a run of it that is being stopped is waited for. */
-  start({ gid, request }: DownloadRecord): void {
+  /**
+   * Starts a download; a run of it that is being stopped is waited for.
+   *
+   * @param from path of the partial file, where the request has another by now
+   */
+  start(gid: string, request: DownloadRequest, from?: string): void {
     const before = this.#running.get(gid)?.ended;
     const running: Running = {
       controller: new AbortController(),
@@ -74,14 +79,49 @@ export class Runner {
       ended: Promise.resolve(),
     };
     this.#running.set(gid, running);
-    running.ended = this.#go(gid, request, running, before);
+    running.ended = this.#go(gid, { request, from }, running, before);
   }
 
-  /** Stops a download; what it has is kept. @returns when it has ended */
-  async stop(gid: string): Promise<void> {
+  /** Stops a download; what it has is kept. @returns how it stood when it had ended */
+  async stop(gid: string): Promise<RunProgress | undefined> {
     const running = this.#running.get(gid);
     running?.controller.abort(new Error('stopped'));
     await running?.ended;
+    return running?.run?.progress();
+  }
+
+  /**
+   * Stops a download, and does something before it can be started again.
+   *
+   * @param work is told how the download stood when it had ended
+   */
+  async stopAnd(
+    gid: string,
+    work: (left: RunProgress | undefined) => Promise<void>,
+  ): Promise<void> {
+    const before = this.#running.get(gid);
+    before?.controller.abort(new Error('stopped'));
+    const running: Running = {
+      controller: new AbortController(),
+      run: undefined,
+      begun: Promise.withResolvers(),
+      result: undefined,
+      ended: Promise.resolve(),
+    };
+    running.controller.abort(new Error('stopped'));
+    running.begun.resolve();
+    const go = async () => {
+      await before?.ended;
+      await work(before?.run?.progress());
+    };
+    const done = go();
+    running.ended = done
+      .catch(() => {})
+      .finally(() => {
+        if (this.#running.get(gid) === running) this.#running.delete(gid);
+      });
+    this.#running.set(gid, running);
+    await done;
   }
 
   async stopAll(): Promise<void> {
@@ -90,7 +130,7 @@ export class Runner {
 
   async #go(
     gid: string,
-    request: DownloadRecord['request'],
+    { request, from }: { request: DownloadRequest; from: string | undefined },
     running: Running,
     before: Promise<void> | undefined,
   ): Promise<void> {
@@ -100,11 +140,13 @@ export class Runner {
     let outcome: Outcome | undefined;
     try {
       signal.throwIfAborted();
-      await mkdir(request.dir, { recursive: true }).catch((error) => {
-        throw fileError(error, request.dir);
+      const path = join(request.dir, request.file ?? 'x');
+      await mkdir(dirname(path), { recursive: true }).catch((error) => {
+        throw fileError(error, dirname(path));
       });
+      if (from !== undefined) await createDownload.movePartial(from, path);
       signal.throwIfAborted();
-      running.run = createDownload(request, {
+      running.run = await createDownload(request, {
         signal,
         random,
         hostLimits,

@@ -11,7 +11,12 @@ export type Streamed = Pick<Run, 'described' | 'read' | 'prefer'>;
 export type ServeStream = (
   download: Streamed,
   finished: Promise<{ readonly path: string }>,
-) => Promise<{ readonly url: string; close(): Promise<void> }>;
+) => Promise<{
+  readonly url: string;
+  /** How many players read at the moment. */
+  readonly readers: number;
+  close(): Promise<void>;
+}>;
 
 type Served = Awaited<ReturnType<ServeStream>>;
 
@@ -30,6 +35,7 @@ export class Streams {
       if (event.kind === 'paused' || event.kind === 'stopped' || event.kind === 'failed') {
         void this.#close(event.gid);
       }
+      if (event.kind === 'forgotten') for (const gid of event.gids) void this.#close(gid);
     });
   }
 
@@ -45,7 +51,7 @@ export class Streams {
     const present = this.#served.get(gid);
     if (present?.of === of) return (await present.stream).url;
     await this.#close(gid);
-    if (this.#served.size >= MAX_STREAMS) throw new MillraceError('too-many-transfers');
+    if (this.#served.size >= MAX_STREAMS) await this.#closeIdle();
     const stream = this.#serve(download, finished);
     this.#served.set(gid, { of, stream });
     try {
@@ -77,6 +83,15 @@ export class Streams {
     };
     // A stream that began while it ran goes on with the file.
     return { download, finished: Promise.resolve({ path }), of: there ?? download };
+  }
+
+  /** Makes room: the oldest that nobody plays. @throws MillraceError `too-many-transfers` */
+  async #closeIdle(): Promise<void> {
+    for (const [gid, { stream }] of this.#served) {
+      const served = await stream.catch(() => undefined);
+      if (served === undefined || served.readers === 0) return this.#close(gid);
+    }
+    throw new MillraceError('too-many-transfers');
   }
 
   async #close(gid: string): Promise<void> {

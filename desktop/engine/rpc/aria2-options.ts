@@ -3,7 +3,7 @@
 import { MillraceError } from '@millrace/shared/base/errors';
 import { DIGEST_ALGORITHMS, type DigestAlgorithm } from '@millrace/shared/download/digest';
 import { MAX_PER_HOST } from '@millrace/shared/download/host-limits';
-import { basic, type Change, type NewDownload } from '../daemon/new-download.ts';
+import type { Change, NewDownload } from '../daemon/new-download.ts';
 import { aria2Error } from './rpc-error.ts';
 
 export type Aria2Options = Readonly<Record<string, string>>;
@@ -120,13 +120,18 @@ export function toNewDownload(
   };
 }
 
+/** Without the ways to take something back that aria2 has no words for. */
+type Aria2Change = Omit<Change, 'limit' | 'login'> & Pick<NewDownload, 'limit' | 'login'>;
+
 /** What options mean for a download that is there. */
-export function toChange(options: Aria2Options): Omit<Change, 'limit'> & { limit?: number } {
-  const change: Omit<Change, 'limit'> & { limit?: number } = {};
+export function toChange(options: Aria2Options): Aria2Change {
+  const change: Aria2Change = {};
   if (options.dir) change.dir = options.dir;
   if (options.out) change.file = options.out.replace(/^[/\\]+/, '');
   const headers = headersOf(options);
   if (headers !== undefined) change.headers = headers;
+  const user = options['http-user'];
+  if (user) change.login = { user, password: options['http-passwd'] ?? '' };
   const proxy = proxyOf(options);
   if (proxy !== undefined) change.proxy = proxy;
   if (options.checksum) change.digests = [digestOf(options.checksum)];
@@ -160,8 +165,6 @@ function headersOf(options: Aria2Options): Record<string, string> | undefined {
   }
   if (referer) headers.referer = referer;
   if (options['user-agent']) headers['user-agent'] = options['user-agent'];
-  const user = options['http-user'];
-  if (user) headers.authorization = basic(user, options['http-passwd'] ?? '');
   return Object.keys(headers).length === 0 ? undefined : headers;
 }
 

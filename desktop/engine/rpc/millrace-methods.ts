@@ -178,11 +178,15 @@ function downloadMethods({ manager, parseMetalink }: MillraceOptions): [string, 
   };
   return [
     method('add', z.looseObject({}), (p) => ({ gid: manager.add(p as never).gid })),
-    method('addMetalink', z.looseObject({ metalink: z.string() }), ({ metalink, ...rest }) => {
-      const files = parseMetalink(Buffer.from(metalink, 'base64'));
-      const asked = files.map((file) => ({ ...rest, ...file }));
-      return { gids: manager.addAll(asked).map((record) => record.gid) };
-    }),
+    method(
+      'addMetalink',
+      z.looseObject({ metalink: z.string() }),
+      async ({ metalink, ...rest }) => {
+        const files = await parseMetalink(Buffer.from(metalink, 'base64'), Date.now());
+        const asked = files.map((file) => ({ rename: true, ...rest, ...file }));
+        return { gids: manager.addAll(asked).map((record) => record.gid) };
+      },
+    ),
     method('pause', many, (p) => each(p.gids, (one) => manager.pause(one))),
     method('resume', many, (p) => each(p.gids, (one) => manager.resume(one))),
     method('retry', z.strictObject({ gids }), (p) => each(p.gids, (one) => manager.retry(one))),
@@ -198,7 +202,8 @@ function downloadMethods({ manager, parseMetalink }: MillraceOptions): [string, 
         const full = p.gids.map((one) => manager.get(one).gid);
         const touched: string[] = [];
         for (const one of full) {
-          let done = manager.remove(one, p.deletePartial);
+          let done =
+            manager.remove(one, p.deletePartial) || (p.deletePartial && manager.deleteLeft(one));
           if (p.deleteFile) await manager.deleteFile(one);
           if (p.forget) done = manager.forget(one) || done;
           if (done || p.deleteFile) touched.push(one);

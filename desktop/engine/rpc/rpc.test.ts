@@ -51,7 +51,7 @@ const createDownload: DownloadFactory = Object.assign(
       read: () => Promise.resolve(0),
     };
   },
-  { removePartial: async () => {} },
+  { removePartial: async () => {}, movePartial: async () => {} },
 );
 
 let closedStreams: number;
@@ -59,6 +59,7 @@ let closedStreams: number;
 let streams = 0;
 const serveStream: ServeStream = async () => ({
   url: `http://127.0.0.1/${++streams}`,
+  readers: 0,
   async close() {
     closedStreams++;
   },
@@ -187,6 +188,32 @@ describe("aria2's answers", () => {
     expect(await aria2('changePosition', b, 0, 'POS_END')).toBe(2);
     expect(await order()).toEqual([a, c, b]);
     await expect(aria2('changePosition', b, 0, 'POS_X')).rejects.toThrow('Illegal argument.');
+  });
+
+  test('a change of one option leaves those that go with it, and sends no password back', async () => {
+    const gid = await add('x', {
+      header: ['Cookie: a=b', 'Accept: x'],
+      'http-user': 'me',
+      'http-passwd': 'secret',
+      'all-proxy': 'http://u:hidden@p.example:1/',
+      pause: 'true',
+    });
+    const shown = await aria2<Record<string, string>>('getOption', gid);
+    expect(shown['http-user']).toBe('me');
+    expect(JSON.stringify(shown)).not.toMatch(/secret|hidden/);
+    // As front ends do: all that they know, with one thing changed.
+    await aria2('changeOption', gid, {
+      ...shown,
+      referer: 'http://r.example/',
+      'http-user': 'you',
+    });
+    const exported = { format: 'json', secrets: true };
+    const { text } = await client.call<{ text: string }>('millrace.export', exported);
+    expect(JSON.parse(text).downloads[0].request).toMatchObject({
+      headers: { cookie: 'a=b', accept: 'x', referer: 'http://r.example/' },
+      login: { user: 'you', password: 'secret' },
+      proxy: 'http://u:hidden@p.example:1/',
+    });
   });
 
   test('URIs are taken away and put in', async () => {
@@ -334,6 +361,17 @@ describe('our own answers', () => {
     await expect(client.call('millrace.info')).rejects.toThrow(/No daemon is running/);
     await expect(findDaemon(state)).rejects.toThrow(/No daemon is running/);
   });
+});
+
+test('of streams that nobody plays, the oldest makes room', async () => {
+  for (let i = 0; i < 33; i++) {
+    const gid = await add(`${i}.mkv/done`);
+    await reaches(gid, 'complete');
+    await client.call('millrace.stream', { gid });
+  }
+  expect(closedStreams).toBe(1);
+  await client.call('millrace.purge', {});
+  for (; closedStreams < 33; ) await new Promise((resolve) => setImmediate(resolve));
 });
 
 describe('addresses', () => {

@@ -5,12 +5,15 @@
 
 import { chmodSync, closeSync, existsSync, openSync, renameSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { MillraceError } from '@millrace/shared/base/errors';
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { migrate } from './schema.ts';
 
 /** SQLite's own numbers (https://sqlite.org/rescode.html). */
 const SQLITE_BUSY = 5;
+const SQLITE_READONLY = 8;
+const SQLITE_IOERR = 10;
 const SQLITE_CORRUPT = 11;
+const SQLITE_FULL = 13;
 const SQLITE_NOTADB = 26;
 
 export interface OpenedDatabase {
@@ -106,6 +109,22 @@ function salvage(from: string, to: DatabaseSync): number {
     old?.close();
   }
   return saved;
+}
+
+/** An error of the database in terms of the table, where that is about the disk under it. */
+export function storageError(error: unknown): unknown {
+  const code = sqliteCode(error);
+  const detail = `the list of downloads: ${text(error)}`;
+  if (code === SQLITE_FULL) return new MillraceError('disk-full', detail, { cause: error });
+  if (code === SQLITE_IOERR || code === SQLITE_READONLY) {
+    return new MillraceError('state-unusable', detail, { cause: error });
+  }
+  return error;
+}
+
+/** True for an error that may be over later: nothing is wrong with what was to be kept. */
+export function isStorageError(error: unknown): boolean {
+  return isMillraceError(error, 'disk-full') || isMillraceError(error, 'state-unusable');
 }
 
 function sqliteCode(error: unknown): number {

@@ -1,6 +1,7 @@
 /** Downloads in the database: the queue, and the history with its search. */
 
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
+import { storageError } from './database.ts';
 import type { DownloadRecord, FinishedState } from './record.ts';
 
 /** What of the text of a download can be searched. */
@@ -52,6 +53,9 @@ const COLUMNS = [
   'text',
 ] as const;
 
+const PUT = `INSERT INTO downloads (${COLUMNS.join()}) VALUES (${COLUMNS.map((c) => `:${c}`).join()})
+  ON CONFLICT (gid) DO UPDATE SET ${COLUMNS.slice(1).map((name) => `${name} = excluded.${name}`)}`;
+
 export class DownloadStore {
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
@@ -60,7 +64,11 @@ export class DownloadStore {
     this.#db = db;
   }
 
-  /** Runs `work` as one transaction: all of it is kept, or nothing. */
+  /**
+   * Runs `work` as one transaction: all of it is kept, or nothing.
+   *
+   * @throws MillraceError `disk-full`, `state-unusable`
+   */
   atOnce<T>(work: () => T): T {
     // Inside another it is part of that.
     if (this.#db.isTransaction) return work();
@@ -70,18 +78,19 @@ export class DownloadStore {
       this.#db.exec('COMMIT');
       return result;
     } catch (error) {
-      this.#db.exec('ROLLBACK');
-      throw error;
+      // Where the disk is full, SQLite may have done so by itself.
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      throw storageError(error);
     }
   }
 
-  /** Keeps a download, new or changed. */
+  /** Keeps a download, new or changed. @throws MillraceError `disk-full`, `state-unusable` */
   put(record: DownloadRecord): void {
-    const set = COLUMNS.slice(1).map((name) => `${name} = excluded.${name}`);
-    this.#prepare(
-      `INSERT INTO downloads (${COLUMNS.join()}) VALUES (${COLUMNS.map((c) => `:${c}`).join()})
-       ON CONFLICT (gid) DO UPDATE SET ${set.join()}`,
-    ).run(toRow(record));
+    try {
+      this.#prepare(PUT).run(toRow(record));
+    } catch (error) {
+      throw storageError(error);
+    }
   }
 
   get(gid: string): DownloadRecord | undefined {

@@ -33,7 +33,11 @@ describe('lists of downloads', () => {
     const logged = record();
     const withProxy = {
       ...logged,
-      request: { ...logged.request, proxy: 'http://me:secret@proxy.example/' },
+      request: {
+        ...logged.request,
+        proxy: 'http://me:secret@proxy.example/',
+        login: { user: 'me', password: 'secret' },
+      },
     };
     for (const format of ['json', 'aria2', 'urls'] as const) {
       const text = exportList([withProxy], format, false);
@@ -72,6 +76,16 @@ describe('lists of downloads', () => {
         },
       },
     ]);
+  });
+
+  test('a length and a log-in are kept, in our format and, as far as it can, in aria2’s', () => {
+    const login = { user: 'me', password: 'p' };
+    const one = record();
+    const logged = { ...one, request: { ...one.request, login, length: 5 } };
+    const [own] = importList(exportList([logged], 'json', true), undefined);
+    expect(own?.download).toMatchObject({ login, length: 5 });
+    const [session] = importList(exportList([logged], 'aria2', true), undefined);
+    expect(session?.options).toMatchObject({ 'http-user': 'me', 'http-passwd': 'p' });
   });
 
   test('a value cannot begin an option of its own', () => {

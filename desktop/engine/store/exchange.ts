@@ -3,9 +3,10 @@
  * plain lists of URLs (which are aria2's input files without options).
  */
 
-import { basename } from 'node:path';
+import { basename, isAbsolute } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { NewDownload } from '../daemon/new-download.ts';
+import { withoutSecrets } from '../daemon/secrets.ts';
 import { type DownloadRecord, FINISHED, isFinished } from './record.ts';
 
 export type Format = 'json' | 'urls' | 'aria2';
@@ -26,8 +27,6 @@ export interface Listed {
 
 const FORMAT = 1;
 const MAX_LISTED = 20_000;
-/** What logs somebody in: not for files that are passed on, unless wanted. */
-const SECRET_FIELDS = ['authorization', 'cookie', 'proxy-authorization'];
 
 /** Writes a list. */
 export function exportList(
@@ -35,7 +34,7 @@ export function exportList(
   format: Format,
   secrets: boolean,
 ): string {
-  const clean = secrets ? records : records.map(withoutSecrets);
+  const clean = secrets ? records : records.map(asPassedOn);
   if (format === 'json') {
     return `${JSON.stringify({ millrace: 'downloads', format: FORMAT, downloads: clean.map(toJson) }, null, 1)}\n`;
   }
@@ -55,13 +54,9 @@ export function importList(text: string, format: Format | undefined): Listed[] {
   return listed;
 }
 
-function withoutSecrets(record: DownloadRecord): DownloadRecord {
-  const headers = Object.fromEntries(
-    Object.entries(record.request.headers).filter(([name]) => !SECRET_FIELDS.includes(name)),
-  );
-  const { proxy } = record.request;
-  const request = { ...record.request, headers, proxy: /@/.test(proxy ?? '') ? undefined : proxy };
-  return { ...record, request, options: { ...record.options, aria2: undefined } };
+function asPassedOn(record: DownloadRecord): DownloadRecord {
+  const options = { ...record.options, aria2: undefined };
+  return { ...record, request: withoutSecrets(record.request), options };
 }
 
 function toJson(record: DownloadRecord): object {
@@ -77,6 +72,9 @@ function toSession({ request, state, gid, path }: DownloadRecord): string {
   if (out !== undefined) lines.push(` out=${out}`);
   for (const [name, value] of Object.entries(request.headers)) {
     lines.push(` header=${name}: ${value}`);
+  }
+  if (request.login !== undefined) {
+    lines.push(` http-user=${request.login.user}`, ` http-passwd=${request.login.password}`);
   }
   const [digest] = request.digests;
   if (digest !== undefined) {
@@ -149,7 +147,7 @@ function endedOf(
     finishedAt: number('finishedAt') ?? 0,
     createdAt: number('createdAt') ?? 0,
     length: number('length'),
-    path: typeof path === 'string' ? path : undefined,
+    path: typeof path === 'string' && isAbsolute(path) && !path.includes('\0') ? path : undefined,
     error:
       typeof error === 'object' && error !== null
         ? {

@@ -49,6 +49,8 @@ export interface DownloadRecord {
 export interface RecordOptions {
   /** Takes another name where one is taken: name.1.ext. */
   readonly rename: boolean;
+  /** The user has chosen the name: what another download has begun under it is no reason to. */
+  readonly named?: boolean | undefined;
   /** Attempts before it counts as failed; 0: no end. */
   readonly maxTries: number;
   /** aria2's options as they were given, for those who ask for them again. */

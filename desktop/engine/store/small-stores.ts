@@ -2,6 +2,7 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { HostLimit } from '@millrace/shared/download/host-limits';
+import { storageError } from './database.ts';
 
 /** Values by name, JSON each. */
 export class SettingStore {
@@ -22,10 +23,15 @@ export class SettingStore {
     }
   }
 
+  /** @throws MillraceError `disk-full`, `state-unusable` */
   set(name: string, value: unknown): void {
-    this.#db
-      .prepare('INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)')
-      .run(name, JSON.stringify(value ?? null));
+    try {
+      this.#db
+        .prepare('INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)')
+        .run(name, JSON.stringify(value ?? null));
+    } catch (error) {
+      throw storageError(error);
+    }
   }
 }
 
@@ -49,7 +55,16 @@ export class HostStore {
       }));
   }
 
+  /** @throws MillraceError `disk-full`, `state-unusable` */
   put(entry: HostLimit): void {
+    try {
+      this.#put(entry);
+    } catch (error) {
+      throw storageError(error);
+    }
+  }
+
+  #put(entry: HostLimit): void {
     this.#db
       .prepare('INSERT OR REPLACE INTO hosts VALUES (?, ?, ?, ?, ?)')
       .run(

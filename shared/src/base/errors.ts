@@ -320,7 +320,9 @@ export const ERRORS = {
     retryable: false,
     exit: EXIT.source,
     title: 'The source has another file than the one being downloaded',
-    advice: 'Give a URL of the same file; to start again with this one, use another name.',
+    advice:
+      'Give a URL of the same file. To download this one instead, choose another name with -o, ' +
+      'or give up what is there with --overwrite.',
   },
   'malformed-response': {
     status: 502,

@@ -171,6 +171,12 @@ export class DownloadQueue {
     return { position, changed: tight ? this.#deal() : [gid] };
   }
 
+  /** It is fetched from another host now. */
+  setHost(gid: string, host: string): void {
+    const item = this.#items.get(gid);
+    if (item !== undefined) item.host = host;
+  }
+
   /** Changes a priority; in line it becomes the last of its new one. */
   setPriority(gid: string, priority: number): void {
     const item = this.#items.get(gid);

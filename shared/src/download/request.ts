@@ -21,6 +21,11 @@ export interface DownloadRequest {
   /** Name or path of the file, relative to `dir`; undefined: as the server says. */
   readonly file?: string | undefined;
   readonly overwrite: boolean;
+  /**
+   * True: takes another name (`name.1.ext`) where an unfinished download of another file has this
+   * one. Undefined: exactly if `file` is.
+   */
+  readonly rename?: boolean | undefined;
   /** Requests at a time, over all sources. */
   readonly connections: number;
   /** Requests at a time to one host. */

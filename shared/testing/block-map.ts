@@ -3,7 +3,7 @@
  * blocks are complete and how often each has been started; says which to fetch next.
  */
 
-import type { ByteRange } from '../base/byte-range.ts';
+import type { ByteRange } from '../src/base/byte-range.ts';
 
 export interface Redundancy {
   /** Requests for one block at a time, R in LOCI 3.2; 1: none but the first. */

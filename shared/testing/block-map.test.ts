@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { seededRandom } from '../base/clock.ts';
+import { seededRandom } from '../src/base/clock.ts';
 import { BASIC, BlockMap, chooseBlockBytes, type Redundancy } from './block-map.ts';
 
 const map = (count: number) => new BlockMap(count * 10, 10);

@@ -1,0 +1,72 @@
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { movePartial, removePartial } from './left-partial.ts';
+import { PartialFile } from './partial-file.ts';
+
+const URL_A = 'http://a.example/x.bin';
+
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function begin(name: string): Promise<PartialFile> {
+  const header = { url: URL_A, length: 1000, validators: { etag: '"1"' } };
+  const file = await PartialFile.open({ path: join(folder, name), overwrite: false, header });
+  await file.store(0, Buffer.alloc(100, 1));
+  return file;
+}
+
+test('a partial file is deleted with its journal, and nothing else', async () => {
+  await (await begin('x.bin')).close();
+  await writeFile(join(folder, 'x.bin'), 'complete');
+  await removePartial(join(folder, 'x.bin'));
+  expect(await readdir(folder)).toEqual(['x.bin']);
+});
+
+test('what is of another URL stays where only certain ones are meant', async () => {
+  await (await begin('x.bin')).close();
+  const before = await readdir(folder);
+  await removePartial(join(folder, 'x.bin'), ['http://b.example/x.bin']);
+  expect(await readdir(folder)).toEqual(before);
+  await removePartial(join(folder, 'x.bin'), [URL_A]);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('what somebody is writing to stays', async () => {
+  const file = await begin('x.bin');
+  const before = await readdir(folder);
+  await removePartial(join(folder, 'x.bin'));
+  expect(await readdir(folder)).toEqual(before);
+  await file.discard();
+});
+
+test('where there is nothing, nothing happens', async () => {
+  await removePartial(join(folder, 'none', 'x.bin'));
+  await movePartial(join(folder, 'none', 'x.bin'), join(folder, 'y.bin'));
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test('what is moved is gone on with', async () => {
+  await (await begin('x.bin')).close();
+  await mkdir(join(folder, 'other'));
+  await movePartial(join(folder, 'x.bin'), join(folder, 'other', 'y.bin'));
+  expect(await readdir(folder)).toEqual(['other']);
+  const file = await begin(join('other', 'y.bin'));
+  expect(file.startedOver).toBe(false);
+  expect(file.stored.bytes).toBe(100);
+  await file.discard();
+});
+
+test('what is moved takes nobody’s place', async () => {
+  await (await begin('x.bin')).close();
+  await (await begin('y.bin')).close();
+  const before = await readdir(folder);
+  const moving = movePartial(join(folder, 'x.bin'), join(folder, 'y.bin'));
+  await expect(moving).rejects.toMatchObject({ code: 'file-exists' });
+  expect(await readdir(folder)).toEqual(before);
+});

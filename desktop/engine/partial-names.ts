@@ -1,0 +1,5 @@
+/** What is beside the name of a file while it is being downloaded. */
+
+export const DATA_SUFFIX = '.millrace-part';
+export const JOURNAL_SUFFIX = '.millrace-journal';
+export const LOCK_SUFFIX = '.millrace-lock';
