@@ -12,7 +12,7 @@ interface WhichOptions extends CommonOptions {
   readonly all?: boolean;
 }
 interface RemoveOptions extends WhichOptions {
-  readonly delete?: boolean;
+  readonly keep?: boolean;
   readonly forget?: boolean;
 }
 
@@ -62,15 +62,15 @@ export function removeCommand(context: CliContext): Command {
     if (gids.length === 0) return [];
     const params = {
       gids,
-      deletePartial: options.delete ?? false,
+      deletePartial: options.keep !== true,
       forget: options.forget ?? false,
     };
     return (await daemon.call<{ gids: string[] }>('remove', params)).gids;
   };
-  const what = 'take downloads out of the queue; finished files stay';
+  const what = 'take downloads out of the queue, with what they have so far; finished files stay';
   return onDownloads<RemoveOptions>(context, 'remove', 'Removed', what, remove)
     .alias('rm')
-    .option('--delete', 'delete what has been downloaded of an unfinished file')
+    .option('--keep', 'leave what has been downloaded of an unfinished file')
     .option('--forget', 'out of the history as well');
 }
 
