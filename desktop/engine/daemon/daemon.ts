@@ -75,6 +75,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const settingStore = new SettingStore(db);
   const manager = new Manager({
     store: new DownloadStore(db),
+    settingStore,
     settings: new Settings(settingStore),
     hosts: new HostMemory(new HostStore(db), now),
     rate,

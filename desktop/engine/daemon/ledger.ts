@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { nameFromUrl } from '@millrace/shared/download/file-name';
 import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue';
+import type { RunProgress } from './contract.ts';
 import type { DownloadStore } from '../store/download-store.ts';
 import type { DownloadRecord, FinishedState, UnfinishedState } from '../store/record.ts';
 
@@ -19,6 +20,8 @@ export type ManagerEvent =
       readonly kind: 'started' | 'paused' | 'stopped' | 'completed' | 'failed';
       readonly gid: string;
     }
+  /** How a run stood when it ended. */
+  | { readonly kind: 'stand'; readonly gid: string; readonly progress: RunProgress }
   | { readonly kind: 'note'; readonly gid: string; readonly text: string }
   | { readonly kind: 'forgotten'; readonly gids: readonly string[] };
 

@@ -195,19 +195,13 @@ function downloadMethods({ manager, parseMetalink }: MillraceOptions): [string, 
         deletePartial: z.boolean().default(true),
         deleteFile: z.boolean().default(false),
         forget: z.boolean().default(false),
+        undoMs: z.number().int().min(0).max(60_000).default(0),
       }),
-      async (p) => {
-        const full = p.gids.map((one) => manager.get(one).gid);
-        const touched: string[] = [];
-        for (const one of full) {
-          let done = manager.remove(one, p.deletePartial);
-          if (p.deleteFile) await manager.deleteFile(one);
-          if (p.forget) done = manager.forget(one) || done;
-          if (done || p.deleteFile) touched.push(one);
-        }
-        return { gids: touched };
-      },
+      (p) => manager.removeAll(p),
     ),
+    method('undoRemove', z.strictObject({ undo: z.string() }), (p) => ({
+      gids: manager.undoRemove(p.undo),
+    })),
     method(
       'purge',
       z.strictObject({

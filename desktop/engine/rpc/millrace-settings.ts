@@ -72,7 +72,7 @@ export function settingMethods(manager: Manager): [string, Method][] {
           toMinute: w.to,
           effect: w.limit ?? 'pause',
         }));
-        manager.scheduleChanged();
+        manager.settingsChanged();
         return scheduleOf(manager);
       },
     ),
