@@ -355,7 +355,9 @@ export class Download {
       const { signal } = this.#context;
       const said = await discovery.statements();
       const all = [...said, { by: first.source.label, digests: version.digests }];
-      this.#said = all.flatMap(({ by, digests }) => (digests ?? []).map((digest) => ({ by, digest })));
+      this.#said = all.flatMap(({ by, digests }) =>
+        (digests ?? []).map((digest) => ({ by, digest })),
+      );
       const check = new FileCheck(all);
       if (check.needed) this.#tellChecking();
       const bad = await check.badPieces(this.#hasher as FileHasher, version.length, signal);

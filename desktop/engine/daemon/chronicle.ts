@@ -27,6 +27,12 @@ const MAX_CHAPTERS = 500;
 /** How often the stand of a running download is noted, in samples: a crash costs no more. */
 const LOOK_EVERY = 5;
 
+const OVER: ReadonlySet<LogEntry['event'] | undefined> = new Set([
+  'removed',
+  'failed',
+  'complete',
+] as const);
+
 /** What was last seen of a download. */
 interface Seen {
   state: RecordState;
@@ -47,11 +53,7 @@ export class Chronicle {
 
   constructor(options: ChronicleOptions) {
     this.#o = options;
-    const { manager } = options;
-    for (const { gid, state } of manager.unfinished()) {
-      this.#seen.set(gid, { state, phase: undefined });
-    }
-    this.#stopListening = manager.listen((event) => this.#onEvent(event));
+    this.#stopListening = options.manager.listen((event) => this.#onEvent(event));
   }
 
   /** Over all downloads. */
@@ -117,16 +119,16 @@ export class Chronicle {
     }
   }
 
-  #onState({ gid, state, retryAt, error }: DownloadRecord, before: RecordState | undefined): void {
+  #onState(record: DownloadRecord, before: RecordState | undefined): void {
+    const { gid, state, retryAt, error, createdAt } = record;
     if (before === 'active') this.#keep(gid);
-    if (before === undefined) this.#note(gid, { event: this.#isNew(gid) ? 'added' : 'restored' });
-    else if (state === 'waiting') {
+    const chapter = this.chapter(gid);
+    if (chapter.log.length === 0) chapter.note({ at: createdAt, event: 'added' });
+    if (before === undefined && OVER.has(chapter.log.at(-1)?.event)) {
+      this.#note(gid, { event: 'restored' });
+    } else if (state === 'waiting') {
       this.#note(gid, { event: 'retry', retryAt, text: error?.message, code: error?.code });
     } else if (before === 'paused' && state === 'queued') this.#note(gid, { event: 'resumed' });
-  }
-
-  #isNew(gid: string): boolean {
-    return this.chapter(gid).log.length === 0;
   }
 
   #note(gid: string, entry: Omit<LogEntry, 'seq' | 'at'>): void {

@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { nameFromUrl } from '@millrace/shared/download/file-name';
 import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue';
-import type { RunProgress } from './contract.ts';
 import type { DownloadStore } from '../store/download-store.ts';
 import type { DownloadRecord, FinishedState, UnfinishedState } from '../store/record.ts';
+import type { RunProgress } from './contract.ts';
 
 export type ManagerEvent =
   /** Limits, schedule, or anything else that the daemon is set to. */

@@ -257,7 +257,8 @@ export class Manager {
    */
   undoRemove(id: string): string[] {
     const removed = this.#removals.undo(id);
-    if (removed === undefined) throw new MillraceError('wrong-state', 'it is too late to undo that');
+    if (removed === undefined)
+      throw new MillraceError('wrong-state', 'it is too late to undo that');
     return this.atOnce(() =>
       removed.flatMap(({ record }) => (this.#bringBack(record) ? [record.gid] : [])),
     );

@@ -71,9 +71,7 @@ export const newDownloadSchema = z.strictObject({
   redundancy: z.enum(['basic', 'aggressive', 'progress']).optional(),
   redundantShare: z.number().min(0).max(1).optional(),
   headers: headers.optional(),
-  login: z
-    .strictObject({ user: z.string().max(1024), password: z.string().max(1024) })
-    .optional(),
+  login: z.strictObject({ user: z.string().max(1024), password: z.string().max(1024) }).optional(),
   cookieFile: path.optional(),
   netrc: z.boolean().optional(),
   proxy: changeable.proxy.optional(),
