@@ -19,6 +19,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
     stream: async () => (await import('./commands/stream.ts')).streamCommand,
   },
   'Download in the background:': {
+    open: async () => (await import('./commands/open.ts')).openCommand,
     add: async () => (await import('./commands/add.ts')).addCommand,
     list: async () => (await import('./commands/list.ts')).listCommand,
     watch: async () => (await import('./commands/watch.ts')).watchCommand,

@@ -42,6 +42,8 @@ export class Conductor {
   #keeper: NodeJS.Timeout | undefined;
   #closed = false;
   #holds = 0;
+  /** What the schedule said last. */
+  #effect: ScheduleState['effect'] | undefined;
 
   constructor(options: ConductorOptions) {
     this.#o = options;
@@ -50,12 +52,12 @@ export class Conductor {
       ...options,
       hostLimits: options.hosts,
       onEvent: (gid, event) => this.#onEvent(gid, event),
+      onStand: (gid, progress) => this.#ledger.emit({ kind: 'stand', gid, progress }),
       onEnded: (gid, outcome) => this.#onEnded(gid, outcome),
     });
   }
 
   start(): void {
-    this.#keeper = setInterval(() => this.#keepProgress(), KEEP_PROGRESS_MS);
     this.tick();
   }
 
@@ -93,6 +95,7 @@ export class Conductor {
   /** Decides what runs now, and starts it. To be called after anything that matters to that. */
   tick(): void {
     if (this.#closed || this.#holds > 0) return;
+    if (this.#ledger.behind) this.#keepOn();
     clearTimeout(this.#timer);
     const now = this.#o.now();
     const { effect, nextChangeAt } = this.schedule();
@@ -100,6 +103,10 @@ export class Conductor {
     const none = Number.POSITIVE_INFINITY;
     const rate = Math.min(limit ?? none, typeof effect === 'number' ? effect : none);
     this.#o.rate.rate = rate === none ? undefined : rate;
+    if (this.#effect !== undefined && this.#effect !== effect) {
+      this.#ledger.emit({ kind: 'settings' });
+    }
+    this.#effect = effect;
     const closed = effect === 'pause';
     if (closed) this.#stopForSchedule();
     const plan = this.#ledger.queue.plan({ concurrent, perHost, closed }, now);
@@ -135,13 +142,14 @@ export class Conductor {
   /**
    * Stops a run, if there is one; what it has is kept.
    *
-   * @returns when it has ended
+   * @returns when it has ended: the path whose partial file it has left; undefined: none is known
    */
-  async stop(gid: string): Promise<void> {
+  async stop(gid: string): Promise<string | undefined> {
     this.#noteProgress(gid);
     const path = (await this.#runner.stop(gid))?.path;
     // It may have been stopped before it could tell.
     if (path !== undefined) this.#notePath(gid, path);
+    return path;
   }
 
   /** Starts a running download anew, with what has been changed. */
@@ -180,6 +188,7 @@ export class Conductor {
     });
     const begun = this.#ledger.find(gid) as DownloadRecord;
     const moved = begun.path !== undefined && begun.path !== targetOf(begun);
+    this.#keepOn();
     this.#runner.start(gid, requestToRun(begun), moved ? begun.path : undefined);
     this.#ledger.emit({ kind: 'started', gid });
     return true;
@@ -282,11 +291,21 @@ export class Conductor {
     }
   }
 
+  #keepOn(): void {
+    this.#keeper ??= setInterval(() => this.#keepProgress(), KEEP_PROGRESS_MS);
+  }
+
   /** What runs have brought so far. */
   #keepProgress(): void {
     this.#ledger.saveUnsaved();
     const active = this.#ledger.queue.active;
-    if (active.length === 0) return;
+    if (active.length === 0) {
+      if (this.#ledger.behind) return;
+      // Nothing is to be done until something runs again.
+      clearInterval(this.#keeper);
+      this.#keeper = undefined;
+      return;
+    }
     try {
       this.#ledger.store.atOnce(() => this.#noteAll(active));
     } catch (error) {
@@ -311,6 +330,7 @@ export class Conductor {
     const record = this.#ledger.find(gid);
     const progress = this.running(gid)?.progress();
     if (record === undefined || progress === undefined) return;
+    this.#ledger.emit({ kind: 'stand', gid, progress });
     this.#ledger.updateSilently(gid, {
       storedBytes: progress.storedBytes || record.storedBytes,
       receivedBytes: record.receivedBytes + progress.receivedBytes,

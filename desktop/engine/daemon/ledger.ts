@@ -11,13 +11,18 @@ import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue';
 import { isStorageError } from '../store/database.ts';
 import type { DownloadStore } from '../store/download-store.ts';
 import type { DownloadRecord, FinishedState, UnfinishedState } from '../store/record.ts';
+import type { RunProgress } from './contract.ts';
 
 export type ManagerEvent =
+  /** Limits, schedule, or anything else that the daemon is set to. */
+  | { readonly kind: 'settings' }
   | { readonly kind: 'changed'; readonly gid: string }
   | {
       readonly kind: 'started' | 'paused' | 'stopped' | 'completed' | 'failed';
       readonly gid: string;
     }
+  /** How a run stood when it ended. */
+  | { readonly kind: 'stand'; readonly gid: string; readonly progress: RunProgress }
   | { readonly kind: 'note'; readonly gid: string; readonly text: string }
   | { readonly kind: 'forgotten'; readonly gids: readonly string[] };
 
@@ -39,7 +44,7 @@ export class Ledger {
     for (const record of records) {
       const state = record.state === 'active' ? 'queued' : (record.state as UnfinishedState);
       this.#records.set(record.gid, { ...record, state });
-      this.queue.add({ ...record, state: state as 'queued' });
+      this.queue.add(inLine(record, state));
     }
     return damaged;
   }
@@ -98,10 +103,12 @@ export class Ledger {
    *   there then
    */
   enqueue(record: DownloadRecord, position?: number): void {
-    const item = { ...record, rank: undefined, state: record.state as 'queued' };
     this.#records.set(record.gid, record);
     try {
-      const changed = this.queue.add(item, position);
+      const changed = this.queue.add(
+        { ...inLine(record, record.state), rank: undefined },
+        position,
+      );
       this.keepOrder(changed);
       if (this.#unsaved.has(record.gid)) this.store.put(this.find(record.gid) as DownloadRecord);
     } catch (error) {
@@ -115,6 +122,14 @@ export class Ledger {
     this.queue.remove(gid);
     this.#records.delete(gid);
     return this.#unsaved.delete(gid);
+  }
+
+  /** Puts a download back where it was. @throws MillraceError `queue-full` */
+  restore(record: DownloadRecord): void {
+    this.checkRoom(1);
+    this.#keep(record);
+    this.queue.add(inLine(record, record.state));
+    this.emit({ kind: 'changed', gid: record.gid });
   }
 
   /** A finished download is unfinished again. @throws MillraceError `queue-full` */
@@ -169,6 +184,11 @@ export class Ledger {
     return false;
   }
 
+  /** True while something could not be written down. */
+  get behind(): boolean {
+    return this.#unsaved.size > 0;
+  }
+
   /** Writes down what could not be before. */
   saveUnsaved(): void {
     for (const record of [...this.#unsaved.values()]) {
@@ -193,6 +213,10 @@ export class Ledger {
       return false;
     }
   }
+}
+
+function inLine(record: DownloadRecord, state: DownloadRecord['state']) {
+  return { ...record, startAt: record.options.startAt, state: state as 'queued' };
 }
 
 /** The path that a download writes to, as far as that is known: from its next start on. */

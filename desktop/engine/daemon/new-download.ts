@@ -116,6 +116,10 @@ export const newDownloadSchema = z.strictObject({
   priority: z.number().int().min(MIN_PRIORITY).max(MAX_PRIORITY).optional(),
   position: z.number().int().min(0).optional(),
   paused: z.boolean().optional(),
+  /** Unix milliseconds. */
+  startAt: z.number().int().min(0).optional(),
+  /** Through the edges that the user has set up; `edges` comes before it. */
+  useEdges: z.boolean().optional(),
   category: z.string().max(64).optional(),
   rename: z.boolean().optional(),
   maxTries: z.number().int().min(0).max(1_000_000).optional(),
@@ -129,6 +133,10 @@ export interface Surroundings {
   /** Download folder. */
   readonly dir: string;
   readonly categories: readonly Category[];
+  /** Edges that the user has set up and switched on. */
+  readonly edges?: readonly string[];
+  /** What is taken where nothing is asked for. */
+  readonly defaults?: Pick<NewDownload, 'proxy' | 'connections' | 'sidecars'>;
   /** Unix milliseconds. */
   readonly now: number;
 }
@@ -143,14 +151,18 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
   const name = file ?? nameFromUrl(urls[0] as string);
   const category = chooseCategory(given.category, name, around.categories);
   const dir = resolve(around.dir, given.dir ?? category?.folder ?? '');
+  const edges = given.edges ?? (given.useEdges === true ? around.edges : undefined) ?? [];
+  const { connections: usual, ...defaults } = around.defaults ?? {};
   const request: DownloadRequest = {
     ...REQUEST_DEFAULTS,
     retryForMs: RETRY_FOR_MS,
+    ...pickRequest({ ...defaults, connections: usual, connectionsPerHost: usual }),
     ...pickRequest(given),
     urls,
     dir,
     file,
-    edges: (given.edges ?? []).map(edgeUrl),
+    // The token for an edge is never in its URL.
+    edges: edges.map((edge) => takeLogin(edgeUrl(edge)).url),
     headers: given.headers ?? {},
     login: given.login ?? inUrl,
   };
@@ -162,6 +174,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
       rename: given.rename ?? true,
       ...(given.file === undefined || given.rename !== undefined ? {} : { named: true }),
       maxTries: given.maxTries ?? DEFAULT_TRIES,
+      startAt: given.startAt,
       aria2: given.aria2,
     },
     priority: given.priority ?? 0,
@@ -197,6 +210,8 @@ export const changeSchema = z.strictObject({
   limit: changeable.limit.nullable().optional(),
   priority: z.number().int().min(MIN_PRIORITY).max(MAX_PRIORITY).optional(),
   category: z.string().max(64).optional(),
+  /** null: now. */
+  startAt: z.number().int().min(0).nullable().optional(),
   rename: z.boolean().optional(),
   overwrite: z.boolean().optional(),
   maxTries: z.number().int().min(0).max(1_000_000).optional(),
@@ -264,9 +279,8 @@ export function cleanUrls(texts: readonly string[]): { urls: string[]; login?: L
   return { urls, login: secret.login };
 }
 
-function edgeUrl(text: string): string {
-  // The token for an edge is never in its URL.
-  return takeLogin(downloadUrl(text.includes('://') ? text : `http://${text}`).href).url;
+export function edgeUrl(text: string): string {
+  return downloadUrl(text.includes('://') ? text : `http://${text}`).href;
 }
 
 function chooseCategory(
@@ -281,7 +295,18 @@ function chooseCategory(
   throw new MillraceError('bad-option', `category: there is no "${wanted}"; known are ${known}`);
 }
 
-const OWN = ['gid', 'priority', 'position', 'paused', 'category', 'rename', 'maxTries', 'aria2'];
+const OWN: readonly string[] = [
+  'gid',
+  'priority',
+  'position',
+  'paused',
+  'startAt',
+  'useEdges',
+  'category',
+  'rename',
+  'maxTries',
+  'aria2',
+];
 
 function pickRequest(given: object): Partial<DownloadRequest> {
   return Object.fromEntries(

@@ -121,7 +121,8 @@ export function toNewDownload(
 }
 
 /** Without the ways to take something back that aria2 has no words for. */
-type Aria2Change = Omit<Change, 'limit' | 'login'> & Pick<NewDownload, 'limit' | 'login'>;
+type Aria2Change = Omit<Change, 'limit' | 'login' | 'startAt'> &
+  Pick<NewDownload, 'limit' | 'login'>;
 
 /** What options mean for a download that is there. */
 export function toChange(options: Aria2Options): Aria2Change {
