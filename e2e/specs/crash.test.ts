@@ -20,9 +20,9 @@ const CONNECTIONS = 2;
 const FILE_BYTES = 512 * 1024 * 1024;
 /** What may be fetched again, of the file. */
 const REFETCHED_SHARE = 0.02;
-const KILLS = Number(process.env.MILLRACE_CRASH_KILLS ?? 12);
+const KILLS = Number(process.env.MILLRACE_CRASH_KILLS ?? 6);
 /** One in so many is killed when all bytes have come, while the file gets its name. */
-const LATE_EVERY = 5;
+const LATE_EVERY = 3;
 const LATE_TICKS = 400;
 const DEADLINE_MS = 60_000 + KILLS * 20_000;
 
