@@ -6,6 +6,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -104,11 +105,16 @@ async function typecheck() {
 
 const lint = (...args) => runNode([bin('@biomejs/biome/bin/biome'), ...args, '.']);
 
-const jest = (project, args) =>
+/** Two end-to-end specs at a time: each has several processes, but most of them wait. */
+const SPECS_AT_A_TIME = Math.max(2, Math.floor(availableParallelism() / 2));
+const TESTS_AT_A_TIME = Math.max(2, availableParallelism());
+
+const jest = (project, workers, args) =>
   runNode([
     '--experimental-vm-modules',
     '--disable-warning=ExperimentalWarning',
     bin('jest/bin/jest.js'),
+    `--maxWorkers=${workers}`,
     ...args,
     // Last, and ended: Jest would take words that follow for more projects.
     '--selectProjects',
@@ -119,8 +125,8 @@ async function test() {
   const steps = [
     ['types', typecheck],
     ['lint', () => lint('ci')],
-    ['unit tests', () => jest('unit', [])],
-    ['end-to-end tests', () => jest('e2e', ['--runInBand'])],
+    ['unit tests', () => jest('unit', TESTS_AT_A_TIME, [])],
+    ['end-to-end tests', () => jest('e2e', SPECS_AT_A_TIME, [])],
   ];
   for (const [name, step] of steps) {
     const started = Date.now();
@@ -144,8 +150,8 @@ const COMMANDS = {
   typecheck,
   lint: () => lint('ci'),
   format: () => lint('check', '--write'),
-  unit: (args) => jest('unit', args),
-  e2e: (args) => jest('e2e', ['--runInBand', ...args]),
+  unit: (args) => jest('unit', TESTS_AT_A_TIME, args),
+  e2e: (args) => jest('e2e', SPECS_AT_A_TIME, args),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

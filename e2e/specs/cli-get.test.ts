@@ -91,11 +91,12 @@ describe('saving', () => {
   });
 
   test('two runs at once for one file: the second is turned away, the first is right', async () => {
-    const url = origin.url('none', { size: 8_000_000 });
-    const first = await partly(url, ['--limit', '3M']);
-    const second = await runCli(['get', url, '-d', folder.path]);
+    const url = origin.url('gate', { size: 4_000_000 });
+    const first = await partly(url, []);
+    const second = await runCli(['get', origin.url('none'), '-d', folder.path]);
     expect(second.code).toBe(6);
     expect(second.stderr).toMatch(/Another download is writing/);
+    origin.openGate();
     expect((await first.result).code).toBe(0);
     expect(await digestOf('file.bin')).toBe(origin.digest(url));
   });

@@ -4,43 +4,28 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sha256 } from '../fixtures/content.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { fetchAll, openResponse } from '../fixtures/http-client.ts';
-import { runCli, temporaryFolder } from '../fixtures/processes.ts';
-import { StreamProcess } from '../fixtures/stream-process.ts';
+import { runCli } from '../fixtures/processes.ts';
+import { Streams } from '../fixtures/streams.ts';
 import { until } from '../fixtures/until.ts';
 
 const MB = 1_000_000;
 const SIZE = 6 * MB;
 
-const origin = await FaultOrigin.start();
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-const streams: StreamProcess[] = [];
+const streams = await Streams.start();
+const { origin } = streams;
 
-beforeEach(async () => {
-  folder = await temporaryFolder();
-  origin.reset();
-});
-afterEach(async () => {
-  origin.openGate();
-  for (const stream of streams.splice(0)) await stream.kill();
-  await folder.remove();
-});
-afterAll(() => origin.stop());
+beforeEach(() => streams.begin());
+afterEach(() => streams.end());
+afterAll(() => streams.stop());
 
-const path = (name: string) => join(folder.path, name);
-const gated = () => origin.url('gate', { size: SIZE, seed: 'film', name: 'film.mkv' });
-
-async function stream(url: string, ...options: string[]): Promise<StreamProcess> {
-  const started = await StreamProcess.start([url, '-d', folder.path, ...options]);
-  streams.push(started);
-  return started;
-}
+const path = (name: string) => join(streams.dir, name);
+const gated = () => streams.gated(SIZE);
 
 describe('a stream', () => {
   test('is the file, for players that ask for parts of it; the file is kept', async () => {
     const url = origin.url('none', { size: SIZE, name: 'film.mkv' });
-    const { url: address, child, result } = await stream(url);
+    const { url: address, child, result } = await streams.open(url);
     expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/film\.mkv$/);
     const content = origin.content(url);
     const head = await fetchAll(address, { method: 'HEAD' });
@@ -63,7 +48,7 @@ describe('a stream', () => {
       expect(parts[i]?.digest).toBe(sha256(content.subarray(start, end)));
     }
     expect((await fetchAll(address, { headers: { range: `bytes=${SIZE}-` } })).status).toBe(416);
-    await until(async () => (await readdir(folder.path)).join() === 'film.mkv');
+    await until(async () => (await readdir(streams.dir)).join() === 'film.mkv');
     // Complete, it can be played again.
     expect((await fetchAll(address)).digest).toBe(origin.digest(url));
     child.kill('SIGINT');
@@ -73,7 +58,7 @@ describe('a stream', () => {
 
   test('that is interrupted breaks off visibly, and the download can be gone on with', async () => {
     const url = gated();
-    const { url: address, child, result } = await stream(url);
+    const { url: address, child, result } = await streams.open(url);
     const response = await openResponse(address);
     const body = fetchedBy(response);
     // Some of it is on disk, and the rest is held back.
@@ -84,9 +69,9 @@ describe('a stream', () => {
     child.kill('SIGINT');
     expect((await result).code).toBe(130);
     expect((await body).complete).toBe(false);
-    expect(await readdir(folder.path)).toContain('film.mkv.millrace-part');
+    expect(await readdir(streams.dir)).toContain('film.mkv.millrace-part');
     origin.openGate();
-    const again = await runCli(['get', url, '-d', folder.path, '--json']);
+    const again = await runCli(['get', url, '-d', streams.dir, '--json']);
     expect(again.code).toBe(0);
     const start = again.stdout.split('\n').find((line) => line.includes('"event":"start"'));
     expect(JSON.parse(start as string).resumedBytes).toBeGreaterThan(0);
@@ -95,19 +80,19 @@ describe('a stream', () => {
 
   test('of a file that changes meanwhile breaks off, and then is the new one', async () => {
     const url = origin.url('changed-in-the-middle', { size: SIZE, name: 'film.mkv' });
-    const { url: address, result, child } = await stream(url);
+    const { url: address, result, child } = await streams.open(url);
     const first = await fetchAll(address);
     // Never some of one and some of the other.
     const whole = [origin.digest(url), origin.digest(url, 2)];
     if (first.complete) expect(whole).toContain(first.digest);
-    await until(async () => (await readdir(folder.path)).join() === 'film.mkv');
+    await until(async () => (await readdir(streams.dir)).join() === 'film.mkv');
     expect((await fetchAll(address)).digest).toBe(origin.digest(url, 2));
     child.kill('SIGINT');
     expect((await result).code).toBe(0);
   });
 
   test('of what cannot be had says why', async () => {
-    const run = await runCli(['stream', origin.url('gone'), '-d', folder.path]);
+    const run = await runCli(['stream', origin.url('gone'), '-d', streams.dir]);
     expect(run.code).toBe(4);
     expect(run.stderr).toMatch(/The origin has removed the file/);
   });
@@ -130,7 +115,7 @@ describe('players', () => {
 
   test('are started with the address, and the stream ends with them', async () => {
     const url = origin.url('none', { size: SIZE, name: 'film.mkv' });
-    const run = await runCli(['stream', url, '-d', folder.path, '--player', await player()]);
+    const run = await runCli(['stream', url, '-d', streams.dir, '--player', await player()]);
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(await readFile(path('played'), 'utf8')).toBe(`--flag ${origin.digest(url)}`);
     expect(sha256(await readFile(path('film.mkv')))).toBe(origin.digest(url));
@@ -139,22 +124,21 @@ describe('players', () => {
   test('leave nothing behind with --no-keep', async () => {
     const url = origin.url('none', { size: SIZE, name: 'film.mkv' });
     const command = await player();
-    await runCli(['stream', url, '--no-keep', '--player', command], { TMPDIR: folder.path });
+    await runCli(['stream', url, '--no-keep', '--player', command], { TMPDIR: streams.dir });
     expect(await readFile(path('played'), 'utf8')).toBe(`--flag ${origin.digest(url)}`);
-    expect((await readdir(folder.path)).sort()).toEqual(['played', 'player.mjs']);
+    expect((await readdir(streams.dir)).sort()).toEqual(['played', 'player.mjs']);
   });
 
   test('that cannot be started are told of, and what has come is kept', async () => {
     const url = gated();
-    const run = await runCli(['stream', url, '-d', folder.path, '--player', '/no/such/player']);
+    const run = await runCli(['stream', url, '-d', streams.dir, '--player', '/no/such/player']);
     expect(run.code).toBe(2);
     expect(run.stderr).toMatch(/\/no\/such\/player cannot be started \(ENOENT\)/);
   });
 
   test('of scripts get the address alone with --print-url', async () => {
     const url = origin.url('none', { size: SIZE });
-    const printed = await StreamProcess.start([url, '-d', folder.path, '--print-url'], false);
-    streams.push(printed);
+    const printed = await streams.open(url, ['--print-url'], false);
     expect((await fetchAll(printed.url)).digest).toBe(origin.digest(url));
     printed.child.kill('SIGTERM');
     const { stdout } = await printed.result;

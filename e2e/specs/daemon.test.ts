@@ -368,7 +368,7 @@ describe('lists', () => {
     expect(await find('UBUNTU 26')).toEqual([names[1]]);
     expect(await find('.iso none')).toEqual([names[1], names[0]].sort());
     expect(await find('origin-gone')).toEqual(['old.iso']);
-    expect(await find('13 04')).toEqual([]);
+    expect(await find('netinst ubuntu')).toEqual([]);
     expect(await find('"*% OR')).toEqual([]);
     await daemon.call('millrace.remove', { gids: [gids[0]], forget: true });
     expect(await find('netinst')).toEqual([]);

@@ -3,7 +3,9 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { atATime } from '../fixtures/at-a-time.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { forgetContent } from '../fixtures/fault-origin-answer.ts';
 import { classOf, FAULT_NAMES, versionsOf } from '../fixtures/faults.ts';
 import { filesIn, runWatched } from '../fixtures/faults-run.ts';
 import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
@@ -93,77 +95,154 @@ const HARDER_THROUGH_AN_EDGE: ReadonlySet<string> = new Set([
 /** The edge tries again for 40 seconds before it gives up. */
 const SLOW_THROUGH_AN_EDGE: ReadonlySet<string> = new Set(['close-delimited-ranges-cut']);
 
+const isStall = (fault: string) => fault.startsWith('stall-');
+
 /** Long enough for a machine with much else to do; short where there is nothing to wait for. */
 function patience(fault: string): string[] {
-  const timeout = fault.startsWith('stall-') ? '1s' : '8s';
+  const timeout = isStall(fault) ? '3s' : '8s';
   return ['--timeout', timeout, '--retry-for', classOf(fault) === 'fatal-alone' ? '2s' : '30s'];
 }
 
-const WATCHDOG_MS = 50_000;
+const WATCHDOG_MS = 90_000;
 const BYTES = 2_500_000;
-/** Programs for each kind of patience, each with its share of the faults. */
-const GROUPS = 6;
-const GROUP_TIMEOUT_MS = 300_000;
+/** Files that one program downloads one after the other: to start one takes longer than a file. */
+const GROUP_SIZE = 16;
+/** Programs at a time: most of them wait most of the time. */
+const AT_A_TIME = 16;
+/** The first test waits for what is before it in the queue. */
+const TEST_TIMEOUT_MS = 600_000;
 
 const origin = await FaultOrigin.start();
 const folder = await temporaryFolder();
 
-const edge = await EdgeProcess.start([
-  ...['--allow-origin', '127.0.0.1', '--chunk-size', '256KiB', '--origin-timeout', '1500ms'],
-]);
+const EDGE_OPTIONS = [
+  ...['--allow-origin', '127.0.0.1', '--chunk-size', '256KiB', '--log-level', 'error'],
+  ...['--origin-connections', '128', '--client-requests', '0'],
+];
+const patient = await EdgeProcess.start(EDGE_OPTIONS);
+/** For origins that fall silent; for all others a busy machine would look like one. */
+const impatient = await EdgeProcess.start([...EDGE_OPTIONS, '--origin-timeout', '1500ms']);
 
 afterAll(async () => {
-  await edge.stop();
+  await Promise.all([patient.stop(), impatient.stop()]);
   await origin.stop();
   await folder.remove();
 });
 
+interface Way {
+  readonly name: 'directly' | 'through-an-edge';
+  readonly options: (fault: string) => readonly string[];
+  /** True for what only a digest can tell: without it wrong bytes would be no fault of ours. */
+  readonly needsDigest: (fault: string) => boolean;
+}
+
 const isSilent = (fault: string) => classOf(fault) === 'silent';
 
-interface Download {
-  readonly fault: string;
+const DIRECTLY: Way = { name: 'directly', options: () => [], needsDigest: isSilent };
+const THROUGH_AN_EDGE: Way = {
+  name: 'through-an-edge',
+  options: (fault) => ['--edge', (isStall(fault) ? impatient : patient).url, '--edges-only'],
+  // Edges hand on no digests of parts, and check none.
+  needsDigest: (fault) => isSilent(fault) || fault === 'bit-flips-digest',
+};
+
+/** What has become of a download. */
+interface Outcome {
   readonly url: string;
+  /** Names of what is left of it. */
+  readonly names: readonly string[];
+  /** Digest of the file under its final name, if there is one. */
+  readonly digest: string | undefined;
+  /** What the program said of it, if it failed. */
+  readonly error:
+    | { readonly exit: number; readonly message: string; readonly advice: string }
+    | undefined;
 }
 
-function fileOf(fault: string, kind: string): Download {
-  const name = `${fault}.bin`;
-  return { fault, url: origin.url(fault, { seed: `${fault}-${kind}`, size: BYTES, name }) };
+/** Faults whose files one program downloads with the same options, one way. */
+interface Group {
+  readonly way: Way;
+  readonly faults: readonly string[];
 }
 
-/** Downloads files one after the other. @returns the end of the program */
-async function run(
-  files: readonly Download[],
-  dir: string,
-  needsDigest: (fault: string) => boolean,
-  options: readonly string[],
-) {
+/** Those that share a program are alike in patience; whoever needs a digest has one to itself. */
+function inGroups(way: Way, faults: readonly string[]): Group[] {
+  const alike = new Map<string, string[]>();
+  for (const fault of faults) {
+    const key = way.needsDigest(fault) ? fault : patience(fault).join(' ');
+    alike.set(key, [...(alike.get(key) ?? []), fault]);
+  }
+  return [...alike.values()].flatMap((all) => {
+    const count = Math.ceil(all.length / GROUP_SIZE);
+    // Dealt out in turn: neighbours take long for the same reason.
+    return Array.from({ length: count }, (_, i) => ({
+      way,
+      faults: all.filter((_, j) => j % count === i),
+    }));
+  });
+}
+
+/** Downloads the files of a group. @returns what has become of each, by fault */
+async function download({ way, faults }: Group): Promise<Map<string, Outcome>> {
+  const [first = ''] = faults;
+  const dir = join(folder.path, `${way.name}-${first}`);
   await mkdir(dir);
-  const [first] = files as [Download];
-  // Without a digest nobody could tell, and wrong bytes would be no fault of ours.
-  const digest = needsDigest(first.fault)
-    ? ['--checksum', `sha-256=${origin.digest(first.url)}`]
-    : [];
-  const urls = files.map(({ url }) => url);
-  const result = await runWatched(
-    ['get', ...urls, '-d', dir, ...patience(first.fault), ...digest, ...options],
-    { withinMs: WATCHDOG_MS * files.length },
+  const urls = faults.map((fault) =>
+    origin.url(fault, { seed: `${fault}-${way.name}`, size: BYTES, name: `${fault}.bin` }),
   );
-  const { stdout, stderr } = result;
-  if (result.hung) throw new Error(`${urls.join(' ')} hung\n${stdout}${stderr}`);
-  return { ...result, ...(await filesIn(dir)) };
+  const digest = way.needsDigest(first)
+    ? ['--checksum', `sha-256=${origin.digest(urls[0] as string)}`]
+    : [];
+  const { hung, stdout, stderr } = await runWatched(
+    ['get', ...urls, '-d', dir, '--json', ...patience(first), ...digest, ...way.options(first)],
+    { withinMs: WATCHDOG_MS * urls.length },
+  );
+  if (hung) throw new Error(`${urls.join(' ')} hung\n${stdout}${stderr}`);
+  const { names, digests } = await filesIn(dir);
+  const lines = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+  return new Map(
+    faults.map((fault, i) => {
+      const name = `${fault}.bin`;
+      const outcome = {
+        url: urls[i] as string,
+        names: names.filter((other) => other === name || other.startsWith(`${name}.`)),
+        digest: digests.get(name),
+        error: lines.find(({ event, url }) => event === 'error' && url === urls[i]),
+      };
+      // Who compares has it worked out again.
+      forgetContent(`${fault}-${way.name}`);
+      return [fault, outcome];
+    }),
+  );
 }
 
-/** Demands that a file is one whole version, or that there is none under the final name. */
-function expectWholeOrNothing(
-  { fault, url }: Download,
-  digests: ReadonlyMap<string, string>,
-  completed: boolean,
-): void {
-  const digest = digests.get(`${fault}.bin`);
-  if (!completed) return expect(digest).toBeUndefined();
+const throughAnEdge = FAULT_NAMES.filter((name) => !SLOW_THROUGH_AN_EDGE.has(name));
+const groups = [...inGroups(DIRECTLY, FAULT_NAMES), ...inGroups(THROUGH_AN_EDGE, throughAnEdge)];
+const downloads = atATime(AT_A_TIME, groups, download);
+
+async function outcomeOf(way: Way, fault: string): Promise<Outcome> {
+  const group = groups.find((group) => group.way === way && group.faults.includes(fault));
+  const outcome = (await downloads.get(group as Group))?.get(fault);
+  if (outcome === undefined) throw new Error(`nobody has downloaded ${fault} ${way.name}`);
+  return outcome;
+}
+
+/** Demands one whole version of the file, or an error and nothing under the final name. */
+function expectWholeOrNothing(fault: string, { url, digest, names, error }: Outcome): void {
+  if (error !== undefined) {
+    expect(digest).toBeUndefined();
+    // A reason that somebody can act on.
+    expect(error.message).toMatch(/\w{3,}/);
+    expect(error.advice).toMatch(/\w{3,}.*\.$/);
+    expect(error.message).not.toMatch(/inside Millrace/);
+    return;
+  }
   const right = versionsOf(fault).map((version) => origin.digest(url, version));
+  forgetContent(new URL(url).searchParams.get('seed') as string);
   if (fault === 'empty') right.push(origin.digest(url.replace(/size=\d+/, 'size=0')));
   expect(right).toContain(digest);
+  // Nothing but the file is left.
+  expect(names).toEqual([`${fault}.bin`]);
 }
 
 function allowed(fault: string): readonly number[] {
@@ -174,83 +253,32 @@ function allowed(fault: string): readonly number[] {
 }
 
 describe('directly', () => {
-  test.concurrent.each(FAULT_NAMES)('%s', async (fault) => {
-    const file = fileOf(fault, 'direct');
-    const { code, stderr, names, digests } = await run(
-      [file],
-      join(folder.path, fault),
-      isSilent,
-      [],
-    );
-    expectWholeOrNothing(file, digests, code === OK);
-    if (code === OK) {
-      // Nothing but the file is left.
-      expect(names).toEqual([`${fault}.bin`]);
-    } else {
-      // Nothing under any final name, and a reason that somebody can act on.
-      expect([...digests.keys()]).toEqual([]);
-      expect(stderr).toMatch(/\w{3,}.*\.\n\w{3,}/);
-      expect(stderr).not.toMatch(/inside Millrace/);
-    }
-    expect({ stderr, allowed: allowed(fault) }).toMatchObject({
-      allowed: expect.arrayContaining([code]),
-    });
-  });
-});
-
-/** Edges hand on no digests of parts, and check none. */
-const needsDigest = (fault: string) => isSilent(fault) || fault === 'bit-flips-digest';
-
-/** Those that one program can download one after the other; silent ones have each a digest. */
-function inGroups(faults: readonly string[]): string[][] {
-  const groups = new Map<string, string[]>();
-  for (const [i, fault] of faults.entries()) {
-    const key = needsDigest(fault) ? fault : `${patience(fault).join(' ')} ${i % GROUPS}`;
-    groups.set(key, [...(groups.get(key) ?? []), fault]);
-  }
-  return [...groups.values()];
-}
-
-describe('through an edge only', () => {
-  interface Grouped {
-    readonly file: Download;
-    readonly digests: ReadonlyMap<string, string>;
-    /** What the program said of it, if it failed. */
-    readonly error: { readonly exit: number; readonly advice: string } | undefined;
-  }
-
-  async function downloadGroup(faults: readonly string[]): Promise<Map<string, Grouped>> {
-    const files = faults.map((fault) => fileOf(fault, 'edge'));
-    const dir = join(folder.path, `edge-${faults[0]}`);
-    const via = ['--edge', edge.url, '--edges-only', '--json'];
-    const { stdout, digests } = await run(files, dir, needsDigest, via);
-    const lines = stdout.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
-    return new Map(
-      files.map((file) => {
-        const error = lines.find(({ event, url }) => event === 'error' && url === file.url);
-        return [file.fault, { file, digests, error }];
-      }),
-    );
-  }
-
-  const running = new Map<string, Promise<Map<string, Grouped>>>();
-  const groups = inGroups(FAULT_NAMES.filter((name) => !SLOW_THROUGH_AN_EDGE.has(name)));
-  test.concurrent.each(groups.flat())(
+  test.each(FAULT_NAMES)(
     '%s',
     async (fault) => {
-      const group = groups.find((names) => names.includes(fault)) as string[];
-      const key = group.join();
-      if (!running.has(key)) running.set(key, downloadGroup(group));
-      const done = (await running.get(key)) as Map<string, Grouped>;
-      const { file, digests, error } = done.get(fault) as Grouped;
-      expectWholeOrNothing(file, digests, error === undefined);
+      const outcome = await outcomeOf(DIRECTLY, fault);
+      expectWholeOrNothing(fault, outcome);
+      const { error } = outcome;
+      const isAllowed = allowed(fault).includes(error?.exit ?? OK);
+      expect({ error, isAllowed }).toEqual({ error, isAllowed: true });
+    },
+    TEST_TIMEOUT_MS,
+  );
+});
+
+describe('through an edge only', () => {
+  test.each(throughAnEdge)(
+    '%s',
+    async (fault) => {
+      const outcome = await outcomeOf(THROUGH_AN_EDGE, fault);
+      expectWholeOrNothing(fault, outcome);
+      const { error } = outcome;
       // What the edge mends or hides may turn out better than directly, or be refused by the edge.
       const kind = classOf(fault);
       const sure = kind === 'harmless' || kind === 'recoverable';
       if (sure && !HARDER_THROUGH_AN_EDGE.has(fault)) expect(error).toBeUndefined();
       else expect([OK, ...FAILURES]).toContain(error?.exit ?? OK);
-      if (error !== undefined) expect(error.advice).toMatch(/\w{3,}.*\.$/);
     },
-    GROUP_TIMEOUT_MS,
+    TEST_TIMEOUT_MS,
   );
 });

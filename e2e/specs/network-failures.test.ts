@@ -11,6 +11,7 @@ import { until } from '../fixtures/until.ts';
 
 const MiB = 1024 * 1024;
 const CHUNK = 256 * 1024;
+const FILE_BYTES = 32 * MiB;
 const OPTIONS = [
   ...['--allow-origin', '127.0.0.1', '--chunk-size', '256KiB'],
   ...['--cache-memory', '64MiB', '--log-level', 'warn'],
@@ -18,11 +19,15 @@ const OPTIONS = [
 
 const available = nginxOrComplain('failures in networks of edges');
 let files: NginxFiles;
+/** A network that loses a node with nearly every test, to the last. */
+let shrinking: Cluster;
+/** Of one test. */
 let cluster: Cluster | undefined;
 
 beforeAll(async () => {
   if (!available) return;
   files = await NginxFiles.start();
+  shrinking = await Cluster.start({ nodes: 8, options: OPTIONS });
 });
 
 afterEach(async () => {
@@ -31,6 +36,7 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
+  await shrinking?.stop();
   await files?.stop();
 });
 
@@ -67,26 +73,10 @@ async function crowdAround(network: Cluster, victim: Node, file: OriginFile, hap
 }
 
 describe('in the middle of a crowd', () => {
-  test('a node is killed: no client notices, the origin sends again what that node held, no more', async () => {
-    if (!available) return;
-    const network = await start(8);
-    const file = await files.make(64 * MiB);
-    const victim = network.node(3);
-    const share = shareOf(victim, network.nodes, file);
-    const { outcomes } = await crowdAround(network, victim, file, () => {
-      victim.edge.child.kill('SIGKILL');
-    });
-    expect(outcomes).toEqual({ [`200 ${file.digest}`]: 42 });
-    const copies = await files.copiesOf(file);
-    expect(share).toBeGreaterThan(0);
-    expect(copies).toBeLessThanOrEqual(1 + share);
-    network.forget(victim);
-  }, 180_000);
-
   test('a node hangs: the others route around it', async () => {
     if (!available) return;
-    const network = await start(8);
-    const file = await files.make(64 * MiB);
+    const network = shrinking;
+    const file = await files.make(FILE_BYTES);
     const victim = network.node(2);
     const { outcomes } = await crowdAround(network, victim, file, () => {
       victim.edge.child.kill('SIGSTOP');
@@ -100,6 +90,36 @@ describe('in the middle of a crowd', () => {
     victim.edge.child.kill('SIGCONT');
     await network.ready();
     expect((await fetchAll(victim.edge.prefixed(file.url))).digest).toBe(file.digest);
+  }, 180_000);
+
+  test('a node that shuts down in an orderly way costs nobody anything', async () => {
+    if (!available) return;
+    const network = shrinking;
+    const file = await files.make(FILE_BYTES);
+    const leaving = network.node(2);
+    const { outcomes } = await crowdAround(network, leaving, file, () => {
+      leaving.edge.child.kill('SIGTERM');
+    });
+    expect(outcomes).toEqual({ [`200 ${file.digest}`]: 42 });
+    network.forget(leaving);
+    await network.ready();
+  }, 180_000);
+
+  test('a node is killed: no client notices, the origin sends again what that node held, no more', async () => {
+    if (!available) return;
+    const network = shrinking;
+    const file = await files.make(FILE_BYTES);
+    const victim = network.node(2);
+    const share = shareOf(victim, network.nodes, file);
+    const { outcomes } = await crowdAround(network, victim, file, () => {
+      victim.edge.child.kill('SIGKILL');
+    });
+    expect(outcomes).toEqual({ [`200 ${file.digest}`]: 42 });
+    const copies = await files.copiesOf(file);
+    expect(share).toBeGreaterThan(0);
+    expect(copies).toBeLessThanOrEqual(1 + share);
+    network.forget(victim);
+    await network.ready();
   }, 180_000);
 });
 
@@ -130,7 +150,7 @@ describe('a node that alters chunks', () => {
 describe('nodes that come and go', () => {
   test('when all peers are gone a node works alone', async () => {
     if (!available) return;
-    const network = await start(4);
+    const network = shrinking;
     const file = await files.make(16 * MiB);
     const [last, ...others] = network.nodes as [Node, ...Node[]];
     expect((await fetchAll(last.edge.prefixed(file.url))).digest).toBe(file.digest);
@@ -160,18 +180,6 @@ describe('nodes that come and go', () => {
     }
     expect(await files.sent()).toBe(file.content.length);
   }, 120_000);
-
-  test('a node that shuts down in an orderly way costs nobody anything', async () => {
-    if (!available) return;
-    const network = await start(4);
-    const file = await files.make(64 * MiB);
-    const leaving = network.node(2);
-    const { outcomes } = await crowdAround(network, leaving, file, () => {
-      leaving.edge.child.kill('SIGTERM');
-    });
-    expect(outcomes).toEqual({ [`200 ${file.digest}`]: 42 });
-    network.forget(leaving);
-  }, 180_000);
 });
 
 describe('policies', () => {

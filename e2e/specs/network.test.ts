@@ -12,28 +12,27 @@ import { nginxOrComplain } from '../fixtures/nginx.ts';
 import { NginxFiles } from '../fixtures/nginx-files.ts';
 
 const MiB = 1024 * 1024;
-const CHUNK = 256 * 1024;
+/** Small: shares of chunks are a matter of chance, and the more there are, the less so. */
+const CHUNK = 128 * 1024;
 const OPTIONS = [
-  '--allow-origin',
-  '127.0.0.1',
-  '--chunk-size',
-  '256KiB',
-  '--cache-memory',
-  '64MiB',
-  '--log-level',
-  'warn',
+  ...['--allow-origin', '127.0.0.1', '--chunk-size', '128KiB'],
+  ...['--cache-memory', '64MiB', '--log-level', 'warn'],
 ];
 
 const available = nginxOrComplain('networks of edges');
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const random = seededRandom(seed);
 let files: NginxFiles;
+/** Of the tests that leave it as they find it. */
+let shared: Cluster;
+/** Of one test. */
 let cluster: Cluster | undefined;
 
 beforeAll(async () => {
   process.stderr.write(`network tests: MILLRACE_TEST_SEED=${seed}\n`);
   if (!available) return;
   files = await NginxFiles.start();
+  shared = await Cluster.start({ nodes: 8, options: OPTIONS });
 });
 
 afterEach(async () => {
@@ -42,6 +41,7 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
+  await shared?.stop();
   await files?.stop();
 });
 
@@ -55,11 +55,14 @@ const urls = (nodes: readonly Node[], url: string) => nodes.map(({ edge }) => ed
 describe('a network of 8 nodes', () => {
   test('a flash crowd of 60 clients over all nodes makes the origin send 1.00 times the file; later clients none', async () => {
     if (!available) return;
-    const { nodes } = await start(8);
-    const file = await files.make(16 * MiB + 12_345);
+    const { nodes } = shared;
+    const troubles = await shared.troubles();
+    const file = await files.make(8 * MiB + 12_345);
     const { outcomes } = await crowd(urls(nodes, file.url), 60);
     expect(outcomes).toEqual({ [`200 ${file.digest}`]: 60 });
-    expect((await files.copiesOf(file)).toFixed(2)).toBe('1.00');
+    const copies = await files.copiesOf(file);
+    const calm = (await shared.troubles()) === troubles;
+    expect(copies).toBeLessThanOrEqual(calm ? 1 : 1.15);
     const again = await crowd(urls(nodes, file.url), 16);
     expect(again.outcomes).toEqual({ [`200 ${file.digest}`]: 16 });
     expect(await files.copiesOf(file)).toBe(0);
@@ -67,7 +70,8 @@ describe('a network of 8 nodes', () => {
 
   test('every node gives every byte, in order and out of order, and keeps only its own chunks', async () => {
     if (!available) return;
-    const { nodes } = await start(8);
+    const { nodes } = shared;
+    const keptBefore = await chunksKept(shared);
     const file = await files.make(8 * MiB + 1);
     for (const { edge } of nodes) {
       const whole = await fetchAll(edge.prefixed(file.url));
@@ -78,7 +82,7 @@ describe('a network of 8 nodes', () => {
       });
       expect(part.digest).toBe(sha256(file.content.subarray(1_000_000, 6_000_001)));
     }
-    const kept = await cluster?.sum(({ cache }) => cache.memory.chunks);
+    const kept = (await chunksKept(shared)) - keptBefore;
     expect(kept).toBe(Math.ceil(file.content.length / CHUNK));
   }, 120_000);
 
@@ -111,25 +115,25 @@ describe('a network of 8 nodes', () => {
 
   test('a node that joins or leaves takes or gives its own share of the chunks and no others', async () => {
     if (!available) return;
-    const network = await start(7);
+    const network = shared;
     const file = await files.make(32 * MiB);
     const through = network.node(0).edge.prefixed(file.url);
     const fetchWhole = async () => expect((await fetchAll(through)).digest).toBe(file.digest);
     await fetchWhole();
     expect((await files.copiesOf(file)).toFixed(2)).toBe('1.00');
 
-    const eighth = await network.add();
+    const ninth = await network.add();
     await network.ready();
     await fetchWhole();
     const joined = await files.copiesOf(file);
-    const taken = (await eighth.edge.status()).cache.memory.chunks * CHUNK;
-    // Nothing moved but what the new node has taken: an eighth, within what chance makes of it.
+    const taken = (await ninth.edge.status()).cache.memory.chunks * CHUNK;
+    // Nothing moved but what the new node has taken: a ninth, within what chance makes of it.
     expect(joined).toBe(taken / file.content.length);
-    expect(joined).toBeGreaterThan(1 / 16);
+    expect(joined).toBeGreaterThan(1 / 30);
     expect(joined).toBeLessThan(1 / 5);
 
-    await eighth.edge.stop();
-    network.forget(eighth);
+    await ninth.edge.stop();
+    network.forget(ninth);
     await network.ready();
     // The others have kept what was theirs before.
     await fetchWhole();
@@ -149,9 +153,9 @@ describe('a network of 8 nodes', () => {
         others[Math.floor(random() * others.length)]?.proxy?.cutFrom(node.name);
       }
       await network.ready(6);
-      const file = await files.make(32 * MiB);
-      const { outcomes } = await crowd(urls(network.nodes, file.url), 24);
-      expect(outcomes).toEqual({ [`200 ${file.digest}`]: 24 });
+      const file = await files.make(16 * MiB);
+      const { outcomes } = await crowd(urls(network.nodes, file.url), 16);
+      expect(outcomes).toEqual({ [`200 ${file.digest}`]: 16 });
       measured.push(await files.copiesOf(file));
       if (hops === '2') expect(await reforwards(network)).toBeGreaterThan(0);
       await network.stop();
@@ -166,6 +170,7 @@ describe('a network of 8 nodes', () => {
   }, 240_000);
 });
 
+const chunksKept = (network: Cluster) => network.sum(({ cache }) => cache.memory.chunks);
 const reforwards = (network: Cluster) =>
   network.sum(({ forwards }) => forwards.all - forwards.first);
 

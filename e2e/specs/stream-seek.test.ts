@@ -3,10 +3,8 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { fetchAll, openResponse } from '../fixtures/http-client.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
-import { StreamProcess } from '../fixtures/stream-process.ts';
+import { Streams } from '../fixtures/streams.ts';
 import { until } from '../fixtures/until.ts';
 
 const MB = 1_000_000;
@@ -16,32 +14,16 @@ const CONNECTIONS = 2;
 /** Less than the first answer brings. */
 const BEGIN = 50_000;
 
-const origin = await FaultOrigin.start();
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-const streams: StreamProcess[] = [];
+const streams = await Streams.start();
+const { origin } = streams;
 
-beforeEach(async () => {
-  folder = await temporaryFolder();
-  origin.reset();
-});
-afterEach(async () => {
-  origin.openGate();
-  for (const stream of streams.splice(0)) await stream.kill();
-  await folder.remove();
-});
-afterAll(() => origin.stop());
+beforeEach(() => streams.begin());
+afterEach(() => streams.end());
+afterAll(() => streams.stop());
 
-/** The file's beginning is served; everything else waits for the gate. */
 async function gatedStream(): Promise<{ url: string; address: string }> {
-  const url = origin.url('gate', { size: SIZE, seed: 'film', name: 'film.mkv' });
-  const stream = await StreamProcess.start([
-    url,
-    '-d',
-    folder.path,
-    '--connections',
-    String(CONNECTIONS),
-  ]);
-  streams.push(stream);
+  const url = streams.gated(SIZE);
+  const stream = await streams.open(url, ['--connections', String(CONNECTIONS)]);
   return { url, address: stream.url };
 }
 

@@ -1,18 +1,16 @@
 /** An HTTP proxy for tests: forwards, tunnels, takes notes, and fails when told to. */
 
-import { once } from 'node:events';
 import {
   createServer,
   type IncomingHttpHeaders,
   type IncomingMessage,
   request,
-  type Server,
   type ServerResponse,
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { CERTIFICATE, KEY } from '@millrace/shared/testing/certificate';
+import { ProxyServer } from './proxy-server.ts';
 
 export interface HttpProxyOptions {
   readonly tls?: boolean;
@@ -22,44 +20,22 @@ export interface HttpProxyOptions {
   readonly fault?: 'denies' | 'busy' | 'nonsense' | 'hangs-up' | 'dies-in-head' | 'silent';
 }
 
-export class HttpProxy {
+export class HttpProxy extends ProxyServer {
   /** Requests as they came: "CONNECT origin.test:443", "GET http://origin.test/". */
   readonly asked: string[] = [];
   readonly headers: IncomingHttpHeaders[] = [];
-  readonly #server: Server;
-  readonly #sockets = new Set<Duplex>();
   readonly #o: HttpProxyOptions;
 
   private constructor(options: HttpProxyOptions) {
+    const server = options.tls ? createTlsServer({ key: KEY, cert: CERTIFICATE }) : createServer();
+    super(server);
     this.#o = options;
-    this.#server = options.tls ? createTlsServer({ key: KEY, cert: CERTIFICATE }) : createServer();
-    this.#server.on('connection', (socket) => this.#track(socket));
-    this.#server.on('connect', (asked, socket) => this.#onConnect(asked, socket));
-    this.#server.on('request', (asked, answer) => this.#onRequest(asked, answer));
+    server.on('connect', (asked, socket) => this.#onConnect(asked, socket));
+    server.on('request', (asked, answer) => this.#onRequest(asked, answer));
   }
 
-  static async start(options: HttpProxyOptions = {}): Promise<HttpProxy> {
-    const proxy = new HttpProxy(options);
-    proxy.#server.listen(0, '127.0.0.1');
-    await once(proxy.#server, 'listening');
-    return proxy;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  async stop(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-    this.#server.closeAllConnections();
-    await once(this.#server, 'close');
-  }
-
-  #track(socket: Duplex): void {
-    this.#sockets.add(socket);
-    socket.on('error', () => {});
-    socket.on('close', () => this.#sockets.delete(socket));
+  static start(options: HttpProxyOptions = {}): Promise<HttpProxy> {
+    return new HttpProxy(options).listen();
   }
 
   #note(asked: IncomingMessage): void {
@@ -77,7 +53,7 @@ export class HttpProxy {
 
   #onConnect(asked: IncomingMessage, socket: Duplex): void {
     this.#note(asked);
-    this.#track(socket);
+    socket.on('error', () => {});
     const { fault } = this.#o;
     if (fault === 'silent') return;
     if (fault === 'hangs-up') return void socket.destroy();
@@ -85,15 +61,11 @@ export class HttpProxy {
     if (fault === 'dies-in-head') return void socket.end('HTTP/1.1 200 Connection est');
     const refusal = this.#refusal(asked);
     if (refusal !== undefined) return void socket.end(`HTTP/1.1 ${refusal} No\r\n\r\n`);
-    // Whatever the name: only this proxy knows where it leads.
     const port = Number(asked.url?.split(':').at(-1));
-    const origin = connect(port, '127.0.0.1', () => {
+    const origin = this.tunnel(socket, port, () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      socket.pipe(origin).pipe(socket);
     });
-    this.#track(origin);
     origin.on('error', () => socket.end('HTTP/1.1 502 Bad gateway\r\n\r\n'));
-    socket.on('close', () => origin.destroy());
   }
 
   #onRequest(asked: IncomingMessage, answer: ServerResponse): void {

@@ -1,7 +1,8 @@
 /** A SOCKS server for tests (RFC 1928, 1929; SOCKS4 and 4a): tunnels, takes notes, fails. */
 
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
+import { ProxyServer } from './proxy-server.ts';
 
 export interface SocksProxyOptions {
   /** `user:password` that is asked for (SOCKS5). */
@@ -11,44 +12,23 @@ export interface SocksProxyOptions {
   readonly fault?: 'hangs-up' | 'nonsense' | 'silent';
 }
 
-export class SocksProxy {
+export class SocksProxy extends ProxyServer {
   /** Targets as they came: "5 name origin.test", "4 address 127.0.0.1". */
   readonly asked: string[] = [];
   /** `user:password`, or the user of SOCKS4. */
   readonly logins: string[] = [];
-  readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
   readonly #o: SocksProxyOptions;
 
   private constructor(options: SocksProxyOptions) {
-    this.#o = options;
-    this.#server = createServer((socket) => {
-      this.#track(socket);
+    const server = createServer((socket) => {
       this.#serve(socket).catch(() => socket.destroy());
     });
+    super(server);
+    this.#o = options;
   }
 
-  static async start(options: SocksProxyOptions = {}): Promise<SocksProxy> {
-    const proxy = new SocksProxy(options);
-    proxy.#server.listen(0, '127.0.0.1');
-    await once(proxy.#server, 'listening');
-    return proxy;
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port;
-  }
-
-  async stop(): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy();
-    this.#server.close();
-    await once(this.#server, 'close');
-  }
-
-  #track(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.on('error', () => {});
-    socket.on('close', () => this.#sockets.delete(socket));
+  static start(options: SocksProxyOptions = {}): Promise<SocksProxy> {
+    return new SocksProxy(options).listen();
   }
 
   async #serve(socket: Socket): Promise<void> {
@@ -63,13 +43,10 @@ export class SocksProxy {
     const answer =
       version === 5 ? [5, reply, 0, 1, 127, 0, 0, 1, 0, 0] : [0, reply, 0, 0, 0, 0, 0, 0];
     if (this.#o.reply !== undefined) return void socket.end(Buffer.from(answer));
-    const origin = connect(port, '127.0.0.1', () => {
+    this.tunnel(socket, port, () => {
       socket.write(Buffer.from(answer));
       socket.removeAllListeners('readable');
-      socket.pipe(origin).pipe(socket);
     });
-    this.#track(origin);
-    socket.on('close', () => origin.destroy());
   }
 
   async #greet5(socket: Socket, read: Read): Promise<number> {
