@@ -47,7 +47,7 @@ const OPTIONS = [
 const available = nginxOrComplain('chaos in networks of edges');
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Long enough for every kind of disturbance to come up twice; 120 and more for a night. */
-const seconds = Number(process.env.MILLRACE_CHAOS_SECONDS ?? 40);
+const seconds = Number(process.env.MILLRACE_CHAOS_SECONDS ?? 120);
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let nginx: Nginx;
 let cluster: Cluster | undefined;
