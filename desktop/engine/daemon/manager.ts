@@ -418,6 +418,8 @@ export class Manager {
   }
 
   #removeOne(gid: string, what: Removing, file: Leftover | undefined): Removed | undefined {
+    // A run that is about to begin has a file before it tells where.
+    const begun = this.running(gid)?.progress().path;
     // First, so that the record has what the run has brought.
     const stopped = this.#conductor.stop(gid);
     const record = this.get(gid);
@@ -428,7 +430,7 @@ export class Manager {
       this.#ledger.emit({ kind: 'stopped', gid });
     }
     if (what.forget) this.forget(gid);
-    const { path } = record;
+    const path = record.path ?? begun;
     const partial = unfinished && what.deletePartial && path !== undefined;
     return { record, stopped, leftover: partial ? { path, kind: 'partial' } : file };
   }
