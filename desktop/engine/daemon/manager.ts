@@ -1,6 +1,5 @@
 /** What users can do with the daemon's downloads. */
 
-import { lstat } from 'node:fs/promises';
 import { relative, resolve } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -24,7 +23,7 @@ import {
   type NewDownload,
   newRecord,
 } from './new-download.ts';
-import { type Leftover, Removals, type Removed } from './removals.ts';
+import { Remover, type Removing } from './remover.ts';
 import { withoutLogins } from './secrets.ts';
 import type { Limits, Settings } from './settings.ts';
 
@@ -38,23 +37,11 @@ export interface ManagerOptions extends Omit<ConductorOptions, 'ledger'> {
   readonly dir: string;
 }
 
-export interface Removing {
-  readonly gids: readonly string[];
-  /** Also what unfinished ones have so far. */
-  readonly deletePartial: boolean;
-  /** Also the files of complete ones. */
-  readonly deleteFile: boolean;
-  /** Out of the history as well. */
-  readonly forget: boolean;
-  /** Time for undoing it; 0: none. */
-  readonly undoMs: number;
-}
-
 export class Manager {
   readonly #o: ManagerOptions;
   readonly #ledger: Ledger;
   readonly #conductor: Conductor;
-  readonly #removals: Removals;
+  readonly #remover: Remover;
   /** Deletions and the like that go on in the background. */
   readonly #chores = new Set<Promise<void>>();
 
@@ -62,10 +49,10 @@ export class Manager {
     this.#o = options;
     this.#ledger = new Ledger(options.store);
     this.#conductor = new Conductor({ ...options, ledger: this.#ledger });
-    this.#removals = new Removals({
-      store: options.settingStore,
-      isTaken: (path) => this.#ledger.isTaken(path, ''),
-      removePartial: (path, onlyOf) => options.createDownload.removePartial(path, onlyOf),
+    this.#remover = new Remover({
+      ...options,
+      ledger: this.#ledger,
+      conductor: this.#conductor,
     });
   }
 
@@ -93,7 +80,7 @@ export class Manager {
   /** Takes up the queue as the last run has left it. @returns rows that could not be read */
   start(): number {
     const damaged = this.#ledger.load();
-    this.#removals.start();
+    this.#remover.start();
     this.#conductor.start();
     return damaged;
   }
@@ -101,7 +88,7 @@ export class Manager {
   /** Interrupts what runs; it goes on at the next start. */
   async close(): Promise<void> {
     await this.#conductor.close();
-    await this.#removals.close();
+    await this.#remover.close();
     await Promise.all(this.#chores);
   }
 
@@ -225,16 +212,7 @@ export class Manager {
    * @returns false if it was finished already
    */
   remove(gid: string, deletePartial: boolean): boolean {
-    const record = this.#ledger.find(gid);
-    if (record === undefined) return false;
-    this.#chore(
-      deletePartial
-        ? this.#conductor.stopAnd(gid, (left) => this.#deletePartial(record, left))
-        : this.#conductor.stop(gid),
-    );
-    const gone = deletePartial ? { path: undefined, storedBytes: 0 } : {};
-    this.#ledger.finish(gid, 'removed', this.#o.now(), { error: undefined, ...gone });
-    this.#ledger.emit({ kind: 'stopped', gid });
+    if (!this.#remover.end(gid, deletePartial)) return false;
     this.#conductor.tick();
     return true;
   }
@@ -245,12 +223,7 @@ export class Manager {
    * @returns false if it is neither
    */
   deleteLeft(gid: string): boolean {
-    const record = this.get(gid);
-    if (record.state !== 'error' && record.state !== 'removed') return false;
-    this.#chore(this.#conductor.stopAnd(gid, () => this.#deletePartial(record, undefined)));
-    this.store.put({ ...record, path: undefined, storedBytes: 0 });
-    this.#ledger.emit({ kind: 'changed', gid });
-    return true;
+    return this.#remover.deleteLeft(gid);
   }
 
   /**
@@ -260,19 +233,8 @@ export class Manager {
    * @throws MillraceError `no-such-download`, or `wrong-state` where a file to be deleted is another
    *   than was downloaded: nothing has been removed then
    */
-  async removeAll(what: Removing): Promise<{ gids: string[]; undo?: string }> {
-    const records = what.gids.map((gid) => this.get(gid));
-    const files = await Promise.all(records.map((record) => fileOf(record, what.deleteFile)));
-    const removed = this.atOnce(() =>
-      records.flatMap(({ gid }, i) => this.#removeOne(gid, what, files[i]) ?? []),
-    );
-    const gids = removed.map(({ record }) => record.gid);
-    if (what.undoMs > 0 && gids.length > 0) {
-      return { gids, undo: this.#removals.add(removed, what.undoMs) };
-    }
-    const deleted = this.#removals.deleteNow(removed);
-    if (what.deleteFile) await deleted;
-    return { gids };
+  removeAll(what: Removing): Promise<{ gids: string[]; undo?: string }> {
+    return this.#remover.remove(what);
   }
 
   /**
@@ -282,21 +244,12 @@ export class Manager {
    * @throws MillraceError `wrong-state` if it is too late, `queue-full`
    */
   undoRemove(id: string): string[] {
-    const removed = this.#removals.undo(id);
-    if (removed === undefined)
-      throw new MillraceError('wrong-state', 'it is too late to undo that');
-    return this.atOnce(() =>
-      removed.flatMap(({ record }) => (this.#bringBack(record) ? [record.gid] : [])),
-    );
+    return this.#remover.undo(id);
   }
 
   /** Takes a finished download out of the history. @returns false if it is none */
   forget(gid: string): boolean {
-    if (this.#ledger.find(gid) !== undefined) return false;
-    const unsaved = this.#ledger.drop(gid);
-    if (!this.store.delete(gid) && !unsaved) return false;
-    this.#ledger.emit({ kind: 'forgotten', gids: [gid] });
-    return true;
+    return this.#ledger.forget(gid);
   }
 
   /** @returns how many are gone from the history */
@@ -467,63 +420,11 @@ export class Manager {
     throw new MillraceError('bad-option', `gid: ${record.gid} is there already`);
   }
 
-  /** @param left path that its last run has had a partial file at, though it had not yet said so */
-  async #deletePartial(record: DownloadRecord, left: string | undefined): Promise<void> {
-    const { gid, startedAt, request } = record;
-    const known = record.path ?? left;
-    const path = known ?? targetOf(record);
-    // There is nothing of it, or somebody else is going on with it.
-    if (startedAt === undefined || this.#ledger.isTaken(path, gid)) return;
-    // A path that is only likely may have somebody else's.
-    const onlyOf = known === undefined ? request.urls : undefined;
-    await this.#o.createDownload.removePartial(path, onlyOf);
-  }
-
   #setLimit(gid: string, limit: number | undefined): void {
     const run = this.running(gid);
     if (run !== undefined) return run.setLimit(limit);
     // It may be about to run, with what it was asked for before.
     void this.begun(gid).then(() => this.running(gid)?.setLimit(limit));
-  }
-
-  #removeOne(gid: string, what: Removing, file: Leftover | undefined): Removed | undefined {
-    const { state, path } = this.get(gid);
-    if (what.undoMs > 0) return this.#removeForNow(gid, what, file);
-    const record = this.get(gid);
-    let touched = file !== undefined || this.remove(gid, what.deletePartial);
-    if (what.deletePartial && isFinished(state) && this.deleteLeft(gid))
-      touched ||= path !== undefined;
-    if (what.forget) touched = this.forget(gid) || touched;
-    return touched ? { record, stopped: Promise.resolve(undefined), leftover: file } : undefined;
-  }
-
-  /** What it has on disk stays until it is too late to undo that. */
-  #removeForNow(gid: string, what: Removing, file: Leftover | undefined): Removed | undefined {
-    // First, so that the record has what the run has brought.
-    const stopped = this.#conductor.stop(gid);
-    const record = this.get(gid);
-    const unfinished = !isFinished(record.state);
-    if (!unfinished && !what.forget && file === undefined) return undefined;
-    if (unfinished) {
-      this.#ledger.finish(gid, 'removed', this.#o.now(), { error: undefined });
-      this.#ledger.emit({ kind: 'stopped', gid });
-    }
-    if (what.forget) this.forget(gid);
-    const partial = what.deletePartial && record.state !== 'complete';
-    return { record, stopped, leftover: partial ? leftoverOf(record) : file };
-  }
-
-  /** @returns false if it has come back in another way meanwhile */
-  #bringBack(record: DownloadRecord): boolean {
-    const { gid, state } = record;
-    if (this.#ledger.find(gid) !== undefined) return false;
-    if (isFinished(state)) {
-      this.store.put(record);
-      this.#ledger.emit({ kind: 'changed', gid });
-    } else {
-      this.#ledger.restore({ ...record, state: state === 'active' ? 'queued' : state });
-    }
-    return true;
   }
 
   #chore(work: Promise<unknown>): void {
@@ -535,31 +436,4 @@ export class Manager {
       .finally(() => this.#chores.delete(kept));
     this.#chores.add(kept);
   }
-}
-
-/** The partial file that a download may have left; undefined if it has never run. */
-function leftoverOf(record: DownloadRecord): Leftover | undefined {
-  if (record.startedAt === undefined) return undefined;
-  if (record.path !== undefined) return { path: record.path, kind: 'partial' };
-  // A path that is only likely may have somebody else's.
-  return { path: targetOf(record), kind: 'partial', onlyOf: [...record.request.urls] };
-}
-
-/**
- * The file of a complete download, if it is to be deleted.
- *
- * @throws MillraceError `wrong-state` if what is at its path has another size: it is somebody
- *   else's by now, or always was where the record comes from a list
- */
-async function fileOf(
-  { state, path, length }: DownloadRecord,
-  wanted: boolean,
-): Promise<Leftover | undefined> {
-  if (!wanted || state !== 'complete' || path === undefined) return undefined;
-  const info = await lstat(path).catch(() => undefined);
-  if (info === undefined) return undefined;
-  if (!info.isFile() || info.size !== length) {
-    throw new MillraceError('wrong-state', `${path} is not the file that was downloaded`);
-  }
-  return { path, kind: 'file', ino: info.ino, mtimeMs: info.mtimeMs };
 }

@@ -57,7 +57,7 @@ export class Removals {
   /** Deletes what a run that crashed had still to delete. */
   start(): void {
     const left = z.array(leftoverSchema).safeParse(this.#o.store.get(SETTING));
-    for (const leftover of left.success ? left.data : []) void this.#work(this.#delete(leftover));
+    for (const leftover of left.success ? left.data : []) void this.work(this.#delete(leftover));
     this.#keep();
   }
 
@@ -76,7 +76,7 @@ export class Removals {
 
   /** Deletes at once. @returns when that is done */
   async deleteNow(removed: readonly Removed[]): Promise<void> {
-    await Promise.all(removed.map((one) => this.#work(this.#deleteOne(one))));
+    await Promise.all(removed.map((one) => this.work(this.#deleteOne(one))));
   }
 
   /** @returns what was removed; undefined if it is too late */
@@ -93,6 +93,18 @@ export class Removals {
   async close(): Promise<void> {
     for (const id of [...this.#pending.keys()]) this.#finish(id);
     await Promise.all(this.#working);
+  }
+
+  /** Takes care of something in the background; closing waits for it. */
+  work(work: Promise<unknown>): Promise<void> {
+    const kept = work
+      .then(() => {})
+      .catch(() => {
+        // What cannot be deleted is no reason to end the daemon.
+      })
+      .finally(() => this.#working.delete(kept));
+    this.#working.add(kept);
+    return kept;
   }
 
   #finish(id: string): void {
@@ -113,16 +125,6 @@ export class Removals {
     if (this.#o.isTaken(path)) return;
     if (kind === 'partial') return this.#o.removePartial(path, onlyOf);
     if (isSame(leftover, await identityOf(path))) await rm(path, { force: true });
-  }
-
-  #work(work: Promise<void>): Promise<void> {
-    const kept = work
-      .catch(() => {
-        // What cannot be deleted is no reason to end the daemon.
-      })
-      .finally(() => this.#working.delete(kept));
-    this.#working.add(kept);
-    return kept;
   }
 
   #keep(): void {

@@ -8,7 +8,7 @@ import { nameFromUrl } from '@millrace/shared/download/file-name';
 import { linksInText, MAX_LINKS, MAX_TEXT_CHARS } from '@millrace/shared/download/links-in-text';
 import { looksLikeMetalink } from '@millrace/shared/download/metalink-types';
 import { z } from 'zod';
-import { Duplicates } from '../daemon/duplicates.ts';
+import { duplicateOf } from '../daemon/duplicates.ts';
 import type { Manager } from '../daemon/manager.ts';
 import type { NewDownload } from '../daemon/new-download.ts';
 import type { Method } from './dispatcher.ts';
@@ -40,16 +40,14 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
     })),
     method('parseText', z.strictObject({ text: z.string().max(MAX_TEXT_CHARS) }), ({ text }) => {
       const { urls, truncated } = linksInText(text);
-      const duplicates = new Duplicates(manager);
-      return { links: urls.map((url) => linkOf(manager, duplicates, url)), truncated };
+      return { links: urls.map((url) => linkOf(manager, url)), truncated };
     }),
     method(
       'checkDuplicates',
       z.strictObject({ urls: z.array(z.string()).max(MAX_LINKS) }),
-      ({ urls }) => {
-        const duplicates = new Duplicates(manager);
-        return { duplicates: urls.flatMap((url) => duplicates.of(url) ?? []) };
-      },
+      ({ urls }) => ({
+        duplicates: urls.flatMap((url) => duplicateOf(manager.store, url) ?? []),
+      }),
     ),
   ];
 }
@@ -77,19 +75,18 @@ function placeOf({ settings, dir }: Manager, name: string) {
   return { category: category?.name, dir: resolve(dir, category?.folder ?? '') };
 }
 
-function linkOf(manager: Manager, duplicates: Duplicates, url: string): FoundLink {
+function linkOf(manager: Manager, url: string): FoundLink {
   const name = nameFromUrl(url);
   return {
     url,
     name,
     ...placeOf(manager, name),
     metalink: looksLikeMetalink(undefined, name),
-    duplicate: duplicates.of(url),
+    duplicate: duplicateOf(manager.store, url),
   };
 }
 
 async function readFiles(manager: Manager, document: Uint8Array): Promise<MetalinkFile[]> {
-  const duplicates = new Duplicates(manager);
   return (await readMetalink(document, Date.now())).map(({ file, download }, index) => {
     const { name, size, digests } = file;
     const urls = download?.urls ?? [];
@@ -102,7 +99,7 @@ async function readFiles(manager: Manager, document: Uint8Array): Promise<Metali
       pieces: download?.pieces?.hexes.length ?? 0,
       ...placeOf(manager, name),
       usable: urls.length > 0,
-      duplicate: urls[0] === undefined ? undefined : duplicates.of(urls[0]),
+      duplicate: urls[0] === undefined ? undefined : duplicateOf(manager.store, urls[0]),
     };
   });
 }

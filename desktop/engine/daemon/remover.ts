@@ -1,0 +1,216 @@
+/** Removes downloads, and brings them back while there is time. */
+
+import { lstat } from 'node:fs/promises';
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { type DownloadRecord, isFinished } from '../store/record.ts';
+import type { SettingStore } from '../store/small-stores.ts';
+import type { Conductor } from './conductor.ts';
+import type { DownloadFactory } from './contract.ts';
+import { type Ledger, targetOf } from './ledger.ts';
+import { type Leftover, Removals, type Removed } from './removals.ts';
+
+export interface Removing {
+  readonly gids: readonly string[];
+  /** Also what unfinished ones have so far. */
+  readonly deletePartial: boolean;
+  /** Also the files of complete ones. */
+  readonly deleteFile: boolean;
+  /** Out of the history as well. */
+  readonly forget: boolean;
+  /** Time for undoing it; 0: none. */
+  readonly undoMs: number;
+}
+
+export interface RemoverOptions {
+  readonly ledger: Ledger;
+  readonly conductor: Conductor;
+  readonly createDownload: DownloadFactory;
+  /** Where what is still to be deleted is written down. */
+  readonly settingStore: SettingStore;
+  /** Unix milliseconds. */
+  readonly now: () => Millis;
+}
+
+export class Remover {
+  readonly #ledger: Ledger;
+  readonly #conductor: Conductor;
+  readonly #createDownload: DownloadFactory;
+  readonly #now: () => Millis;
+  readonly #removals: Removals;
+
+  constructor({ ledger, conductor, createDownload, settingStore, now }: RemoverOptions) {
+    this.#ledger = ledger;
+    this.#conductor = conductor;
+    this.#createDownload = createDownload;
+    this.#now = now;
+    this.#removals = new Removals({
+      store: settingStore,
+      isTaken: (path) => ledger.isTaken(path, ''),
+      removePartial: (path, onlyOf) => createDownload.removePartial(path, onlyOf),
+    });
+  }
+
+  /** Deletes what a run that crashed had still to delete. */
+  start(): void {
+    this.#removals.start();
+  }
+
+  /** Nothing can be undone any more. */
+  close(): Promise<void> {
+    return this.#removals.close();
+  }
+
+  /**
+   * Ends an unfinished download, for good.
+   *
+   * @param deletePartial also what it has so far
+   * @returns false if it was finished already
+   */
+  end(gid: string, deletePartial: boolean): boolean {
+    const record = this.#ledger.find(gid);
+    if (record === undefined) return false;
+    this.#removals.work(
+      deletePartial
+        ? this.#conductor.stopAnd(gid, (left) => this.#deletePartial(record, left))
+        : this.#conductor.stop(gid),
+    );
+    const gone = deletePartial ? { path: undefined, storedBytes: 0 } : {};
+    this.#ledger.finish(gid, 'removed', this.#now(), { error: undefined, ...gone });
+    this.#ledger.emit({ kind: 'stopped', gid });
+    return true;
+  }
+
+  /**
+   * Deletes what a download that has failed or was removed has left of its file.
+   *
+   * @returns false if it is neither
+   */
+  deleteLeft(gid: string): boolean {
+    const record = this.#ledger.get(gid);
+    if (record.state !== 'error' && record.state !== 'removed') return false;
+    this.#removals.work(this.#conductor.stopAnd(gid, () => this.#deletePartial(record, undefined)));
+    this.#ledger.store.put({ ...record, path: undefined, storedBytes: 0 });
+    this.#ledger.emit({ kind: 'changed', gid });
+    return true;
+  }
+
+  /**
+   * Removes downloads, finished or not. Files are deleted when the time for undoing it is over.
+   *
+   * @returns those that were touched, and what `undo` takes if there is time
+   * @throws MillraceError `no-such-download`, or `wrong-state` where a file to be deleted is another
+   *   than was downloaded: nothing has been removed then
+   */
+  async remove(what: Removing): Promise<{ gids: string[]; undo?: string }> {
+    const records = what.gids.map((gid) => this.#ledger.get(gid));
+    const files = await Promise.all(records.map((record) => fileOf(record, what.deleteFile)));
+    const removed = this.#atOnce(() =>
+      records.flatMap(({ gid }, i) => this.#removeOne(gid, what, files[i]) ?? []),
+    );
+    const gids = removed.map(({ record }) => record.gid);
+    if (what.undoMs > 0 && gids.length > 0) {
+      return { gids, undo: this.#removals.add(removed, what.undoMs) };
+    }
+    const deleted = this.#removals.deleteNow(removed);
+    if (what.deleteFile) await deleted;
+    return { gids };
+  }
+
+  /**
+   * Brings back what a removal has taken away.
+   *
+   * @returns those that are there again
+   * @throws MillraceError `wrong-state` if it is too late, `queue-full`
+   */
+  undo(id: string): string[] {
+    const removed = this.#removals.undo(id);
+    if (removed === undefined)
+      throw new MillraceError('wrong-state', 'it is too late to undo that');
+    return this.#atOnce(() =>
+      removed.flatMap(({ record }) => (this.#bringBack(record) ? [record.gid] : [])),
+    );
+  }
+
+  #removeOne(gid: string, what: Removing, file: Leftover | undefined): Removed | undefined {
+    if (what.undoMs > 0) return this.#removeForNow(gid, what, file);
+    const record = this.#ledger.get(gid);
+    let touched = file !== undefined || this.end(gid, what.deletePartial);
+    if (isFinished(record.state) && what.deletePartial && this.deleteLeft(gid)) {
+      touched ||= record.path !== undefined;
+    }
+    if (what.forget) touched = this.#ledger.forget(gid) || touched;
+    return touched ? { record, stopped: Promise.resolve(undefined), leftover: file } : undefined;
+  }
+
+  /** What it has on disk stays until it is too late to undo that. */
+  #removeForNow(gid: string, what: Removing, file: Leftover | undefined): Removed | undefined {
+    // A run that is about to begin has a file before it tells where.
+    const begun = this.#conductor.running(gid)?.progress().path;
+    // First, so that the record has what the run has brought.
+    const stopped = this.#conductor.stop(gid);
+    const record = this.#ledger.get(gid);
+    const unfinished = !isFinished(record.state);
+    if (!unfinished && !what.forget && file === undefined) return undefined;
+    if (unfinished) {
+      this.#ledger.finish(gid, 'removed', this.#now(), { error: undefined });
+      this.#ledger.emit({ kind: 'stopped', gid });
+    }
+    if (what.forget) this.#ledger.forget(gid);
+    const partial = what.deletePartial && record.state !== 'complete';
+    return { record, stopped, leftover: partial ? leftoverOf(record, begun) : file };
+  }
+
+  /** @param left path that its last run has had a partial file at, though it had not yet said so */
+  async #deletePartial(record: DownloadRecord, left: string | undefined): Promise<void> {
+    const leftover = leftoverOf(record, left);
+    // There is nothing of it, or somebody else is going on with it.
+    if (leftover === undefined || this.#ledger.isTaken(leftover.path, record.gid)) return;
+    await this.#createDownload.removePartial(leftover.path, leftover.onlyOf);
+  }
+
+  /** @returns false if it has come back in another way meanwhile */
+  #bringBack(record: DownloadRecord): boolean {
+    const { gid, state } = record;
+    if (this.#ledger.find(gid) !== undefined) return false;
+    if (isFinished(state)) {
+      this.#ledger.store.put(record);
+      this.#ledger.emit({ kind: 'changed', gid });
+    } else {
+      this.#ledger.restore({ ...record, state: state === 'active' ? 'queued' : state });
+    }
+    return true;
+  }
+
+  #atOnce<T>(work: () => T): T {
+    return this.#conductor.hold(() => this.#ledger.store.atOnce(work));
+  }
+}
+
+/** The partial file that a download may have left; undefined if it has never run. */
+function leftoverOf(record: DownloadRecord, left: string | undefined): Leftover | undefined {
+  if (record.startedAt === undefined) return undefined;
+  const path = record.path ?? left;
+  if (path !== undefined) return { path, kind: 'partial' };
+  // A path that is only likely may have somebody else's.
+  return { path: targetOf(record), kind: 'partial', onlyOf: [...record.request.urls] };
+}
+
+/**
+ * The file of a complete download, if it is to be deleted.
+ *
+ * @throws MillraceError `wrong-state` if what is at its path has another size: it is somebody
+ *   else's by now, or always was where the record comes from a list
+ */
+async function fileOf(
+  { state, path, length }: DownloadRecord,
+  wanted: boolean,
+): Promise<Leftover | undefined> {
+  if (!wanted || state !== 'complete' || path === undefined) return undefined;
+  const info = await lstat(path).catch(() => undefined);
+  if (info === undefined) return undefined;
+  if (!info.isFile() || info.size !== length) {
+    throw new MillraceError('wrong-state', `${path} is not the file that was downloaded`);
+  }
+  return { path, kind: 'file', ino: info.ino, mtimeMs: info.mtimeMs };
+}
