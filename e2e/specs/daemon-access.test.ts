@@ -46,7 +46,7 @@ test.each(['//', '//x:y/', '/%', '/jsonrpc/../x'])(
   'a target that is no URL is answered, and ends nothing: %s',
   async (path) => {
     const { host } = new URL(daemon.url);
-    expect((await send({ path, headers: { host }, body: '' })).status).toBe(404);
+    expect((await send({ path, headers: { host }, body: '' })).status).toBe(405);
     const socket = connect(daemon.port, '127.0.0.1');
     socket.write(
       `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
