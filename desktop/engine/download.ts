@@ -4,27 +4,26 @@
  */
 
 import { basename, resolve } from 'node:path';
-import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { broughtBy, type Giver, storedShares } from '@millrace/shared/download/cell-map';
 import { type Digest, strongest } from '@millrace/shared/download/digest';
 import { fileDigests } from '@millrace/shared/download/digest-fields';
-import { RateMeter } from '@millrace/shared/download/rate-meter';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { SourceVersion } from '@millrace/shared/download/same-file';
 import { Scheduler } from '@millrace/shared/download/scheduler';
 import { looksSigned } from '@millrace/shared/download/signed-url';
 import { listField } from '@millrace/shared/http/headers';
 import { versionOf } from './admission.ts';
+import { blame } from './blame.ts';
 import { BlockTransfer } from './block-transfer.ts';
 import { Connections } from './connections.ts';
 import { Discovery } from './discovery.ts';
+import { DownloadReport } from './download-report.ts';
 import type {
   Described,
   DownloadContext,
   DownloadProgress,
   DownloadResult,
-  DownloadState,
 } from './download-types.ts';
 import { checkEarlierBytes } from './earlier-bytes.ts';
 import { FileCheck } from './file-check.ts';
@@ -34,16 +33,16 @@ import { FileHasher } from './hashing.ts';
 import type { HttpSource } from './http-source.ts';
 import { numberedPath } from './numbered-path.ts';
 import { type First, isPinnable, openFirst } from './opening.ts';
-import { isDoubted, OtherWays } from './other-ways.ts';
+import { OtherWays } from './other-ways.ts';
 import { PartialFile } from './partial-file.ts';
 import { markDownloaded } from './platform/mark-downloaded.ts';
 import { AdjustableLimit, type RateLimit } from './rate-limit.ts';
 import { SegmentPool, SegmentWriter } from './segment-writer.ts';
 import { nameFor } from './server-name.ts';
 import { SingleStream } from './single-stream.ts';
-import { sleep } from './sleep.ts';
 import type { Sink } from './source-answer.ts';
 import { SourceSet } from './source-set.ts';
+import { waitForRoom } from './wait-for-room.ts';
 
 export type {
   Described,
@@ -56,10 +55,6 @@ export type {
 
 /** A file that changes this often while it is being downloaded is left alone. */
 const MAX_RESTARTS = 3;
-/** Rounds of checking pieces in which one source may have damaged some. */
-const MAX_BAD_ROUNDS = 4;
-/** How often it is looked whether there is room again. */
-const ROOM_POLL_MS = 2000;
 /** Names that are tried where other downloads have those before. */
 const MAX_NUMBER = 99;
 const OF_ANOTHER: ReadonlySet<string> = new Set(['different-file']);
@@ -72,14 +67,13 @@ export class Download {
   readonly #context: DownloadContext;
   readonly #now = () => performance.now();
   #connections: Connections | undefined;
-  readonly #rate: RateMeter;
+  readonly #report: DownloadReport;
   readonly #limit: AdjustableLimit;
   readonly #limits: readonly RateLimit[];
   readonly #pool = new SegmentPool();
   readonly #reader = new FileReader();
   readonly #addedUrls: string[] = [];
   readonly #described = Promise.withResolvers<Described>();
-  #state: DownloadState = 'starting';
   #sources: SourceSet | undefined;
   #gatekeeper: Gatekeeper | undefined;
   #discovery: Discovery | undefined;
@@ -97,13 +91,12 @@ export class Download {
   /** An answer was one of a file, with validators. */
   #sawFile = false;
   readonly #ways = new OtherWays();
-  #receivedBytes = 0;
   #resumedBytes = 0;
 
   constructor(request: DownloadRequest, context: DownloadContext) {
     this.#request = request;
     this.#context = context;
-    this.#rate = new RateMeter(this.#now());
+    this.#report = new DownloadReport(context.onEvent, this.#now);
     this.#limit = new AdjustableLimit(request.limit, this.#now);
     this.#limits = [this.#limit, ...(context.rateLimits ?? [])];
     // Nobody has to ask for it.
@@ -134,7 +127,7 @@ export class Download {
           const way = note ?? this.#otherWay(error);
           if (way === undefined) throw error;
           this.#reader.restart();
-          this.#note(way);
+          this.#report.note(way);
         }
       }
     } catch (thrown) {
@@ -160,15 +153,15 @@ export class Download {
     // Before the path is settled, what is there may be of another download.
     const stored = this.#path === undefined ? undefined : this.#file?.stored;
     const storedBytes = stored?.bytes ?? 0;
-    const rate = this.#rate.bytesPerSecond(this.#now());
+    const { state, receivedBytes, bytesPerSecond: rate } = this.#report;
     const length = this.#length;
     const left = length === undefined ? undefined : length - storedBytes;
     return {
-      state: this.#state,
+      state,
       path: this.#path,
       length,
       storedBytes,
-      receivedBytes: this.#receivedBytes,
+      receivedBytes,
       bytesPerSecond: rate,
       etaMs: left === undefined || rate < 1 ? undefined : (left / rate) * 1000,
       sources: this.#sources?.status() ?? [],
@@ -229,7 +222,7 @@ export class Download {
     this.#orphaned = undefined;
     const sources = new SourceSet(request.connectionsPerHost, this.#context.hostLimits, this.#now);
     this.#sources = sources;
-    for (const source of await connections.sources(this.#context.random, this.#noteOnce)) {
+    for (const source of await connections.sources(this.#context.random, this.#report.noteOnce)) {
       if (!this.#ways.excludes(source.id)) sources.add(source);
     }
     for (const url of this.#addedUrls) this.#addMirror(url);
@@ -240,7 +233,7 @@ export class Download {
       retryForMs: request.retryForMs,
       now: this.#now,
       signal,
-      onSourceFailed: this.#onSourceFailed,
+      onSourceFailed: this.#report.sourceFailed,
     });
     this.#first = first;
     this.#expectFile(first);
@@ -265,11 +258,11 @@ export class Download {
       url: first.source.url,
       referrer: request.headers.referer,
     });
-    if (note !== undefined) this.#note(note);
+    if (note !== undefined) this.#report.note(note);
     return {
       path: file.path,
       bytes: total,
-      receivedBytes: this.#receivedBytes,
+      receivedBytes: this.#report.receivedBytes,
       resumedBytes: this.#resumedBytes,
       digest,
     };
@@ -315,7 +308,7 @@ export class Download {
         this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
         this.#transfer?.kick();
       },
-      onSourceFailed: this.#onSourceFailed,
+      onSourceFailed: this.#report.sourceFailed,
     });
     try {
       this.#tellStart(first, version.length);
@@ -333,7 +326,7 @@ export class Download {
         signal,
         onSource: (source) => this.#addSource(source),
         onOwners: () => this.#setOwners(),
-        onNote: this.#noteOnce,
+        onNote: this.#report.noteOnce,
       });
       return await this.#transferAndCheck(first, file, version, this.#discovery);
     } finally {
@@ -360,12 +353,12 @@ export class Download {
         (digests ?? []).map((digest) => ({ by, digest })),
       );
       const check = new FileCheck(all);
-      if (check.needed) this.#tellChecking();
+      if (check.needed) this.#report.checking();
       const bad = await check.badPieces(this.#hasher as FileHasher, version.length, signal);
       if (bad.length === 0) return this.#check(check, version.length);
-      this.#note(`${bad.length} pieces have another digest: they are fetched again`);
+      this.#report.note(`${bad.length} pieces have another digest: they are fetched again`);
       for (const range of bad) await file.forget(range);
-      this.#blame(bad);
+      blame(bad, (this.#sources as SourceSet).sources, this.#report.sourceFailed);
     }
   }
 
@@ -378,7 +371,11 @@ export class Download {
       } catch (error) {
         this.#context.signal.throwIfAborted();
         if (!isMillraceError(error, 'disk-full')) throw error;
-        await this.#waitForRoom(file, error);
+        this.#report.setState('waiting-for-room');
+        this.#report.note(`${(error as MillraceError).message}: waiting until there is`);
+        const { retryForMs } = this.#request;
+        if (await waitForRoom(file, retryForMs, this.#now, this.#context.signal)) continue;
+        throw error;
       } finally {
         this.#scheduler = undefined;
         this.#transfer = undefined;
@@ -418,9 +415,9 @@ export class Download {
       now: this.#now,
       signal: this.#context.signal,
       onBytes: this.#onBytes,
-      onSourceFailed: this.#onSourceFailed,
+      onSourceFailed: this.#report.sourceFailed,
     });
-    this.#setState('running');
+    this.#report.setState('running');
     if (this.#orphaned !== undefined) throw this.#orphaned;
     await this.#transfer.run();
   }
@@ -452,7 +449,7 @@ export class Download {
     this.#context.signal.throwIfAborted();
     if (error === undefined) return checked ? file.confirm(range) : undefined;
     sources.onFailure(source, error, true);
-    this.#onSourceFailed(source, error);
+    this.#report.sourceFailed(source, error);
     // A connection that broke says nothing against the bytes that came before.
     const broke = error.code === 'origin-reset' || error.code === 'origin-timeout';
     if (!broke || checked) await file.forget(range);
@@ -464,10 +461,10 @@ export class Download {
     const validators = opened.kind === 'range' ? opened.version.validators : {};
     const file = await this.#openFile(first, { length, validators, digests: [] });
     if (length === undefined) {
-      this.#note('the source sends the file in one piece: it cannot be resumed');
+      this.#report.note('the source sends the file in one piece: it cannot be resumed');
     }
     this.#tellStart(first, opened.kind === 'whole' ? opened.length : length);
-    this.#setState('running');
+    this.#report.setState('running');
     const stream = new SingleStream({
       file,
       source,
@@ -491,7 +488,7 @@ export class Download {
     for (let number = 0; ; number++) {
       try {
         const opened = await this.#openAt(numberedPath(path, number), first, version);
-        if (number > 0) this.#note(`the name is taken: saving as ${basename(opened.path)}`);
+        if (number > 0) this.#report.note(`the name is taken: saving as ${basename(opened.path)}`);
         return opened;
       } catch (error) {
         const taken = isMillraceError(error) && (number === 0 ? OF_ANOTHER : TAKEN).has(error.code);
@@ -549,7 +546,7 @@ export class Download {
     const ownUrls = this.#connections?.urls ?? [];
     await checkEarlierBytes({ file, source, version, ownUrls, random, signal });
     if (file.startedOver) {
-      this.#note('an earlier partial file was of another version and could not be used');
+      this.#report.note('an earlier partial file was of another version and could not be used');
     }
   }
 
@@ -589,7 +586,7 @@ export class Download {
   async #check(check: FileCheck, length: number): Promise<Digest | undefined> {
     const file = this.#file as PartialFile;
     if (!check.needed) return undefined;
-    this.#tellChecking();
+    this.#report.checking();
     try {
       return await check.whole(file, length, this.#hasher);
     } catch (error) {
@@ -600,48 +597,6 @@ export class Download {
       }
       throw error;
     }
-  }
-
-  #tellChecking(): void {
-    if (this.#state === 'checking') return;
-    this.#setState('checking');
-    this.#context.onEvent({ kind: 'check', what: 'checksum' });
-  }
-
-  /**
-   * Who has given bytes of bad pieces has broken the contract. One that has given mostly such has
-   * another file; damage on the way is forgiven a few times.
-   *
-   * @throws MillraceError `wrong-digest` where others, which that source has put in doubt, may be
-   *   the ones with the file
-   */
-  #blame(bad: readonly ByteRange[]): void {
-    const { sources } = this.#sources as SourceSet;
-    for (const source of sources) {
-      const badBytes = bad.reduce((sum, range) => sum + source.given.bytesWithin(range), 0);
-      if (badBytes === 0) continue;
-      const error = new MillraceError('wrong-digest', 'pieces from it have another digest');
-      const mostly = badBytes * 2 > source.given.bytes;
-      if (mostly || ++source.badRounds >= MAX_BAD_ROUNDS) source.health.quarantineFor(error);
-      this.#onSourceFailed(source, error);
-      for (const range of bad) source.given.remove(range);
-    }
-    const caught = sources.some(({ health }) => health.quarantine?.code === 'wrong-digest');
-    if (caught && sources.some(isDoubted)) throw new MillraceError('wrong-digest');
-  }
-
-  async #waitForRoom(file: PartialFile, error: MillraceError): Promise<void> {
-    const { retryForMs } = this.#request;
-    const giveUpAt = retryForMs === undefined ? Number.POSITIVE_INFINITY : this.#now() + retryForMs;
-    this.#setState('waiting-for-room');
-    this.#note(`${error.message}: waiting until there is`);
-    for (;;) {
-      if (this.#now() >= giveUpAt) throw error;
-      await sleep(ROOM_POLL_MS, this.#context.signal);
-      const { needed, free } = await file.roomFor((file.length ?? 0) - file.stored.bytes);
-      if (free >= needed) break;
-    }
-    await file.recoverFromFailure();
   }
 
   #addMirror(url: string): void {
@@ -669,7 +624,7 @@ export class Download {
   #waiting(connections: Connections) {
     return {
       onWaiting: (waiting: boolean) =>
-        this.#setState(
+        this.#report.setState(
           waiting ? 'waiting-for-network' : this.#length === undefined ? 'starting' : 'running',
         ),
       networkChange: connections.networkChange,
@@ -677,8 +632,7 @@ export class Download {
   }
 
   readonly #onBytes = (_source: HttpSource, count: number): Promise<void> | undefined => {
-    this.#receivedBytes += count;
-    this.#rate.add(count);
+    this.#report.received(count);
     let all: Promise<void> | undefined;
     for (const limit of this.#limits) {
       const wait = limit.take(count, this.#context.signal);
@@ -686,30 +640,6 @@ export class Download {
     }
     return all;
   };
-
-  /** Tells of a source that is given up; passing failures are nobody's business. */
-  readonly #onSourceFailed = (source: HttpSource, error: MillraceError): void => {
-    if (source.health.quarantine === undefined) return;
-    this.#noteOnce(`${source.label} is not used any more: ${error.message}`);
-  };
-
-  #setState(state: DownloadState): void {
-    if (this.#state === state) return;
-    this.#state = state;
-    this.#context.onEvent({ kind: 'state', state });
-  }
-
-  readonly #notes = new Set<string>();
-
-  readonly #noteOnce = (text: string): void => {
-    if (this.#notes.has(text)) return;
-    this.#notes.add(text);
-    this.#note(text);
-  };
-
-  #note(text: string): void {
-    this.#context.onEvent({ kind: 'note', text });
-  }
 }
 
 /** What is said where a download begins again by itself; undefined: it does not. */

@@ -1,0 +1,70 @@
+/** What a download tells of itself while it runs. */
+
+import type { MillraceError } from '@millrace/shared/base/errors';
+import { RateMeter } from '@millrace/shared/download/rate-meter';
+import type { DownloadEvent, DownloadState } from './download-types.ts';
+import type { HttpSource } from './http-source.ts';
+
+export class DownloadReport {
+  readonly #tell: (event: DownloadEvent) => void;
+  readonly #now: () => number;
+  readonly #rate: RateMeter;
+  readonly #notes = new Set<string>();
+  #state: DownloadState = 'starting';
+  #receivedBytes = 0;
+
+  /** @param now monotonic milliseconds */
+  constructor(tell: (event: DownloadEvent) => void, now: () => number) {
+    this.#tell = tell;
+    this.#now = now;
+    this.#rate = new RateMeter(now());
+  }
+
+  get state(): DownloadState {
+    return this.#state;
+  }
+
+  /** Over the network, in this run. */
+  get receivedBytes(): number {
+    return this.#receivedBytes;
+  }
+
+  get bytesPerSecond(): number {
+    return this.#rate.bytesPerSecond(this.#now());
+  }
+
+  /** Bytes have come in. */
+  received(count: number): void {
+    this.#receivedBytes += count;
+    this.#rate.add(count);
+  }
+
+  setState(state: DownloadState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#tell({ kind: 'state', state });
+  }
+
+  /** The whole is being checked. */
+  checking(): void {
+    if (this.#state === 'checking') return;
+    this.setState('checking');
+    this.#tell({ kind: 'check', what: 'checksum' });
+  }
+
+  note(text: string): void {
+    this.#tell({ kind: 'note', text });
+  }
+
+  readonly noteOnce = (text: string): void => {
+    if (this.#notes.has(text)) return;
+    this.#notes.add(text);
+    this.note(text);
+  };
+
+  /** Tells of a source that is given up; passing failures are nobody's business. */
+  readonly sourceFailed = (source: HttpSource, error: MillraceError): void => {
+    if (source.health.quarantine === undefined) return;
+    this.noteOnce(`${source.label} is not used any more: ${error.message}`);
+  };
+}
