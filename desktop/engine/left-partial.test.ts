@@ -28,6 +28,13 @@ test('a partial file is deleted with its journal, and nothing else', async () =>
   expect(await readdir(folder)).toEqual(['x.bin']);
 });
 
+test('so is a journal that a killed process was writing anew', async () => {
+  await (await begin('x.bin')).close();
+  await writeFile(join(folder, 'x.bin.millrace-journal.new'), '{"millrace":');
+  await removePartial(join(folder, 'x.bin'));
+  expect(await readdir(folder)).toEqual([]);
+});
+
 test('what is of another URL stays where only certain ones are meant', async () => {
   await (await begin('x.bin')).close();
   const before = await readdir(folder);

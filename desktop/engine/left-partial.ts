@@ -7,7 +7,7 @@ import { fileError } from './file-error.ts';
 import { lockFile } from './file-lock.ts';
 import { exists } from './file-steps.ts';
 import { readJournal } from './journal-file.ts';
-import { DATA_SUFFIX, JOURNAL_SUFFIX, LOCK_SUFFIX } from './partial-names.ts';
+import { DATA_SUFFIX, JOURNAL_SUFFIX, LOCK_SUFFIX, NEW_JOURNAL_SUFFIX } from './partial-names.ts';
 
 const SUFFIXES = [DATA_SUFFIX, JOURNAL_SUFFIX];
 
@@ -30,7 +30,9 @@ export async function removePartial(path: string, onlyOf?: readonly string[]): P
   try {
     const url = (await readJournal(path + JOURNAL_SUFFIX))?.header.url;
     if (onlyOf !== undefined && (url === undefined || !onlyOf.includes(url))) return;
-    for (const suffix of SUFFIXES) await rm(path + suffix, { force: true });
+    // A process that was killed may have been at writing the journal anew.
+    for (const suffix of [...SUFFIXES, NEW_JOURNAL_SUFFIX])
+      await rm(path + suffix, { force: true });
   } finally {
     await unlock();
   }
