@@ -1,0 +1,49 @@
+/** The app's main process. One at a time: another start hands over what it was given, and ends. */
+
+import { dirname, join } from 'node:path';
+import { app } from 'electron';
+import { stateFolder } from '../engine/local-edge.ts';
+import { isMetalinkFile, type LaunchRequest, readArguments, urlsOfLink } from './logic/links.ts';
+import { ShellApp } from './shell-app.ts';
+
+const state = stateFolder();
+// Chromium's own files beside ours: one state folder, one app.
+app.setPath('userData', join(state, 'window'));
+app.setName('Millrace');
+if (process.platform === 'win32') app.setAppUserModelId('dev.millrace.app');
+
+if (app.requestSingleInstanceLock()) start();
+else app.quit();
+
+function start(): void {
+  let shell: ShellApp | undefined;
+  /** From the system, before there is anybody to take it. */
+  const early: LaunchRequest[] = [];
+  const take = (request: LaunchRequest, folder: string) => {
+    if (shell === undefined) early.push(request);
+    else void shell.take(request, folder);
+  };
+
+  app.on('second-instance', (_event, args, folder) => {
+    const request = readArguments(args.slice(1));
+    if (!request.hidden) shell?.show();
+    take(request, folder);
+  });
+  app.on('open-url', (event, url) => {
+    event.preventDefault();
+    take({ urls: urlsOfLink(url), files: [], hidden: false }, '/');
+  });
+  app.on('open-file', (event, path) => {
+    event.preventDefault();
+    if (isMetalinkFile(path)) take({ urls: [], files: [path], hidden: false }, dirname(path));
+  });
+  app.on('activate', () => shell?.show());
+  // Closing the window does not end the app.
+  app.on('window-all-closed', () => {});
+
+  app.whenReady().then(async () => {
+    shell = new ShellApp(state);
+    for (const request of early) take(request, '/');
+    await shell.run(readArguments(process.argv.slice(1)), process.cwd());
+  });
+}
