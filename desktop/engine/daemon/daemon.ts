@@ -1,6 +1,7 @@
 /** The daemon: state folder, database, downloads and RPC put together. */
 
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { parseMetalinkDownloads } from '../rpc/metalink.ts';
 import { RpcServer } from '../rpc/server.ts';
@@ -8,6 +9,7 @@ import { openDatabase } from '../store/database.ts';
 import { DownloadStore } from '../store/download-store.ts';
 import { HostStore, SettingStore } from '../store/small-stores.ts';
 import { serveStream } from '../stream/serve-stream.ts';
+import { Sessions } from '../web/sessions.ts';
 import {
   daemonToken,
   makeStateFolder,
@@ -26,6 +28,8 @@ import { type ServeStream, Streams } from './streams.ts';
 export const VERSION = '0.1.0';
 /** aria2's, so that its front ends find it. */
 export const DAEMON_PORT = 6800;
+/** The interface as it is built. */
+const PAGE = fileURLToPath(new URL('../../ui/dist', import.meta.url));
 
 export interface DaemonOptions {
   /** State folder: one daemon at a time. */
@@ -41,6 +45,8 @@ export interface DaemonOptions {
   readonly createDownload?: DownloadFactory;
   /** Serves downloads to media players; without it none can be played. */
   readonly serveStream?: ServeStream;
+  /** Folder of the page's files; default: the interface as it is built. */
+  readonly page?: string;
   /** What the user should know of. */
   readonly onNote?: (text: string) => void;
 }
@@ -66,9 +72,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   if (note !== undefined) onNote(note);
   const now = Date.now;
   const rate = new SharedRate(() => performance.now());
+  const settingStore = new SettingStore(db);
   const manager = new Manager({
     store: new DownloadStore(db),
-    settings: new Settings(new SettingStore(db)),
+    settings: new Settings(settingStore),
     hosts: new HostMemory(new HostStore(db), now),
     rate,
     createDownload: options.createDownload ?? engineDownload,
@@ -88,6 +95,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       version: VERSION,
       allowedOrigins: options.allowedOrigins ?? [],
       parseMetalink: parseMetalinkDownloads,
+      sessions: new Sessions(settingStore, now),
+      page: options.page ?? PAGE,
       onShutdown: () => void close(),
     });
     let closing = false;

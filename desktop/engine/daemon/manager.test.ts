@@ -75,7 +75,9 @@ class FakeRun implements Run {
       receivedBytes: storedBytes,
       bytesPerSecond: 0,
       sources: [],
+      digests: [],
       strip: () => [],
+      brought: () => [],
     };
   }
 

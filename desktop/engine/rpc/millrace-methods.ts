@@ -14,7 +14,7 @@ import type { ParseMetalink } from './metalink.ts';
 import { exchangeMethods } from './millrace-exchange.ts';
 import { settingMethods } from './millrace-settings.ts';
 import type { Notifier } from './notifier.ts';
-import { invalidParams, RpcError } from './rpc-error.ts';
+import { invalidParams, RpcError, UNAUTHORIZED } from './rpc-error.ts';
 
 export interface MillraceOptions {
   readonly manager: Manager;
@@ -23,6 +23,8 @@ export interface MillraceOptions {
   readonly version: string;
   readonly state: string;
   readonly parseMetalink: ParseMetalink;
+  /** An address that lets whoever opens it in, once. */
+  readonly loginLink: () => string;
   readonly onShutdown: () => void;
 }
 
@@ -270,7 +272,11 @@ function insideMethods({ manager, streams }: MillraceOptions): [string, Method][
   ];
 }
 
-function connectionMethods({ notifier, onShutdown }: MillraceOptions): [string, Method][] {
+function connectionMethods({
+  notifier,
+  loginLink,
+  onShutdown,
+}: MillraceOptions): [string, Method][] {
   const subscriberOf = ({ subscriber }: CallContext) => {
     if (subscriber !== undefined) return subscriber;
     throw new RpcError({ code: 1, message: 'Subscriptions need a WebSocket.' });
@@ -291,6 +297,10 @@ function connectionMethods({ notifier, onShutdown }: MillraceOptions): [string, 
     method('unsubscribe', z.strictObject({}), (_, context) => {
       notifier.unsubscribe(subscriberOf(context));
       return {};
+    }),
+    method('loginLink', z.strictObject({}), (_, { token }) => {
+      if (token !== true) throw new RpcError(UNAUTHORIZED);
+      return { url: loginLink() };
     }),
     method('shutdown', z.strictObject({}), () => {
       setImmediate(onShutdown);

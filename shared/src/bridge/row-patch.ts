@@ -1,0 +1,34 @@
+/** Rows of a list, and what has changed of them. */
+
+import type { DownloadView } from './daemon-api.ts';
+import type { RowPatch } from './live-api.ts';
+
+const FIGURES = [
+  'phase',
+  'length',
+  'storedBytes',
+  'receivedBytes',
+  'bytesPerSecond',
+  'etaMs',
+  'connections',
+] as const satisfies readonly (keyof DownloadView)[];
+
+/** What changes all the time while a download runs. */
+export function figuresOf(row: DownloadView): RowPatch {
+  const figures = FIGURES.map((name) => [name, row[name] ?? null]);
+  return { gid: row.gid, ...Object.fromEntries(figures) };
+}
+
+/**
+ * A row with its changes.
+ *
+ * @param row undefined: not known before; such ones come complete
+ */
+export function applyRowPatch(row: DownloadView | undefined, patch: RowPatch): DownloadView {
+  const result: Record<string, unknown> = { ...row };
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null || value === undefined) delete result[name];
+    else result[name] = value;
+  }
+  return result as unknown as DownloadView;
+}
