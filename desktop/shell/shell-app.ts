@@ -235,7 +235,8 @@ export class ShellApp {
   }
 
   #isLookedAt(): boolean {
-    return this.#window.browserWindow?.isFocused() ?? false;
+    const window = this.#window.browserWindow;
+    return window !== undefined && window.isVisible() && window.isFocused();
   }
 
   #offerCopied(urls: readonly string[]): void {

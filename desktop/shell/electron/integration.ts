@@ -1,7 +1,7 @@
 /** What the system is told: starting at login, and which program opens links and files. */
 
 import { execFile } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { app } from 'electron';
 import { autostartEntry } from '../logic/desktop-entry.ts';
@@ -25,7 +25,10 @@ export function setStartAtLogin(on: boolean): void {
   }
   const folder = join(app.getPath('appData'), 'autostart');
   const file = join(folder, DESKTOP_FILE);
-  if (!on) return rmSync(file, { force: true });
+  if (!on) {
+    if (existsSync(file)) unlinkSync(file);
+    return;
+  }
   mkdirSync(folder, { recursive: true });
   writeFileSync(file, autostartEntry([program, ...args, '--hidden']));
 }

@@ -106,7 +106,8 @@ export class MainWindow {
       this.#window = undefined;
       this.#listening = false;
     });
-    window.webContents.on('did-start-loading', () => {
+    // Another document: whoever listened has gone.
+    window.webContents.on('did-navigate', () => {
       this.#listening = false;
     });
     // Memory ran out, or a bug of Chromium: the page is all there is to it.

@@ -4,7 +4,7 @@ const PROGRAMS: ReadonlySet<string> = new Set([
   ...['exe', 'msi', 'msix', 'appx', 'bat', 'cmd', 'com', 'scr', 'pif', 'ps1', 'vbs', 'vbe'],
   ...['js', 'jse', 'wsf', 'wsh', 'hta', 'lnk', 'url', 'reg', 'cpl', 'msc', 'jar', 'jnlp'],
   ...['app', 'pkg', 'command', 'terminal', 'workflow', 'scpt', 'webloc', 'fileloc'],
-  ...['sh', 'bash', 'zsh', 'run', 'bin', 'desktop', 'appimage', 'deb', 'rpm', 'flatpakref'],
+  ...['sh', 'bash', 'zsh', 'run', 'desktop', 'appimage', 'deb', 'rpm', 'flatpakref'],
   ...['py', 'pyw', 'pl', 'rb'],
 ]);
 
