@@ -85,7 +85,9 @@ const reaches = (app: Shell, gid: string, wanted: string) =>
 
 /** Keeps what the shell tells the page. */
 const listen = () =>
-  page.evaluate('void (window.heard = [], millraceShell.onMessage((m) => heard.push(m)))');
+  page.evaluate(
+    'void (window.stopHearing?.(), window.heard = [], window.stopHearing = millraceShell.onMessage((m) => heard.push(m)))',
+  );
 const heard = () => page.evaluate<ShellMessage[]>('heard');
 
 withElectron(
@@ -111,7 +113,7 @@ withElectron(
     expect(await page.evaluate('document.cookie')).toBe('');
 
     // No other pages, no other windows, no permissions, no requests elsewhere.
-    expect(await page.evaluate(`window.open("${origin.url('none')}") === null`)).toBe(true);
+    await page.evaluate(`void window.open(${JSON.stringify(origin.url('none'))})`);
     await page.evaluate(`void (location.href = ${JSON.stringify(origin.url('none'))})`);
     await page.evaluate(`void (location.href = "file:///etc/passwd")`);
     expect(await page.evaluate('Notification.requestPermission()')).toBe('denied');
@@ -246,7 +248,10 @@ withElectron('a daemon that is killed is started again, and the user is told', a
   const after = await shell.daemon();
   expect(after.pid).not.toBe(before.pid);
   await shell.call('change', { gid, limit: null });
-  await reaches(shell, gid, 'complete').catch(async (e) => { console.log(JSON.stringify(await status(shell, gid))); throw e; });
+  await reaches(shell, gid, 'complete').catch(async (e) => {
+    console.log(JSON.stringify(await status(shell, gid)));
+    throw e;
+  });
   expect(sha256(await readFile((await status(shell, gid)).path))).toBe(origin.digest(url));
   // The page is that of the new one, and logged in there.
   await shell.window(

@@ -85,7 +85,7 @@ export function urlsOfCopied(text: string): readonly string[] {
 /** What to call a URL in a few words: the name of its file, else its host. */
 export function nameOfUrl(url: string): string {
   const { pathname, hostname } = new URL(url);
-  const last = pathname.split('/').at(-1) ?? '';
+  const last = pathname.slice(pathname.lastIndexOf('/') + 1);
   try {
     return decodeURIComponent(last) || hostname;
   } catch {
