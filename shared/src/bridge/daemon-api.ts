@@ -28,8 +28,8 @@ export interface DownloadView {
   readonly status: DownloadStatus;
   /** Finer, while active. */
   readonly phase?: string | undefined;
-  /** Why it does not run though it could: its turn, its host, the schedule, a failure. */
-  readonly held?: 'turn' | 'host' | 'schedule' | 'retry' | undefined;
+  /** Why it does not run though it could: its turn, its host, the schedule, a failure, its start. */
+  readonly held?: 'turn' | 'host' | 'schedule' | 'retry' | 'start' | undefined;
   /** File name as far as it is known. */
   readonly name: string;
   readonly path?: string | undefined;
@@ -50,6 +50,8 @@ export interface DownloadView {
   readonly category?: string | undefined;
   /** Unix milliseconds, as all times. */
   readonly createdAt: number;
+  /** It does not run before this time. */
+  readonly startAt?: number | undefined;
   readonly startedAt?: number | undefined;
   readonly finishedAt?: number | undefined;
   readonly attempts: number;

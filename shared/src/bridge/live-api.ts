@@ -1,0 +1,63 @@
+/**
+ * Live updates over a WebSocket: after `millrace.watch`, the notification `millrace.onUpdate` comes at
+ * most four times a second, only when something has changed, with only what has changed.
+ */
+
+import type { DownloadView } from './daemon-api.ts';
+import type { DownloadDetail, LogEntry, SpeedHistory } from './detail-api.ts';
+import type { Totals } from './list-api.ts';
+import type { AppSettings } from './settings-api.ts';
+
+export const ON_UPDATE = 'millrace.onUpdate';
+
+/** A call replaces what an earlier one asked for on the same connection. */
+export interface WatchRequest {
+  /** Changed rows, totals and settings; default true. */
+  readonly list?: boolean;
+  /** A download whose detail is open. */
+  readonly detail?: string;
+  /** Cells of its map, 1 to MAX_CELLS; default 400. */
+  readonly cells?: number;
+}
+
+export interface WatchResult {
+  readonly revision: number;
+  readonly totals: Totals;
+  readonly settings: AppSettings;
+  /** Speed over all downloads, last ten minutes. */
+  readonly speed: SpeedHistory;
+  readonly detail?: DownloadDetail | undefined;
+}
+
+/** Fields of a row that have changed; null: the field is not there any more. */
+export type RowPatch = { readonly gid: string } & {
+  readonly [K in keyof DownloadView]?: DownloadView[K] | null;
+};
+
+/** What of a detail has changed: whole members, but for the log and the speed, which grow. */
+export interface DetailPatch extends Partial<Omit<DownloadDetail, 'gid' | 'log' | 'speed'>> {
+  readonly gid: string;
+  /** Entries that are new. */
+  readonly newLog?: readonly LogEntry[];
+  /** Samples that are new; append them, keep the last 600. */
+  readonly newSpeed?: SpeedHistory;
+}
+
+export interface LiveUpdate {
+  /**
+   * Rises when a list may have other members or another order than before: read the visible pages
+   * again. Rows that only changed their figures come as patches.
+   */
+  readonly revision: number;
+  /** True: more has changed than is sent; read the visible pages again. */
+  readonly incomplete?: true;
+  /** Complete for downloads that are new or changed their state. */
+  readonly rows?: readonly RowPatch[];
+  /** Not in any list any more. */
+  readonly gone?: readonly string[];
+  readonly totals?: Totals;
+  readonly settings?: AppSettings;
+  readonly detail?: DetailPatch;
+  /** What the engine has said about downloads: for a passing message. */
+  readonly notes?: readonly { readonly gid: string; readonly text: string }[];
+}

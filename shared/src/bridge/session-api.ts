@@ -1,0 +1,25 @@
+/**
+ * How a page logs in to the daemon. The page is served at the daemon's own address, `/`; calls go to
+ * `/jsonrpc` there, over HTTP or WebSocket, with the session's cookie in place of the token.
+ */
+
+/**
+ * `POST` with JSON `SessionRequest`: 204 and the cookie, or 401, or 429 with Retry-After (seconds)
+ * after wrong guesses. `GET`: 204 while the session is good, else 401. `DELETE`: 204, logged out, and
+ * the session's WebSockets are closed with code 4401.
+ */
+export const SESSION_PATH = '/session';
+export const RPC_PATH = '/jsonrpc';
+
+/** The daemon's token, or a code of `millrace.loginLink`, which is good once and for a minute. */
+export type SessionRequest = { readonly token: string } | { readonly code: string };
+
+/** WebSocket close code: the session has ended; log in again. */
+export const SESSION_ENDED = 4401;
+
+const FRAGMENT = /^#?code=([A-Za-z0-9_-]{16,64})$/;
+
+/** The code in the fragment of a log-in link (`#code=...`); undefined if there is none. */
+export function codeInFragment(fragment: string): string | undefined {
+  return FRAGMENT.exec(fragment)?.[1];
+}
