@@ -10,6 +10,7 @@ import { exportCommand, importCommand } from './commands/exchange.ts';
 import { infoCommand } from './commands/info.ts';
 import { historyCommand, listCommand } from './commands/list.ts';
 import { metalinkCommand } from './commands/metalink.ts';
+import { openCommand } from './commands/open.ts';
 import { categoriesCommand, limitCommand, scheduleCommand } from './commands/settings.ts';
 import { streamCommand } from './commands/stream.ts';
 import { watchCommand } from './commands/watch.ts';
@@ -29,6 +30,7 @@ export function buildProgram(context: CliContext): Command {
   program.addCommand(streamCommand(context));
   program.commandsGroup('Download in the background:');
   for (const make of [
+    openCommand,
     addCommand,
     listCommand,
     watchCommand,

@@ -13,6 +13,8 @@ function progress(part: Partial<DownloadProgress> = {}): DownloadProgress {
     state: 'running',
     receivedBytes: storedBytes,
     sources: [],
+    digests: [],
+    brought: () => [],
     length,
     storedBytes,
     bytesPerSecond: 2.5 * MiB,

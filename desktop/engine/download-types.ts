@@ -57,8 +57,12 @@ export interface DownloadProgress {
   /** Undefined where it cannot be said. */
   readonly etaMs?: Millis | undefined;
   readonly sources: readonly SourceStatus[];
+  /** What the whole file should have, as far as anybody has said. */
+  readonly digests: readonly { readonly by: string; readonly digest: Digest }[];
   /** Share of each of `cells` equal parts of the file that is there, 0 to 1. */
   strip(cells: number): number[];
+  /** For each of `cells` equal parts: the index in `sources` of who brought most of it; -1: nobody. */
+  brought(cells: number): number[];
 }
 
 /** What is known of a file before its bytes are there. */

@@ -7,6 +7,7 @@ import { rm } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { broughtBy, type Giver, storedShares } from '@millrace/shared/download/cell-map';
 import { type Digest, strongest } from '@millrace/shared/download/digest';
 import { fileDigests } from '@millrace/shared/download/digest-fields';
 import { RateMeter } from '@millrace/shared/download/rate-meter';
@@ -84,6 +85,8 @@ export class Download {
   #preferred: number | undefined;
   #first: First | undefined;
   #orphaned: MillraceError | undefined;
+  /** Digests that the whole file should have, and who says so. */
+  #said: readonly { readonly by: string; readonly digest: Digest }[] = [];
   /** An answer was one of a file, with validators. */
   #sawFile = false;
   readonly #ways = new OtherWays();
@@ -161,14 +164,22 @@ export class Download {
       bytesPerSecond: rate,
       etaMs: left === undefined || rate < 1 ? undefined : (left / rate) * 1000,
       sources: this.#sources?.status() ?? [],
-      strip: (cells) =>
-        Array.from({ length: cells }, (_, i) => {
-          if (length === undefined || stored === undefined) return 0;
-          const start = Math.floor((length * i) / cells);
-          const end = Math.max(start + 1, Math.floor((length * (i + 1)) / cells));
-          return stored.bytesWithin({ start, end }) / (end - start);
-        }),
+      digests: this.#said,
+      strip: (cells) => storedShares(stored?.ranges ?? [], length, cells),
+      brought: (cells) => broughtBy(this.#givers(), length, cells),
     };
+  }
+
+  /** Who has given what, in the order of the sources. */
+  #givers(): Giver[] {
+    const sources = this.#sources?.sources ?? [];
+    // A file in one piece comes from one source, and nothing is noted of it.
+    const whole = this.#length === undefined ? [] : [{ start: 0, end: this.#length }];
+    const noted = sources.some(({ given }) => given.bytes > 0);
+    return sources.map(({ given, health, receivedBytes }) => ({
+      ranges: noted || receivedBytes === 0 ? given.ranges : (this.#file?.stored.ranges ?? whole),
+      suspect: health.quarantine !== undefined,
+    }));
   }
 
   /** Deletes the partial file, and what is beside it, of a download that does not run. */
@@ -242,6 +253,7 @@ export class Download {
       digest = await this.#checkWhole(first, total);
     }
     const file = this.#file as PartialFile;
+    this.#length = total;
     await this.#hasher?.close();
     this.#hasher = undefined;
     await file.finish(total);
@@ -342,7 +354,11 @@ export class Download {
       await this.#fetchAll(file, version);
       const { signal } = this.#context;
       const said = await discovery.statements();
-      const check = new FileCheck([...said, { by: first.source.label, digests: version.digests }]);
+      const all = [...said, { by: first.source.label, digests: version.digests }];
+      this.#said = all.flatMap(({ by, digests }) =>
+        (digests ?? []).map((digest) => ({ by, digest })),
+      );
+      const check = new FileCheck(all);
       if (check.needed) this.#tellChecking();
       const bad = await check.badPieces(this.#hasher as FileHasher, version.length, signal);
       if (bad.length === 0) return this.#check(check, version.length);

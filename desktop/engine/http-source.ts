@@ -68,6 +68,8 @@ export class HttpSource {
   /** All bytes that it has given. */
   readonly given = new RangeSet();
   receivedBytes = 0;
+  /** Shortest time that an answer took; undefined before the first. */
+  rttMs: Millis | undefined;
   /** When bytes of the file came last, monotonic milliseconds. */
   heardAt: Millis = 0;
   readonly #o: HttpSourceOptions;
@@ -157,7 +159,9 @@ export class HttpSource {
     let target = start;
     for (let hop = 0; ; hop++) {
       const all = { 'accept-encoding': 'identity', ...fields.for(target, start), ...headers };
+      const askedAt = performance.now();
       const response = await get(target, all, signal);
+      this.rttMs = Math.min(this.rttMs ?? Number.POSITIVE_INFINITY, performance.now() - askedAt);
       fields.onResponse?.(target, start, response.headers);
       if (!REDIRECTS.has(response.status)) {
         if (response.status < 300 || response.status === 416) return response;

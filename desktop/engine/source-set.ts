@@ -25,6 +25,12 @@ export interface SourceStatus {
   readonly state: 'trying' | 'used' | 'resting' | 'quarantined';
   /** Why it rests or is not used any more. */
   readonly reason?: string;
+  /** Its code in the table of errors. */
+  readonly reasonCode?: string;
+  /** Shortest time that an answer took. */
+  readonly rttMs?: Millis;
+  /** Connections that broke after bytes had come. */
+  readonly resets: number;
   readonly bytesPerSecond: number;
   readonly receivedBytes: number;
   readonly connections: number;
@@ -40,8 +46,12 @@ interface Member {
   limit: number;
   /** Requests in a row that it has served since the limit changed. */
   served: number;
+  /** Connections that broke after bytes had come. */
+  resets: number;
 }
 
+/** Ends of connections that are not the answer's fault. */
+const DISRUPTIONS: ReadonlySet<string> = new Set(['origin-reset', 'origin-timeout']);
 /** So many served requests per connection let a limit that was lowered rise by one again. */
 const SERVED_TO_RISE = 4;
 
@@ -65,7 +75,15 @@ export class SourceSet {
   add(source: HttpSource): void {
     const { host } = source.requestUrl;
     const meter = new RateMeter(this.#now());
-    this.#members.push({ source, host, meter, active: 0, limit: this.#perHost, served: 0 });
+    this.#members.push({
+      source,
+      host,
+      meter,
+      active: 0,
+      limit: this.#perHost,
+      served: 0,
+      resets: 0,
+    });
   }
 
   /**
@@ -134,6 +152,7 @@ export class SourceSet {
   /** A request has failed: what follows for the source. */
   onFailure(source: HttpSource, error: MillraceError, gotBytes: boolean): void {
     const member = this.#member(source);
+    if (gotBytes && DISRUPTIONS.has(error.code)) member.resets++;
     const crowded = source.receivedBytes > 0 && member.active > 1;
     source.health.onFailure(error, gotBytes, this.#now(), crowded);
     if (!isRefusal(error)) return;
@@ -155,15 +174,17 @@ export class SourceSet {
 
   status(): SourceStatus[] {
     const now = this.#now();
-    return this.#members.map(({ source, meter, active }) => {
-      const { health, label, url, kind, receivedBytes } = source;
+    return this.#members.map(({ source, meter, active, resets }) => {
+      const { health, label, url, kind, receivedBytes, rttMs } = source;
       const reason = health.quarantine ?? health.lastFailure;
       return {
         label,
         url,
         kind,
         state: stateOf(source, now),
-        ...(reason === undefined ? {} : { reason: reason.message }),
+        ...(reason === undefined ? {} : { reason: reason.message, reasonCode: reason.code }),
+        ...(rttMs === undefined ? {} : { rttMs }),
+        resets,
         bytesPerSecond: meter.bytesPerSecond(now),
         receivedBytes,
         connections: active,

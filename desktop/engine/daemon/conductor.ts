@@ -39,6 +39,8 @@ export class Conductor {
   #keeper: NodeJS.Timeout | undefined;
   #closed = false;
   #holds = 0;
+  /** What the schedule said last. */
+  #effect: ScheduleState['effect'] | undefined;
 
   constructor(options: ConductorOptions) {
     this.#o = options;
@@ -47,6 +49,7 @@ export class Conductor {
       ...options,
       hostLimits: options.hosts,
       onEvent: (gid, event) => this.#onEvent(gid, event),
+      onStand: (gid, progress) => this.#ledger.emit({ kind: 'stand', gid, progress }),
       onEnded: (gid, outcome) => this.#onEnded(gid, outcome),
     });
   }
@@ -96,6 +99,10 @@ export class Conductor {
     const none = Number.POSITIVE_INFINITY;
     const rate = Math.min(limit ?? none, typeof effect === 'number' ? effect : none);
     this.#o.rate.rate = rate === none ? undefined : rate;
+    if (this.#effect !== undefined && this.#effect !== effect) {
+      this.#ledger.emit({ kind: 'settings' });
+    }
+    this.#effect = effect;
     const closed = effect === 'pause';
     if (closed) this.#stopForSchedule();
     const plan = this.#ledger.queue.plan({ concurrent, perHost, closed }, now);
@@ -275,6 +282,7 @@ export class Conductor {
     const record = this.#ledger.find(gid);
     const progress = this.running(gid)?.progress();
     if (record === undefined || progress === undefined) return;
+    this.#ledger.emit({ kind: 'stand', gid, progress });
     this.#ledger.updateSilently(gid, {
       storedBytes: progress.storedBytes,
       receivedBytes: record.receivedBytes + progress.receivedBytes,

@@ -1,13 +1,16 @@
 /** The daemon: state folder, database, downloads and RPC put together. */
 
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { parseMetalinkDownloads } from '../rpc/metalink.ts';
 import { RpcServer } from '../rpc/server.ts';
 import { openDatabase } from '../store/database.ts';
+import { DetailStore } from '../store/detail-store.ts';
 import { DownloadStore } from '../store/download-store.ts';
 import { HostStore, SettingStore } from '../store/small-stores.ts';
 import { serveStream } from '../stream/serve-stream.ts';
+import { Sessions } from '../web/sessions.ts';
 import {
   daemonToken,
   makeStateFolder,
@@ -15,6 +18,8 @@ import {
   removeAddress,
   writeAddress,
 } from './address.ts';
+import { LocalEdge, usableEdges } from './app-settings.ts';
+import { Chronicle } from './chronicle.ts';
 import type { DownloadFactory } from './contract.ts';
 import { engineDownload } from './engine-download.ts';
 import { HostMemory } from './host-memory.ts';
@@ -26,6 +31,8 @@ import { type ServeStream, Streams } from './streams.ts';
 export const VERSION = '0.1.0';
 /** aria2's, so that its front ends find it. */
 export const DAEMON_PORT = 6800;
+/** The interface as it is built. */
+const PAGE = fileURLToPath(new URL('../../ui/dist', import.meta.url));
 
 export interface DaemonOptions {
   /** State folder: one daemon at a time. */
@@ -41,6 +48,8 @@ export interface DaemonOptions {
   readonly createDownload?: DownloadFactory;
   /** Serves downloads to media players; without it none can be played. */
   readonly serveStream?: ServeStream;
+  /** Folder of the page's files; default: the interface as it is built. */
+  readonly page?: string;
   /** What the user should know of. */
   readonly onNote?: (text: string) => void;
 }
@@ -66,15 +75,27 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   if (note !== undefined) onNote(note);
   const now = Date.now;
   const rate = new SharedRate(() => performance.now());
+  const settingStore = new SettingStore(db);
+  const settings = new Settings(settingStore);
+  const local = new LocalEdge();
+  await local.refresh();
   const manager = new Manager({
     store: new DownloadStore(db),
-    settings: new Settings(new SettingStore(db)),
+    settingStore,
+    settings,
+    edges: () => usableEdges(settings, local.url),
     hosts: new HostMemory(new HostStore(db), now),
     rate,
     createDownload: options.createDownload ?? engineDownload,
     dir: options.dir,
     now,
     random: Math.random,
+  });
+  const chronicle = new Chronicle({
+    manager,
+    store: new DetailStore(db),
+    now,
+    clock: () => performance.now(),
   });
   const streams = new Streams(manager, options.serveStream ?? serveStream);
   const ended = Promise.withResolvers<void>();
@@ -83,11 +104,15 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const server = new RpcServer({
       manager,
       streams,
+      chronicle,
+      local,
       token,
       state,
       version: VERSION,
       allowedOrigins: options.allowedOrigins ?? [],
       parseMetalink: parseMetalinkDownloads,
+      sessions: new Sessions(settingStore, now),
+      page: options.page ?? PAGE,
       onShutdown: () => void close(),
     });
     let closing = false;
@@ -102,6 +127,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       await removeAddress(state, process.pid);
       await server.close();
       await streams.close();
+      chronicle.close();
       await manager.close();
       rate.rate = undefined;
       db.close();

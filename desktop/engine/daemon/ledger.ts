@@ -10,13 +10,18 @@ import { nameFromUrl } from '@millrace/shared/download/file-name';
 import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue';
 import type { DownloadStore } from '../store/download-store.ts';
 import type { DownloadRecord, FinishedState, UnfinishedState } from '../store/record.ts';
+import type { RunProgress } from './contract.ts';
 
 export type ManagerEvent =
+  /** Limits, schedule, or anything else that the daemon is set to. */
+  | { readonly kind: 'settings' }
   | { readonly kind: 'changed'; readonly gid: string }
   | {
       readonly kind: 'started' | 'paused' | 'stopped' | 'completed' | 'failed';
       readonly gid: string;
     }
+  /** How a run stood when it ended. */
+  | { readonly kind: 'stand'; readonly gid: string; readonly progress: RunProgress }
   | { readonly kind: 'note'; readonly gid: string; readonly text: string }
   | { readonly kind: 'forgotten'; readonly gids: readonly string[] };
 
@@ -36,7 +41,7 @@ export class Ledger {
     for (const record of records) {
       const state = record.state === 'active' ? 'queued' : (record.state as UnfinishedState);
       this.#records.set(record.gid, { ...record, state });
-      this.queue.add({ ...record, state: state as 'queued' });
+      this.queue.add(inLine(record, state));
     }
     return damaged;
   }
@@ -91,8 +96,16 @@ export class Ledger {
   /** Puts a download at the end of its priority, or at a position. */
   enqueue(record: DownloadRecord, position?: number): void {
     this.#records.set(record.gid, record);
-    const item = { ...record, rank: undefined, state: record.state as 'queued' };
+    const item = { ...inLine(record, record.state), rank: undefined };
     this.keepOrder(this.queue.add(item, position));
+  }
+
+  /** Puts a download back where it was. @throws MillraceError `queue-full` */
+  restore(record: DownloadRecord): void {
+    this.checkRoom(1);
+    this.#keep(record);
+    this.queue.add(inLine(record, record.state));
+    this.emit({ kind: 'changed', gid: record.gid });
   }
 
   /** A finished download is unfinished again. @throws MillraceError `queue-full` */
@@ -151,6 +164,10 @@ export class Ledger {
     this.#records.set(record.gid, record);
     this.store.put(record);
   }
+}
+
+function inLine(record: DownloadRecord, state: DownloadRecord['state']) {
+  return { ...record, startAt: record.options.startAt, state: state as 'queued' };
 }
 
 /** The path that a download writes to, as far as that is known. */

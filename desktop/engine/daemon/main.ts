@@ -10,6 +10,7 @@ const { values } = parseArgs({
     port: { type: 'string' },
     dir: { type: 'string', default: '.' },
     state: { type: 'string', default: stateFolder() },
+    page: { type: 'string' },
     'allow-origin': { type: 'string', multiple: true, default: [] },
   },
 });
@@ -19,6 +20,7 @@ try {
     state: values.state,
     dir: values.dir,
     ...(values.port === undefined ? {} : { port: Number(values.port) }),
+    ...(values.page === undefined ? {} : { page: values.page }),
     allowedOrigins: values['allow-origin'],
     onNote: (text) => process.stderr.write(`${text}\n`),
   });

@@ -75,7 +75,9 @@ class FakeRun implements Run {
       receivedBytes: storedBytes,
       bytesPerSecond: 0,
       sources: [],
+      digests: [],
       strip: () => [],
+      brought: () => [],
     };
   }
 
@@ -131,9 +133,11 @@ function open(): void {
       },
     },
   );
+  const settingStore = new SettingStore(db);
   manager = new Manager({
     store: new DownloadStore(db),
-    settings: new Settings(new SettingStore(db)),
+    settingStore,
+    settings: new Settings(settingStore),
     hosts: new HostMemory(new HostStore(db), () => now),
     rate,
     createDownload,
@@ -142,7 +146,8 @@ function open(): void {
     random: () => 0.5,
   });
   manager.listen((event: ManagerEvent) => {
-    if (event.kind !== 'changed' && 'gid' in event) events.push(event.kind);
+    if (event.kind === 'changed' || event.kind === 'stand') return;
+    if ('gid' in event) events.push(event.kind);
   });
   manager.start();
 }
@@ -172,7 +177,7 @@ async function add(part: object = {}): Promise<string> {
 /** Time passes, and the timers with it. */
 async function later(ms: number): Promise<void> {
   now += ms;
-  manager.scheduleChanged();
+  manager.settingsChanged();
   await settled();
 }
 
@@ -383,11 +388,11 @@ describe('limits over all', () => {
     manager.setLimits({ concurrent: 5, limit: 1000 });
     expect(rate.rate).toBe(1000);
     manager.settings.windows = [{ ...week, effect: 300 }];
-    manager.scheduleChanged();
+    manager.settingsChanged();
     expect(rate.rate).toBe(300);
     const gid = await add();
     manager.settings.windows = [{ ...week, effect: 'pause' }];
-    manager.scheduleChanged();
+    manager.settingsChanged();
     expect(manager.get(gid).state).toBe('queued');
     expect(rate.rate).toBe(1000);
     manager.settings.windows = [];

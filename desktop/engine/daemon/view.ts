@@ -36,6 +36,7 @@ export function viewOf(manager: Manager, record: DownloadRecord): DownloadView {
     position: item === undefined ? undefined : manager.queue.position(gid),
     category: record.category,
     createdAt: record.createdAt,
+    startAt: item?.startAt,
     startedAt: record.startedAt,
     finishedAt: record.finishedAt,
     attempts: record.attempts,

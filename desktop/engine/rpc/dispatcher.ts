@@ -15,12 +15,16 @@ import { aria2Error, RpcError, toJsonRpcError, UNAUTHORIZED } from './rpc-error.
 /** A client that is connected by WebSocket. */
 export interface Subscriber {
   send(method: string, params: readonly unknown[]): void;
+  /** True while it has not read what it was sent: what can wait should. */
+  readonly congested?: () => boolean;
   readonly onClosed: (listener: () => void) => void;
 }
 
 export interface CallContext {
-  /** The connection has shown the token: calls need not. */
+  /** The connection has shown the token, or belongs to a page that is logged in: calls need not. */
   readonly trusted: boolean;
+  /** The token itself was shown. */
+  readonly token?: boolean;
   /** Undefined over HTTP. */
   readonly subscriber: Subscriber | undefined;
 }
@@ -105,11 +109,12 @@ export class Dispatcher {
     if (!Array.isArray(given) && !own) throw new RpcError(INVALID_PARAMS);
     let params: readonly unknown[] = Array.isArray(given) ? given : [given];
     const tokenGiven = typeof params[0] === 'string' && params[0].startsWith('token:');
-    const trusted = context.trusted || this.#secret.inParameter(params[0]);
+    const token = context.token === true || this.#secret.inParameter(params[0]);
+    const trusted = context.trusted || token;
     if (!trusted && !OPEN.has(name)) throw new RpcError(UNAUTHORIZED);
     if (tokenGiven) params = params.slice(1);
     const method = this.#methods.get(name);
-    if (method !== undefined) return method(params, context);
+    if (method !== undefined) return method(params, { ...context, token });
     throw own ? new RpcError(METHOD_NOT_FOUND) : aria2Error(`No such method: ${name}`);
   }
 

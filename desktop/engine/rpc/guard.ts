@@ -23,8 +23,8 @@ export interface Refusal {
  * Checks Host and Origin.
  *
  * A name that an attacker's DNS points at loopback (DNS rebinding) shows in Host. A page of another
- * site shows in Origin, or at least in Sec-Fetch-Site; no page is served at this address, so its own
- * origin (some WebSocket clients send that) is no page.
+ * site, or of another port, shows in Origin, or at least in Sec-Fetch-Site. The only page at this
+ * address is our own.
  */
 export function refuse(req: IncomingMessage, options: GuardOptions): Refusal | undefined {
   const { host, origin } = req.headers;
@@ -41,7 +41,16 @@ export function refuse(req: IncomingMessage, options: GuardOptions): Refusal | u
   return { status: 403, reason: 'this Origin may not call' };
 }
 
-function isOurs(host: string | undefined, { address, port }: GuardOptions): boolean {
+/**
+ * True for requests of the page that is served here: what browsers send by themselves, as a cookie,
+ * counts from nobody else.
+ */
+export function isOwnOrigin({ headers: { host, origin } }: IncomingMessage): boolean {
+  return host !== undefined && origin?.toLowerCase() === `http://${host.toLowerCase()}`;
+}
+
+/** True if the value of a Host field means the address that we are bound to. */
+export function isOurs(host: string | undefined, { address, port }: GuardOptions): boolean {
   const match = /^(\[[0-9a-f:]+\]|[^:[\]]+)(?::(\d{1,5}))?$/i.exec(host ?? '');
   if (match === null || Number(match[2] ?? 80) !== port) return false;
   const name = (match[1] as string).toLowerCase();

@@ -1,16 +1,25 @@
-/** JSON-RPC over HTTP POST and WebSocket, on loopback, at `/jsonrpc`. */
+/** The daemon's server on loopback: JSON-RPC at `/jsonrpc`, log-in at `/session`, else the page. */
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { RPC_PATH, SESSION_ENDED, SESSION_PATH } from '@millrace/shared/bridge/session-api';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { type LocalEdge, settingsOf } from '../daemon/app-settings.ts';
+import type { Chronicle } from '../daemon/chronicle.ts';
 import type { Manager } from '../daemon/manager.ts';
 import type { Streams } from '../daemon/streams.ts';
+import { LoginCodes } from '../web/login-codes.ts';
+import { refusePage } from '../web/page-guard.ts';
+import { SessionRoute } from '../web/session-route.ts';
+import type { Sessions } from '../web/sessions.ts';
+import { StaticPage } from '../web/static-page.ts';
 import { aria2Methods } from './aria2-methods.ts';
 import { type CallContext, Dispatcher, type Subscriber } from './dispatcher.ts';
-import { type GuardOptions, isLoopback, refuse, Secret } from './guard.ts';
+import { type GuardOptions, isLoopback, isOwnOrigin, refuse, Secret } from './guard.ts';
+import { LiveFeed } from './live-feed.ts';
 import type { ParseMetalink } from './metalink.ts';
 import { millraceMethods } from './millrace-methods.ts';
 import { NOTIFICATIONS, Notifier } from './notifier.ts';
@@ -18,22 +27,28 @@ import { NOTIFICATIONS, Notifier } from './notifier.ts';
 export interface RpcServerOptions {
   readonly manager: Manager;
   readonly streams: Streams;
+  readonly chronicle: Chronicle;
+  readonly local: LocalEdge;
   readonly token: string;
   readonly state: string;
   readonly version: string;
   readonly allowedOrigins: readonly string[];
   readonly parseMetalink: ParseMetalink;
+  readonly sessions: Sessions;
+  /** Folder of the page's files. */
+  readonly page: string;
   /** A client wants the daemon to end; called after it has had its answer. */
   readonly onShutdown: () => void;
 }
 
-const PATH = '/jsonrpc';
 /** aria2 takes 2 MiB; Metalink documents may be larger. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 const MAX_CONNECTIONS = 256;
 const MAX_SOCKETS = 64;
 /** A client that does not read what it is sent is let go. */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
+/** A client with so much unread gets live updates later. */
+const CONGESTED_BYTES = 1024 * 1024;
 /** Calls that one client may have waiting for an answer. */
 const MAX_WAITING_CALLS = 1000;
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -45,13 +60,42 @@ export class RpcServer {
   readonly #dispatcher: Dispatcher;
   readonly #secret: Secret;
   readonly #notifier: Notifier;
+  readonly #live: LiveFeed;
+  readonly #codes = new LoginCodes(() => performance.now());
+  readonly #page: StaticPage;
+  readonly #login: SessionRoute;
+  /** WebSockets of pages that are logged in. */
+  readonly #bySession = new Map<WebSocket, string>();
   #guard: GuardOptions | undefined;
 
   constructor(options: RpcServerOptions) {
     this.#o = options;
     this.#secret = new Secret(options.token);
     this.#notifier = new Notifier(options.manager);
-    const shared = { ...options, notifier: this.#notifier };
+    this.#live = new LiveFeed({
+      manager: options.manager,
+      chronicle: options.chronicle,
+      settings: () => settingsOf(options.manager, options.local.url),
+      clock: () => performance.now(),
+    });
+    this.#page = new StaticPage(options.page);
+    this.#login = new SessionRoute({
+      sessions: options.sessions,
+      codes: this.#codes,
+      secret: this.#secret,
+      now: () => performance.now(),
+    });
+    options.sessions.listen((session) => {
+      for (const [socket, owner] of this.#bySession) {
+        if (owner === session) socket.close(SESSION_ENDED);
+      }
+    });
+    const shared = {
+      ...options,
+      notifier: this.#notifier,
+      live: this.#live,
+      loginLink: () => `http://${this.#authority}/#code=${this.#codes.make()}`,
+    };
     this.#dispatcher = new Dispatcher(
       new Map([...aria2Methods(shared), ...millraceMethods(shared)]),
       NOTIFICATIONS,
@@ -90,12 +134,18 @@ export class RpcServer {
     }
     const { address, port: actual } = this.#http.address() as AddressInfo;
     this.#guard = { address, port: actual, allowedOrigins: this.#o.allowedOrigins };
-    const authority = address.includes(':') ? `[${address}]:${actual}` : `${address}:${actual}`;
-    return { url: `http://${authority}${PATH}`, ws: `ws://${authority}${PATH}` };
+    const authority = this.#authority;
+    return { url: `http://${authority}${RPC_PATH}`, ws: `ws://${authority}${RPC_PATH}` };
+  }
+
+  get #authority(): string {
+    const { address, port } = this.#guard as GuardOptions;
+    return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
   }
 
   async close(): Promise<void> {
     this.#notifier.close();
+    this.#live.close();
     for (const socket of this.#webSockets.clients) socket.close(1001);
     const closed = once(this.#http, 'close');
     this.#http.close();
@@ -115,13 +165,17 @@ export class RpcServer {
   }
 
   async #handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const refusal = refuse(req, this.#guard as GuardOptions);
+    const path = pathOf(req);
+    const own = path === RPC_PATH || path === SESSION_PATH;
+    const refusal = (own ? refuse : refusePage)(req, this.#guard as GuardOptions);
     if (refusal !== undefined) return say(res, refusal.status, refusal.reason);
+    if (path === SESSION_PATH) return this.#login.serve(req, res);
+    return own ? this.#answer(req, res) : this.#page.serve(req, res, path);
+  }
+
+  async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { origin } = req.headers;
     if (origin !== undefined && this.#o.allowedOrigins.includes(origin)) allow(res, origin);
-    if (new URL(req.url ?? '/', 'http://x').pathname !== PATH) {
-      return say(res, 404, `RPC is at ${PATH}`);
-    }
     if (req.method === 'OPTIONS') return void res.writeHead(204).end();
     if (req.method !== 'POST') {
       res.setHeader('allow', 'POST');
@@ -132,8 +186,9 @@ export class RpcServer {
       res.setHeader('connection', 'close');
       return say(res, 413, `a request has at most ${MAX_BODY_BYTES} bytes`);
     }
-    const trusted = this.#secret.inHeader(req);
-    const answer = await this.#dispatcher.answer(body, { trusted, subscriber: undefined });
+    const { trusted, token } = this.#trust(req);
+    const context = { trusted, token, subscriber: undefined };
+    const answer = await this.#dispatcher.answer(body, context);
     const text = JSON.stringify(answer.body);
     res.writeHead(answer.status, {
       'content-type': 'application/json-rpc',
@@ -146,15 +201,24 @@ export class RpcServer {
   #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {
     const refusal = refuse(req, this.#guard as GuardOptions);
     if (refusal !== undefined) return refuseUpgrade(socket, refusal.status);
-    if (new URL(req.url ?? '/', 'http://x').pathname !== PATH) return refuseUpgrade(socket, 404);
+    if (pathOf(req) !== RPC_PATH) return refuseUpgrade(socket, 404);
     if (this.#webSockets.clients.size >= MAX_SOCKETS) return refuseUpgrade(socket, 503);
     (socket as Socket).setNoDelay(true);
     this.#webSockets.handleUpgrade(req, socket, head, (webSocket) => {
-      this.#serve(webSocket, this.#secret.inHeader(req));
+      const { session, ...trust } = this.#trust(req);
+      if (session !== undefined) this.#bySession.set(webSocket, session);
+      this.#serve(webSocket, trust);
     });
   }
 
-  #serve(webSocket: WebSocket, trusted: boolean): void {
+  /** Who a request is from: somebody with the token, or our own page, logged in. */
+  #trust(req: IncomingMessage): { trusted: boolean; token: boolean; session?: string } {
+    const token = this.#secret.inHeader(req);
+    const session = isOwnOrigin(req) ? this.#o.sessions.of(req) : undefined;
+    return { trusted: token || session !== undefined, token, ...(session && { session }) };
+  }
+
+  #serve(webSocket: WebSocket, trust: { trusted: boolean; token: boolean }): void {
     const closed = new Set<() => void>();
     const sendText = (text: string) => {
       if (webSocket.readyState !== webSocket.OPEN) return;
@@ -163,13 +227,15 @@ export class RpcServer {
     };
     const subscriber: Subscriber = {
       send: (method, params) => sendText(JSON.stringify({ jsonrpc: '2.0', method, params })),
+      congested: () => webSocket.bufferedAmount > CONGESTED_BYTES,
       onClosed: (listener) => void closed.add(listener),
     };
-    const context: CallContext = { trusted, subscriber };
+    const context: CallContext = { ...trust, subscriber };
     // aria2's notifications name gids and nothing else; its clients listen without a token.
     closed.add(this.#notifier.listenAria2(subscriber));
     webSocket.on('error', () => webSocket.terminate());
     webSocket.on('close', () => {
+      this.#bySession.delete(webSocket);
       for (const listener of closed) listener();
     });
     let last: Promise<void> = Promise.resolve();
@@ -184,6 +250,11 @@ export class RpcServer {
       });
     });
   }
+}
+
+/** Still encoded, and empty for what is no URL. */
+function pathOf(req: IncomingMessage): string {
+  return URL.parse(req.url ?? '', 'http://x')?.pathname ?? '';
 }
 
 async function readBody(req: IncomingMessage): Promise<string | undefined> {

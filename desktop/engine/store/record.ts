@@ -51,6 +51,8 @@ export interface RecordOptions {
   readonly rename: boolean;
   /** Attempts before it counts as failed; 0: no end. */
   readonly maxTries: number;
+  /** It does not run before this time. */
+  readonly startAt?: number | undefined;
   /** aria2's options as they were given, for those who ask for them again. */
   readonly aria2?: Readonly<Record<string, string>> | undefined;
 }

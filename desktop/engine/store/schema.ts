@@ -59,6 +59,17 @@ const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
   `,
+  `
+  -- How a download went: sources, blocks, log.
+  CREATE TABLE details (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    gid TEXT NOT NULL UNIQUE,
+    value TEXT NOT NULL
+  ) STRICT;
+  CREATE TRIGGER details_delete AFTER DELETE ON downloads BEGIN
+    DELETE FROM details WHERE gid = old.gid;
+  END;
+  `,
 ];
 
 /**

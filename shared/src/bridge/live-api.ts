@@ -51,11 +51,13 @@ export interface LiveUpdate {
   readonly revision: number;
   /** True: more has changed than is sent; read the visible pages again. */
   readonly incomplete?: true;
-  /** Complete for downloads that are new or changed their state. */
+  /** Complete for downloads that are new or changed their state; those that run: their figures. */
   readonly rows?: readonly RowPatch[];
   /** Not in any list any more. */
   readonly gone?: readonly string[];
   readonly totals?: Totals;
+  /** Speed over all downloads: samples that are new; append them, keep the last 600. */
+  readonly newSpeed?: SpeedHistory;
   readonly settings?: AppSettings;
   readonly detail?: DetailPatch;
   /** What the engine has said about downloads: for a passing message. */

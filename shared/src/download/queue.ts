@@ -9,7 +9,7 @@ import type { Millis, Random } from '../base/clock.ts';
 export type QueueState = 'queued' | 'active' | 'waiting' | 'paused';
 
 /** Why a download that could run does not. */
-export type Held = 'turn' | 'host' | 'schedule' | 'retry';
+export type Held = 'turn' | 'host' | 'schedule' | 'retry' | 'start';
 
 export interface QueueItem {
   readonly gid: string;
@@ -24,6 +24,8 @@ export interface QueueItem {
   readonly attempts: number;
   /** While waiting: when it is tried again. */
   readonly retryAt: Millis | undefined;
+  /** Not before this time, as its user wants it. */
+  readonly startAt: Millis | undefined;
   readonly held: Held | undefined;
 }
 
@@ -108,6 +110,7 @@ export class DownloadQueue {
       readonly rank?: number | undefined;
       readonly attempts?: number;
       readonly retryAt?: Millis | undefined;
+      readonly startAt?: Millis | undefined;
     },
     position?: number,
   ): string[] {
@@ -122,6 +125,7 @@ export class DownloadQueue {
       rank: item.rank ?? this.#nextRank(priority),
       attempts: item.attempts ?? 0,
       retryAt: item.retryAt,
+      startAt: item.startAt,
       held: undefined,
     };
     this.#items.set(own.gid, own);
@@ -181,6 +185,12 @@ export class DownloadQueue {
     item.priority = wanted;
     item.rank = this.#nextRank(wanted);
     if (inLine) this.#insert(item);
+  }
+
+  /** @param at undefined: when its turn comes */
+  setStart(gid: string, at: Millis | undefined): void {
+    const item = this.#items.get(gid);
+    if (item !== undefined) item.startAt = at;
   }
 
   /** @returns false if it is paused already, or not in the queue */
@@ -251,6 +261,11 @@ export class DownloadQueue {
       if (item.state === 'waiting' && retryAt > now && retryAt <= now + MAX_WAIT_MS) {
         item.held = 'retry';
         nextAt = Math.min(nextAt ?? Number.POSITIVE_INFINITY, retryAt);
+        continue;
+      }
+      if (item.startAt !== undefined && item.startAt > now) {
+        item.held = 'start';
+        nextAt = Math.min(nextAt ?? Number.POSITIVE_INFINITY, item.startAt);
         continue;
       }
       const onHost = perHost.get(item.host) ?? 0;

@@ -1,0 +1,39 @@
+/** `millrace open`: the interface, in the browser, logged in. */
+
+import { Command } from 'commander';
+import { openInBrowser } from '../browser.ts';
+import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
+import { DaemonLink } from '../daemon-link.ts';
+import { logFile } from '../daemon-process.ts';
+
+interface OpenOptions extends CommonOptions {
+  readonly print?: boolean;
+}
+
+export function openCommand(context: CliContext): Command {
+  return new Command('open')
+    .description('open the interface in your browser; starts the daemon if none runs')
+    .option('--print', 'only print the address: it is good once, for a minute')
+    .option('--json', 'print one JSON document')
+    .action(
+      action<OpenOptions, []>(context, (report, options) => openPage(context, report, options)),
+    );
+}
+
+async function openPage(
+  { state }: CliContext,
+  report: Report,
+  { print, json }: OpenOptions,
+): Promise<undefined> {
+  const daemon = await DaemonLink.openOrStart(state, (pid) =>
+    report.note(`Started a daemon (process ${pid}; its log: ${logFile(state)})`),
+  );
+  try {
+    const { url } = await daemon.call<{ url: string }>('loginLink');
+    const opened = print !== true && json !== true && (await openInBrowser(url));
+    report.result({ url }, () => [url]);
+    if (!opened) report.note('Open this address within a minute; it is good once.');
+  } finally {
+    daemon.close();
+  }
+}

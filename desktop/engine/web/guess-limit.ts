@@ -1,0 +1,33 @@
+/** Slows down those who guess at a secret: after a few wrong ones, each takes longer than the last. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+
+/** Wrong ones that cost nothing: people mistype. */
+const FREE = 3;
+const FIRST_WAIT_MS = 1000;
+/** Whoever knows the secret is kept out for no longer than this by somebody who does not. */
+const MAX_WAIT_MS = 8000;
+/** After so long without a wrong one, all are forgotten. */
+const FORGET_MS = 600_000;
+
+export class GuessLimit {
+  #wrong = 0;
+  #wrongAt: Millis = 0;
+  #nextAt: Millis = 0;
+
+  /** How long nobody may try; 0: now. */
+  waitMs(now: Millis): Millis {
+    return Math.max(0, this.#nextAt - now);
+  }
+
+  onWrong(now: Millis): void {
+    if (now - this.#wrongAt > FORGET_MS) this.#wrong = 0;
+    this.#wrongAt = now;
+    if (++this.#wrong <= FREE) return;
+    this.#nextAt = now + Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** (this.#wrong - FREE - 1));
+  }
+
+  onRight(): void {
+    this.#wrong = 0;
+  }
+}

@@ -1,0 +1,20 @@
+/** Who may see the page: it holds no secret, but other sites should not even find out it is there. */
+
+import type { IncomingMessage } from 'node:http';
+import { type GuardOptions, isOurs, isOwnOrigin, type Refusal } from '../rpc/guard.ts';
+
+/** Links to the page may be followed from anywhere; nobody else may take it or parts of it in. */
+export function refusePage(req: IncomingMessage, options: GuardOptions): Refusal | undefined {
+  const { host, origin } = req.headers;
+  if (!isOurs(host, options)) {
+    return { status: 403, reason: 'the Host field does not name this server' };
+  }
+  if (origin !== undefined && !isOwnOrigin(req)) {
+    return { status: 403, reason: 'this Origin may not read this' };
+  }
+  const site = req.headers['sec-fetch-site'];
+  if (site === undefined || site === 'none' || site === 'same-origin') return undefined;
+  const { 'sec-fetch-mode': mode, 'sec-fetch-dest': dest } = req.headers;
+  if (mode === 'navigate' && dest === 'document') return undefined;
+  return { status: 403, reason: 'pages of other sites may not read this' };
+}

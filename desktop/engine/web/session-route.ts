@@ -1,0 +1,88 @@
+/** `/session`: log-in, whether one is logged in, and log-out. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Millis } from '@millrace/shared/base/clock';
+import { z } from 'zod';
+import type { Secret } from '../rpc/guard.ts';
+import { GuessLimit } from './guess-limit.ts';
+import type { LoginCodes } from './login-codes.ts';
+import type { Sessions } from './sessions.ts';
+
+const MAX_BODY_BYTES = 4096;
+const METHODS = 'GET, POST, DELETE';
+
+const requestSchema = z.union([
+  z.strictObject({ token: z.string() }),
+  z.strictObject({ code: z.string() }),
+]);
+
+export interface SessionRouteOptions {
+  readonly sessions: Sessions;
+  readonly codes: LoginCodes;
+  readonly secret: Secret;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+}
+
+export class SessionRoute {
+  readonly #o: SessionRouteOptions;
+  readonly #guesses = new GuessLimit();
+
+  constructor(options: SessionRouteOptions) {
+    this.#o = options;
+  }
+
+  /** Answers a request that the guard has let through. */
+  async serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    const { sessions } = this.#o;
+    res.setHeader('cache-control', 'no-store');
+    const port = req.socket.localPort as number;
+    if (req.method === 'GET') {
+      return void res.writeHead(sessions.of(req) === undefined ? 401 : 204).end();
+    }
+    if (req.method === 'DELETE') {
+      res.setHeader('set-cookie', sessions.end(sessions.of(req), port));
+      return void res.writeHead(204).end();
+    }
+    if (req.method !== 'POST') return void res.writeHead(405, { allow: METHODS }).end();
+    const given = parse(await readSmall(req));
+    // A form of another site cannot say that it sends JSON.
+    const json = /^application\/json\b/i.test(req.headers['content-type'] ?? '');
+    if (given === undefined || !json) return void res.writeHead(400).end();
+    const { status, retryAfterMs } = this.#check(given);
+    if (status === 204) res.setHeader('set-cookie', sessions.begin(port));
+    if (retryAfterMs > 0) res.setHeader('retry-after', Math.ceil(retryAfterMs / 1000));
+    res.writeHead(status).end();
+  }
+
+  #check(given: z.output<typeof requestSchema>): { status: number; retryAfterMs: Millis } {
+    const { codes, secret, now } = this.#o;
+    const wait = this.#guesses.waitMs(now());
+    if (wait > 0) return { status: 429, retryAfterMs: wait };
+    const right = 'code' in given ? codes.take(given.code) : secret.matches(given.token);
+    if (right) this.#guesses.onRight();
+    else this.#guesses.onWrong(now());
+    return { status: right ? 204 : 401, retryAfterMs: this.#guesses.waitMs(now()) };
+  }
+}
+
+function parse(body: string | undefined): z.output<typeof requestSchema> | undefined {
+  try {
+    return requestSchema.parse(JSON.parse(body ?? ''));
+  } catch {
+    return undefined;
+  }
+}
+
+async function readSmall(req: IncomingMessage): Promise<string | undefined> {
+  let text = '';
+  try {
+    for await (const piece of req.setEncoding('utf8') as AsyncIterable<string>) {
+      text += piece;
+      if (text.length > MAX_BODY_BYTES) return undefined;
+    }
+  } catch {
+    return undefined; // the client has gone
+  }
+  return text;
+}

@@ -1,0 +1,113 @@
+/**
+ * Sessions of pages that have logged in. They outlive the daemon, so that a page goes on when it is
+ * started again; only digests are kept.
+ */
+
+import { createHash, randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { Millis } from '@millrace/shared/base/clock';
+import { z } from 'zod';
+import type { SettingStore } from '../store/small-stores.ts';
+
+const SETTING = 'sessions';
+const MAX_SESSIONS = 32;
+const DAY_MS = 24 * 3600_000;
+/** A session that is not used for so long has ended. */
+const IDLE_MS = 30 * DAY_MS;
+
+const schema = z.array(z.object({ digest: z.string(), usedAt: z.number() })).max(MAX_SESSIONS);
+
+export class Sessions {
+  readonly #store: SettingStore;
+  readonly #now: () => Millis;
+  /** When each was last used, to the day; by digest, oldest first. */
+  readonly #usedAt = new Map<string, Millis>();
+  readonly #onEnded = new Set<(session: string) => void>();
+
+  /** @param now Unix milliseconds */
+  constructor(store: SettingStore, now: () => Millis) {
+    this.#store = store;
+    this.#now = now;
+    const kept = schema.safeParse(store.get(SETTING));
+    for (const { digest, usedAt } of kept.success ? kept.data : [])
+      this.#usedAt.set(digest, usedAt);
+  }
+
+  /** Calls back when a session has ended. @returns takes the listener away */
+  listen(listener: (session: string) => void): () => void {
+    this.#onEnded.add(listener);
+    return () => this.#onEnded.delete(listener);
+  }
+
+  /** Begins a session. @returns Set-Cookie's value (RFC 6265) */
+  begin(port: number): string {
+    const id = randomBytes(16).toString('base64url');
+    this.#usedAt.set(digestOf(id), this.#now());
+    for (const old of this.#usedAt.keys()) {
+      if (this.#usedAt.size <= MAX_SESSIONS) break;
+      this.#end(old);
+    }
+    this.#keep();
+    return `${cookieName(port)}=${id}; Max-Age=${IDLE_MS / 1000}; ${ATTRIBUTES}`;
+  }
+
+  /** The session of a request by its cookie; undefined if it has none that is good. */
+  of(req: IncomingMessage): string | undefined {
+    const id = cookieOf(req);
+    if (id === undefined) return undefined;
+    const session = digestOf(id);
+    const usedAt = this.#usedAt.get(session);
+    if (usedAt === undefined) return undefined;
+    const now = this.#now();
+    if (now - usedAt > IDLE_MS) {
+      this.#end(session);
+      this.#keep();
+      return undefined;
+    }
+    if (now - usedAt > DAY_MS) {
+      this.#usedAt.delete(session);
+      this.#usedAt.set(session, now);
+      this.#keep();
+    }
+    return session;
+  }
+
+  /** Ends a session. @returns Set-Cookie's value that takes the cookie back */
+  end(session: string | undefined, port: number): string {
+    if (session !== undefined) {
+      this.#end(session);
+      this.#keep();
+    }
+    return `${cookieName(port)}=; Max-Age=0; ${ATTRIBUTES}`;
+  }
+
+  #end(session: string): void {
+    this.#usedAt.delete(session);
+    for (const listener of this.#onEnded) listener(session);
+  }
+
+  #keep(): void {
+    const all = [...this.#usedAt].map(([digest, usedAt]) => ({ digest, usedAt }));
+    this.#store.set(SETTING, all);
+  }
+}
+
+const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
+
+/** Cookies do not know of ports (RFC 6265 8.5): those of two daemons must not replace each other. */
+function cookieName(port: number): string {
+  return `millrace-session-${port}`;
+}
+
+function cookieOf(req: IncomingMessage): string | undefined {
+  const name = cookieName(req.socket.localPort as number);
+  for (const pair of (req.headers.cookie ?? '').split(';')) {
+    const [key, value] = pair.trim().split('=', 2);
+    if (key === name && value !== undefined && /^[A-Za-z0-9_-]{22}$/.test(value)) return value;
+  }
+  return undefined;
+}
+
+function digestOf(id: string): string {
+  return createHash('sha256').update(id).digest('base64url');
+}
