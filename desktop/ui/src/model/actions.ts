@@ -148,7 +148,9 @@ export class Actions {
     const gids = await this.#app.attempt(this.#app.allGids());
     if (gids === undefined || gids.length === 0) return;
     const { focus } = this.#app.state.selection;
-    this.#app.store.set({ selection: { gids: new Set(gids), anchor: gids[0], focus: focus ?? gids[0] } });
+    this.#app.store.set({
+      selection: { gids: new Set(gids), anchor: gids[0], focus: focus ?? gids[0] },
+    });
   }
 
   unselect(): void {
@@ -185,4 +187,3 @@ export class Actions {
     void this.#app.showDetail(panelOpen ? selection.focus : undefined);
   }
 }
-

@@ -5,7 +5,7 @@ import { type LiveUpdate, ON_UPDATE } from '@millrace/shared/bridge/live-api';
 import { applyRowPatch } from '@millrace/shared/bridge/row-patch';
 import type { AppSettings } from '@millrace/shared/bridge/settings-api';
 import { CallError, Connection, type LinkState } from '../api/connection.ts';
-import { chooseLanguage, Text } from '../text/text.ts';
+import { chooseLanguage, localeFor, Text } from '../text/text.ts';
 import { type AppState, FIRST_STATE } from './app-state.ts';
 import { appendSpeed, patchDetail } from './detail.ts';
 import { queryOf, type View } from './filter.ts';
@@ -21,12 +21,16 @@ export const MAP_CELLS = 1024;
 /** A line that has been asked for all at once is read in pieces of this many. */
 const BULK_ROWS = 1000;
 const MAX_BULK = 20_000;
+/** Orders by figures that change all the time are looked at again so often. */
+const REORDER_MS = 3000;
+/** What calls without a session are answered. */
+const UNAUTHORIZED = 'Unauthorized';
 
 export class App {
   readonly store = new Store<AppState>(FIRST_STATE);
   readonly rows = new Rows<DownloadView>();
   readonly connection: Connection;
-  #text = new Text(chooseLanguage('system', navigator.languages));
+  #text = textFor('system');
   #visible = { first: 0, last: PAGE_ROWS - 1 };
   #query = 0;
   readonly #reading = new Set<string>();
@@ -41,6 +45,7 @@ export class App {
         if (method === ON_UPDATE) this.#onUpdate(param as LiveUpdate);
       },
     });
+    setInterval(() => this.#reorder(), REORDER_MS);
   }
 
   get state(): AppState {
@@ -100,12 +105,15 @@ export class App {
   }
 
   applySettings(settings: AppSettings): void {
-    const language = chooseLanguage(settings.language, navigator.languages);
-    if (language !== this.#text.language) this.#text = new Text(language);
+    const text = textFor(settings.language);
+    if (text.language !== this.#text.language) this.#text = text;
     this.store.set({ settings });
   }
 
-  toast(text: string, more: { kind?: 'bad'; action?: { label: string; run: () => void } } = {}): number {
+  toast(
+    text: string,
+    more: { kind?: 'bad'; action?: { label: string; run: () => void } } = {},
+  ): number {
     const toast = { id: ++this.#lastToast, kind: 'plain' as const, text, ...more };
     this.store.set({ toasts: withToast(this.state.toasts, toast) });
     return toast.id;
@@ -144,8 +152,11 @@ export class App {
       this.store.set({ known: true });
       await this.#read(this.#visible.first, this.#visible.last);
     } catch (error) {
-      if (error instanceof CallError && error.code === 'connection') return;
-      this.store.set({ listState: { failed: this.reason(error) } });
+      if (!(error instanceof CallError) || error.code === 'connection') return;
+      if (error.message === UNAUTHORIZED) {
+        this.connection.close();
+        this.store.set({ link: { kind: 'logged-out' } });
+      } else this.store.set({ listState: { failed: this.reason(error) } });
     }
   }
 
@@ -171,7 +182,7 @@ export class App {
     }
     const gone = update.gone ?? [];
     for (const gid of gone) this.rows.delete(gid);
-    const { totals, settings, detail } = update;
+    const { totals, settings, detail, newSpeed } = update;
     if (settings !== undefined) this.applySettings(settings);
     const list = update.incomplete
       ? { ...this.state.list, revision: update.revision, pages: stale(this.state.list.pages) }
@@ -181,10 +192,19 @@ export class App {
     this.store.set({
       list,
       selection: without(before.selection, gone),
-      ...(totals === undefined ? {} : { totals, speed: withSample(before.speed, totals.bytesPerSecond) }),
+      ...(totals === undefined ? {} : { totals }),
+      ...(newSpeed === undefined ? {} : { speed: appendSpeed(before.speed, newSpeed) }),
       ...(detail === undefined ? {} : { detail: patchDetail(before.detail, detail) }),
     });
     if (changed) this.#rereadSoon();
+  }
+
+  #reorder(): void {
+    const { view, list, totals } = this.state;
+    if (view.sort !== 'speed' && view.sort !== 'progress') return;
+    if ((totals?.byStatus.active ?? 0) === 0 || document.hidden) return;
+    this.store.set({ list: { ...list, pages: stale(list.pages) } });
+    this.#rereadSoon();
   }
 
   #rereadSoon(): void {
@@ -212,7 +232,10 @@ export class App {
       for (const row of downloads) this.rows.set(row.gid, row);
       const gids = downloads.map(({ gid }) => gid);
       const base = anew ? EMPTY_WINDOW : this.state.list;
-      this.store.set({ list: withPage(base, offset, { total, gids, revision }), listState: 'ready' });
+      this.store.set({
+        list: withPage(base, offset, { total, gids, revision }),
+        listState: 'ready',
+      });
       if (this.rows.size > MAX_ROWS) this.#forgetRows();
     } catch (error) {
       if (query !== this.#query) return;
@@ -235,13 +258,12 @@ export class App {
   }
 }
 
+function textFor(wanted: string): Text {
+  const language = chooseLanguage(wanted, navigator.languages);
+  return new Text(language, localeFor(language, navigator.languages));
+}
+
 /** Pages as of a revision that nothing has: all are read again when they are needed. */
 function stale(pages: AppState['list']['pages']): AppState['list']['pages'] {
   return new Map([...pages].map(([number, page]) => [number, { ...page, revision: -1 }]));
-}
-
-function withSample(speed: AppState['speed'], bytesPerSecond: number): AppState['speed'] {
-  const now = Date.now();
-  if (now - speed.endsAt < speed.stepMs) return speed;
-  return appendSpeed(speed, { endsAt: now, stepMs: 1000, bytesPerSecond: [bytesPerSecond] });
 }

@@ -29,11 +29,7 @@ export async function readMetalinkFiles(
 }
 
 /** @throws CallError if it is none */
-export async function readMetalink(
-  app: App,
-  name: string,
-  base64: string,
-): Promise<GivenMetalink> {
+export async function readMetalink(app: App, name: string, base64: string): Promise<GivenMetalink> {
   const { files } = await app.call('millrace.readMetalink', { metalink: base64 });
   return { name, base64, files };
 }

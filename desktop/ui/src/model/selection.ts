@@ -41,7 +41,7 @@ export function choose(
 /**
  * The keyboard goes some rows up or down; only the focus moves where `toggle` is set.
  *
- * @param by rows; infinite: to the beginning or the end of what is here
+ * @param by rows, also more than there are
  */
 export function step(
   selection: Selection,
@@ -51,7 +51,8 @@ export function step(
 ): Selection {
   if (list.total === 0) return selection;
   const from = selection.focus === undefined ? -1 : indexOf(list, selection.focus);
-  const wanted = from < 0 ? (by > 0 ? 0 : list.total - 1) : from + by;
+  // From nowhere, the first step down is to the first row, the first one up to the last.
+  const wanted = from < 0 ? (by > 0 ? by - 1 : list.total + by) : from + by;
   let to = Math.min(list.total - 1, Math.max(0, wanted));
   // Rows that are not here yet cannot be chosen: the nearest one that is.
   const towards = to >= from ? -1 : 1;
@@ -67,7 +68,8 @@ export function without(selection: Selection, gone: readonly string[]): Selectio
   if (!gone.some((gid) => selection.gids.has(gid) || selection.focus === gid)) return selection;
   const gids = new Set(selection.gids);
   for (const gid of gone) gids.delete(gid);
-  const keep = (gid: string | undefined) => (gid !== undefined && gone.includes(gid) ? undefined : gid);
+  const keep = (gid: string | undefined) =>
+    gid !== undefined && gone.includes(gid) ? undefined : gid;
   return { gids, anchor: keep(selection.anchor), focus: keep(selection.focus) };
 }
 

@@ -8,12 +8,8 @@ export const de: Readonly<Record<Key, string>> = {
   'word.cancel': 'Abbrechen',
   'word.close': 'Schließen',
   'word.save': 'Speichern',
-  'word.remove': 'Entfernen',
-  'word.unknown': 'unbekannt',
-  'word.none': 'keine',
   'word.copy': 'Kopieren',
   'word.copied': 'Kopiert',
-  'word.or': 'oder',
 
   'side.label': 'Filter',
   'side.show': 'Filter anzeigen',
@@ -43,7 +39,6 @@ export const de: Readonly<Record<Key, string>> = {
   'bar.add': 'Hinzufügen',
   'bar.search': 'Namen, Links und Fehler suchen',
   'bar.clearSearch': 'Suche leeren',
-  'bar.sort': 'Sortieren',
   'bar.sortedBy': 'Sortiert nach {what}',
   'bar.ascending': 'Aufsteigend',
   'bar.descending': 'Absteigend',
@@ -66,8 +61,6 @@ export const de: Readonly<Record<Key, string>> = {
 
   'selected.one': '{n} ausgewählt',
   'selected.other': '{n} ausgewählt',
-  'shown.one': '{n} Download',
-  'shown.other': '{n} Downloads',
 
   'list.label': 'Downloads',
   'list.state': 'Zustand',
@@ -78,8 +71,6 @@ export const de: Readonly<Record<Key, string>> = {
   'list.eta': 'Restzeit',
   'list.actions': 'Aktionen',
   'list.of': '{part} von {whole}',
-  'list.drag': 'Ziehen, um die Reihenfolge zu ändern',
-  'list.moved': '{name} ist jetzt Nummer {n} in der Reihe',
 
   'state.starting': 'Beginnt',
   'state.running': 'Lädt',
@@ -156,10 +147,10 @@ export const de: Readonly<Record<Key, string>> = {
 
   'link.lost': 'Millrace antwortet nicht. Verbindung wird gesucht…',
   'link.lost.in': 'Millrace antwortet nicht. Nächster Versuch in {n} s.',
-  'link.lost.help': 'Was du siehst, ist vielleicht veraltet. Downloads gehen weiter, sobald es läuft.',
+  'link.lost.help':
+    'Was du siehst, ist vielleicht veraltet. Downloads gehen weiter, sobald es läuft.',
   'link.now': 'Jetzt versuchen',
   'link.back': 'Wieder verbunden',
-  'link.connecting': 'Verbindung wird hergestellt…',
 
   'login.title': 'Bei Millrace anmelden',
   'login.text': 'Diese Seite steuert die Downloads eines Rechners. Um sie zu öffnen, gib dort ein:',
@@ -212,7 +203,7 @@ export const de: Readonly<Record<Key, string>> = {
   'add.checksum.placeholder': 'SHA-256 oder eine andere, hexadezimal',
   'add.checksum.bad': 'Das ist keine Prüfsumme: {n} Stellen hat keine.',
   'add.checksum.kind': 'Gilt als {algorithm}',
-  'add.checksum.one': 'Nur bei einer einzelnen Datei',
+  'add.checksum.single': 'Nur bei einer einzelnen Datei',
   'add.sidecars': 'Neben der Datei nach SHA256SUMS suchen',
   'add.headers': 'Kopffelder',
   'add.headers.placeholder': 'Cookie: name=wert',
@@ -244,7 +235,6 @@ export const de: Readonly<Record<Key, string>> = {
   'change.priority.high': 'Hoch',
   'change.priority.normal': 'Normal',
   'change.priority.low': 'Niedrig',
-  'change.category': 'Kategorie',
 
   'limit.title': 'Höchstes Tempo aller Downloads',
   'limit.label': 'Höchstens',
@@ -266,15 +256,14 @@ export const de: Readonly<Record<Key, string>> = {
   'details.blocks.each': 'je etwa {size}',
   'details.blocks.unknown': 'Die Karte erscheint, sobald die Größe der Datei bekannt ist.',
   'details.blocks.earlier': 'von früher',
-  'details.blocks.missing': 'fehlt',
   'details.blocks.cell': '{from} bis {to}: {share}',
   'details.blocks.by': '{share} von {source}',
-  'details.blocks.running': 'kommt gerade',
   'details.speed': 'Tempo',
   'details.speed.now': 'jetzt {rate}',
   'details.speed.peak': 'höchstens {rate}',
   'details.speed.label': 'Tempo der letzten {minutes} Minuten',
   'details.speed.none': 'Noch keine Werte.',
+  'details.left': 'noch {time}',
   'details.received': 'Empfangen',
   'details.stored': 'Gespeichert',
   'details.size': 'Größe',
@@ -287,7 +276,6 @@ export const de: Readonly<Record<Key, string>> = {
   'details.finished': 'Fertig',
   'details.attempts': 'Versuche',
   'details.took': 'Dauer',
-  'details.average': 'Im Mittel',
   'details.category': 'Kategorie',
   'details.digests': 'Prüfsummen',
   'details.digests.checked': 'geprüft: stimmt',
@@ -380,7 +368,6 @@ export const de: Readonly<Record<Key, string>> = {
   'limits.hosts.text':
     'Manche Server erlauben nur wenige Verbindungen zugleich. Millrace merkt sich, wie viele.',
   'limits.hosts.forget': 'Alles vergessen',
-  'limits.hosts.none': 'Bisher hat keiner eine Verbindung abgelehnt.',
 
   'schedule.text': 'Zeiten der Woche, in denen Downloads ruhen oder langsamer sind.',
   'schedule.add': 'Zeitfenster hinzufügen',
@@ -397,7 +384,6 @@ export const de: Readonly<Record<Key, string>> = {
   'schedule.bad':
     'Jedes Fenster braucht einen Tag, zwei Zeiten und, wenn es keine Pause ist, ein Tempo.',
   'schedule.week': 'Die Woche auf einen Blick',
-  'schedule.nextDay': 'endet am nächsten Tag',
   'schedule.now.pause': 'Jetzt: angehalten',
   'schedule.now.limit': 'Jetzt: höchstens {rate}',
   'schedule.now.free': 'Jetzt: kein Fenster ist offen',

@@ -6,12 +6,8 @@ export const en = {
   'word.cancel': 'Cancel',
   'word.close': 'Close',
   'word.save': 'Save',
-  'word.remove': 'Remove',
-  'word.unknown': 'unknown',
-  'word.none': 'none',
   'word.copy': 'Copy',
   'word.copied': 'Copied',
-  'word.or': 'or',
 
   'side.label': 'Filters',
   'side.show': 'Show filters',
@@ -41,7 +37,6 @@ export const en = {
   'bar.add': 'Add downloads',
   'bar.search': 'Search names, links and errors',
   'bar.clearSearch': 'Clear search',
-  'bar.sort': 'Sort',
   'bar.sortedBy': 'Sorted by {what}',
   'bar.ascending': 'Ascending',
   'bar.descending': 'Descending',
@@ -64,8 +59,6 @@ export const en = {
 
   'selected.one': '{n} selected',
   'selected.other': '{n} selected',
-  'shown.one': '{n} download',
-  'shown.other': '{n} downloads',
 
   'list.label': 'Downloads',
   'list.state': 'State',
@@ -76,8 +69,6 @@ export const en = {
   'list.eta': 'Time left',
   'list.actions': 'Actions',
   'list.of': '{part} of {whole}',
-  'list.drag': 'Drag to change the order',
-  'list.moved': '{name} is now number {n} in the queue',
 
   'state.starting': 'Starting',
   'state.running': 'Downloading',
@@ -145,7 +136,8 @@ export const en = {
   'empty.filter.category': 'No download of this category.',
   'empty.filter.all': 'Show all downloads',
   'empty.search.title': 'No match',
-  'empty.search.text': 'Nothing in the list or the history has “{text}” in its name, link or error.',
+  'empty.search.text':
+    'Nothing in the list or the history has “{text}” in its name, link or error.',
   'loading.list': 'Loading the list…',
   'error.list.title': 'The list cannot be shown',
   'error.list.retry': 'Try again',
@@ -155,7 +147,6 @@ export const en = {
   'link.lost.help': 'What you see may be out of date. Downloads go on once it runs again.',
   'link.now': 'Try now',
   'link.back': 'Connected again',
-  'link.connecting': 'Connecting…',
 
   'login.title': 'Log in to Millrace',
   'login.text': 'This page controls the downloads of one computer. To open it, run there:',
@@ -201,13 +192,14 @@ export const en = {
   'add.edges.none': 'No edge is set up',
   'add.edges.some.one': '{n} edge',
   'add.edges.some.other': '{n} edges',
-  'add.edges.help': 'Edges carry no passwords or cookies: with header fields the download goes directly.',
+  'add.edges.help':
+    'Edges carry no passwords or cookies: with header fields the download goes directly.',
   'add.more': 'More options',
   'add.checksum': 'Checksum',
   'add.checksum.placeholder': 'SHA-256 or another, in hexadecimal',
   'add.checksum.bad': 'This is no checksum: {n} digits fit none.',
   'add.checksum.kind': 'Taken as {algorithm}',
-  'add.checksum.one': 'Only with a single file',
+  'add.checksum.single': 'Only with a single file',
   'add.sidecars': 'Look for SHA256SUMS beside the file',
   'add.headers': 'Header fields',
   'add.headers.placeholder': 'Cookie: name=value',
@@ -228,7 +220,8 @@ export const en = {
   'add.working': 'Adding…',
 
   'newLink.title': 'New link for {name}',
-  'newLink.text': 'The new link is compared with what is there: it must be the same file. {bytes} are kept.',
+  'newLink.text':
+    'The new link is compared with what is there: it must be the same file. {bytes} are kept.',
   'newLink.label': 'New link',
   'newLink.submit': 'Use this link',
 
@@ -238,7 +231,6 @@ export const en = {
   'change.priority.high': 'High',
   'change.priority.normal': 'Normal',
   'change.priority.low': 'Low',
-  'change.category': 'Category',
 
   'limit.title': 'Speed limit for all downloads',
   'limit.label': 'At most',
@@ -260,15 +252,14 @@ export const en = {
   'details.blocks.each': 'each about {size}',
   'details.blocks.unknown': 'The map appears once the size of the file is known.',
   'details.blocks.earlier': 'from before',
-  'details.blocks.missing': 'missing',
   'details.blocks.cell': '{from} to {to}: {share}',
   'details.blocks.by': '{share} from {source}',
-  'details.blocks.running': 'coming in',
   'details.speed': 'Speed',
   'details.speed.now': 'now {rate}',
   'details.speed.peak': 'highest {rate}',
   'details.speed.label': 'Speed over the last {minutes} minutes',
   'details.speed.none': 'No data yet.',
+  'details.left': '{time} left',
   'details.received': 'Received',
   'details.stored': 'On disk',
   'details.size': 'Size',
@@ -281,7 +272,6 @@ export const en = {
   'details.finished': 'Finished',
   'details.attempts': 'Attempts',
   'details.took': 'Took',
-  'details.average': 'On average',
   'details.category': 'Category',
   'details.digests': 'Checksums',
   'details.digests.checked': 'checked: the file has it',
@@ -345,7 +335,8 @@ export const en = {
   'categories.new': 'New category',
   'categories.bad': 'Each category needs a name of its own and at least one extension.',
 
-  'edges.text': 'Edges bring large files from many places at once. Any edge of a network stands for all of it.',
+  'edges.text':
+    'Edges bring large files from many places at once. Any edge of a network stands for all of it.',
   'edges.address': 'Address of an edge',
   'edges.placeholder': 'https://edge.example.net:3125',
   'edges.add': 'Add',
@@ -371,7 +362,6 @@ export const en = {
   'limits.hosts': 'What servers have taught us',
   'limits.hosts.text': 'Some servers allow few connections at a time. Millrace remembers how many.',
   'limits.hosts.forget': 'Forget all',
-  'limits.hosts.none': 'None has refused a connection so far.',
 
   'schedule.text': 'Times in the week when downloads pause or go slower.',
   'schedule.add': 'Add time window',
@@ -387,7 +377,6 @@ export const en = {
   'schedule.empty': 'No time window: downloads run whenever they can.',
   'schedule.bad': 'Each window needs a day, two times, and a speed if it is not a pause.',
   'schedule.week': 'The week at a glance',
-  'schedule.nextDay': 'ends on the next day',
   'schedule.now.pause': 'Now: paused',
   'schedule.now.limit': 'Now: at most {rate}',
   'schedule.now.free': 'Now: no window is open',
@@ -408,7 +397,8 @@ export const en = {
   'integration.notifications': 'Notify when downloads finish or fail',
   'integration.defaultHandler': 'Open Metalink files and millrace: links with Millrace',
   'integration.browser': 'In a browser these are not available: they belong to the desktop app.',
-  'integration.rpc': 'Other programs reach Millrace under this address, with the token in the state folder:',
+  'integration.rpc':
+    'Other programs reach Millrace under this address, with the token in the state folder:',
 
   'appearance.text': 'Kept for everybody who opens this Millrace.',
   'appearance.theme': 'Theme',

@@ -52,7 +52,7 @@ export function when(text: Text, at: number, now: number): string {
   const ago = now - at;
   if (ago >= 0 && ago < MINUTE_MS) return text.t('when.now');
   if (ago >= 0 && ago < HOUR_MS) {
-    const relative = new Intl.RelativeTimeFormat(text.language, { numeric: 'always' });
+    const relative = new Intl.RelativeTimeFormat(text.locale, { numeric: 'always' });
     return relative.format(-Math.floor(ago / MINUTE_MS), 'minute');
   }
   const time = clock(text, at);
@@ -61,27 +61,35 @@ export function when(text: Text, at: number, now: number): string {
   if (days === 1) return text.t('when.yesterday', { time });
   const year = new Date(at).getFullYear() === new Date(now).getFullYear() ? undefined : 'numeric';
   const format = { day: 'numeric', month: 'short', year } as const;
-  return `${new Intl.DateTimeFormat(text.language, format).format(at)}, ${time}`;
+  return `${new Intl.DateTimeFormat(text.locale, format).format(at)}, ${time}`;
 }
 
 /** A day and time in full, for where there is room. */
 export function dateTime(text: Text, at: number): string {
   const style = { dateStyle: 'medium', timeStyle: 'medium' } as const;
-  return new Intl.DateTimeFormat(text.language, style as Intl.DateTimeFormatOptions).format(at);
+  return new Intl.DateTimeFormat(text.locale, style as Intl.DateTimeFormatOptions).format(at);
 }
 
 /** A time of day: `14:02`. */
 export function clock(text: Text, at: number): string {
-  return new Intl.DateTimeFormat(text.language, {
+  return new Intl.DateTimeFormat(text.locale, {
     hour: '2-digit',
     minute: '2-digit',
     hour12: false,
   }).format(at);
 }
 
+/** A time of day to the second. */
+export function clockSeconds(text: Text, at: number): string {
+  const style = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const;
+  return new Intl.DateTimeFormat(text.locale, style).format(at);
+}
+
 function dayNumber(at: number): number {
   const date = new Date(at);
-  return Math.round(new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime() / DAY_MS);
+  return Math.round(
+    new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime() / DAY_MS,
+  );
 }
 
 /** The host of a URL; the text itself where it is none. */

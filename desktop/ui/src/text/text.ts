@@ -29,14 +29,23 @@ type Values<K extends Key> = [Names<(typeof en)[K]>] extends [never]
   : [values: Readonly<Record<Names<(typeof en)[K]>, string | number>>];
 
 /** Keys that come as `.one` and `.other`. */
-export type PluralKey = Key extends infer K ? (K extends `${infer Base}.other` ? Base : never) : never;
+export type PluralKey = Key extends infer K
+  ? K extends `${infer Base}.other`
+    ? `${Base}.one` extends Key
+      ? Base
+      : never
+    : never
+  : never;
 
 export class Text {
   readonly language: Language;
+  /** For numbers and dates: the language as it is used in the reader's country. */
+  readonly locale: string;
   readonly #numbers = new Map<number, Intl.NumberFormat>();
 
-  constructor(language: Language) {
+  constructor(language: Language, locale: string = language) {
     this.language = language;
+    this.locale = locale;
   }
 
   /** A text of the catalogue, filled in. */
@@ -52,9 +61,16 @@ export class Text {
   }
 
   /** The words for an error; those of the daemon where the code is of another version. */
-  error(error: { readonly code: string; readonly message?: string; readonly advice?: string }): ErrorWords {
-    const words = ERROR_WORDS[this.language];
-    if (error.code in words) return words[error.code as ErrorCode];
+  error(error: {
+    readonly code: string;
+    readonly message?: string;
+    readonly advice?: string;
+  }): ErrorWords {
+    const known = ERROR_WORDS[this.language][error.code as ErrorCode] as
+      | Partial<ErrorWords>
+      | undefined;
+    // What every object has by birth is no entry.
+    if (known?.title !== undefined) return known as ErrorWords;
     return { title: error.message ?? error.code, help: error.advice ?? '' };
   }
 
@@ -62,7 +78,7 @@ export class Text {
   number(value: number, digits = 0): string {
     let format = this.#numbers.get(digits);
     if (format === undefined) {
-      format = new Intl.NumberFormat(this.language, { maximumFractionDigits: digits });
+      format = new Intl.NumberFormat(this.locale, { maximumFractionDigits: digits });
       this.#numbers.set(digits, format);
     }
     return format.format(value);
@@ -71,6 +87,11 @@ export class Text {
 
 function fill(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+}
+
+/** The first of the browser's languages that is of a language, with its country. */
+export function localeFor(language: Language, preferred: readonly string[]): string {
+  return preferred.find((tag) => tag.toLowerCase().split('-')[0] === language) ?? language;
 }
 
 /**

@@ -1,7 +1,13 @@
 /** How downloads are to be fetched: folder and edges at once, the rest for those who want it. */
 
 import { type ReactNode, useId, useState } from 'react';
-import { type AddForm, type AddProblem, readChecksum, readHeaders, type Start } from '../model/add-form.ts';
+import {
+  type AddForm,
+  type AddProblem,
+  readChecksum,
+  readHeaders,
+  type Start,
+} from '../model/add-form.ts';
 import { shell } from '../model/shell.ts';
 import { algorithmName } from '../text/format.ts';
 import { useAppState, useText } from './context.tsx';
@@ -78,10 +84,12 @@ function MoreOptions({ form, problems, single, onChange }: OptionsProps) {
         label={text.t('add.checksum')}
         value={single ? form.checksum : ''}
         disabled={!single}
-        placeholder={single ? text.t('add.checksum.placeholder') : text.t('add.checksum.one')}
+        placeholder={single ? text.t('add.checksum.placeholder') : text.t('add.checksum.single')}
         problem={problems.has('checksum') ? text.t('add.checksum.bad', { n: digits }) : undefined}
         note={
-          single && digest && text.t('add.checksum.kind', { algorithm: algorithmName(digest.algorithm) })
+          single &&
+          digest &&
+          text.t('add.checksum.kind', { algorithm: algorithmName(digest.algorithm) })
         }
         onChange={(event) => onChange({ checksum: event.target.value })}
       />
@@ -172,7 +180,13 @@ function StartField({ form, onChange }: PartProps) {
   );
 }
 
-export function FolderField({ value, onChange }: { value: string; onChange: (dir: string) => void }) {
+export function FolderField({
+  value,
+  onChange,
+}: {
+  value: string;
+  onChange: (dir: string) => void;
+}) {
   const text = useText();
   const dir = useAppState(({ settings }) => settings?.dir ?? '');
   const chooseFolder = async () => {

@@ -1,11 +1,12 @@
 /** The map of a file's blocks: which are there, who brought them, which are coming in. */
 
-import type { BlockMap as Map, SourceView } from '@millrace/shared/bridge/detail-api';
+import type { BlockMap as Blocks, SourceView } from '@millrace/shared/bridge/detail-api';
 import { type PointerEvent, useEffect, useRef, useState } from 'react';
 import { cellAt, cellBytes, gridFor, type MapGrid } from '../model/map-geometry.ts';
 import { sourceColour } from '../model/source-colours.ts';
+import { sourceLabel } from '../model/source-label.ts';
 import { bytes, percent } from '../text/format.ts';
-import { useText } from './context.tsx';
+import { useAppState, useText } from './context.tsx';
 import { useElementWidth } from './element-width.ts';
 import { useDark } from './theme.ts';
 
@@ -13,7 +14,7 @@ const MAX_HEIGHT = 190;
 const GAP = 1;
 
 interface MapProps {
-  readonly map: Map;
+  readonly map: Blocks;
   readonly sources: readonly SourceView[];
   /** 0 to 1. */
   readonly share: number;
@@ -23,6 +24,7 @@ export function BlockMap({ map, sources, share }: MapProps) {
   const text = useText();
   const dark = useDark();
   const frame = useRef<HTMLDivElement>(null);
+  const edges = useAppState(({ settings }) => settings?.edges);
   const canvas = useRef<HTMLCanvasElement>(null);
   const width = useElementWidth(frame);
   const [pointed, setPointed] = useState<number | undefined>(undefined);
@@ -70,7 +72,7 @@ export function BlockMap({ map, sources, share }: MapProps) {
     const what =
       source === undefined
         ? stored
-        : text.t('details.blocks.by', { share: stored, source: source.label });
+        : text.t('details.blocks.by', { share: stored, source: sourceLabel(source, edges ?? []) });
     return text.t('details.blocks.cell', {
       from: bytes(text, from),
       to: bytes(text, to),
@@ -79,8 +81,9 @@ export function BlockMap({ map, sources, share }: MapProps) {
   }
 }
 
-function Legend({ map, sources }: { map: Map; sources: readonly SourceView[] }) {
+function Legend({ map, sources }: { map: Blocks; sources: readonly SourceView[] }) {
   const text = useText();
+  const edges = useAppState(({ settings }) => settings?.edges);
   const dark = useDark();
   const seen = new Set(map.by.filter((_, cell) => (map.stored[cell] ?? 0) > 0));
   return (
@@ -89,7 +92,7 @@ function Legend({ map, sources }: { map: Map; sources: readonly SourceView[] }) 
         seen.has(i) || source.state === 'used' ? (
           <li key={`${source.kind} ${source.url}`}>
             <i style={{ background: sourceColour(i, dark) }} />
-            <span className="cut">{source.label}</span>
+            <span className="cut">{sourceLabel(source, edges ?? [])}</span>
           </li>
         ) : null,
       )}
@@ -106,7 +109,7 @@ function Legend({ map, sources }: { map: Map; sources: readonly SourceView[] }) 
 function draw(
   context: CanvasRenderingContext2D,
   grid: MapGrid,
-  map: Map,
+  map: Blocks,
   dark: boolean,
   pointed: number | undefined,
 ): void {

@@ -1,7 +1,13 @@
 /** What every part of the interface may use: the app, its actions, its words, its state. */
 
-import { createContext, type ReactNode, useCallback, useContext, useSyncExternalStore } from 'react';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useSyncExternalStore,
+} from 'react';
 import type { Actions } from '../model/actions.ts';
 import type { App } from '../model/app.ts';
 import type { AppState } from '../model/app-state.ts';

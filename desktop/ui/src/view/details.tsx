@@ -1,8 +1,8 @@
 /** The panel beside the list: how one download goes. */
 
-import * as Tabs from '@radix-ui/react-tabs';
-import type { DownloadDetail } from '@millrace/shared/bridge/detail-api';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { DownloadDetail } from '@millrace/shared/bridge/detail-api';
+import * as Tabs from '@radix-ui/react-tabs';
 import { canPause, canResume, canRetry, remedyOf, shareOf } from '../model/failure.ts';
 import { shell } from '../model/shell.ts';
 import { bytes, duration, rate } from '../text/format.ts';
@@ -23,7 +23,8 @@ export function Details() {
   const focus = useAppState((state) => state.selection.focus);
   const detail = useAppState((state) => state.detail);
   const row = useRow(focus);
-  const label = row === undefined ? text.t('action.details') : text.t('details.label', { name: row.name });
+  const label =
+    row === undefined ? text.t('action.details') : text.t('details.label', { name: row.name });
   return (
     <aside className="details" aria-label={label}>
       <button
@@ -93,7 +94,15 @@ function Header({ row }: { row: DownloadView }) {
       <p className={row.status === 'error' ? 'bad' : 'quiet'}>
         {row.status === 'error' && row.error !== undefined
           ? text.error(row.error).title
-          : stateWords(text, row, now)}
+          : [
+              stateWords(text, row, now),
+              row.status === 'active' && row.bytesPerSecond > 0 && rate(text, row.bytesPerSecond),
+              row.status === 'active' &&
+                row.etaMs !== undefined &&
+                text.t('details.left', { time: duration(row.etaMs) }),
+            ]
+              .filter((part) => part !== false)
+              .join(' · ')}
       </p>
       <div className="row-progress large">
         <Progress row={row} share={shareOf(row)} />
@@ -136,7 +145,12 @@ function Buttons({ row }: { row: DownloadView }) {
         remedy !== 'retry' &&
         button(icons[remedy], text.t(`action.${remedy}`), () => actions.remedy(gid, remedy), true)}
       {canRetry(row) &&
-        button('retry', text.t('action.retry'), () => void actions.retry([gid]), failed && remedy === 'retry')}
+        button(
+          'retry',
+          text.t('action.retry'),
+          () => void actions.retry([gid]),
+          failed && remedy === 'retry',
+        )}
       {canPause(row) && button('paused', text.t('action.pause'), () => void actions.pause([gid]))}
       {canResume(row) &&
         button('resume', text.t('action.resume'), () => void actions.resume([gid]), true)}
@@ -194,9 +208,6 @@ function Overview({ row, detail }: DownloadProps) {
               })}
         </Fact>
         <Fact name={text.t('details.received')}>{bytes(text, row.receivedBytes)}</Fact>
-        {row.status === 'active' && row.etaMs !== undefined && (
-          <Fact name={text.t('list.eta')}>{duration(row.etaMs)}</Fact>
-        )}
         {row.status === 'complete' && took !== undefined && (
           <Fact name={text.t('details.took')}>{duration(took)}</Fact>
         )}

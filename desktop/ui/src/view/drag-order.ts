@@ -61,7 +61,7 @@ export function useDragOrder(scroller: RefObject<HTMLDivElement | null>, rowPx: 
       window.removeEventListener('pointermove', move);
       window.removeEventListener('pointerup', drop);
       window.removeEventListener('pointercancel', cancel);
-      window.removeEventListener('keydown', escape, true);
+      window.removeEventListener('keydown', onEscape, true);
       document.body.classList.remove('dragging-rows');
       setLine(undefined);
       if (to === undefined) return;
@@ -76,7 +76,7 @@ export function useDragOrder(scroller: RefObject<HTMLDivElement | null>, rowPx: 
     };
     const drop = () => end(true);
     const cancel = () => end(false);
-    const escape = (key: globalThis.KeyboardEvent) => {
+    const onEscape = (key: globalThis.KeyboardEvent) => {
       if (key.key !== 'Escape') return;
       key.stopPropagation();
       end(false);
@@ -84,7 +84,7 @@ export function useDragOrder(scroller: RefObject<HTMLDivElement | null>, rowPx: 
     window.addEventListener('pointermove', move);
     window.addEventListener('pointerup', drop);
     window.addEventListener('pointercancel', cancel);
-    window.addEventListener('keydown', escape, true);
+    window.addEventListener('keydown', onEscape, true);
   };
 
   /** The click that ends a drag is none. */

@@ -73,7 +73,10 @@ function Digest({ digest: { algorithm, hex, state } }: { digest: DigestView }) {
   return (
     <li>
       <span className={`digest-state ${state}`}>
-        <Icon name={state === 'mismatch' ? 'failed' : state === 'verified' ? 'done' : 'queued'} size={14} />
+        <Icon
+          name={state === 'mismatch' ? 'failed' : state === 'verified' ? 'done' : 'queued'}
+          size={14}
+        />
         <strong>{algorithmName(algorithm)}</strong>
         <span className="note">{text.t(DIGEST_STATES[state])}</span>
       </span>

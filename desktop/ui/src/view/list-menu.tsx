@@ -1,7 +1,7 @@
 /** The menu of the selected downloads. */
 
-import * as ContextMenu from '@radix-ui/react-context-menu';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import * as ContextMenu from '@radix-ui/react-context-menu';
 import type { ReactNode } from 'react';
 import { canPause, canResume, canRetry, isQueued } from '../model/failure.ts';
 import { targets } from '../model/selection.ts';
@@ -80,7 +80,13 @@ export function useDownloadMenu(): MenuEntry[][] {
     const { gid } = single;
     if (shell !== undefined && single.status === 'complete') {
       add(one, [gid], 'file', text.t('action.openFile'), () => void actions.openFile(gid));
-      add(one, [gid], 'folder', text.t('action.showInFolder'), () => void actions.showInFolder(gid));
+      add(
+        one,
+        [gid],
+        'folder',
+        text.t('action.showInFolder'),
+        () => void actions.showInFolder(gid),
+      );
     }
     if (single.status !== 'complete') {
       const newLink = () => actions.open({ kind: 'new-link', gid });
@@ -91,7 +97,9 @@ export function useDownloadMenu(): MenuEntry[][] {
     add(one, [gid], 'panel', text.t('action.details'), () => actions.setPanel(true), { key: '↵' });
   }
   add(one, gids, 'copy', text.t('action.copyLink'), (to) => void actions.copyLinks(to));
-  add(end, gids, 'remove', text.t('action.remove'), (to) => void actions.remove(to), { key: 'Del' });
+  add(end, gids, 'remove', text.t('action.remove'), (to) => void actions.remove(to), {
+    key: 'Del',
+  });
   const done = only(({ status }) => status === 'complete');
   const removeFiles = (to: readonly string[]) => actions.open({ kind: 'delete', gids: to });
   add(end, done, 'remove', text.t('action.delete'), removeFiles, { danger: true });

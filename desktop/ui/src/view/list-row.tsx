@@ -31,7 +31,6 @@ export const ListRow = memo(function ListRow({ gid, index, top, selected, focuse
   const tone = toneOf(row);
   const state = `row ${tone}${selected ? ' selected' : ''}${focused ? ' focused' : ''}`;
   return (
-    // biome-ignore lint/a11y/useFocusableInteractive: the grid has the focus, and names its row.
     <div
       id={`row-${row.gid}`}
       className={state}
@@ -72,10 +71,10 @@ function Meta({ row, text }: { row: DownloadView; text: Text }) {
   }
   const parts = [stateWords(text, row, now)];
   if (row.status === 'waiting' && row.error !== undefined) parts.push(text.error(row.error).title);
+  parts.push(hostOf(row.urls[0] ?? ''));
   if (row.status === 'active' && row.connections > 0) {
     parts.push(text.n('state.connections', row.connections));
   }
-  parts.push(hostOf(row.urls[0] ?? ''));
   return <>{parts.join(' · ')}</>;
 }
 
@@ -101,7 +100,7 @@ function Figures({ row }: { row: DownloadView }) {
           : bytes(text, row.length)}
       </span>
       <span className="row-progress" role="gridcell">
-        <Progress row={row} share={share} />
+        {hasBar(row) && <Progress row={row} share={share} />}
       </span>
       <span className="row-speed figures" role="gridcell">
         {active && row.bytesPerSecond > 0 && rate(text, row.bytesPerSecond)}
@@ -112,6 +111,11 @@ function Figures({ row }: { row: DownloadView }) {
       <RowActions row={row} />
     </>
   );
+}
+
+/** What is done says so by its sign, and what has not begun has nothing to show. */
+function hasBar({ status, storedBytes }: DownloadView): boolean {
+  return status !== 'complete' && (status === 'active' || storedBytes > 0);
 }
 
 function Eta({ row }: { row: DownloadView }) {
@@ -126,9 +130,7 @@ export function Progress({ row, share }: { row: DownloadView; share: number | un
   const tone = toneOf(row);
   if (share === undefined) {
     const known = row.status === 'active' ? 'unknown' : tone;
-    return (
-      <span className={`bar ${known}`}>{row.status === 'active' && <span />}</span>
-    );
+    return <span className={`bar ${known}`}>{row.status === 'active' && <span />}</span>;
   }
   return (
     <>
@@ -195,7 +197,8 @@ function RowActions({ row }: { row: DownloadView }) {
     <span className="row-actions" role="gridcell">
       {canPause(row) && icon('paused', text.t('action.pause'), () => void actions.pause([gid]))}
       {canResume(row) && icon('resume', text.t('action.resume'), () => void actions.resume([gid]))}
-      {row.status === 'removed' && canRetry(row) &&
+      {row.status === 'removed' &&
+        canRetry(row) &&
         icon('resume', text.t('action.retry'), () => void actions.retry([gid]))}
       {icon('remove', text.t('action.remove'), () => void actions.remove([gid]))}
     </span>

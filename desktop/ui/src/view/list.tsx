@@ -5,15 +5,16 @@ import { type KeyboardEvent, type MouseEvent, useEffect, useLayoutEffect, useRef
 import { gidAt, indexOf } from '../model/list-window.ts';
 import { targets } from '../model/selection.ts';
 import { useActions, useApp, useAppState, useText } from './context.tsx';
+import { useDragOrder } from './drag-order.ts';
+import { useElementWidth } from './element-width.ts';
 import { EmptyList, FailedList, LoadingList } from './empty-list.tsx';
 import { ListMenu } from './list-menu.tsx';
 import { ListRow } from './list-row.tsx';
-import { useDragOrder } from './drag-order.ts';
-import { useElementWidth } from './element-width.ts';
 
 const ROW_PX = { comfortable: 56, compact: 34 } as const;
 /** Below these widths columns give way to the name. */
 const WIDE_PX = 760;
+const HEAD_PX = 30;
 const MEDIUM_PX = 560;
 
 export function DownloadList() {
@@ -28,12 +29,15 @@ export function DownloadList() {
       {state === 'loading' && <LoadingList />}
       {typeof state === 'object' && <FailedList why={state.failed} />}
       {state === 'ready' && total === 0 && <EmptyList />}
-      {state === 'ready' && total > 0 && <Grid total={total} />}
+      {state === 'ready' && total > 0 && (
+        <Grid total={total} headPx={size === 'small' ? 0 : HEAD_PX} />
+      )}
     </section>
   );
 }
 
-function Grid({ total }: { total: number }) {
+/** @param headPx height of the line with the names of the columns */
+function Grid({ total, headPx }: { total: number; headPx: number }) {
   const app = useApp();
   const actions = useActions();
   const text = useText();
@@ -47,6 +51,8 @@ function Grid({ total }: { total: number }) {
     getScrollElement: () => scroller.current,
     estimateSize: () => rowPx,
     overscan: 6,
+    scrollMargin: headPx,
+    scrollPaddingStart: headPx,
   });
   const items = virtual.getVirtualItems();
   const first = items[0]?.index ?? 0;
@@ -81,7 +87,6 @@ function Grid({ total }: { total: number }) {
 
   return (
     <ListMenu>
-      {/* biome-ignore lint/a11y/useSemanticElements: a table cannot show a part of its rows. */}
       <div
         ref={scroller}
         className="scroller"
@@ -106,7 +111,7 @@ function Grid({ total }: { total: number }) {
                 key={gid ?? String(key)}
                 gid={gid}
                 index={index}
-                top={start}
+                top={start - headPx}
                 selected={gid !== undefined && selection.gids.has(gid)}
                 focused={gid !== undefined && gid === selection.focus}
               />

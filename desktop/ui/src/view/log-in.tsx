@@ -45,7 +45,6 @@ export function LogIn({ answer: first }: { answer: SessionAnswer | undefined }) 
           label={text.t('login.token')}
           type={shown ? 'text' : 'password'}
           autoComplete="current-password"
-          // biome-ignore lint/a11y/noAutofocus: there is nothing else on this page.
           autoFocus
           value={token}
           problem={answer === undefined ? undefined : problems[answer]}
@@ -61,11 +60,7 @@ export function LogIn({ answer: first }: { answer: SessionAnswer | undefined }) 
             </button>
           }
         />
-        <button
-          type="submit"
-          className="button primary"
-          disabled={token.trim() === '' || working}
-        >
+        <button type="submit" className="button primary" disabled={token.trim() === '' || working}>
           {text.t(working ? 'login.working' : 'login.submit')}
         </button>
       </form>

@@ -1,7 +1,7 @@
 /** What has happened to a download, newest first. */
 
 import type { LogEntry } from '@millrace/shared/bridge/detail-api';
-import { clock, dateTime } from '../text/format.ts';
+import { clock, clockSeconds, dateTime } from '../text/format.ts';
 import type { Key, Text } from '../text/text.ts';
 import { useText } from './context.tsx';
 
@@ -12,8 +12,12 @@ export function Log({ entries }: { entries: readonly LogEntry[] }) {
     <ol className="log" reversed>
       {[...entries].reverse().map((entry) => (
         <li key={entry.seq} className={entry.event === 'failed' ? 'bad' : ''}>
-          <time className="figures" dateTime={new Date(entry.at).toISOString()} title={dateTime(text, entry.at)}>
-            {clock(text, entry.at)}
+          <time
+            className="figures"
+            dateTime={new Date(entry.at).toISOString()}
+            title={dateTime(text, entry.at)}
+          >
+            {clockSeconds(text, entry.at)}
           </time>
           <span>{logWords(text, entry)}</span>
         </li>

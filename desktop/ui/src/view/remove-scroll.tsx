@@ -12,7 +12,14 @@ interface RemoveScrollProps extends HTMLAttributes<HTMLElement> {
 }
 
 export function RemoveScroll(props: RemoveScrollProps) {
-  const { as: Element, children, allowPinchZoom: _, shards: __, forwardProps: ___, ...rest } = props;
+  const {
+    as: Element,
+    children,
+    allowPinchZoom: _,
+    shards: __,
+    forwardProps: ___,
+    ...rest
+  } = props;
   if (Element !== undefined) return <Element {...rest}>{children}</Element>;
   return isValidElement(children) ? cloneElement(children, rest) : children;
 }

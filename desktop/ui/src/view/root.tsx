@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from 'react';
 import type { SessionAnswer } from '../api/session.ts';
-import type { DialogState } from '../model/app-state.ts';
+import type { AppState, DialogState } from '../model/app-state.ts';
 import { AddDialog } from './add-dialog.tsx';
 import { useActions, useApp, useAppState, useText } from './context.tsx';
 import { Details } from './details.tsx';
@@ -11,9 +11,15 @@ import { LinkBanner } from './link-banner.tsx';
 import { DownloadList } from './list.tsx';
 import { LogIn } from './log-in.tsx';
 import { SettingsDialog } from './settings/settings.tsx';
-import { SideBar } from './side-bar.tsx';
-import { ChangeDialog, DeleteDialog, KeysDialog, LimitDialog, NewLinkDialog } from './small-dialogs.tsx';
 import { useShellMessages } from './shell-messages.ts';
+import { SideBar } from './side-bar.tsx';
+import {
+  ChangeDialog,
+  DeleteDialog,
+  KeysDialog,
+  LimitDialog,
+  NewLinkDialog,
+} from './small-dialogs.tsx';
 import { useTheme } from './theme.ts';
 import { Toasts } from './toasts.tsx';
 import { ToolBar } from './tool-bar.tsx';
@@ -31,7 +37,7 @@ export function Root({ answer }: { answer: SessionAnswer | undefined }) {
 function Page() {
   const app = useApp();
   const search = useRef<HTMLInputElement>(null);
-  const panelOpen = useAppState((state) => state.panelOpen);
+  const panelOpen = useAppState(hasPanel);
   const sideOpen = useAppState((state) => state.sideOpen);
   const dialog = useAppState((state) => state.dialog);
   const offline = useAppState(({ link, known }) => link.kind === 'lost' && known);
@@ -57,6 +63,11 @@ function Page() {
       <Toasts />
     </div>
   );
+}
+
+/** With nothing to choose from there is nothing to show of it. */
+function hasPanel({ panelOpen, selection, list }: AppState): boolean {
+  return panelOpen && (selection.focus !== undefined || list.total > 0);
 }
 
 function OpenDialog({ dialog }: { dialog: DialogState }) {
@@ -96,11 +107,11 @@ function useKeys(search: SearchField): void {
       else if (event.key === '/') search.current?.select();
       else if (event.key === 'n') actions.add();
       else if (event.key === '?') actions.open({ kind: 'keys' });
-      else if (event.key === 'Escape') escape();
+      else if (event.key === 'Escape') goBack();
       else return;
       event.preventDefault();
     };
-    const escape = () => {
+    const goBack = () => {
       const { sideOpen, selection, panelOpen } = app.state;
       if (sideOpen) app.store.set({ sideOpen: false });
       else if (window.innerWidth < 900 && panelOpen) actions.setPanel(false);

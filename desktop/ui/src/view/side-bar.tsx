@@ -159,7 +159,9 @@ function Speed() {
         className="text-button note"
         onClick={() => actions.open({ kind: 'limit' })}
       >
-        {limit === null ? text.t('side.noLimit') : text.t('side.limit', { rate: rate(text, limit) })}
+        {limit === null
+          ? text.t('side.noLimit')
+          : text.t('side.limit', { rate: rate(text, limit) })}
       </button>
     </section>
   );

@@ -2,8 +2,9 @@
 
 import type { SourceView } from '@millrace/shared/bridge/detail-api';
 import { sourceColour } from '../model/source-colours.ts';
+import { sourceLabel } from '../model/source-label.ts';
 import { bytes, percent, rate } from '../text/format.ts';
-import { useText } from './context.tsx';
+import { useAppState, useText } from './context.tsx';
 import { useDark } from './theme.ts';
 
 export function Sources({ sources }: { sources: readonly SourceView[] }) {
@@ -31,13 +32,16 @@ export function Sources({ sources }: { sources: readonly SourceView[] }) {
 function Source({ source, index }: { source: SourceView; index: number }) {
   const text = useText();
   const dark = useDark();
-  const { kind, state, label, rttMs, share, bytesPerSecond, resets, receivedBytes } = source;
+  const { kind, state, rttMs, share, bytesPerSecond, resets, receivedBytes } = source;
+  const edges = useAppState(({ settings }) => settings?.edges);
+  const label = sourceLabel(source, edges ?? []);
   const notes = [text.t(`source.kind.${kind}`)];
   if (state !== 'used') notes.push(text.t(`source.state.${state}`));
   else if (source.connections > 0) notes.push(text.n('state.connections', source.connections));
   notes.push(bytes(text, receivedBytes));
   if (resets > 0) notes.push(text.n('source.resets', resets));
-  const reason = source.reasonCode === undefined ? source.reason : text.error({ code: source.reasonCode }).title;
+  const reason =
+    source.reasonCode === undefined ? source.reason : text.error({ code: source.reasonCode }).title;
   return (
     <tr className={`source ${state}`}>
       <th scope="row">
@@ -45,15 +49,26 @@ function Source({ source, index }: { source: SourceView; index: number }) {
         <span className="source-label" title={source.url}>
           {label}
         </span>
-        <span className="note source-notes">{notes.join(' · ')}</span>
+        <span className="note source-notes">
+          {notes.map((note) => (
+            <span key={note}>{note}</span>
+          ))}
+        </span>
         {reason !== undefined && state !== 'used' && (
-          <span className={`note source-notes${state === 'quarantined' ? ' bad' : ''}`}>{reason}</span>
+          <span className={`note source-notes${state === 'quarantined' ? ' bad' : ''}`}>
+            {reason}
+          </span>
         )}
       </th>
       <td className="figures">
         {rttMs === undefined ? '–' : `${text.number(rttMs, rttMs < 10 ? 1 : 0)} ms`}
       </td>
-      <td className="figures">{percent(text, share)}</td>
+      <td className="figures">
+        {percent(text, share)}
+        <span className="share-bar">
+          <span style={{ transform: `scaleX(${share})`, background: sourceColour(index, dark) }} />
+        </span>
+      </td>
       <td className="figures">{bytesPerSecond > 0 ? rate(text, bytesPerSecond) : '–'}</td>
     </tr>
   );

@@ -3,7 +3,7 @@
 import type { SpeedHistory } from '@millrace/shared/bridge/detail-api';
 import { useEffect, useRef } from 'react';
 import UPlot from 'uplot';
-import { clock, rate } from '../text/format.ts';
+import { clock, clockSeconds, rate } from '../text/format.ts';
 import type { Text } from '../text/text.ts';
 import { useText } from './context.tsx';
 import { useElementWidth } from './element-width.ts';
@@ -11,6 +11,8 @@ import { useDark } from './theme.ts';
 
 const HEIGHT = 132;
 const MINUTES = 10;
+/** Steps of the scale that make round figures in KiB and MiB. */
+const BINARY_STEPS = Array.from({ length: 40 }, (_, i) => 2 ** i);
 
 export function SpeedGraph({ speed }: { speed: SpeedHistory }) {
   const text = useText();
@@ -76,15 +78,17 @@ function options(text: Text, width: number): UPlot.Options {
         ...axis,
         size: 22,
         gap: 4,
-        space: 90,
+        space: 96,
         grid: { show: false },
-        values: (_, marks) => marks.map((mark) => clock(text, mark * 1000)),
+        values: (_, marks, __, ___, step) =>
+          marks.map((mark) => (step < 60 ? clockSeconds : clock)(text, mark * 1000)),
       },
       {
         ...axis,
         size: 70,
         gap: 6,
-        space: 36,
+        space: 34,
+        incrs: BINARY_STEPS,
         grid: { stroke: colour('--line'), width: 1 },
         values: (_, marks) => marks.map((mark) => rate(text, mark)),
       },

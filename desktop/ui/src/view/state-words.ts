@@ -24,7 +24,8 @@ export function stateWords(text: Text, row: DownloadView, now: number): string {
       if (row.startAt !== undefined && row.startAt > now) {
         return text.t('state.queued.start', { time: when(text, row.startAt, now) });
       }
-      if (row.held === 'host') return text.t('state.queued.host', { host: hostOf(row.urls[0] ?? '') });
+      if (row.held === 'host')
+        return text.t('state.queued.host', { host: hostOf(row.urls[0] ?? '') });
       if (row.held === 'schedule') return text.t('state.queued.schedule');
       if (row.position === undefined) return text.t('state.queued');
       return text.t('state.queued.turn', { n: text.number(row.position + 1) });
@@ -44,7 +45,8 @@ export function stateWords(text: Text, row: DownloadView, now: number): string {
 /** One word where there is room for no more. */
 export function stateWord(text: Text, row: DownloadView, now: number): string {
   if (row.status === 'queued' && row.position !== undefined) return `#${row.position + 1}`;
-  if (row.status === 'waiting' && row.retryAt !== undefined) return clock(text, Math.max(now, row.retryAt));
+  if (row.status === 'waiting' && row.retryAt !== undefined)
+    return clock(text, Math.max(now, row.retryAt));
   if (row.status === 'waiting') return text.t('state.queued');
   return text.t(`state.${row.status === 'active' ? 'running' : row.status}`);
 }

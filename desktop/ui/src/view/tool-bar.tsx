@@ -127,15 +127,27 @@ function SelectionTools({ count }: { count: number }) {
         {text.n('selected', count)}
       </span>
       {pausable.length > 0 && (
-        <Tool icon="paused" label={text.t('action.pause')} run={() => void actions.pause(pausable)} />
+        <Tool
+          icon="paused"
+          label={text.t('action.pause')}
+          run={() => void actions.pause(pausable)}
+        />
       )}
       {paused.length > 0 && (
-        <Tool icon="resume" label={text.t('action.resume')} run={() => void actions.resume(paused)} />
+        <Tool
+          icon="resume"
+          label={text.t('action.resume')}
+          run={() => void actions.resume(paused)}
+        />
       )}
       {failed.length > 0 && (
         <Tool icon="retry" label={text.t('action.retry')} run={() => void actions.retry(failed)} />
       )}
-      <Tool icon="remove" label={text.t('action.remove')} run={() => void actions.remove([...gids])} />
+      <Tool
+        icon="remove"
+        label={text.t('action.remove')}
+        run={() => void actions.remove([...gids])}
+      />
       <SelectionMenu />
       <button
         type="button"
@@ -218,7 +230,11 @@ function MoreMenu() {
   );
   return (
     <Menu.Root>
-      <Menu.Trigger className="icon-button" aria-label={text.t('bar.more')} title={text.t('bar.more')}>
+      <Menu.Trigger
+        className="icon-button"
+        aria-label={text.t('bar.more')}
+        title={text.t('bar.more')}
+      >
         <Icon name="more" />
       </Menu.Trigger>
       <Menu.Portal>
@@ -246,7 +262,11 @@ function SelectionMenu() {
   const groups = useDownloadMenu();
   return (
     <Menu.Root>
-      <Menu.Trigger className="icon-button" aria-label={text.t('bar.more')} title={text.t('bar.more')}>
+      <Menu.Trigger
+        className="icon-button"
+        aria-label={text.t('bar.more')}
+        title={text.t('bar.more')}
+      >
         <Icon name="more" />
       </Menu.Trigger>
       <Menu.Portal>

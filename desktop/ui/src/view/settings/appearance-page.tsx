@@ -18,7 +18,10 @@ export function AppearancePage({ settings, save }: PageProps) {
       />
       <Choice
         label={text.t('appearance.density')}
-        options={DENSITIES.map((value) => ({ value, label: text.t(`appearance.density.${value}`) }))}
+        options={DENSITIES.map((value) => ({
+          value,
+          label: text.t(`appearance.density.${value}`),
+        }))}
         value={density}
         onChange={(value) => void save({ appearance: { density: value } })}
       />
@@ -28,7 +31,10 @@ export function AppearancePage({ settings, save }: PageProps) {
 
 export function LanguagePage({ settings, save }: PageProps) {
   const text = useText();
-  const languages = LANGUAGES.map((value) => ({ value: value as string, label: LANGUAGE_NAMES[value] }));
+  const languages = LANGUAGES.map((value) => ({
+    value: value as string,
+    label: LANGUAGE_NAMES[value],
+  }));
   return (
     <>
       <p className="quiet">{text.t('language.text')}</p>

@@ -80,7 +80,10 @@ export function CategoriesPage({ settings, save }: PageProps) {
         type="button"
         className="button small start"
         onClick={() =>
-          setDrafts([...drafts, toDraft({ name: text.t('categories.new'), folder: '', extensions: [] })])
+          setDrafts([
+            ...drafts,
+            toDraft({ name: text.t('categories.new'), folder: '', extensions: [] }),
+          ])
         }
       >
         <Icon name="add" size={14} />

@@ -87,9 +87,7 @@ function Edge({ edge, onEdges }: EdgeProps) {
       />
       <div className="edge-name">
         <strong className="cut">{title}</strong>
-        <span className="note cut">
-          {local ? text.t('edges.local') : url.replace(/\/$/, '')}
-        </span>
+        <span className="note cut">{local ? text.t('edges.local') : url.replace(/\/$/, '')}</span>
       </div>
       <TestResult result={result} />
       <button type="button" className="button small" onClick={() => void test()}>

@@ -27,7 +27,10 @@ export function SchedulePage({ settings, save }: PageProps) {
     setDrafts(drafts.map((draft) => (draft.key === key ? { ...draft, ...part } : draft)));
   const add = () => {
     const days = WEEKDAYS.slice(0, 5);
-    setDrafts([...drafts, { key: ++lastKey, days, from: '08:00', to: '18:00', pause: true, speed: '' }]);
+    setDrafts([
+      ...drafts,
+      { key: ++lastKey, days, from: '08:00', to: '18:00', pause: true, speed: '' },
+    ]);
   };
 
   function toDraft({ days, from, to, pause, limit }: WindowView): Draft {

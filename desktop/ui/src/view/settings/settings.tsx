@@ -1,7 +1,7 @@
 /** The settings, a page for each subject. What is changed holds at once, or with "Save". */
 
-import * as Tabs from '@radix-ui/react-tabs';
 import type { AppSettings, SettingsChange } from '@millrace/shared/bridge/settings-api';
+import * as Tabs from '@radix-ui/react-tabs';
 import type { SettingsPage } from '../../model/app-state.ts';
 import { useApp, useAppState, useText } from '../context.tsx';
 import { Dialog } from '../dialog.tsx';
@@ -21,17 +21,18 @@ export interface PageProps {
   readonly save: (change: SettingsChange) => Promise<boolean>;
 }
 
-const PAGES: readonly (readonly [SettingsPage, IconName, (props: PageProps) => React.ReactNode])[] = [
-  ['folders', 'folder', FoldersPage],
-  ['categories', 'categories', CategoriesPage],
-  ['edges', 'edge', EdgesPage],
-  ['limits', 'limit', LimitsPage],
-  ['schedule', 'schedule', SchedulePage],
-  ['proxy', 'proxy', ProxyPage],
-  ['integration', 'integration', IntegrationPage],
-  ['appearance', 'appearance', AppearancePage],
-  ['language', 'language', LanguagePage],
-];
+const PAGES: readonly (readonly [SettingsPage, IconName, (props: PageProps) => React.ReactNode])[] =
+  [
+    ['folders', 'folder', FoldersPage],
+    ['categories', 'categories', CategoriesPage],
+    ['edges', 'edge', EdgesPage],
+    ['limits', 'limit', LimitsPage],
+    ['schedule', 'schedule', SchedulePage],
+    ['proxy', 'proxy', ProxyPage],
+    ['integration', 'integration', IntegrationPage],
+    ['appearance', 'appearance', AppearancePage],
+    ['language', 'language', LanguagePage],
+  ];
 
 export function SettingsDialog({ page }: { page: SettingsPage }) {
   const text = useText();
