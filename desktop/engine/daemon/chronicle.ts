@@ -68,6 +68,8 @@ export class Chronicle {
     this.#chapters.delete(gid);
     this.#chapters.set(gid, chapter);
     if (this.#chapters.size > MAX_CHAPTERS) this.#forgetOldest();
+    const createdAt = chapter.log.length > 0 ? undefined : this.#o.manager.find(gid)?.createdAt;
+    if (createdAt !== undefined) chapter.note({ at: createdAt, event: 'added' });
     return chapter;
   }
 
@@ -120,11 +122,11 @@ export class Chronicle {
   }
 
   #onState(record: DownloadRecord, before: RecordState | undefined): void {
-    const { gid, state, retryAt, error, createdAt } = record;
+    const { gid, state, retryAt, error, startedAt } = record;
+    // Nothing has happened to it yet: what there is to tell is told when somebody asks.
+    if (before === undefined && startedAt === undefined) return;
     if (before === 'active') this.#keep(gid);
-    const chapter = this.chapter(gid);
-    if (chapter.log.length === 0) chapter.note({ at: createdAt, event: 'added' });
-    if (before === undefined && OVER.has(chapter.log.at(-1)?.event)) {
+    if (before === undefined && OVER.has(this.chapter(gid).log.at(-1)?.event)) {
       this.#note(gid, { event: 'restored' });
     } else if (state === 'waiting') {
       this.#note(gid, { event: 'retry', retryAt, text: error?.message, code: error?.code });

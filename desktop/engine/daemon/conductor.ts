@@ -55,7 +55,6 @@ export class Conductor {
   }
 
   start(): void {
-    this.#keeper = setInterval(() => this.#keepProgress(), KEEP_PROGRESS_MS);
     this.tick();
   }
 
@@ -166,6 +165,7 @@ export class Conductor {
       error: undefined,
       request: this.#withFreeName(record),
     });
+    this.#keeper ??= setInterval(() => this.#keepProgress(), KEEP_PROGRESS_MS);
     this.#runner.start(this.#ledger.find(gid) as DownloadRecord);
     this.#ledger.emit({ kind: 'started', gid });
     return true;
@@ -264,7 +264,12 @@ export class Conductor {
   /** What runs have brought so far. */
   #keepProgress(): void {
     const active = this.#ledger.queue.active;
-    if (active.length === 0) return;
+    if (active.length === 0) {
+      // Nothing is to be done until something runs again.
+      clearInterval(this.#keeper);
+      this.#keeper = undefined;
+      return;
+    }
     this.#ledger.store.atOnce(() => {
       for (const { gid } of active) {
         const progress = this.running(gid)?.progress();

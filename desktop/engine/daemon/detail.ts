@@ -55,16 +55,29 @@ function mapOf(
     return { length, stored, by: fit(run?.by ?? [], cells, -1), arriving: [] };
   }
   if (length === undefined) return { stored: [], by: [], arriving: [] };
-  const stored = fit(run?.stored ?? [], cells, 0);
+  const stored = fitShares(run?.stored ?? [], cells);
   const by = fit(run?.by ?? [], cells, -1).map((who, i) => (stored[i] === 0 ? -1 : who));
   return { length, stored, by, arriving: [] };
 }
 
-/** A row of cells with another number of them. */
+/** A row of cells with another number of them: each has what is in the middle of it. */
 function fit(values: readonly number[], cells: number, none: number): number[] {
   const { length } = values;
   if (length === cells) return [...values];
-  return Array.from({ length: cells }, (_, i) => values[Math.floor((i * length) / cells)] ?? none);
+  return Array.from({ length: cells }, (_, i) => {
+    return values[Math.floor(((i + 0.5) * length) / cells)] ?? none;
+  });
+}
+
+/** The same, but each has the mean of what it covers. */
+function fitShares(values: readonly number[], cells: number): number[] {
+  const { length } = values;
+  if (length <= cells) return fit(values, cells, 0);
+  return Array.from({ length: cells }, (_, i) => {
+    const from = Math.floor((i * length) / cells);
+    const part = values.slice(from, Math.floor(((i + 1) * length) / cells));
+    return Math.round(part.reduce((sum, share) => sum + share, 0) / part.length);
+  });
 }
 
 /** A source of a run that has ended does nothing any more. */

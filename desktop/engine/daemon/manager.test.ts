@@ -412,6 +412,48 @@ describe('limits over all', () => {
     expect(manager.unfinished()).toHaveLength(2);
   });
 
+  test('several are put before another, or at the end, in the order given', async () => {
+    manager.setLimits({ concurrent: 1 });
+    await add({ gid: 'ffff000000000000' });
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(16)) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    for (const gid of [a, b, c, d]) await add({ gid });
+    const line = () => manager.queue.line.map(({ gid }) => gid[0]).join('');
+    expect(manager.place([d, b], a)).toEqual([d, b]);
+    expect(line()).toBe('dbac');
+    manager.place([d, a], c);
+    expect(line()).toBe('bdac');
+    manager.place([b, d], undefined);
+    expect(line()).toBe('acbd');
+    expect(manager.place(['ffff000000000000', a], a)).toEqual([]);
+    expect(line()).toBe('acbd');
+  });
+
+  test('one that is to start later does so, also after a restart of the daemon', async () => {
+    const startAt = T0 + 3 * 24 * 60 * MINUTE;
+    const gid = await add({ startAt });
+    expect(manager.get(gid).state).toBe('queued');
+    await shut();
+    open();
+    expect(manager.queue.get(gid)).toMatchObject({ held: 'start', startAt });
+    manager.change(gid, { startAt: null });
+    await settled();
+    expect(manager.get(gid).state).toBe('active');
+  });
+
+  test('a limit that is set while a run is about to begin counts', async () => {
+    const gid = await add();
+    manager.pause(gid);
+    manager.resume(gid);
+    manager.change(gid, { limit: 123 });
+    await settled();
+    expect(last().limits).toEqual([123]);
+  });
+
   test('of several of which one cannot be, none is added', async () => {
     const asked = [{ urls: ['http://a.example/1'] }, { urls: ['ftp://a.example/2'] }];
     expect(() => manager.addAll(asked)).toThrow(/can be fetched/);

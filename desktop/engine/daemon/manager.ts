@@ -311,7 +311,7 @@ export class Manager {
     };
     this.queue.setStart(gid, options.startAt);
     this.#ledger.update(gid, { request, options, category: category ?? record.category });
-    if (limit !== undefined) this.running(gid)?.setLimit(limit ?? undefined);
+    if (limit !== undefined) this.#setLimit(gid, limit ?? undefined);
     if (priority !== undefined) {
       this.queue.setPriority(gid, priority);
       this.#ledger.keepOrder([gid]);
@@ -332,7 +332,7 @@ export class Manager {
     if (first === undefined) throw new MillraceError('bad-option', 'urls: none would be left');
     this.#ledger.update(gid, { request: { ...request, urls }, host: new URL(first).host });
     const run = this.running(gid);
-    if (run === undefined) return;
+    if (run === undefined) return this.#conductor.restart(gid);
     const onlyMore = request.urls.every((url) => urls.includes(url)) && request.urls[0] === first;
     if (!onlyMore) return this.#conductor.restart(gid);
     for (const url of urls) if (!request.urls.includes(url)) run.addUrl(url);
@@ -408,6 +408,13 @@ export class Manager {
     const record = newRecord(asked, around);
     if (!this.#ledger.exists(record.gid)) return record;
     throw new MillraceError('bad-option', `gid: ${record.gid} is there already`);
+  }
+
+  #setLimit(gid: string, limit: number | undefined): void {
+    const run = this.running(gid);
+    if (run !== undefined) return run.setLimit(limit);
+    // It may be about to run, with what it was asked for before.
+    void this.begun(gid).then(() => this.running(gid)?.setLimit(limit));
   }
 
   #removeOne(gid: string, what: Removing, file: Leftover | undefined): Removed | undefined {
