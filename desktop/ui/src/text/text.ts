@@ -29,13 +29,8 @@ type Values<K extends Key> = [Names<(typeof en)[K]>] extends [never]
   : [values: Readonly<Record<Names<(typeof en)[K]>, string | number>>];
 
 /** Keys that come as `.one` and `.other`. */
-export type PluralKey = Key extends infer K
-  ? K extends `${infer Base}.other`
-    ? `${Base}.one` extends Key
-      ? Base
-      : never
-    : never
-  : never;
+export type PluralKey = BaseOf<Key, '.one'> & BaseOf<Key, '.other'>;
+type BaseOf<K extends string, End extends string> = K extends `${infer Base}${End}` ? Base : never;
 
 export class Text {
   readonly language: Language;
