@@ -93,6 +93,8 @@ async function typecheck() {
     'shared/node',
     'edge',
     'desktop',
+    'desktop/ui',
+    'desktop/ui/tsconfig.test.json',
     'e2e',
     'scripts',
   ]) {
@@ -101,6 +103,12 @@ async function typecheck() {
   }
   return 0;
 }
+
+/** Builds the interface where it has changed; what serves it needs it. */
+const buildUi = () => runNode([join(root, 'scripts/build-ui.mjs')]);
+
+/** What needs the interface, after it has been built. */
+const withUi = async (run) => (await buildUi()) || run();
 
 const lint = (...args) => runNode([bin('@biomejs/biome/bin/biome'), ...args, '.']);
 
@@ -120,7 +128,7 @@ async function test() {
     ['types', typecheck],
     ['lint', () => lint('ci')],
     ['unit tests', () => jest('unit', [])],
-    ['end-to-end tests', () => jest('e2e', ['--runInBand'])],
+    ['end-to-end tests', () => withUi(() => jest('e2e', ['--runInBand']))],
   ];
   for (const [name, step] of steps) {
     const started = Date.now();
@@ -136,16 +144,16 @@ async function test() {
 }
 
 const COMMANDS = {
-  start: (args) => program('desktop/cli/start.ts', args),
+  start: (args) => withUi(() => program('desktop/cli/start.ts', args)),
   edge: (args) => program('edge/src/main.ts', args),
   millrace: (args) => program('desktop/cli/main.ts', args),
-  bench: (args) => runNode([join(root, 'e2e/bench/main.ts'), ...args]),
+  bench: (args) => withUi(() => runNode([join(root, 'e2e/bench/main.ts'), ...args])),
   test,
   typecheck,
   lint: () => lint('ci'),
   format: () => lint('check', '--write'),
   unit: (args) => jest('unit', args),
-  e2e: (args) => jest('e2e', ['--runInBand', ...args]),
+  e2e: (args) => withUi(() => jest('e2e', ['--runInBand', ...args])),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

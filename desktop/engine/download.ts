@@ -174,9 +174,10 @@ export class Download {
   #givers(): Giver[] {
     const sources = this.#sources?.sources ?? [];
     // A file in one piece comes from one source, and nothing is noted of it.
+    const whole = this.#length === undefined ? [] : [{ start: 0, end: this.#length }];
     const noted = sources.some(({ given }) => given.bytes > 0);
     return sources.map(({ given, health, receivedBytes }) => ({
-      ranges: noted || receivedBytes === 0 ? given.ranges : (this.#file?.stored.ranges ?? []),
+      ranges: noted || receivedBytes === 0 ? given.ranges : (this.#file?.stored.ranges ?? whole),
       suspect: health.quarantine !== undefined,
     }));
   }
@@ -252,6 +253,7 @@ export class Download {
       digest = await this.#checkWhole(first, total);
     }
     const file = this.#file as PartialFile;
+    this.#length = total;
     await this.#hasher?.close();
     this.#hasher = undefined;
     await file.finish(total);
@@ -353,7 +355,9 @@ export class Download {
       const { signal } = this.#context;
       const said = await discovery.statements();
       const all = [...said, { by: first.source.label, digests: version.digests }];
-      this.#said = all.flatMap(({ by, digests }) => (digests ?? []).map((digest) => ({ by, digest })));
+      this.#said = all.flatMap(({ by, digests }) =>
+        (digests ?? []).map((digest) => ({ by, digest })),
+      );
       const check = new FileCheck(all);
       if (check.needed) this.#tellChecking();
       const bad = await check.badPieces(this.#hasher as FileHasher, version.length, signal);

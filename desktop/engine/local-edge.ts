@@ -58,6 +58,17 @@ export async function isEdge(url: string): Promise<boolean> {
   }
 }
 
+/** Address of the edge that this user runs; undefined: none does. */
+export async function localEdge(): Promise<string | undefined> {
+  const own = await registration();
+  try {
+    if (own !== undefined && process.kill(own.pid, 0)) return new URL(own.url).origin;
+  } catch {
+    // It has ended without taking its note back.
+  }
+  return undefined;
+}
+
 /**
  * Header fields for requests to an edge: the local token if it is this user's own, nothing
  * otherwise. Whoever else listens on the port of an edge that has ended does not get the token.

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { codeInFragment } from '@millrace/shared/bridge/session-api';
 import { sha256 } from '../fixtures/content.ts';
 import type { View } from '../fixtures/daemon.ts';
 import { DaemonCli, isAlive } from '../fixtures/daemon-cli.ts';
@@ -230,6 +231,24 @@ describe('adding', () => {
     await cli.startDaemon();
     expect(await cli.json<{ gids: string[] }>('import', file)).toMatchObject({ skipped: [] });
     expect((await cli.json<Listed>('list')).downloads).toMatchObject([{ name: 'later.bin' }]);
+  });
+});
+
+describe('the interface', () => {
+  test('is opened with a link that logs in, by a daemon that is started for it', async () => {
+    // Nothing to show a browser on: the address is printed in any case.
+    const { code, stdout, stderr } = await cli.run('open', '--print');
+    expect(code).toBe(0);
+    const url = new URL(stdout.trim());
+    expect(stderr).toContain('Started a daemon');
+    const body = JSON.stringify({ code: codeInFragment(url.hash) });
+    const headers = { 'content-type': 'application/json' };
+    const logIn = () => fetch(new URL('/session', url), { method: 'POST', headers, body });
+    expect((await logIn()).status).toBe(204);
+    expect((await logIn()).status).toBe(401);
+    const { url: other } = await cli.json<{ url: string }>('open');
+    expect(new URL(other).origin).toBe(url.origin);
+    expect(other).not.toBe(url.href);
   });
 });
 

@@ -138,9 +138,9 @@ describe('pages in browsers', () => {
     expect(answer.headers.allow).toBe('POST');
   });
 
-  test('nothing else is served here', async () => {
-    expect((await send({ path: '/', body: call(daemon.token) })).status).toBe(404);
-    expect((await send({ path: '/jsonrpc/x', body: call(daemon.token) })).status).toBe(404);
+  test('calls are taken nowhere else', async () => {
+    expect((await send({ path: '/', body: call(daemon.token) })).status).toBe(405);
+    expect((await send({ path: '/jsonrpc/x', body: call(daemon.token) })).status).toBe(405);
   });
 });
 

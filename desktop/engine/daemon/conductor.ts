@@ -39,6 +39,8 @@ export class Conductor {
   #keeper: NodeJS.Timeout | undefined;
   #closed = false;
   #holds = 0;
+  /** What the schedule said last. */
+  #effect: ScheduleState['effect'] | undefined;
 
   constructor(options: ConductorOptions) {
     this.#o = options;
@@ -47,12 +49,12 @@ export class Conductor {
       ...options,
       hostLimits: options.hosts,
       onEvent: (gid, event) => this.#onEvent(gid, event),
+      onStand: (gid, progress) => this.#ledger.emit({ kind: 'stand', gid, progress }),
       onEnded: (gid, outcome) => this.#onEnded(gid, outcome),
     });
   }
 
   start(): void {
-    this.#keeper = setInterval(() => this.#keepProgress(), KEEP_PROGRESS_MS);
     this.tick();
   }
 
@@ -96,6 +98,10 @@ export class Conductor {
     const none = Number.POSITIVE_INFINITY;
     const rate = Math.min(limit ?? none, typeof effect === 'number' ? effect : none);
     this.#o.rate.rate = rate === none ? undefined : rate;
+    if (this.#effect !== undefined && this.#effect !== effect) {
+      this.#ledger.emit({ kind: 'settings' });
+    }
+    this.#effect = effect;
     const closed = effect === 'pause';
     if (closed) this.#stopForSchedule();
     const plan = this.#ledger.queue.plan({ concurrent, perHost, closed }, now);
@@ -159,6 +165,7 @@ export class Conductor {
       error: undefined,
       request: this.#withFreeName(record),
     });
+    this.#keeper ??= setInterval(() => this.#keepProgress(), KEEP_PROGRESS_MS);
     this.#runner.start(this.#ledger.find(gid) as DownloadRecord);
     this.#ledger.emit({ kind: 'started', gid });
     return true;
@@ -257,7 +264,12 @@ export class Conductor {
   /** What runs have brought so far. */
   #keepProgress(): void {
     const active = this.#ledger.queue.active;
-    if (active.length === 0) return;
+    if (active.length === 0) {
+      // Nothing is to be done until something runs again.
+      clearInterval(this.#keeper);
+      this.#keeper = undefined;
+      return;
+    }
     this.#ledger.store.atOnce(() => {
       for (const { gid } of active) {
         const progress = this.running(gid)?.progress();
@@ -275,6 +287,7 @@ export class Conductor {
     const record = this.#ledger.find(gid);
     const progress = this.running(gid)?.progress();
     if (record === undefined || progress === undefined) return;
+    this.#ledger.emit({ kind: 'stand', gid, progress });
     this.#ledger.updateSilently(gid, {
       storedBytes: progress.storedBytes,
       receivedBytes: record.receivedBytes + progress.receivedBytes,

@@ -6,6 +6,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { parseMetalinkDownloads } from '../rpc/metalink.ts';
 import { RpcServer } from '../rpc/server.ts';
 import { openDatabase } from '../store/database.ts';
+import { DetailStore } from '../store/detail-store.ts';
 import { DownloadStore } from '../store/download-store.ts';
 import { HostStore, SettingStore } from '../store/small-stores.ts';
 import { serveStream } from '../stream/serve-stream.ts';
@@ -17,6 +18,8 @@ import {
   removeAddress,
   writeAddress,
 } from './address.ts';
+import { LocalEdge, usableEdges } from './app-settings.ts';
+import { Chronicle } from './chronicle.ts';
 import type { DownloadFactory } from './contract.ts';
 import { engineDownload } from './engine-download.ts';
 import { HostMemory } from './host-memory.ts';
@@ -73,15 +76,26 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const now = Date.now;
   const rate = new SharedRate(() => performance.now());
   const settingStore = new SettingStore(db);
+  const settings = new Settings(settingStore);
+  const local = new LocalEdge();
+  await local.refresh();
   const manager = new Manager({
     store: new DownloadStore(db),
-    settings: new Settings(settingStore),
+    settingStore,
+    settings,
+    edges: () => usableEdges(settings, local.url),
     hosts: new HostMemory(new HostStore(db), now),
     rate,
     createDownload: options.createDownload ?? engineDownload,
     dir: options.dir,
     now,
     random: Math.random,
+  });
+  const chronicle = new Chronicle({
+    manager,
+    store: new DetailStore(db),
+    now,
+    clock: () => performance.now(),
   });
   const streams = new Streams(manager, options.serveStream ?? serveStream);
   const ended = Promise.withResolvers<void>();
@@ -90,6 +104,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const server = new RpcServer({
       manager,
       streams,
+      chronicle,
+      local,
       token,
       state,
       version: VERSION,
@@ -111,6 +127,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       await removeAddress(state, process.pid);
       await server.close();
       await streams.close();
+      chronicle.close();
       await manager.close();
       rate.rate = undefined;
       db.close();

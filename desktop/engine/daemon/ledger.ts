@@ -10,6 +10,7 @@ import { nameFromUrl } from '@millrace/shared/download/file-name';
 import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue';
 import type { DownloadStore } from '../store/download-store.ts';
 import type { DownloadRecord, FinishedState, UnfinishedState } from '../store/record.ts';
+import type { RunProgress } from './contract.ts';
 
 export type ManagerEvent =
   /** Limits, schedule, or anything else that the daemon is set to. */
@@ -19,6 +20,8 @@ export type ManagerEvent =
       readonly kind: 'started' | 'paused' | 'stopped' | 'completed' | 'failed';
       readonly gid: string;
     }
+  /** How a run stood when it ended. */
+  | { readonly kind: 'stand'; readonly gid: string; readonly progress: RunProgress }
   | { readonly kind: 'note'; readonly gid: string; readonly text: string }
   | { readonly kind: 'forgotten'; readonly gids: readonly string[] };
 

@@ -133,9 +133,11 @@ function open(): void {
       },
     },
   );
+  const settingStore = new SettingStore(db);
   manager = new Manager({
     store: new DownloadStore(db),
-    settings: new Settings(new SettingStore(db)),
+    settingStore,
+    settings: new Settings(settingStore),
     hosts: new HostMemory(new HostStore(db), () => now),
     rate,
     createDownload,
@@ -144,7 +146,8 @@ function open(): void {
     random: () => 0.5,
   });
   manager.listen((event: ManagerEvent) => {
-    if (event.kind !== 'changed' && 'gid' in event) events.push(event.kind);
+    if (event.kind === 'changed' || event.kind === 'stand') return;
+    if ('gid' in event) events.push(event.kind);
   });
   manager.start();
 }
@@ -174,7 +177,7 @@ async function add(part: object = {}): Promise<string> {
 /** Time passes, and the timers with it. */
 async function later(ms: number): Promise<void> {
   now += ms;
-  manager.scheduleChanged();
+  manager.settingsChanged();
   await settled();
 }
 
@@ -385,11 +388,11 @@ describe('limits over all', () => {
     manager.setLimits({ concurrent: 5, limit: 1000 });
     expect(rate.rate).toBe(1000);
     manager.settings.windows = [{ ...week, effect: 300 }];
-    manager.scheduleChanged();
+    manager.settingsChanged();
     expect(rate.rate).toBe(300);
     const gid = await add();
     manager.settings.windows = [{ ...week, effect: 'pause' }];
-    manager.scheduleChanged();
+    manager.settingsChanged();
     expect(manager.get(gid).state).toBe('queued');
     expect(rate.rate).toBe(1000);
     manager.settings.windows = [];
@@ -407,6 +410,48 @@ describe('limits over all', () => {
     expect(() => manager.get('f')).toThrow(/no such download/);
     await expect(add({ gid: 'abcd000000000000' })).rejects.toThrow(/there already/);
     expect(manager.unfinished()).toHaveLength(2);
+  });
+
+  test('several are put before another, or at the end, in the order given', async () => {
+    manager.setLimits({ concurrent: 1 });
+    await add({ gid: 'ffff000000000000' });
+    const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(16)) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    for (const gid of [a, b, c, d]) await add({ gid });
+    const line = () => manager.queue.line.map(({ gid }) => gid[0]).join('');
+    expect(manager.place([d, b], a)).toEqual([d, b]);
+    expect(line()).toBe('dbac');
+    manager.place([d, a], c);
+    expect(line()).toBe('bdac');
+    manager.place([b, d], undefined);
+    expect(line()).toBe('acbd');
+    expect(manager.place(['ffff000000000000', a], a)).toEqual([]);
+    expect(line()).toBe('acbd');
+  });
+
+  test('one that is to start later does so, also after a restart of the daemon', async () => {
+    const startAt = T0 + 3 * 24 * 60 * MINUTE;
+    const gid = await add({ startAt });
+    expect(manager.get(gid).state).toBe('queued');
+    await shut();
+    open();
+    expect(manager.queue.get(gid)).toMatchObject({ held: 'start', startAt });
+    manager.change(gid, { startAt: null });
+    await settled();
+    expect(manager.get(gid).state).toBe('active');
+  });
+
+  test('a limit that is set while a run is about to begin counts', async () => {
+    const gid = await add();
+    manager.pause(gid);
+    manager.resume(gid);
+    manager.change(gid, { limit: 123 });
+    await settled();
+    expect(last().limits).toEqual([123]);
   });
 
   test('of several of which one cannot be, none is added', async () => {

@@ -1,6 +1,5 @@
 /** What users can do with the daemon's downloads. */
 
-import { rm } from 'node:fs/promises';
 import { relative } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -8,6 +7,7 @@ import type { DownloadQueue, Move } from '@millrace/shared/download/queue';
 import type { ScheduleState } from '@millrace/shared/download/schedule';
 import type { DownloadStore } from '../store/download-store.ts';
 import { type DownloadRecord, type FinishedState, isFinished } from '../store/record.ts';
+import type { SettingStore } from '../store/small-stores.ts';
 import { Conductor, type ConductorOptions } from './conductor.ts';
 import type { Run } from './contract.ts';
 import type { HostMemory } from './host-memory.ts';
@@ -21,18 +21,36 @@ import {
   type NewDownload,
   newRecord,
 } from './new-download.ts';
+import { identityOf, type Leftover, Removals, type Removed } from './removals.ts';
 import type { Limits, Settings } from './settings.ts';
 
 export interface ManagerOptions extends Omit<ConductorOptions, 'ledger'> {
   readonly store: DownloadStore;
+  /** Where what is still to be deleted is written down. */
+  readonly settingStore: SettingStore;
+  /** Edges that `useEdges` means. */
+  readonly edges?: () => readonly string[];
   /** Download folder unless the settings have one. */
   readonly dir: string;
+}
+
+export interface Removing {
+  readonly gids: readonly string[];
+  /** Also what unfinished ones have so far. */
+  readonly deletePartial: boolean;
+  /** Also the files of complete ones. */
+  readonly deleteFile: boolean;
+  /** Out of the history as well. */
+  readonly forget: boolean;
+  /** Time for undoing it; 0: none. */
+  readonly undoMs: number;
 }
 
 export class Manager {
   readonly #o: ManagerOptions;
   readonly #ledger: Ledger;
   readonly #conductor: Conductor;
+  readonly #removals: Removals;
   /** Deletions and the like that go on in the background. */
   readonly #chores = new Set<Promise<void>>();
 
@@ -40,6 +58,11 @@ export class Manager {
     this.#o = options;
     this.#ledger = new Ledger(options.store);
     this.#conductor = new Conductor({ ...options, ledger: this.#ledger });
+    this.#removals = new Removals({
+      store: options.settingStore,
+      isTaken: (path) => this.#ledger.isTaken(path, ''),
+      removePartial: (path) => options.createDownload.removePartial(path),
+    });
   }
 
   get settings(): Settings {
@@ -66,6 +89,7 @@ export class Manager {
   /** Takes up the queue as the last run has left it. @returns rows that could not be read */
   start(): number {
     const damaged = this.#ledger.load();
+    this.#removals.start();
     this.#conductor.start();
     return damaged;
   }
@@ -73,6 +97,7 @@ export class Manager {
   /** Interrupts what runs; it goes on at the next start. */
   async close(): Promise<void> {
     await this.#conductor.close();
+    await this.#removals.close();
     await Promise.all(this.#chores);
   }
 
@@ -104,6 +129,11 @@ export class Manager {
   /** Unfinished downloads: those that run, then the queue in order. */
   unfinished(): DownloadRecord[] {
     return this.#ledger.unfinished();
+  }
+
+  /** An unfinished download. */
+  find(gid: string): DownloadRecord | undefined {
+    return this.#ledger.find(gid);
   }
 
   /**
@@ -198,17 +228,47 @@ export class Manager {
     return true;
   }
 
+  /**
+   * Removes downloads, finished or not. Files are deleted when the time for undoing it is over.
+   *
+   * @returns those that were touched, and what `undoRemove` takes if there is time
+   * @throws MillraceError `no-such-download`: nothing has been removed then
+   */
+  async removeAll(what: Removing): Promise<{ gids: string[]; undo?: string }> {
+    const records = what.gids.map((gid) => this.get(gid));
+    const files = await Promise.all(records.map((record) => fileOf(record, what.deleteFile)));
+    const removed = this.atOnce(() =>
+      records.flatMap(({ gid }, i) => this.#removeOne(gid, what, files[i]) ?? []),
+    );
+    const gids = removed.map(({ record }) => record.gid);
+    if (what.undoMs > 0 && gids.length > 0) {
+      return { gids, undo: this.#removals.add(removed, what.undoMs) };
+    }
+    const deleted = this.#removals.deleteNow(removed);
+    if (what.deleteFile) await deleted;
+    return { gids };
+  }
+
+  /**
+   * Brings back what a removal has taken away.
+   *
+   * @returns those that are there again
+   * @throws MillraceError `wrong-state` if it is too late, `queue-full`
+   */
+  undoRemove(id: string): string[] {
+    const removed = this.#removals.undo(id);
+    if (removed === undefined)
+      throw new MillraceError('wrong-state', 'it is too late to undo that');
+    return this.atOnce(() =>
+      removed.flatMap(({ record }) => (this.#bringBack(record) ? [record.gid] : [])),
+    );
+  }
+
   /** Takes a finished download out of the history. @returns false if it is none */
   forget(gid: string): boolean {
     if (this.#ledger.find(gid) !== undefined || !this.store.delete(gid)) return false;
     this.#ledger.emit({ kind: 'forgotten', gids: [gid] });
     return true;
-  }
-
-  /** Deletes the file of a complete download. */
-  async deleteFile(gid: string): Promise<void> {
-    const { state, path } = this.get(gid);
-    if (state === 'complete' && path !== undefined) await rm(path, { force: true });
   }
 
   /** @returns how many are gone from the history */
@@ -236,7 +296,7 @@ export class Manager {
     const record = this.get(gid);
     if (isFinished(record.state)) throw new MillraceError('wrong-state', `${gid} is finished`);
     const given = check(changeSchema, wanted);
-    const { limit, priority, category, rename, maxTries, aria2, ...rest } = given;
+    const { limit, priority, category, rename, maxTries, aria2, startAt, ...rest } = given;
     if (category !== undefined && !this.settings.categories.some((c) => c.name === category)) {
       throw new MillraceError('bad-option', `category: there is no "${category}"`);
     }
@@ -246,10 +306,12 @@ export class Manager {
     const options = {
       rename: rename ?? record.options.rename,
       maxTries: maxTries ?? record.options.maxTries,
+      startAt: startAt === undefined ? record.options.startAt : (startAt ?? undefined),
       aria2: { ...record.options.aria2, ...aria2 },
     };
+    this.queue.setStart(gid, options.startAt);
     this.#ledger.update(gid, { request, options, category: category ?? record.category });
-    if (limit !== undefined) this.running(gid)?.setLimit(limit ?? undefined);
+    if (limit !== undefined) this.#setLimit(gid, limit ?? undefined);
     if (priority !== undefined) {
       this.queue.setPriority(gid, priority);
       this.#ledger.keepOrder([gid]);
@@ -270,7 +332,7 @@ export class Manager {
     if (first === undefined) throw new MillraceError('bad-option', 'urls: none would be left');
     this.#ledger.update(gid, { request: { ...request, urls }, host: new URL(first).host });
     const run = this.running(gid);
-    if (run === undefined) return;
+    if (run === undefined) return this.#conductor.restart(gid);
     const onlyMore = request.urls.every((url) => urls.includes(url)) && request.urls[0] === first;
     if (!onlyMore) return this.#conductor.restart(gid);
     for (const url of urls) if (!request.urls.includes(url)) run.addUrl(url);
@@ -300,21 +362,88 @@ export class Manager {
   /** Sets the limits over all downloads. */
   setLimits(limits: Limits): void {
     this.settings.limits = limits;
-    this.#conductor.tick();
+    this.settingsChanged();
   }
 
-  /** To be called when the schedule has been changed. */
-  scheduleChanged(): void {
+  /** To be called when the schedule, or anything else that is set, has been changed. */
+  settingsChanged(): void {
     this.#conductor.tick();
+    this.#ledger.emit({ kind: 'settings' });
+  }
+
+  /**
+   * Puts downloads of the line, in this order, before another of it, or at its end.
+   *
+   * @param before undefined: at the end
+   * @returns those that stand in line
+   */
+  place(gids: readonly string[], before: string | undefined): string[] {
+    return this.atOnce(() => {
+      const placed: string[] = [];
+      for (const gid of gids) {
+        const from = this.queue.position(gid);
+        if (from === undefined || gid === before) continue;
+        const target = before === undefined ? undefined : this.queue.position(before);
+        // Taken out of the line before it is put back, it makes those behind it move up.
+        const to = target === undefined ? undefined : target - (from < target ? 1 : 0);
+        if (to === undefined) this.move(gid, 0, 'end');
+        else this.move(gid, to, 'set');
+        placed.push(gid);
+      }
+      return placed;
+    });
   }
 
   #newRecord(asked: NewDownload): DownloadRecord {
-    const { categories } = this.settings;
-    const now = this.#o.now();
-    const around = { gid: this.#ledger.newGid(), dir: this.dir, categories, now };
+    const { categories, app } = this.settings;
+    const { connections, sidecars } = app.defaults;
+    const around = {
+      gid: this.#ledger.newGid(),
+      dir: this.dir,
+      categories,
+      edges: this.#o.edges?.() ?? [],
+      defaults: { proxy: app.proxy ?? undefined, connections, sidecars },
+      now: this.#o.now(),
+    };
     const record = newRecord(asked, around);
     if (!this.#ledger.exists(record.gid)) return record;
     throw new MillraceError('bad-option', `gid: ${record.gid} is there already`);
+  }
+
+  #setLimit(gid: string, limit: number | undefined): void {
+    const run = this.running(gid);
+    if (run !== undefined) return run.setLimit(limit);
+    // It may be about to run, with what it was asked for before.
+    void this.begun(gid).then(() => this.running(gid)?.setLimit(limit));
+  }
+
+  #removeOne(gid: string, what: Removing, file: Leftover | undefined): Removed | undefined {
+    // First, so that the record has what the run has brought.
+    const stopped = this.#conductor.stop(gid);
+    const record = this.get(gid);
+    const unfinished = !isFinished(record.state);
+    if (!unfinished && !what.forget && file === undefined) return undefined;
+    if (unfinished) {
+      this.#ledger.finish(gid, 'removed', this.#o.now(), { error: undefined });
+      this.#ledger.emit({ kind: 'stopped', gid });
+    }
+    if (what.forget) this.forget(gid);
+    const { path } = record;
+    const partial = unfinished && what.deletePartial && path !== undefined;
+    return { record, stopped, leftover: partial ? { path, kind: 'partial' } : file };
+  }
+
+  /** @returns false if it has come back in another way meanwhile */
+  #bringBack(record: DownloadRecord): boolean {
+    const { gid, state } = record;
+    if (this.#ledger.find(gid) !== undefined) return false;
+    if (isFinished(state)) {
+      this.store.put(record);
+      this.#ledger.emit({ kind: 'changed', gid });
+    } else {
+      this.#ledger.restore({ ...record, state: state === 'active' ? 'queued' : state });
+    }
+    return true;
   }
 
   #chore(work: Promise<void>): void {
@@ -325,4 +454,10 @@ export class Manager {
       .finally(() => this.#chores.delete(kept));
     this.#chores.add(kept);
   }
+}
+
+/** The file of a complete download, if it is to be deleted. */
+async function fileOf({ state, path }: DownloadRecord, wanted: boolean) {
+  if (!wanted || state !== 'complete' || path === undefined) return undefined;
+  return { path, kind: 'file' as const, ...(await identityOf(path)) };
 }

@@ -71,6 +71,7 @@ export const newDownloadSchema = z.strictObject({
   redundancy: z.enum(['basic', 'aggressive', 'progress']).optional(),
   redundantShare: z.number().min(0).max(1).optional(),
   headers: headers.optional(),
+  login: z.strictObject({ user: z.string().max(1024), password: z.string().max(1024) }).optional(),
   cookieFile: path.optional(),
   netrc: z.boolean().optional(),
   proxy: changeable.proxy.optional(),
@@ -100,6 +101,10 @@ export const newDownloadSchema = z.strictObject({
   priority: z.number().int().min(MIN_PRIORITY).max(MAX_PRIORITY).optional(),
   position: z.number().int().min(0).optional(),
   paused: z.boolean().optional(),
+  /** Unix milliseconds. */
+  startAt: z.number().int().min(0).optional(),
+  /** Through the edges that the user has set up; `edges` comes before it. */
+  useEdges: z.boolean().optional(),
   category: z.string().max(64).optional(),
   rename: z.boolean().optional(),
   maxTries: z.number().int().min(0).max(1_000_000).optional(),
@@ -113,6 +118,10 @@ export interface Surroundings {
   /** Download folder. */
   readonly dir: string;
   readonly categories: readonly Category[];
+  /** Edges that the user has set up and switched on. */
+  readonly edges?: readonly string[];
+  /** What is taken where nothing is asked for. */
+  readonly defaults?: Pick<NewDownload, 'proxy' | 'connections' | 'sidecars'>;
   /** Unix milliseconds. */
   readonly now: number;
 }
@@ -128,14 +137,17 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
   const category = chooseCategory(given.category, name, around.categories);
   const dir = resolve(around.dir, given.dir ?? category?.folder ?? '');
   const fields = given.headers ?? {};
+  const edges = given.edges ?? (given.useEdges === true ? around.edges : undefined) ?? [];
+  const { connections: usual, ...defaults } = around.defaults ?? {};
   const request: DownloadRequest = {
     ...REQUEST_DEFAULTS,
     retryForMs: RETRY_FOR_MS,
+    ...pickRequest({ ...defaults, connections: usual, connectionsPerHost: usual }),
     ...pickRequest(given),
     urls,
     dir,
     file,
-    edges: (given.edges ?? []).map(edgeUrl),
+    edges: edges.map(edgeUrl),
     headers: authorization === undefined ? fields : { authorization, ...fields },
   };
   return {
@@ -145,6 +157,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
     options: {
       rename: given.rename ?? true,
       maxTries: given.maxTries ?? DEFAULT_TRIES,
+      startAt: given.startAt,
       aria2: given.aria2,
     },
     priority: given.priority ?? 0,
@@ -178,6 +191,8 @@ export const changeSchema = z.strictObject({
   limit: changeable.limit.nullable().optional(),
   priority: z.number().int().min(MIN_PRIORITY).max(MAX_PRIORITY).optional(),
   category: z.string().max(64).optional(),
+  /** null: now. */
+  startAt: z.number().int().min(0).nullable().optional(),
   rename: z.boolean().optional(),
   overwrite: z.boolean().optional(),
   maxTries: z.number().int().min(0).max(1_000_000).optional(),
@@ -253,7 +268,7 @@ function unique(urls: readonly URL[]): string[] {
   return [...new Set(urls.map(({ href }) => href))];
 }
 
-function edgeUrl(text: string): string {
+export function edgeUrl(text: string): string {
   return downloadUrl(text.includes('://') ? text : `http://${text}`).href;
 }
 
@@ -269,7 +284,18 @@ function chooseCategory(
   throw new MillraceError('bad-option', `category: there is no "${wanted}"; known are ${known}`);
 }
 
-const OWN = ['gid', 'priority', 'position', 'paused', 'category', 'rename', 'maxTries', 'aria2'];
+const OWN: readonly string[] = [
+  'gid',
+  'priority',
+  'position',
+  'paused',
+  'startAt',
+  'useEdges',
+  'category',
+  'rename',
+  'maxTries',
+  'aria2',
+];
 
 function pickRequest(given: object): Partial<DownloadRequest> {
   return Object.fromEntries(

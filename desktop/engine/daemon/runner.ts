@@ -25,6 +25,8 @@ export interface RunnerOptions {
   readonly hostLimits: HostLimits;
   readonly random: Random;
   readonly onEvent: (gid: string, event: RunEvent) => void;
+  /** How a run that was not stopped stood at its end. */
+  readonly onStand: (gid: string, progress: RunProgress) => void;
   /** Not called for runs that were stopped. */
   readonly onEnded: (gid: string, outcome: Outcome) => void;
 }
@@ -94,7 +96,7 @@ export class Runner {
     running: Running,
     before: Promise<void> | undefined,
   ): Promise<void> {
-    const { createDownload, rate, hostLimits, random, onEvent, onEnded } = this.#o;
+    const { createDownload, rate, hostLimits, random, onEvent, onStand, onEnded } = this.#o;
     const { signal } = running.controller;
     await before;
     let outcome: Outcome | undefined;
@@ -131,6 +133,9 @@ export class Runner {
     running.begun.resolve();
     rate.leave(gid);
     if (this.#running.get(gid) === running) this.#running.delete(gid);
-    if (outcome !== undefined) onEnded(gid, outcome);
+    if (outcome === undefined) return;
+    const progress = running.run?.progress();
+    if (progress !== undefined) onStand(gid, progress);
+    onEnded(gid, outcome);
   }
 }

@@ -8,6 +8,8 @@ import {
 import { DAYS, MAX_WINDOWS, type ScheduleWindow } from '@millrace/shared/download/schedule';
 import { z } from 'zod';
 import type { SettingStore } from '../store/small-stores.ts';
+import { type AppOptions, appSchema } from './app-options.ts';
+import { edgesSchema, type KeptEdge } from './kept-edges.ts';
 
 export const MAX_CONCURRENT = 100;
 
@@ -53,6 +55,8 @@ export class Settings {
   #categories: readonly Category[];
   #aria2: Readonly<Record<string, string>>;
   #dir: string | undefined;
+  #edges: readonly KeptEdge[];
+  #app: AppOptions;
 
   constructor(store: SettingStore) {
     this.#store = store;
@@ -61,6 +65,8 @@ export class Settings {
     this.#categories = read(store, 'categories', categoriesSchema) ?? DEFAULT_CATEGORIES;
     this.#aria2 = read(store, 'aria2', optionsSchema) ?? {};
     this.#dir = read(store, 'dir', z.string());
+    this.#edges = read(store, 'edges', edgesSchema) ?? [];
+    this.#app = read(store, 'app', appSchema) ?? appSchema.parse({});
   }
 
   get limits(): Limits {
@@ -99,6 +105,26 @@ export class Settings {
   set aria2(options: Readonly<Record<string, string>>) {
     this.#aria2 = options;
     this.#store.set('aria2', options);
+  }
+
+  /** Edges that the user has set up. */
+  get edges(): readonly KeptEdge[] {
+    return this.#edges;
+  }
+
+  set edges(edges: readonly KeptEdge[]) {
+    this.#edges = edges;
+    this.#store.set('edges', edges);
+  }
+
+  /** What page and shell are set to, and what new downloads are like. */
+  get app(): AppOptions {
+    return this.#app;
+  }
+
+  set app(options: AppOptions) {
+    this.#app = options;
+    this.#store.set('app', options);
   }
 
   /** Download folder that a client has chosen; undefined: the one given at the start. */

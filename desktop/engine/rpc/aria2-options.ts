@@ -121,8 +121,10 @@ export function toNewDownload(
 }
 
 /** What options mean for a download that is there. */
-export function toChange(options: Aria2Options): Omit<Change, 'limit'> & { limit?: number } {
-  const change: Omit<Change, 'limit'> & { limit?: number } = {};
+export function toChange(
+  options: Aria2Options,
+): Omit<Change, 'limit' | 'startAt'> & { limit?: number } {
+  const change: Omit<Change, 'limit' | 'startAt'> & { limit?: number } = {};
   if (options.dir) change.dir = options.dir;
   if (options.out) change.file = options.out.replace(/^[/\\]+/, '');
   const headers = headersOf(options);

@@ -15,6 +15,8 @@ import { aria2Error, RpcError, toJsonRpcError, UNAUTHORIZED } from './rpc-error.
 /** A client that is connected by WebSocket. */
 export interface Subscriber {
   send(method: string, params: readonly unknown[]): void;
+  /** True while it has not read what it was sent: what can wait should. */
+  readonly congested?: () => boolean;
   readonly onClosed: (listener: () => void) => void;
 }
 

@@ -3,14 +3,21 @@
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { DOWNLOAD_STATUSES } from '@millrace/shared/bridge/daemon-api';
 import { isObject } from '@millrace/shared/bridge/json-rpc';
+import { SORT_KEYS } from '@millrace/shared/bridge/list-api';
 import { z } from 'zod';
+import type { LocalEdge } from '../daemon/app-settings.ts';
+import type { Chronicle } from '../daemon/chronicle.ts';
+import { type Listing, listRecords } from '../daemon/listing.ts';
 import type { Manager } from '../daemon/manager.ts';
 import { check } from '../daemon/new-download.ts';
 import type { Streams } from '../daemon/streams.ts';
 import { viewOf } from '../daemon/view.ts';
-import { FINISHED, type FinishedState, isFinished } from '../store/record.ts';
-import type { CallContext, Method } from './dispatcher.ts';
+import { FINISHED, isFinished } from '../store/record.ts';
+import type { CallContext, Method, Subscriber } from './dispatcher.ts';
+import type { LiveFeed } from './live-feed.ts';
 import type { ParseMetalink } from './metalink.ts';
+import { addingMethods } from './millrace-adding.ts';
+import { appMethods } from './millrace-app.ts';
 import { exchangeMethods } from './millrace-exchange.ts';
 import { settingMethods } from './millrace-settings.ts';
 import type { Notifier } from './notifier.ts';
@@ -20,6 +27,9 @@ export interface MillraceOptions {
   readonly manager: Manager;
   readonly streams: Streams;
   readonly notifier: Notifier;
+  readonly live: LiveFeed;
+  readonly chronicle: Chronicle;
+  readonly local: LocalEdge;
   readonly version: string;
   readonly state: string;
   readonly parseMetalink: ParseMetalink;
@@ -28,11 +38,11 @@ export interface MillraceOptions {
   readonly onShutdown: () => void;
 }
 
-const MAX_CELLS = 4096;
+const MAX_STRIP = 4096;
 const MAX_PAGE = 1000;
 
-const gid = z.string().regex(/^[0-9a-f]{1,16}$/);
-const gids = z.array(gid).max(20_000);
+export const gid = z.string().regex(/^[0-9a-f]{1,16}$/);
+export const gids = z.array(gid).max(20_000);
 const statuses = z.array(z.enum(DOWNLOAD_STATUSES));
 const page = {
   offset: z.number().int().min(0).default(0),
@@ -71,12 +81,19 @@ export function millraceMethods(options: MillraceOptions): Map<string, Method> {
     ...insideMethods(options),
     ...settingMethods(options.manager),
     ...exchangeMethods(options.manager),
+    ...addingMethods(options),
+    ...appMethods(options),
     ...connectionMethods(options),
   ]);
 }
 
-function listingMethods({ manager, version, state }: MillraceOptions): [string, Method][] {
+function listingMethods({ manager, live, version, state }: MillraceOptions): [string, Method][] {
   const startedAt = Date.now();
+  const list = (query: Listing) => {
+    const { total, records } = listRecords(manager, query);
+    const downloads = records.map((record) => viewOf(manager, record));
+    return { total, downloads, revision: live.revision };
+  };
   return [
     method('info', z.strictObject({}), () => {
       const { active, line } = manager.queue;
@@ -85,6 +102,7 @@ function listingMethods({ manager, version, state }: MillraceOptions): [string, 
       return {
         version,
         pid: process.pid,
+        platform: process.platform,
         state,
         dir: manager.dir,
         startedAt,
@@ -114,14 +132,17 @@ function listingMethods({ manager, version, state }: MillraceOptions): [string, 
         status: statuses.optional(),
         category: z.string().optional(),
         host: z.string().optional(),
+        text: z.string().max(1024).optional(),
+        sort: z.enum(SORT_KEYS).optional(),
+        descending: z.boolean().optional(),
         ...page,
       }),
-      (p) => listDownloads(manager, p),
+      list,
     ),
     method(
       'search',
       z.strictObject({ text: z.string().max(1024), status: statuses.optional(), ...page }),
-      (p) => listDownloads(manager, p),
+      list,
     ),
     method('expired', z.strictObject({}), () => {
       const filter = { states: ['error'] as const };
@@ -132,45 +153,7 @@ function listingMethods({ manager, version, state }: MillraceOptions): [string, 
   ];
 }
 
-interface ListFilter {
-  readonly status?: readonly (typeof DOWNLOAD_STATUSES)[number][] | undefined;
-  readonly category?: string | undefined;
-  readonly host?: string | undefined;
-  readonly text?: string | undefined;
-  readonly offset: number;
-  readonly limit: number;
-}
-
-/** Unfinished ones first, as they stand in the queue, then the history, newest first. */
-function listDownloads(manager: Manager, p: ListFilter) {
-  const { status, category, host, offset, limit } = p;
-  const words = (p.text ?? '').normalize('NFKC').toLowerCase().split(/\s+/);
-  const unfinished = manager.unfinished().filter((record) => {
-    if (status !== undefined && !status.includes(record.state)) return false;
-    if (category !== undefined && record.category !== category) return false;
-    if (host !== undefined && record.host !== host) return false;
-    if (p.text === undefined) return true;
-    const { name, path, request, error } = record;
-    const text = [name, path, ...request.urls, record.category, error?.code, error?.message];
-    const whole = text.join('\n').normalize('NFKC').toLowerCase();
-    return words.every((word) => whole.includes(word));
-  });
-  const states = status?.filter((one): one is FinishedState => isFinished(one));
-  const history = manager.store.history(
-    { states, category, host, text: p.text },
-    {
-      offset: Math.max(0, offset - unfinished.length),
-      limit: Math.max(0, Math.min(limit, offset + limit - unfinished.length)),
-    },
-  );
-  const records = [...unfinished.slice(offset, offset + limit), ...history.records];
-  return {
-    total: unfinished.length + history.total,
-    downloads: records.map((record) => viewOf(manager, record)),
-  };
-}
-
-function downloadMethods({ manager, parseMetalink }: MillraceOptions): [string, Method][] {
+function downloadMethods({ manager }: MillraceOptions): [string, Method][] {
   const many = z.strictObject({ gids: gids.optional() });
   const all = () => manager.unfinished().map((record) => record.gid);
   const each = (given: readonly string[] | undefined, work: (gid: string) => boolean) => {
@@ -180,11 +163,6 @@ function downloadMethods({ manager, parseMetalink }: MillraceOptions): [string, 
   };
   return [
     method('add', z.looseObject({}), (p) => ({ gid: manager.add(p as never).gid })),
-    method('addMetalink', z.looseObject({ metalink: z.string() }), ({ metalink, ...rest }) => {
-      const files = parseMetalink(Buffer.from(metalink, 'base64'));
-      const asked = files.map((file) => ({ ...rest, ...file }));
-      return { gids: manager.addAll(asked).map((record) => record.gid) };
-    }),
     method('pause', many, (p) => each(p.gids, (one) => manager.pause(one))),
     method('resume', many, (p) => each(p.gids, (one) => manager.resume(one))),
     method('retry', z.strictObject({ gids }), (p) => each(p.gids, (one) => manager.retry(one))),
@@ -195,19 +173,13 @@ function downloadMethods({ manager, parseMetalink }: MillraceOptions): [string, 
         deletePartial: z.boolean().default(true),
         deleteFile: z.boolean().default(false),
         forget: z.boolean().default(false),
+        undoMs: z.number().int().min(0).max(60_000).default(0),
       }),
-      async (p) => {
-        const full = p.gids.map((one) => manager.get(one).gid);
-        const touched: string[] = [];
-        for (const one of full) {
-          let done = manager.remove(one, p.deletePartial);
-          if (p.deleteFile) await manager.deleteFile(one);
-          if (p.forget) done = manager.forget(one) || done;
-          if (done || p.deleteFile) touched.push(one);
-        }
-        return { gids: touched };
-      },
+      (p) => manager.removeAll(p),
     ),
+    method('undoRemove', z.strictObject({ undo: z.string() }), (p) => ({
+      gids: manager.undoRemove(p.undo),
+    })),
     method(
       'purge',
       z.strictObject({
@@ -253,7 +225,7 @@ function insideMethods({ manager, streams }: MillraceOptions): [string, Method][
   return [
     method(
       'strip',
-      z.strictObject({ gid, cells: z.number().int().min(1).max(MAX_CELLS).default(100) }),
+      z.strictObject({ gid, cells: z.number().int().min(1).max(MAX_STRIP).default(100) }),
       (p) => {
         const { state, length, gid: full } = manager.get(p.gid);
         const progress = manager.running(full)?.progress();
@@ -272,15 +244,17 @@ function insideMethods({ manager, streams }: MillraceOptions): [string, Method][
   ];
 }
 
+/** @throws RpcError for a call over HTTP */
+export function subscriberOf({ subscriber }: CallContext): Subscriber {
+  if (subscriber !== undefined) return subscriber;
+  throw new RpcError({ code: 1, message: 'Subscriptions need a WebSocket.' });
+}
+
 function connectionMethods({
   notifier,
   loginLink,
   onShutdown,
 }: MillraceOptions): [string, Method][] {
-  const subscriberOf = ({ subscriber }: CallContext) => {
-    if (subscriber !== undefined) return subscriber;
-    throw new RpcError({ code: 1, message: 'Subscriptions need a WebSocket.' });
-  };
   return [
     method(
       'subscribe',

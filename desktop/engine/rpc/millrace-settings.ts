@@ -2,14 +2,15 @@
 
 import {
   DAYS,
-  formatMinute,
   MAX_WINDOWS,
   parseMinute,
   type ScheduleWindow,
 } from '@millrace/shared/download/schedule';
 import { z } from 'zod';
+import { formatWindow } from '../daemon/app-settings.ts';
 import type { Manager } from '../daemon/manager.ts';
 import { limitsSchema } from '../daemon/settings.ts';
+import { scheduleNow } from '../daemon/totals.ts';
 import type { Method } from './dispatcher.ts';
 import { method } from './millrace-methods.ts';
 
@@ -29,6 +30,22 @@ const windowSchema = z
     limit: z.number().int().min(1).optional(),
   })
   .refine((w) => (w.pause === true) !== (w.limit !== undefined), 'has either pause or limit');
+
+export const windowsSchema = z
+  .array(windowSchema)
+  .max(MAX_WINDOWS)
+  .transform((windows): ScheduleWindow[] =>
+    windows.map((w) => ({
+      days: w.days,
+      fromMinute: w.from,
+      toMinute: w.to,
+      effect: w.limit ?? 'pause',
+    })),
+  );
+
+export const categoriesSchema = z.array(
+  z.strictObject({ name: z.string(), folder: z.string(), extensions: z.array(z.string()) }),
+);
 
 export function settingMethods(manager: Manager): [string, Method][] {
   const limits = () => ({
@@ -62,36 +79,22 @@ export function settingMethods(manager: Manager): [string, Method][] {
       },
     ),
     method('getSchedule', z.strictObject({}), () => scheduleOf(manager)),
-    method(
-      'setSchedule',
-      z.strictObject({ windows: z.array(windowSchema).max(MAX_WINDOWS) }),
-      ({ windows }) => {
-        manager.settings.windows = windows.map((w) => ({
-          days: w.days,
-          fromMinute: w.from,
-          toMinute: w.to,
-          effect: w.limit ?? 'pause',
-        }));
-        manager.scheduleChanged();
-        return scheduleOf(manager);
-      },
-    ),
+    method('setSchedule', z.strictObject({ windows: windowsSchema }), ({ windows }) => {
+      manager.settings.windows = windows;
+      manager.settingsChanged();
+      return scheduleOf(manager);
+    }),
     method('getCategories', z.strictObject({}), () => ({
       categories: manager.settings.categories,
     })),
     method(
       'setCategories',
       z.strictObject({
-        categories: z.array(
-          z.strictObject({
-            name: z.string(),
-            folder: z.string(),
-            extensions: z.array(z.string()),
-          }),
-        ),
+        categories: categoriesSchema,
       }),
       ({ categories }) => {
         manager.settings.categories = categories;
+        manager.settingsChanged();
         return { categories: manager.settings.categories };
       },
     ),
@@ -99,16 +102,5 @@ export function settingMethods(manager: Manager): [string, Method][] {
 }
 
 function scheduleOf(manager: Manager) {
-  const { effect, nextChangeAt } = manager.schedule();
-  return {
-    windows: manager.settings.windows.map(formatWindow),
-    now: typeof effect === 'number' ? 'limit' : effect,
-    limit: typeof effect === 'number' ? effect : undefined,
-    nextChangeAt,
-  };
-}
-
-function formatWindow({ days, fromMinute, toMinute, effect }: ScheduleWindow) {
-  const times = { days, from: formatMinute(fromMinute), to: formatMinute(toMinute) };
-  return effect === 'pause' ? { ...times, pause: true } : { ...times, limit: effect };
+  return { windows: manager.settings.windows.map(formatWindow), ...scheduleNow(manager) };
 }

@@ -7,6 +7,8 @@ import type { Duplex } from 'node:stream';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { RPC_PATH, SESSION_ENDED, SESSION_PATH } from '@millrace/shared/bridge/session-api';
 import { type WebSocket, WebSocketServer } from 'ws';
+import { type LocalEdge, settingsOf } from '../daemon/app-settings.ts';
+import type { Chronicle } from '../daemon/chronicle.ts';
 import type { Manager } from '../daemon/manager.ts';
 import type { Streams } from '../daemon/streams.ts';
 import { LoginCodes } from '../web/login-codes.ts';
@@ -17,6 +19,7 @@ import { StaticPage } from '../web/static-page.ts';
 import { aria2Methods } from './aria2-methods.ts';
 import { type CallContext, Dispatcher, type Subscriber } from './dispatcher.ts';
 import { type GuardOptions, isLoopback, isOwnOrigin, refuse, Secret } from './guard.ts';
+import { LiveFeed } from './live-feed.ts';
 import type { ParseMetalink } from './metalink.ts';
 import { millraceMethods } from './millrace-methods.ts';
 import { NOTIFICATIONS, Notifier } from './notifier.ts';
@@ -24,6 +27,8 @@ import { NOTIFICATIONS, Notifier } from './notifier.ts';
 export interface RpcServerOptions {
   readonly manager: Manager;
   readonly streams: Streams;
+  readonly chronicle: Chronicle;
+  readonly local: LocalEdge;
   readonly token: string;
   readonly state: string;
   readonly version: string;
@@ -42,6 +47,8 @@ const MAX_CONNECTIONS = 256;
 const MAX_SOCKETS = 64;
 /** A client that does not read what it is sent is let go. */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
+/** A client with so much unread gets live updates later. */
+const CONGESTED_BYTES = 1024 * 1024;
 /** Calls that one client may have waiting for an answer. */
 const MAX_WAITING_CALLS = 1000;
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -53,6 +60,7 @@ export class RpcServer {
   readonly #dispatcher: Dispatcher;
   readonly #secret: Secret;
   readonly #notifier: Notifier;
+  readonly #live: LiveFeed;
   readonly #codes = new LoginCodes(() => performance.now());
   readonly #page: StaticPage;
   readonly #login: SessionRoute;
@@ -64,6 +72,12 @@ export class RpcServer {
     this.#o = options;
     this.#secret = new Secret(options.token);
     this.#notifier = new Notifier(options.manager);
+    this.#live = new LiveFeed({
+      manager: options.manager,
+      chronicle: options.chronicle,
+      settings: () => settingsOf(options.manager, options.local.url),
+      clock: () => performance.now(),
+    });
     this.#page = new StaticPage(options.page);
     this.#login = new SessionRoute({
       sessions: options.sessions,
@@ -79,6 +93,7 @@ export class RpcServer {
     const shared = {
       ...options,
       notifier: this.#notifier,
+      live: this.#live,
       loginLink: () => `http://${this.#authority}/#code=${this.#codes.make()}`,
     };
     this.#dispatcher = new Dispatcher(
@@ -130,6 +145,7 @@ export class RpcServer {
 
   async close(): Promise<void> {
     this.#notifier.close();
+    this.#live.close();
     for (const socket of this.#webSockets.clients) socket.close(1001);
     const closed = once(this.#http, 'close');
     this.#http.close();
@@ -211,6 +227,7 @@ export class RpcServer {
     };
     const subscriber: Subscriber = {
       send: (method, params) => sendText(JSON.stringify({ jsonrpc: '2.0', method, params })),
+      congested: () => webSocket.bufferedAmount > CONGESTED_BYTES,
       onClosed: (listener) => void closed.add(listener),
     };
     const context: CallContext = { ...trust, subscriber };

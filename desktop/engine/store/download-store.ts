@@ -28,6 +28,27 @@ export interface Page {
   readonly oldestFirst?: boolean;
 }
 
+/** What the history can be sorted by, as SQL; NULL: not known. */
+const SORTS = {
+  name: 'lower(name)',
+  size: 'length',
+  progress: 'CASE WHEN length = 0 THEN 1 ELSE stored_bytes * 1.0 / length END',
+  speed: 'NULL',
+  // The order of the statuses everywhere; before these are those that are not finished.
+  status: "CASE state WHEN 'complete' THEN 4 WHEN 'error' THEN 5 ELSE 6 END",
+  host: 'host',
+  added: 'created_at',
+  finished: 'finished_at',
+} as const;
+
+export type HistorySort = keyof typeof SORTS;
+
+/** A place in the sorted history. */
+export interface HistoryRow {
+  readonly gid: string;
+  readonly value: string | number | undefined;
+}
+
 const COLUMNS = [
   'gid',
   'state',
@@ -125,6 +146,56 @@ export class DownloadStore {
       `SELECT * FROM downloads WHERE ${where} ${order} LIMIT :limit OFFSET :offset`,
     ).all({ ...values, limit: page.limit, offset: page.offset });
     return { total: Number(count?.n), records: rows.flatMap((row) => tryFromRow(row) ?? []) };
+  }
+
+  /** Where downloads stand in the sorted history: a stretch of it, and how many there are in all. */
+  sorted(
+    filter: HistoryFilter,
+    sort: HistorySort,
+    descending: boolean,
+    offset: number,
+    limit: number,
+  ): { total: number; page: HistoryRow[] } {
+    const { where, values } = conditions(filter);
+    const count = this.#prepare(`SELECT count(*) AS n FROM downloads WHERE ${where}`).get(values);
+    const way = descending ? 'DESC' : 'ASC';
+    const rows = this.#prepare(
+      `SELECT gid, ${SORTS[sort]} AS value FROM downloads WHERE ${where}
+       ORDER BY value IS NULL, value ${way}, id ${way} LIMIT :limit OFFSET :offset`,
+    ).all({ ...values, limit, offset });
+    return {
+      total: Number(count?.n),
+      page: rows.map(({ gid, value }) => ({
+        gid: String(gid),
+        value: value === null ? undefined : (value as string | number),
+      })),
+    };
+  }
+
+  /** How many there are in the history, by state and by category. */
+  counts(): { byState: Map<string, number>; byCategory: Map<string, number> } {
+    const byState = new Map<string, number>();
+    const byCategory = new Map<string, number>();
+    const add = (map: Map<string, number>, name: string, n: number) =>
+      map.set(name, (map.get(name) ?? 0) + n);
+    const rows = this.#prepare(
+      `SELECT state, category, count(*) AS n FROM downloads WHERE finished_at IS NOT NULL
+       GROUP BY state, category`,
+    ).all();
+    for (const { state, category, n } of rows) {
+      add(byState, String(state), Number(n));
+      if (category !== null) add(byCategory, String(category), Number(n));
+    }
+    return { byState, byCategory };
+  }
+
+  /** Those of the history with a text in their URLs, newest first. */
+  withUrl(text: string, limit: number): DownloadRecord[] {
+    const { where, values } = conditions({ text: text.slice(0, MAX_TEXT_CHARS) });
+    const rows = this.#prepare(
+      `SELECT * FROM downloads WHERE ${where} ORDER BY finished_at DESC LIMIT :limit`,
+    ).all({ ...values, limit });
+    return rows.flatMap((row) => tryFromRow(row) ?? []);
   }
 
   #found(where: string, order: string, values: Values, { offset, limit }: Page) {

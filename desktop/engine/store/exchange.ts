@@ -60,7 +60,8 @@ function withoutSecrets(record: DownloadRecord): DownloadRecord {
     Object.entries(record.request.headers).filter(([name]) => !SECRET_FIELDS.includes(name)),
   );
   const { proxy } = record.request;
-  const request = { ...record.request, headers, proxy: /@/.test(proxy ?? '') ? undefined : proxy };
+  const { login: _, ...rest } = record.request;
+  const request = { ...rest, headers, proxy: /@/.test(proxy ?? '') ? undefined : proxy };
   return { ...record, request, options: { ...record.options, aria2: undefined } };
 }
 

@@ -2,6 +2,9 @@
 
 import type { DownloadStatus } from './daemon-api.ts';
 
+/** Names of the algorithms of digests, as the daemon takes them. */
+export const DIGEST_NAMES = ['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'] as const;
+
 export interface AddRequest {
   /** URLs of one and the same file, best first. */
   readonly urls: readonly string[];
@@ -12,6 +15,7 @@ export interface AddRequest {
   readonly useEdges?: boolean;
   /** Edges by name, in place of `useEdges`. */
   readonly edges?: readonly string[];
+  /** algorithm: one of DIGEST_NAMES. */
   readonly digests?: readonly { readonly algorithm: string; readonly hex: string }[];
   /** Look beside the file for SHA256SUMS and the like. */
   readonly sidecars?: boolean;

@@ -51,7 +51,7 @@ export interface LiveUpdate {
   readonly revision: number;
   /** True: more has changed than is sent; read the visible pages again. */
   readonly incomplete?: true;
-  /** Complete for downloads that are new or changed their state; those that run: their figures. */
+  /** Complete for downloads that are new or changed; of others that run, their figures. */
   readonly rows?: readonly RowPatch[];
   /** Not in any list any more. */
   readonly gone?: readonly string[];

@@ -30,3 +30,8 @@ test('figures bring an older row up to date', () => {
 test('a row that was not known comes complete', () => {
   expect(applyRowPatch(undefined, JSON.parse(JSON.stringify(ROW)))).toEqual(ROW);
 });
+
+test('a complete row takes the place of the one before', () => {
+  const { phase: _, ...paused } = { ...ROW, status: 'paused' as const };
+  expect(applyRowPatch(ROW, JSON.parse(JSON.stringify(paused)))).toEqual(paused);
+});

@@ -20,12 +20,13 @@ export function figuresOf(row: DownloadView): RowPatch {
 }
 
 /**
- * A row with its changes.
+ * A row with its changes. A patch that has `urls` is a complete row, and takes the place of what was
+ * known before.
  *
  * @param row undefined: not known before; such ones come complete
  */
 export function applyRowPatch(row: DownloadView | undefined, patch: RowPatch): DownloadView {
-  const result: Record<string, unknown> = { ...row };
+  const result: Record<string, unknown> = 'urls' in patch ? {} : { ...row };
   for (const [name, value] of Object.entries(patch)) {
     if (value === null || value === undefined) delete result[name];
     else result[name] = value;

@@ -37,6 +37,23 @@ describe('which downloads run', () => {
     expect(queue.plan(open, 0).start).toEqual(['a', 'd']);
   });
 
+  test('one that is to start later waits for its time, and holds nobody up', () => {
+    const queue = queueOf('a');
+    queue.add({ gid: 'b', host: 'b', state: 'queued', priority: 9, startAt: 5000 });
+    expect(queue.plan(all, 0)).toEqual({ start: ['a'], nextAt: 5000 });
+    expect(queue.get('b')?.held).toBe('start');
+    expect(queue.plan(all, 4999).start).toEqual([]);
+    expect(queue.plan(all, 5000).start).toEqual(['b']);
+  });
+
+  test('a start that is put off, or brought forward, counts', () => {
+    const queue = queueOf('ab');
+    queue.setStart('a', 9000);
+    expect(queue.plan(all, 0).start).toEqual(['b']);
+    queue.setStart('a', undefined);
+    expect(queue.plan(all, 0).start).toEqual(['a']);
+  });
+
   test('a host that is full does not hold up others', () => {
     const queue = new DownloadQueue();
     for (const gid of 'abc') queue.add({ gid, host: 'one', state: 'queued', priority: 0 });

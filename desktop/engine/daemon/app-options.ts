@@ -1,0 +1,85 @@
+/** What page and shell are set to, and what new downloads are like: checked, with defaults. */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import {
+  DEFAULT_APPEARANCE,
+  DEFAULT_DOWNLOADS,
+  DEFAULT_INTEGRATION,
+  DENSITIES,
+  type SettingsChange,
+  THEMES,
+} from '@millrace/shared/bridge/settings-api';
+import { MAX_PER_HOST } from '@millrace/shared/download/host-limits';
+import { z } from 'zod';
+import { parseProxy } from '../net/proxy-settings.ts';
+
+const MAX_PREFERENCES = 64;
+const MAX_PREFERENCE_CHARS = 2048;
+
+const preference = z.union([z.string().max(MAX_PREFERENCE_CHARS), z.number(), z.boolean()]);
+const preferenceName = z.string().min(1).max(64);
+
+const appearance = z.object({ theme: z.enum(THEMES), density: z.enum(DENSITIES) });
+const integration = z.object({
+  clipboard: z.boolean(),
+  startAtLogin: z.boolean(),
+  closeToTray: z.boolean(),
+  notifyComplete: z.boolean(),
+  notifyFailed: z.boolean(),
+});
+const downloads = z.object({
+  useEdges: z.boolean(),
+  connections: z.number().int().min(1).max(MAX_PER_HOST),
+  sidecars: z.boolean(),
+});
+const language = z.string().regex(/^(?:system|[a-zA-Z]{2,3}(?:-[a-zA-Z0-9]{2,8})*)$/);
+const proxy = z.string().min(1).max(2048).nullable();
+
+/** As it is kept; a member that is missing, or that an older version does not know, is the usual. */
+export const appSchema = z.object({
+  proxy: proxy.catch(null),
+  defaults: downloads.catch(DEFAULT_DOWNLOADS),
+  appearance: appearance.catch(DEFAULT_APPEARANCE),
+  language: language.catch('system'),
+  integration: integration.catch(DEFAULT_INTEGRATION),
+  preferences: z.record(preferenceName, preference).catch({}),
+});
+
+export type AppOptions = Readonly<z.infer<typeof appSchema>>;
+
+/** Changes as a client gives them. */
+export const appChangeSchema = z.strictObject({
+  proxy: proxy.optional(),
+  defaults: z.strictObject(downloads.shape).partial().optional(),
+  appearance: z.strictObject(appearance.shape).partial().optional(),
+  language: language.optional(),
+  integration: z.strictObject(integration.shape).partial().optional(),
+  preferences: z.record(preferenceName, preference.nullable()).optional(),
+});
+
+type AppChange = Pick<SettingsChange, keyof z.infer<typeof appChangeSchema>>;
+
+/** @throws MillraceError `bad-option` for too many preferences, or a proxy that is none */
+export function changedApp(now: AppOptions, change: AppChange): AppOptions {
+  const preferences = { ...now.preferences };
+  for (const [name, value] of Object.entries(change.preferences ?? {})) {
+    if (value === null) delete preferences[name];
+    else preferences[name] = value;
+  }
+  if (Object.keys(preferences).length > MAX_PREFERENCES) {
+    throw new MillraceError('bad-option', `at most ${MAX_PREFERENCES} preferences are kept`);
+  }
+  return {
+    proxy: change.proxy === undefined ? now.proxy : checkProxy(change.proxy),
+    defaults: { ...now.defaults, ...change.defaults },
+    appearance: { ...now.appearance, ...change.appearance },
+    language: change.language ?? now.language,
+    integration: { ...now.integration, ...change.integration },
+    preferences,
+  };
+}
+
+function checkProxy(text: string | null): string | null {
+  if (text !== null && text !== 'direct') parseProxy(text, 'proxy');
+  return text;
+}

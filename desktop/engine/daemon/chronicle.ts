@@ -1,0 +1,208 @@
+/**
+ * Remembers how downloads go: a log, speed over time, and how the last run stood. In memory for those
+ * that were looked at or ran lately, in the database when a run has ended.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import type { LogEntry } from '@millrace/shared/bridge/detail-api';
+import { SpeedRing, STEP_MS } from '@millrace/shared/download/speed-ring';
+import type { DetailStore } from '../store/detail-store.ts';
+import type { DownloadRecord, RecordState } from '../store/record.ts';
+import { Chapter, KEPT_CELLS, lookAt } from './chapter.ts';
+import type { RunProgress } from './contract.ts';
+import type { ManagerEvent } from './ledger.ts';
+import type { Manager } from './manager.ts';
+
+export interface ChronicleOptions {
+  readonly manager: Manager;
+  readonly store: DetailStore;
+  /** Unix milliseconds. */
+  readonly now: () => Millis;
+  /** Monotonic milliseconds. */
+  readonly clock: () => Millis;
+}
+
+/** Chapters in memory; those of running downloads are always there. */
+const MAX_CHAPTERS = 500;
+/** How often the stand of a running download is noted, in samples: a crash costs no more. */
+const LOOK_EVERY = 5;
+
+const OVER: ReadonlySet<LogEntry['event'] | undefined> = new Set([
+  'removed',
+  'failed',
+  'complete',
+] as const);
+
+/** What was last seen of a download. */
+interface Seen {
+  state: RecordState;
+  phase: string | undefined;
+}
+
+export class Chronicle {
+  readonly #o: ChronicleOptions;
+  readonly #chapters = new Map<string, Chapter>();
+  readonly #seen = new Map<string, Seen>();
+  readonly #speed = new SpeedRing();
+  /** Bytes received so far, when last sampled. */
+  readonly #received = new Map<string, number>();
+  readonly #stopListening: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #sampledAt: Millis = 0;
+  #samples = 0;
+
+  constructor(options: ChronicleOptions) {
+    this.#o = options;
+    this.#stopListening = options.manager.listen((event) => this.#onEvent(event));
+  }
+
+  /** Over all downloads. */
+  get speed(): SpeedRing {
+    return this.#speed;
+  }
+
+  chapter(gid: string): Chapter {
+    const present = this.#chapters.get(gid);
+    const chapter = present ?? new Chapter(this.#o.store.get(gid));
+    // The one used last is the last to go.
+    this.#chapters.delete(gid);
+    this.#chapters.set(gid, chapter);
+    if (this.#chapters.size > MAX_CHAPTERS) this.#forgetOldest();
+    const createdAt = chapter.log.length > 0 ? undefined : this.#o.manager.find(gid)?.createdAt;
+    if (createdAt !== undefined) chapter.note({ at: createdAt, event: 'added' });
+    return chapter;
+  }
+
+  /** Writes down what is known of those that run. */
+  close(): void {
+    this.#stopListening();
+    clearInterval(this.#timer);
+    for (const { gid } of this.#o.manager.queue.active) {
+      this.#look(gid);
+      this.#keep(gid);
+    }
+  }
+
+  #onEvent(event: ManagerEvent): void {
+    if (event.kind === 'forgotten') {
+      for (const gid of event.gids) {
+        this.#chapters.delete(gid);
+        this.#seen.delete(gid);
+      }
+      return;
+    }
+    if (event.kind === 'settings') return;
+    const { gid } = event;
+    if (event.kind === 'stand') return this.#noteRun(gid, event.progress);
+    if (event.kind === 'note') return this.#note(gid, { event: 'note', text: event.text });
+    if (event.kind === 'changed') return this.#onChanged(gid);
+    if (event.kind === 'started') {
+      this.#note(gid, { event: 'started' });
+      this.#startSampling();
+    } else {
+      const names = { paused: 'paused', stopped: 'removed', completed: 'complete' } as const;
+      if (event.kind === 'failed') {
+        this.#note(gid, { event: 'failed', ...this.#errorOf(gid) });
+      } else this.#note(gid, { event: names[event.kind] });
+      this.#keep(gid);
+    }
+  }
+
+  #onChanged(gid: string): void {
+    const { manager } = this.#o;
+    const record = manager.find(gid);
+    if (record === undefined) return;
+    const before = this.#seen.get(gid);
+    const phase = record.state === 'active' ? manager.running(gid)?.progress().state : undefined;
+    this.#seen.set(gid, { state: record.state, phase });
+    if (before?.state !== record.state) this.#onState(record, before?.state);
+    else if (phase !== undefined && phase !== before.phase) {
+      this.#note(gid, { event: 'phase', text: phase });
+    }
+  }
+
+  #onState(record: DownloadRecord, before: RecordState | undefined): void {
+    const { gid, state, retryAt, error, startedAt } = record;
+    // Nothing has happened to it yet: what there is to tell is told when somebody asks.
+    if (before === undefined && startedAt === undefined) return;
+    if (before === 'active') this.#keep(gid);
+    if (before === undefined && OVER.has(this.chapter(gid).log.at(-1)?.event)) {
+      this.#note(gid, { event: 'restored' });
+    } else if (state === 'waiting') {
+      this.#note(gid, { event: 'retry', retryAt, text: error?.message, code: error?.code });
+    } else if (before === 'paused' && state === 'queued') this.#note(gid, { event: 'resumed' });
+  }
+
+  #note(gid: string, entry: Omit<LogEntry, 'seq' | 'at'>): void {
+    this.chapter(gid).note({ at: this.#o.now(), ...entry });
+  }
+
+  #errorOf(gid: string): Pick<LogEntry, 'text' | 'code'> {
+    try {
+      const { error } = this.#o.manager.get(gid);
+      return error === undefined ? {} : { text: error.message, code: error.code };
+    } catch {
+      return {}; // forgotten already
+    }
+  }
+
+  #keep(gid: string): void {
+    this.#received.delete(gid);
+    if (this.#o.manager.find(gid) === undefined) this.#seen.delete(gid);
+    this.#o.store.put(gid, this.chapter(gid).toKeep());
+  }
+
+  #look(gid: string): RunProgress | undefined {
+    const progress = this.#o.manager.running(gid)?.progress();
+    if (progress !== undefined) this.#noteRun(gid, progress);
+    return progress;
+  }
+
+  /** How a run stands, as its last one until there is another. */
+  #noteRun(gid: string, progress: RunProgress): void {
+    const last = lookAt(progress, KEPT_CELLS);
+    // Before it has asked anybody, a run knows less than the one before.
+    if (last.sources.length > 0) this.chapter(gid).last = last;
+  }
+
+  #startSampling(): void {
+    if (this.#timer !== undefined) return;
+    this.#sampledAt = this.#o.clock();
+    this.#timer = setInterval(() => this.#sample(), STEP_MS);
+  }
+
+  /** Runs only while downloads do. */
+  #sample(): void {
+    const { manager, clock, now } = this.#o;
+    const { active } = manager.queue;
+    const seconds = Math.max(0.001, (clock() - this.#sampledAt) / 1000);
+    this.#sampledAt = clock();
+    this.#samples++;
+    let sum = 0;
+    for (const { gid } of active) {
+      const look = this.#samples % LOOK_EVERY === 0;
+      const run = manager.running(gid);
+      const progress = look ? this.#look(gid) : run?.progress();
+      const received = progress?.receivedBytes ?? 0;
+      const before = this.#received.get(gid) ?? 0;
+      this.#received.set(gid, received);
+      // A run that began anew counts from nothing.
+      const rate = (received < before ? received : received - before) / seconds;
+      sum += rate;
+      this.chapter(gid).speed.add(rate, now());
+    }
+    this.#speed.add(sum, now());
+    if (active.length > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#received.clear();
+  }
+
+  #forgetOldest(): void {
+    for (const gid of this.#chapters.keys()) {
+      if (this.#o.manager.queue.get(gid)?.state === 'active') continue;
+      this.#chapters.delete(gid);
+      return;
+    }
+  }
+}
