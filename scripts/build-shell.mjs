@@ -79,5 +79,6 @@ function drawIcons() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  process.stdout.write(`Built ${await buildShell()}\n`);
+  const built = await buildShell();
+  if (!process.argv.includes('--quiet')) process.stdout.write(`Built ${built}\n`);
 }
