@@ -72,7 +72,8 @@ function electronFlags(): string[] {
   return process.getuid?.() === 0 ? ['--no-sandbox'] : [];
 }
 
-async function openPage(reason: string): Promise<App> {
+/** @param reason why there is no window, for the user */
+export async function openPage(reason: string): Promise<App> {
   const state = stateFolder();
   const child = (await runningDaemon(state)) === undefined ? startDaemon(state) : undefined;
   while (child !== undefined && (await runningDaemon(state))?.pid !== child.pid) {

@@ -14,12 +14,14 @@ import {
   tokenFile,
   unregisterLocalEdge,
 } from '../engine/local-edge.ts';
-import { type App, openApp } from './start-app.ts';
+import { type App, openApp, openPage } from './start-app.ts';
 
 const EDGE = fileURLToPath(new URL('../../edge/src/main.ts', import.meta.url));
 const CLI = fileURLToPath(new URL('./main.ts', import.meta.url));
 /** The edge's own variable, so that both sides mean the same port. */
 const PORT = Number(process.env.MILLRACE_EDGE_PORT ?? EDGE_PORT);
+/** A window that ends so soon, with an error, has never been one. */
+const FAILS_WITHIN_MS = 10_000;
 const EDGE_URL = `http://127.0.0.1:${PORT}`;
 
 const [command, ...args] = process.argv.slice(2);
@@ -54,11 +56,23 @@ async function serve(): Promise<number> {
       app?.child?.kill('SIGTERM');
     });
   }
-  app = await openApp();
-  // Meanwhile.
-  if (stopped) app.child?.kill('SIGTERM');
-  process.stdout.write(aboutApp(app));
-  return endTogether(app, edge);
+  const show = (opened: App) => {
+    app = opened;
+    // Meanwhile.
+    if (stopped) app.child?.kill('SIGTERM');
+    process.stdout.write(aboutApp(app));
+    return endTogether(app, edge);
+  };
+  const openedAt = performance.now();
+  const first = await openApp();
+  const status = await show(first);
+  // At once: Electron is there, but not what it is linked with, or no screen after all.
+  const failed = status !== 0 && performance.now() - openedAt < FAILS_WITHIN_MS;
+  if (first.kind === 'page' || stopped || !failed) {
+    edge?.kill('SIGTERM');
+    return status;
+  }
+  return show(await openPage('Electron cannot run here'));
 }
 
 /** Until the window is closed for good, or everything is stopped from here. */
@@ -66,12 +80,11 @@ async function endTogether(app: App, edge: ChildProcess | undefined): Promise<nu
   const children = [app.child, edge].filter((child) => child !== undefined);
   if (children.length === 0) return 0;
   process.stdout.write('Stop it with Ctrl-C.\n');
-  if (app.kind === 'window') {
-    await ended(app.child);
-    edge?.kill('SIGTERM');
-  }
+  const status = app.child === undefined ? 0 : await ended(app.child);
+  if (app.kind === 'window' && status !== 0) return status;
+  if (app.kind === 'window') edge?.kill('SIGTERM');
   await Promise.all(children.map(ended));
-  return edge?.exitCode ?? app.child?.exitCode ?? 0;
+  return edge?.exitCode ?? status;
 }
 
 function aboutApp(app: App): string {
