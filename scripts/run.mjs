@@ -174,6 +174,7 @@ async function test() {
 
 const COMMANDS = {
   start,
+  package: (args) => runNode([join(root, 'scripts/package.mjs'), ...args]),
   edge: (args) => program('edge/src/main.ts', args),
   millrace: (args) => program('desktop/cli/main.ts', args),
   bench: (args) => withUi(() => runNode([join(root, 'e2e/bench/main.ts'), ...args])),
