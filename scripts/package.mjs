@@ -90,26 +90,24 @@ function nameIcons() {
   }
 }
 
-/** @returns an exit status: 0 also where some could not be made here, 1 where none could */
 function makePackages(targets) {
   rmSync(output, { recursive: true, force: true });
-  const config = join(stage, 'electron-builder.json');
-  writeFileSync(config, JSON.stringify(packagingOptions(stage, output), null, 2));
-  let made = 0;
+  mkdirSync(output, { recursive: true });
   for (const { platform, target, on } of targets) {
-    const name = target === 'dir' ? `${platform} folder` : `${platform} ${target}`;
+    const name = target === 'dir' ? `${platform}, as a folder` : `${platform}, ${target}`;
     const reason = on.includes(process.platform)
-      ? runBuilder(config, platform, target)
+      ? runBuilder(platform, target)
       : `it can be made on ${on.join(', ')} only`;
-    if (reason === undefined) made++;
     console.log(reason === undefined ? `made:    ${name}` : `skipped: ${name}: ${reason}`);
   }
-  console.log(made > 0 ? `Packages are in ${output}` : 'No package could be made here.');
-  return made > 0 ? 0 : 1;
+  console.log(`What was made is in ${output}`);
 }
 
 /** @returns why it could not be made; undefined: it was */
-function runBuilder(config, platform, target) {
+function runBuilder(platform, target) {
+  const config = join(output, `${platform}-${target}.json`);
+  const options = packagingOptions(stage, output, platform === builderPlatform());
+  writeFileSync(config, JSON.stringify(options, null, 2));
   const flags = [`--${platform}`, target, '--projectDir', join(stage, 'app'), '--config', config];
   const { status, stdout, stderr, error } = spawnSync(
     'npx',
@@ -123,19 +121,17 @@ function runBuilder(config, platform, target) {
   );
   if (status === 0) return undefined;
   const log = `${stdout}\n${stderr}`;
-  mkdirSync(output, { recursive: true });
   const file = join(output, `${platform}-${target}.log`);
   writeFileSync(file, log);
   return `${error?.message ?? whyOf(log)} (see ${file})`;
 }
 
-/** The line that says it, out of very many. */
+/** What says it, out of very many lines. */
 function whyOf(log) {
-  const lines = log.split('\n').map((line) => line.trim());
-  const line =
-    lines.find((text) => /ENOTFOUND|ECONNREFUSED|EAI_AGAIN|getaddrinfo|status code/.test(text)) ??
-    lines.find((text) => /⨯|Error:/.test(text));
-  return (line ?? 'electron-builder failed').replace(/^⨯\s*/, '').slice(0, 160);
+  const host = /getaddrinfo \w+ (\S+)/.exec(log)?.[1];
+  if (host !== undefined) return `it takes a download from ${host}, which cannot be reached`;
+  const line = log.split('\n').find((text) => /⨯|Error:/.test(text));
+  return (line ?? 'electron-builder failed').replace(/^\s*⨯\s*/, '').slice(0, 160);
 }
 
 function builderPlatform() {
@@ -143,11 +139,8 @@ function builderPlatform() {
 }
 
 await putTogether();
-const only = process.argv.slice(2);
-if (!only.includes('--stage')) {
-  process.exitCode = makePackages(
-    only.includes('--unpacked')
-      ? [{ platform: builderPlatform(), target: 'dir', on: [process.platform] }]
-      : TARGETS,
-  );
+const flags = process.argv.slice(2);
+const folder = { platform: builderPlatform(), target: 'dir', on: [process.platform] };
+if (!flags.includes('--stage')) {
+  makePackages(flags.includes('--unpacked') ? [folder] : [folder, ...TARGETS]);
 }

@@ -1,7 +1,7 @@
 /** The app's main process. One at a time: another start hands over what it was given, and ends. */
 
 import { dirname, join } from 'node:path';
-import { app } from 'electron';
+import { app, dialog } from 'electron';
 import { stateFolder } from '../engine/local-edge.ts';
 import { isMetalinkFile, type LaunchRequest, readArguments, urlsOfLink } from './logic/links.ts';
 import { ShellApp } from './shell-app.ts';
@@ -41,9 +41,14 @@ function start(): void {
   // Closing the window does not end the app.
   app.on('window-all-closed', () => {});
 
-  app.whenReady().then(async () => {
+  const run = async () => {
+    await app.whenReady();
     shell = new ShellApp(state);
     for (const request of early) take(request, '/');
     await shell.run(readArguments(process.argv.slice(1)), process.cwd());
+  };
+  run().catch((error: unknown) => {
+    dialog.showErrorBox('Millrace', error instanceof Error ? String(error.stack) : String(error));
+    app.exit(1);
   });
 }

@@ -18,9 +18,16 @@ const FUSES = {
   enableCookieEncryption: true,
 };
 
-/** @param stage folder with `app` and `millrace`, absolute; @param output folder for the packages */
-export function packagingOptions(stage, output, env = process.env) {
-  const given = env.ELECTRON_OVERRIDE_DIST_PATH;
+/** electron-builder asks for one; there is no page of the project yet. */
+const HOMEPAGE = 'https://example.org/millrace';
+
+/**
+ * @param stage folder with `app` and `millrace`, absolute
+ * @param output folder for the packages
+ * @param own true for packages for the system that this runs on: a given Electron is for no other
+ */
+export function packagingOptions(stage, output, own, env = process.env) {
+  const given = own ? env.ELECTRON_OVERRIDE_DIST_PATH : undefined;
   const versionFile = join(given ?? '', 'version');
   const version =
     given && existsSync(versionFile)
@@ -30,9 +37,14 @@ export function packagingOptions(stage, output, env = process.env) {
     appId: 'dev.millrace.app',
     productName: 'Millrace',
     copyright: 'MIT licensed',
+    extraMetadata: {
+      description: 'Downloads large files fast, safely, and resumably',
+      homepage: env.MILLRACE_HOMEPAGE ?? HOMEPAGE,
+      author: { name: 'Millrace', email: 'millrace@example.org' },
+    },
     electronVersion: version,
     ...(given ? { electronDist: given } : {}),
-    directories: { app: join(stage, 'app'), output, buildResources: join(stage, 'app', 'icons') },
+    directories: { app: join(stage, 'app'), output, buildResources: join(stage, 'icons') },
     files: ['**/*'],
     // Everything is in the bundles already.
     npmRebuild: false,
@@ -70,7 +82,7 @@ export function packagingOptions(stage, output, env = process.env) {
       executableName: 'millrace',
       category: 'Network',
       synopsis: 'Downloads large files fast, safely, and resumably',
-      maintainer: 'Millrace',
+      maintainer: 'Millrace <millrace@example.org>',
       icon: join(stage, 'icons'),
       desktop: { entry: { StartupWMClass: 'Millrace', Keywords: 'download;metalink;http;' } },
     },
