@@ -56,9 +56,7 @@ export function packagingOptions(stage, output, own, env = process.env) {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: electron-builder's own variables
     artifactName: 'millrace-${version}-${os}-${arch}.${ext}',
     // Without an address the app is made without updates.
-    publish: env.MILLRACE_UPDATE_URL
-      ? { provider: 'generic', url: env.MILLRACE_UPDATE_URL }
-      : null,
+    publish: env.MILLRACE_UPDATE_URL ? { provider: 'generic', url: env.MILLRACE_UPDATE_URL } : null,
     protocols: [{ name: 'Millrace link', schemes: ['millrace'] }],
     fileAssociations: [
       {

@@ -2,8 +2,7 @@
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
-import { isObject } from '@millrace/shared/bridge/json-rpc';
+import type { AppSettings } from '@millrace/shared/bridge/settings-api';
 import type { ShellMessage, ShellPreferences } from '@millrace/shared/bridge/shell-api';
 import { app, dialog, nativeTheme, session, shell } from 'electron';
 import { Announcer } from './announcer.ts';
@@ -23,9 +22,9 @@ import { MainWindow } from './electron/window.ts';
 import { daemonMain, ICON, SHELL_FILES, TRAY_ICON } from './files.ts';
 import { openFile, showInFolder } from './finished-file.ts';
 import { daemonProgram } from './logic/daemon-program.ts';
-import { type Downloads, totals, withChanges, without } from './logic/downloads.ts';
 import { type LaunchRequest, nameOfUrl } from './logic/links.ts';
 import { quitQuestion } from './logic/quit-question.ts';
+import { NOTHING, type Totals, totalsOf } from './logic/totals.ts';
 import type { DaemonState } from './logic/tray-text.ts';
 import { type Words, wordsFor } from './logic/words.ts';
 import { offerOf } from './offers.ts';
@@ -44,7 +43,7 @@ export class ShellApp {
   readonly #announcer: Announcer;
   readonly #clipboard = new ClipboardWatch((urls) => this.#offerCopied(urls));
   #words: Words;
-  #downloads: Downloads = new Map();
+  #totals: Totals = NOTHING;
   #daemonState: DaemonState = 'starting';
   #quitting = false;
 
@@ -119,7 +118,7 @@ export class ShellApp {
       earlierPid: this.#memory.value.daemonPid,
       onState: (state) => {
         this.#daemonState = state;
-        if (state !== 'running') this.#downloads = new Map();
+        if (state !== 'running') this.#totals = NOTHING;
         this.#showStatus();
       },
       onReady: (link, _daemon, restarted) => this.#onReady(link, restarted),
@@ -162,7 +161,7 @@ export class ShellApp {
     );
     watchQuitting({
       question: (forced) => {
-        const { active, waiting } = totals(this.#downloads);
+        const { active, waiting } = this.#totals;
         const { endsDaemon } = this.#supervisor;
         return quitQuestion({ active, waiting, endsDaemon, forced }, this.#words);
       },
@@ -176,40 +175,30 @@ export class ShellApp {
 
   async #onReady(link: DaemonLink, restarted: boolean): Promise<void> {
     await follow(link, {
-      onDownloads: (views) => this.#onDownloads(views),
-      onForgotten: (gids) => {
-        this.#downloads = without(this.#downloads, gids);
+      onTotals: (told) => {
+        this.#totals = totalsOf(told);
         this.#showStatus();
       },
+      onChanged: (downloads) => this.#announcer.changed(downloads),
+      onSettings: (settings) => this.#onSettings(settings),
     });
-    await this.#followSettings(link);
     // Always told: who looks at the list has seen it stop.
     if (restarted) this.#notify(this.#words.engineRestarted, () => this.#window.show());
     await this.#window.load();
   }
 
-  #onDownloads(views: readonly DownloadView[]): void {
-    this.#downloads = withChanges(this.#downloads, views);
-    this.#announcer.changed(views);
+  /** Language and theme are kept by the daemon, for the page as well. */
+  #onSettings({ language, appearance }: AppSettings): void {
+    nativeTheme.themeSource = appearance.theme;
+    const words = wordsFor([language, app.getLocale()]);
+    if (words === this.#words) return;
+    this.#words = words;
+    setAppMenu(words, this.#actions);
     this.#showStatus();
   }
 
-  /** Language and theme are kept by the daemon, for the page as well. */
-  async #followSettings(link: DaemonLink): Promise<void> {
-    const settings = await link.call<unknown>('getSettings').catch(() => undefined);
-    if (!isObject(settings)) return;
-    const { language, appearance } = settings;
-    this.#words = wordsFor([String(language), app.getLocale()]);
-    const theme = isObject(appearance) ? appearance.theme : undefined;
-    if (theme === 'light' || theme === 'dark' || theme === 'system') {
-      nativeTheme.themeSource = theme;
-    }
-    setAppMenu(this.#words, this.#actions);
-  }
-
   #showStatus(): void {
-    const sums = totals(this.#downloads);
-    this.#status.show(this.#daemonState, sums, this.#words, this.#window.browserWindow);
+    this.#status.show(this.#daemonState, this.#totals, this.#words, this.#window.browserWindow);
   }
 
   /** A link that logs the window in, once. */
@@ -236,7 +225,7 @@ export class ShellApp {
 
   #isLookedAt(): boolean {
     const window = this.#window.browserWindow;
-    return window !== undefined && window.isVisible() && window.isFocused();
+    return window?.isVisible() === true && window.isFocused();
   }
 
   #offerCopied(urls: readonly string[]): void {

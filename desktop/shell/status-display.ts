@@ -7,7 +7,7 @@ import {
   powerSaveBlocker,
 } from 'electron';
 import { TrayIcon } from './electron/tray.ts';
-import type { Totals } from './logic/downloads.ts';
+import type { Totals } from './logic/totals.ts';
 import { type DaemonState, taskbarProgress, trayText } from './logic/tray-text.ts';
 import type { Words } from './logic/words.ts';
 

@@ -1,36 +1,30 @@
 /** What happens to downloads, as the daemon tells it. */
 
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
-import { isObject } from '@millrace/shared/bridge/json-rpc';
+import type { Totals } from '@millrace/shared/bridge/list-api';
+import { type LiveUpdate, ON_UPDATE, type WatchResult } from '@millrace/shared/bridge/live-api';
+import type { AppSettings } from '@millrace/shared/bridge/settings-api';
 import type { DaemonLink } from './daemon-link.ts';
 
 export interface FeedListener {
-  /** Downloads that have changed, or that run. */
-  onDownloads(downloads: readonly DownloadView[]): void;
-  onForgotten(gids: readonly string[]): void;
+  onTotals(totals: Totals): void;
+  /** Downloads that have changed their state. */
+  onChanged(downloads: readonly DownloadView[]): void;
+  onSettings(settings: AppSettings): void;
 }
 
-const PROGRESS_MS = 1000;
-/** As many as one call gives; the rest is told of when it changes. */
-const FIRST = 1000;
-
-/** Follows from now on; what runs or waits already comes first. */
+/** Follows from now on; how things are comes first. */
 export async function follow(link: DaemonLink, listener: FeedListener): Promise<void> {
   link.onNotification((method, [param]) => {
-    if (!isObject(param)) return;
-    if (method === 'millrace.onChange') {
-      listener.onDownloads([param.download as DownloadView]);
-    } else if (method === 'millrace.onProgress') {
-      listener.onDownloads(param.downloads as DownloadView[]);
-    } else if (method === 'millrace.onForget') {
-      listener.onForgotten(param.gids as string[]);
-    }
+    if (method !== ON_UPDATE) return;
+    const { totals, rows = [], settings } = param as LiveUpdate;
+    if (totals !== undefined) listener.onTotals(totals);
+    if (settings !== undefined) listener.onSettings(settings);
+    // Those that are new or changed their state are complete; of others only figures come.
+    const changed = rows.filter((row) => row.status !== undefined);
+    if (changed.length > 0) listener.onChanged(changed as readonly DownloadView[]);
   });
-  await link.call('subscribe', { progressMs: PROGRESS_MS });
-  const status = ['active', 'queued', 'waiting'];
-  const { downloads } = await link.call<{ downloads: DownloadView[] }>('list', {
-    status,
-    limit: FIRST,
-  });
-  listener.onDownloads(downloads);
+  const { totals, settings } = await link.call<WatchResult>('watch', { list: true });
+  listener.onTotals(totals);
+  listener.onSettings(settings);
 }

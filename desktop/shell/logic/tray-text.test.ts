@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Totals } from './downloads.ts';
+import type { Totals } from './totals.ts';
 import { taskbarProgress, trayText } from './tray-text.ts';
 import { wordsFor } from './words.ts';
 import { en } from './words-en.ts';

@@ -1,7 +1,7 @@
 /** What tray and title show of the downloads. */
 
 import { formatRate } from '@millrace/shared/base/units';
-import type { Totals } from './downloads.ts';
+import type { Totals } from './totals.ts';
 import type { Words } from './words.ts';
 
 export type DaemonState = 'starting' | 'running' | 'down';
