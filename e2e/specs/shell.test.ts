@@ -194,6 +194,26 @@ withElectron(
   },
 );
 
+withElectron('language and theme are those that the page was set to', async (shell) => {
+  await shell.call('setSettings', { language: 'de', appearance: { theme: 'dark' } });
+  await shell.records(({ trayTexts }) =>
+    trayTexts.some((text) => text.includes('Nichts wird heruntergeladen')),
+  );
+  const labels = 'millraceTest.electron.Menu.getApplicationMenu().items.map(({ label }) => label)';
+  expect(await shell.window(labels)).toEqual([
+    'Datei',
+    'Bearbeiten',
+    'Downloads',
+    'Ansicht',
+    'Hilfe',
+  ]);
+  expect(await page.evaluate('matchMedia("(prefers-color-scheme: dark)").matches')).toBe(true);
+  await shell.call('setSettings', { language: 'en', appearance: { theme: 'system' } });
+  await shell.records(
+    ({ trayTexts }) => trayTexts[trayTexts.length - 1]?.includes('Nothing') ?? false,
+  );
+});
+
 withElectron('a second start hands over its links and files, and ends', async (shell) => {
   await shell.window('window.close()');
   await listen();

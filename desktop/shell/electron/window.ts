@@ -26,6 +26,7 @@ export class MainWindow {
   readonly #o: WindowOptions;
   #window: BrowserWindow | undefined;
   #listening = false;
+  #wanted = false;
   #kept: ShellMessage[] = [];
 
   constructor(options: WindowOptions) {
@@ -39,6 +40,7 @@ export class MainWindow {
   /** Opens it, or brings it to the front. */
   show(): void {
     if (this.#window === undefined) return this.#create();
+    this.#wanted = true;
     if (this.#window.isMinimized()) this.#window.restore();
     this.#window.show();
     this.#window.focus();
@@ -68,6 +70,7 @@ export class MainWindow {
   }
 
   hide(): void {
+    this.#wanted = false;
     this.#window?.hide();
   }
 
@@ -95,12 +98,16 @@ export class MainWindow {
       },
     });
     this.#window = window;
-    window.once('ready-to-show', () => window.show());
+    // Not before there is something to see; not at all if it has been closed meanwhile.
+    this.#wanted = true;
+    window.once('ready-to-show', () => {
+      if (this.#wanted) window.show();
+    });
     window.on('close', (event) => {
       this.#o.onBounds(window.getNormalBounds());
       if (!this.#o.onClose()) return;
       event.preventDefault();
-      window.hide();
+      this.hide();
     });
     window.on('closed', () => {
       this.#window = undefined;
