@@ -66,6 +66,8 @@ async function bundleDaemon() {
     legalComments: 'none',
     logLevel: 'warning',
   });
+  const left = /new URL\("[^"]*\.ts"/.exec(readFileSync(join(folder, 'main.mjs'), 'utf8'))?.[0];
+  if (left !== undefined) throw new Error(`the bundle names a source: ${left}`);
 }
 
 /** Workers are named by their source; in the package they are beside the program. */
@@ -74,7 +76,7 @@ const besideEachOther = {
   setup({ onLoad }) {
     onLoad({ filter: /hash-thread\.ts$/ }, ({ path }) => {
       const source = readFileSync(path, 'utf8');
-      const contents = source.replace('./hash-worker.ts', './hash-worker.mjs');
+      const contents = source.replace("new URL('./hash-worker.ts'", "new URL('./hash-worker.mjs'");
       if (contents === source) throw new Error(`${path} names no worker`);
       return { contents, loader: 'ts' };
     });

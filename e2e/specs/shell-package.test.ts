@@ -43,7 +43,7 @@ test('the packaged daemon downloads, checks digests and serves the page', async 
     expect(sha256(await readFile(path))).toBe(origin.digest(url));
     const wrong = { ...digest, hex: digest.hex.replace(/^./, (c) => (c === '0' ? '1' : '0')) };
     const failed = await daemon.add({ urls: [url], digests: [wrong], file: 'other' });
-    expect((await daemon.reaches(failed, 'error')).error?.code).toBe('digest-mismatch');
+    expect((await daemon.reaches(failed, 'error')).error?.code).toBe('checksum-mismatch');
 
     const page = await fetch(new URL('/', daemon.url));
     expect(page.status).toBe(200);
