@@ -45,7 +45,7 @@ when('a failure', () => {
   test.each(FAULTS)('%s: %s', async (fault, title, button, help) => {
     const name = `${fault}.bin`;
     const urls = [origin.url(fault, { name })];
-    await daemon.reaches(await daemon.add({ urls, maxTries: 1 }), 'error');
+    await daemon.reaches(await daemon.add({ urls, maxTries: 1, retryForMs: 0 }), 'error');
     const row = rowOf(page, name);
     await says(row, title);
     expect(await row.getByRole('button').first().textContent()).toBe(button);
@@ -57,7 +57,7 @@ when('a failure', () => {
     const blocked = join(folder.path, 'a-file');
     await writeFile(blocked, '');
     const urls = [origin.url('none', { name: 'blocked.bin' })];
-    await daemon.reaches(await daemon.add({ urls, dir: blocked, maxTries: 1 }), 'error');
+    await daemon.reaches(await daemon.add({ urls, dir: blocked }), 'error');
     const row = rowOf(page, 'blocked.bin');
     await says(row, 'The file cannot be written');
     await row.getByRole('button', { name: 'Change' }).click();
@@ -69,7 +69,7 @@ when('a failure', () => {
 
   test('that may pass says when it is tried again, and can be tried at once', async () => {
     const urls = [origin.url('server-error', { name: 'later.bin', seed: 'later' })];
-    const gid = await daemon.add({ urls });
+    const gid = await daemon.add({ urls, retryForMs: 0 });
     await daemon.reaches(gid, 'waiting');
     const row = rowOf(page, 'later.bin');
     await says(row, /Tries again (in|soon).*The server has a problem/);
