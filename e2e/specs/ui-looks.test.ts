@@ -68,6 +68,7 @@ const STATES: readonly (readonly [string, () => Promise<void>])[] = [
     'a download that runs',
     async () => {
       await rowOf(page, 'running.iso').click();
+      await page.getByRole('tab', { name: 'Overview' }).click();
       await page.getByRole('img', { name: /Block map/ }).waitFor();
     },
   ],
