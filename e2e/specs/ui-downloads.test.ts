@@ -143,7 +143,7 @@ when('a download', () => {
   test('out of a dropped Metalink file shows what it has', async () => {
     const url = origin.add('/from-metalink.iso', { bytes: MIB });
     const digest = sha256(origin.content('/from-metalink.iso'));
-    const document = `<?xml version="1.0"?><metalink xmlns="urn:ietf:params:xml:ns:metalink">
+    const metalink = `<?xml version="1.0"?><metalink xmlns="urn:ietf:params:xml:ns:metalink">
       <file name="from-metalink.iso"><size>${MIB}</size><hash type="sha-256">${digest}</hash>
       <url>${url}</url></file></metalink>`;
     await page.evaluate((text) => {
@@ -153,7 +153,7 @@ when('a download', () => {
       document.body.dispatchEvent(
         new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }),
       );
-    }, document);
+    }, metalink);
     const dialog = page.getByRole('dialog');
     await dialog.getByText('1 MiB · 1 source · checksum included').waitFor();
     await dialog.getByRole('button', { name: 'Add 1 download' }).click();

@@ -45,7 +45,7 @@ when('a failure', () => {
   test.each(FAULTS)('%s: %s', async (fault, title, button, help) => {
     const name = `${fault}.bin`;
     const urls = [origin.url(fault, { name })];
-    await daemon.reaches(await daemon.add({ urls, maxTries: 1 }), 'error');
+    await daemon.reaches(await daemon.add({ urls, maxTries: 1, retryForMs: 0 }), 'error');
     const row = rowOf(page, name);
     await says(row, title);
     expect(await row.getByRole('button').first().textContent()).toBe(button);
@@ -53,23 +53,22 @@ when('a failure', () => {
     await page.getByRole('note').getByText(help).waitFor();
   });
 
-  test('of a file that cannot be written offers another folder, which helps', async () => {
-    const blocked = join(folder.path, 'a-file');
-    await writeFile(blocked, '');
-    const urls = [origin.url('none', { name: 'blocked.bin' })];
-    await daemon.reaches(await daemon.add({ urls, dir: blocked, maxTries: 1 }), 'error');
-    const row = rowOf(page, 'blocked.bin');
-    await says(row, 'The file cannot be written');
+  test('of a name that is taken offers another name, which helps', async () => {
+    await writeFile(join(folder.path, 'downloads', 'taken.bin'), 'mine');
+    const urls = [origin.url('none', { name: 'taken.bin' })];
+    await daemon.reaches(await daemon.add({ urls, rename: false, file: 'taken.bin' }), 'error');
+    const row = rowOf(page, 'taken.bin');
+    await says(row, 'There is a file of this name already');
     await row.getByRole('button', { name: 'Change' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Change blocked.bin' });
-    await dialog.getByRole('textbox', { name: 'Folder' }).fill(join(folder.path, 'elsewhere'));
+    const dialog = page.getByRole('dialog', { name: 'Change taken.bin' });
+    await dialog.getByRole('textbox', { name: 'File name' }).fill('free.bin');
     await dialog.getByRole('button', { name: 'Try again' }).click();
-    await says(row, /Done/);
+    await says(rowOf(page, 'free.bin'), /Done/);
   });
 
   test('that may pass says when it is tried again, and can be tried at once', async () => {
     const urls = [origin.url('server-error', { name: 'later.bin', seed: 'later' })];
-    const gid = await daemon.add({ urls });
+    const gid = await daemon.add({ urls, retryForMs: 0 });
     await daemon.reaches(gid, 'waiting');
     const row = rowOf(page, 'later.bin');
     await says(row, /Tries again (in|soon).*The server has a problem/);
@@ -88,6 +87,6 @@ when('a failure', () => {
     await page.getByRole('grid').and(page.locator('[aria-rowcount="3"]')).waitFor();
     await rowOf(page, 'redirect-loop.bin').waitFor();
     await page.keyboard.press('Escape');
-    await rowOf(page, 'blocked.bin').waitFor();
+    await rowOf(page, 'free.bin').waitFor();
   });
 });

@@ -12,6 +12,7 @@ export const UNDO_MS = 10_000;
 
 export class Actions {
   readonly #app: App;
+  #moves = Promise.resolve();
 
   constructor(app: App) {
     this.#app = app;
@@ -90,7 +91,8 @@ export class Actions {
 
   /** Puts downloads before another one of the queue, or at its end. */
   async place(gids: readonly string[], before: string | null): Promise<void> {
-    await this.#app.attempt(this.#app.call('millrace.place', { gids, before }));
+    const placed = await this.#app.attempt(this.#app.call('millrace.place', { gids, before }));
+    if (placed !== undefined) await this.#app.renew();
   }
 
   /** Puts downloads at the beginning of the queue. */
@@ -101,8 +103,13 @@ export class Actions {
     if (before !== undefined && before !== gids[0]) await this.place(gids, before);
   }
 
-  /** By keyboard: the selected downloads go one place up or down. */
-  async shift(gids: readonly string[], by: 1 | -1): Promise<void> {
+  /** By keyboard: the selected downloads go one place up or down, one step after the other. */
+  shift(gids: readonly string[], by: 1 | -1): Promise<void> {
+    this.#moves = this.#moves.then(() => this.#shift(gids, by));
+    return this.#moves;
+  }
+
+  async #shift(gids: readonly string[], by: 1 | -1): Promise<void> {
     const { list } = this.#app.state;
     const at = gids.map((gid) => indexOf(list, gid)).filter((index) => index >= 0);
     const moved = gids.filter((gid) => this.#isQueued(gid));

@@ -78,6 +78,13 @@ export class App {
     return this.#read(Math.min(first, last), Math.max(first, last));
   }
 
+  /** Reads again what can be seen, at once. */
+  renew(): Promise<void> {
+    const { list } = this.state;
+    this.store.set({ list: { ...list, pages: stale(list.pages) } });
+    return this.#read(this.#visible.first, this.#visible.last);
+  }
+
   /** All downloads of the view, as many as one call takes. */
   async allGids(): Promise<string[]> {
     const gids: string[] = [];

@@ -1,7 +1,7 @@
 /** A window over the page: with a title, closed by Escape, and the focus kept inside. */
 
 import * as Radix from '@radix-ui/react-dialog';
-import type { FormEvent, ReactNode } from 'react';
+import { type FormEvent, type ReactNode, useState } from 'react';
 import { useActions, useText } from './context.tsx';
 import { Icon } from './icons.tsx';
 
@@ -15,6 +15,14 @@ interface DialogProps {
 export function Dialog({ title, children, size = 'medium', alert = false }: DialogProps) {
   const text = useText();
   const actions = useActions();
+  const [before] = useState(() => document.activeElement);
+  // Opened by a key, a dialog has no button to give the focus back to.
+  const giveBack = (event: Event) => {
+    event.preventDefault();
+    const usable = before instanceof HTMLElement && before.isConnected && before !== document.body;
+    const target = usable ? before : document.querySelector<HTMLElement>('[role="grid"]');
+    target?.focus();
+  };
   return (
     <Radix.Root open onOpenChange={(open) => !open && actions.open(undefined)}>
       <Radix.Portal>
@@ -22,6 +30,7 @@ export function Dialog({ title, children, size = 'medium', alert = false }: Dial
         <Radix.Content
           className={`dialog ${size}`}
           aria-describedby={undefined}
+          onCloseAutoFocus={giveBack}
           {...(alert ? { role: 'alertdialog' } : {})}
         >
           <div className="dialog-head">

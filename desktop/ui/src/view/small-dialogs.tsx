@@ -77,6 +77,7 @@ function ChangeForm({ row }: { row: DownloadView }) {
   const submit = async () => {
     const change = {
       gids: [row.gid],
+      ...(failed ? { retry: true } : {}),
       ...(bytesPerSecond === (row.limit ?? null) ? {} : { limit: bytesPerSecond ?? null }),
       ...(priority === priorityOf(row) ? {} : { priority: PRIORITIES[priority] }),
       ...(dir.trim() === '' ? {} : { dir: dir.trim() }),
@@ -84,9 +85,7 @@ function ChangeForm({ row }: { row: DownloadView }) {
       ...(digest === undefined ? {} : { digests: [digest] }),
     };
     const done = await app.attempt(app.call('millrace.changeMany', change));
-    if (done === undefined) return;
-    actions.open(undefined);
-    if (failed) await actions.retry([row.gid]);
+    if (done !== undefined) actions.open(undefined);
   };
   const option = (value: Priority) => ({ value, label: text.t(`change.priority.${value}`) });
   return (

@@ -101,10 +101,10 @@ function Window({ draft, change, remove }: WindowProps) {
             type="button"
             className={days.includes(day) ? 'on' : ''}
             aria-pressed={days.includes(day)}
-            aria-label={text.t(`day.${day}`)}
             onClick={() => flip(day)}
           >
             {text.t(`day.${day}`).slice(0, 2)}
+            <span className="hidden">{text.t(`day.${day}`).slice(2)}</span>
           </button>
         ))}
       </fieldset>
