@@ -3,6 +3,9 @@
 import { dirname, join } from 'node:path';
 import { app, dialog } from 'electron';
 import { stateFolder } from '../engine/local-edge.ts';
+import { findOrStart } from './daemon/supervisor.ts';
+import { daemonMain } from './files.ts';
+import { daemonProgram } from './logic/daemon-program.ts';
 import { isMetalinkFile, type LaunchRequest, readArguments, urlsOfLink } from './logic/links.ts';
 import { ShellApp } from './shell-app.ts';
 
@@ -41,9 +44,22 @@ function start(): void {
   // Closing the window does not end the app.
   app.on('window-all-closed', () => {});
 
+  const place = {
+    state,
+    dir: app.getPath('downloads'),
+    program: daemonProgram({
+      node: process.env.MILLRACE_NODE,
+      electron: process.execPath,
+      electronNode: process.versions.node,
+      main: daemonMain(),
+    }),
+  };
   const run = async () => {
+    // Beside Electron's own start: both take their time.
+    const first = findOrStart(place);
+    first.catch(() => {}); // seen by whoever waits for it
     await app.whenReady();
-    shell = new ShellApp(state);
+    shell = new ShellApp(place, first);
     for (const request of early) take(request, '/');
     await shell.run(readArguments(process.argv.slice(1)), process.cwd());
   };

@@ -10,7 +10,7 @@ import type { DaemonLink } from './daemon/daemon-link.ts';
 import { logFile } from './daemon/daemon-process.ts';
 import { follow } from './daemon/feed.ts';
 import { MemoryFile } from './daemon/memory-file.ts';
-import { Supervisor } from './daemon/supervisor.ts';
+import { type Connected, type DaemonPlace, Supervisor } from './daemon/supervisor.ts';
 import { ClipboardWatch } from './electron/clipboard-watch.ts';
 import { setDefaultHandler, setStartAtLogin } from './electron/integration.ts';
 import { serveCalls } from './electron/ipc.ts';
@@ -19,9 +19,8 @@ import { type NotifyText, notify } from './electron/notify.ts';
 import { protectContents, protectSession } from './electron/protect.ts';
 import { watchForUpdates } from './electron/updates.ts';
 import { MainWindow } from './electron/window.ts';
-import { daemonMain, ICON, SHELL_FILES, TRAY_ICON } from './files.ts';
+import { ICON, SHELL_FILES, TRAY_ICON } from './files.ts';
 import { openFile, showInFolder } from './finished-file.ts';
-import { daemonProgram } from './logic/daemon-program.ts';
 import { type LaunchRequest, nameOfUrl } from './logic/links.ts';
 import { quitQuestion } from './logic/quit-question.ts';
 import { NOTHING, type Totals, totalsOf } from './logic/totals.ts';
@@ -47,12 +46,18 @@ export class ShellApp {
   #daemonState: DaemonState = 'starting';
   #quitting = false;
 
-  /** @param state folder; Electron has to be ready */
-  constructor(state: string) {
+  /**
+   * Electron has to be ready.
+   *
+   * @param place of the daemon
+   * @param first a `findOrStart` of it that has begun already
+   */
+  constructor(place: DaemonPlace, first: Promise<Connected>) {
+    const { state } = place;
     this.#state = state;
     this.#memory = new MemoryFile(state);
     this.#words = wordsFor([app.getLocale()]);
-    this.#supervisor = this.#superviseDaemon();
+    this.#supervisor = this.#superviseDaemon(place, first);
     this.#window = this.#makeWindow();
     this.#status = new StatusDisplay({
       trayIcon: TRAY_ICON,
@@ -105,16 +110,10 @@ export class ShellApp {
     return this.#memory.value.preferences;
   }
 
-  #superviseDaemon(): Supervisor {
+  #superviseDaemon(place: DaemonPlace, first: Promise<Connected>): Supervisor {
     return new Supervisor({
-      state: this.#state,
-      dir: app.getPath('downloads'),
-      program: daemonProgram({
-        node: process.env.MILLRACE_NODE,
-        electron: process.execPath,
-        electronNode: process.versions.node,
-        main: daemonMain(),
-      }),
+      ...place,
+      first,
       earlierPid: this.#memory.value.daemonPid,
       onState: (state) => {
         this.#daemonState = state;

@@ -8,13 +8,40 @@ import { type FoundDaemon, hasGone, runningDaemon, startDaemonProcess } from './
 
 const STOP_TIMEOUT_MS = 10_000;
 
-export interface SupervisorOptions {
+export interface DaemonPlace {
   /** State folder. */
   readonly state: string;
   /** Download folder. */
   readonly dir: string;
   /** undefined: none can be started here; one that runs already is used. */
   readonly program: Program | undefined;
+}
+
+export interface Connected {
+  readonly daemon: FoundDaemon;
+  readonly link: DaemonLink;
+  /** It was started here. */
+  readonly started: boolean;
+}
+
+/** @throws Error if none runs and none can be started */
+export async function findOrStart({ state, dir, program }: DaemonPlace): Promise<Connected> {
+  const found = await runningDaemon(state);
+  if (found !== undefined) {
+    // Killed, its address may have stayed behind, and another process may have its number.
+    const link = await DaemonLink.connect(found).catch(() => undefined);
+    if (link !== undefined) return { daemon: found, link, started: false };
+  }
+  if (program === undefined) {
+    throw new Error('Node 24 or newer is needed: put its path into MILLRACE_NODE');
+  }
+  const { daemon } = await startDaemonProcess(program, state, dir);
+  return { daemon, link: await DaemonLink.connect(daemon), started: true };
+}
+
+export interface SupervisorOptions extends DaemonPlace {
+  /** A first `findOrStart` that has begun already, so that windows and daemon start side by side. */
+  readonly first: Promise<Connected>;
   /** A daemon that an earlier run of the app has started, and that ends with it. */
   readonly earlierPid: number | undefined;
   onState(state: DaemonState): void;
@@ -31,11 +58,13 @@ export class Supervisor {
   #link: DaemonLink | undefined;
   #daemon: FoundDaemon | undefined;
   #ownedPid: number | undefined;
+  #first: Promise<Connected> | undefined;
   #ends: Ends = [];
   #stopping = false;
 
   constructor(options: SupervisorOptions) {
     this.#o = options;
+    this.#first = options.first;
     this.#ownedPid = options.earlierPid;
   }
 
@@ -93,7 +122,13 @@ export class Supervisor {
   /** One daemon, for as long as it answers. */
   async #once(): Promise<void> {
     const before = this.#daemon;
-    const { daemon, link } = await this.#findOrStart();
+    const connecting = this.#first ?? findOrStart(this.#o);
+    this.#first = undefined;
+    const { daemon, link, started } = await connecting;
+    if (started) {
+      this.#ownedPid = daemon.pid;
+      this.#o.onOwned(daemon.pid);
+    }
     this.#daemon = daemon;
     this.#link = link;
     if (this.#stopping) return link.close();
@@ -101,21 +136,5 @@ export class Supervisor {
     const restarted = before !== undefined && before.pid !== daemon.pid;
     await this.#o.onReady(link, daemon, restarted);
     await link.closed;
-  }
-
-  async #findOrStart(): Promise<{ daemon: FoundDaemon; link: DaemonLink }> {
-    const found = await runningDaemon(this.#o.state);
-    if (found !== undefined) {
-      // Killed, its address may have stayed behind, and another process may have its number.
-      const link = await DaemonLink.connect(found).catch(() => undefined);
-      if (link !== undefined) return { daemon: found, link };
-    }
-    if (this.#o.program === undefined) {
-      throw new Error('Node 24 or newer is needed: put its path into MILLRACE_NODE');
-    }
-    const { daemon } = await startDaemonProcess(this.#o.program, this.#o.state, this.#o.dir);
-    this.#ownedPid = daemon.pid;
-    this.#o.onOwned(daemon.pid);
-    return { daemon, link: await DaemonLink.connect(daemon) };
   }
 }
