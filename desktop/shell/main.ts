@@ -54,12 +54,25 @@ function start(): void {
       main: daemonMain(),
     }),
   };
+  // Asked to quit before there is anybody to end the daemon, which is being started already.
+  let quitEarly = false;
+  app.on('before-quit', (event) => {
+    if (shell !== undefined) return;
+    event.preventDefault();
+    quitEarly = true;
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      quitEarly = true;
+    });
+  }
   const run = async () => {
     // Beside Electron's own start: both take their time.
     const first = findOrStart(place);
     first.catch(() => {}); // seen by whoever waits for it
     await app.whenReady();
     shell = new ShellApp(place, first);
+    if (quitEarly) app.quit();
     for (const request of early) take(request, '/');
     await shell.run(readArguments(process.argv.slice(1)), process.cwd());
   };

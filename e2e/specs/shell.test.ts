@@ -1,17 +1,23 @@
 /** The app's window in a real Electron: locked down, in touch with the system, never alone with a dead daemon. */
 
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { SHELL_API_MEMBERS, type ShellMessage } from '@millrace/shared/bridge/shell-api';
 import { sha256 } from '../fixtures/content.ts';
 import { isAlive } from '../fixtures/daemon-cli.ts';
 import type { DevTools } from '../fixtures/devtools.ts';
+import { electronProgram } from '../fixtures/electron-path.mjs';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
 import { type Screen, Shell, screenOrComplain, waiting } from '../fixtures/shell.ts';
 import { until } from '../fixtures/until.ts';
 
+const START = fileURLToPath(new URL('../../desktop/cli/start.ts', import.meta.url));
 const SIZE = 8_000_000;
 /** Bytes per second: it runs for as long as any test here. */
 const SLOW = 20_000;
@@ -306,3 +312,33 @@ withElectron(
     expect(isAlive(pid)).toBe(false);
   },
 );
+
+withElectron('npm start opens the window beside an edge, and ends both', async () => {
+  const own = await temporaryFolder();
+  const state = join(own.path, 'state');
+  const child = spawn(process.execPath, [START], {
+    env: {
+      ...process.env,
+      DISPLAY: screen?.display,
+      HOME: own.path,
+      MILLRACE_STATE: state,
+      MILLRACE_EDGE_PORT: '0',
+      ELECTRON_OVERRIDE_DIST_PATH: dirname(electronProgram() as string),
+    },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let said = '';
+  child.stdout.on('data', (data) => {
+    said += data;
+  });
+  const pidIn = async (name: string): Promise<number> =>
+    JSON.parse(await readFile(join(state, name), 'utf8').catch(() => '{}')).pid ?? 0;
+  // Written once the app has its daemon.
+  await until(() => existsSync(join(state, 'shell.json')));
+  const pids = [await pidIn('daemon.json'), await pidIn('edge.json')];
+  expect(said).toMatch(/A Millrace edge runs at http:.*The app is open/s);
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  await until(() => !pids.some(isAlive));
+  await own.remove();
+});

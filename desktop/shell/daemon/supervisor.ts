@@ -59,6 +59,7 @@ export class Supervisor {
   #daemon: FoundDaemon | undefined;
   #ownedPid: number | undefined;
   #first: Promise<Connected> | undefined;
+  #connecting: Promise<Connected> | undefined;
   #ends: Ends = [];
   #stopping = false;
 
@@ -110,6 +111,8 @@ export class Supervisor {
   /** Lets go of the daemon, and ends it if it is our own. */
   async stop(): Promise<void> {
     this.#stopping = true;
+    // One that is just being started would be left behind.
+    await this.#connecting?.catch(() => {});
     const [link, daemon] = [this.#link, this.#daemon];
     if (daemon !== undefined && link !== undefined && this.endsDaemon) {
       await link.call('shutdown').catch(() => {});
@@ -122,16 +125,16 @@ export class Supervisor {
   /** One daemon, for as long as it answers. */
   async #once(): Promise<void> {
     const before = this.#daemon;
-    const connecting = this.#first ?? findOrStart(this.#o);
+    this.#connecting = this.#first ?? findOrStart(this.#o);
     this.#first = undefined;
-    const { daemon, link, started } = await connecting;
+    const { daemon, link, started } = await this.#connecting;
     if (started) {
       this.#ownedPid = daemon.pid;
       this.#o.onOwned(daemon.pid);
     }
     this.#daemon = daemon;
     this.#link = link;
-    if (this.#stopping) return link.close();
+    if (this.#stopping) return;
     this.#o.onState('running');
     const restarted = before !== undefined && before.pid !== daemon.pid;
     await this.#o.onReady(link, daemon, restarted);
