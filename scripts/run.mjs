@@ -12,6 +12,8 @@ import { fileURLToPath } from 'node:url';
 
 const PNPM = 'pnpm@12.21.0';
 const NODE_MAJOR = 24;
+/** For some 120 MB. */
+const FETCH_TIMEOUT_MS = 600_000;
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stampFile = join(root, 'node_modules', '.millrace-setup');
@@ -94,6 +96,8 @@ async function typecheck() {
     'shared/node',
     'edge',
     'desktop',
+    'desktop/ui',
+    'desktop/ui/tsconfig.test.json',
     'e2e',
     'scripts',
   ]) {
@@ -101,6 +105,39 @@ async function typecheck() {
     if (status !== 0) return status;
   }
   return 0;
+}
+
+/** Builds the interface where it has changed; what serves it needs it. */
+const buildUi = () => runNode([join(root, 'scripts/build-ui.mjs')]);
+
+/** What needs the interface, after it has been built. */
+const withUi = async (run) => (await buildUi()) || run();
+
+/** The app, or what it downloads with: the app needs its page, its window and Electron. */
+async function start(args) {
+  const run = () => program('desktop/cli/start.ts', args);
+  if (args.length > 0) return run();
+  if (hasScreen()) {
+    await runNode([join(root, 'scripts/build-shell.mjs'), '--quiet']);
+    fetchElectron();
+  }
+  return withUi(run);
+}
+
+function hasScreen() {
+  if (process.platform !== 'linux') return true;
+  return Boolean(process.env.DISPLAY || process.env.WAYLAND_DISPLAY);
+}
+
+/** Electron's package comes without Electron. Where it cannot be had, the app is a page. */
+function fetchElectron() {
+  if (process.env.ELECTRON_OVERRIDE_DIST_PATH || process.env.ELECTRON_SKIP_BINARY_DOWNLOAD) return;
+  const folder = join(root, 'desktop', 'node_modules', 'electron');
+  if (existsSync(join(folder, 'path.txt'))) return;
+  console.error('Fetching Electron (once) ...');
+  const options = { stdio: 'ignore', timeout: FETCH_TIMEOUT_MS };
+  const { status } = spawnSync(nodePath(), [join(folder, 'install.js')], options);
+  if (status !== 0) console.error('Fetching Electron: it cannot be had here.');
 }
 
 const lint = (...args) => runNode([bin('@biomejs/biome/bin/biome'), ...args, '.']);
@@ -126,7 +163,7 @@ async function test() {
     ['types', typecheck],
     ['lint', () => lint('ci')],
     ['unit tests', () => jest('unit', TESTS_AT_A_TIME, [])],
-    ['end-to-end tests', () => jest('e2e', SPECS_AT_A_TIME, [])],
+    ['end-to-end tests', () => withUi(() => jest('e2e', SPECS_AT_A_TIME, []))],
   ];
   for (const [name, step] of steps) {
     const started = Date.now();
@@ -142,16 +179,17 @@ async function test() {
 }
 
 const COMMANDS = {
-  start: (args) => program('desktop/cli/start.ts', args),
+  start,
+  package: (args) => runNode([join(root, 'scripts/package.mjs'), ...args]),
   edge: (args) => program('edge/src/main.ts', args),
   millrace: (args) => program('desktop/cli/main.ts', args),
-  bench: (args) => runNode([join(root, 'e2e/bench/main.ts'), ...args]),
+  bench: (args) => withUi(() => runNode([join(root, 'e2e/bench/main.ts'), ...args])),
   test,
   typecheck,
   lint: () => lint('ci'),
   format: () => lint('check', '--write'),
   unit: (args) => jest('unit', TESTS_AT_A_TIME, args),
-  e2e: (args) => jest('e2e', SPECS_AT_A_TIME, args),
+  e2e: (args) => withUi(() => jest('e2e', SPECS_AT_A_TIME, args)),
 };
 
 const [name = '', ...args] = process.argv.slice(2);

@@ -1,6 +1,6 @@
 /**
- * `npm start`: an edge on this machine for its user, and `npm start -- get URL`: a download
- * through it, with an edge of its own if none runs.
+ * `npm start`: the app, and an edge on this machine for its user; `npm start -- get URL`: a download
+ * through such an edge, with one of its own if none runs.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -14,11 +14,14 @@ import {
   tokenFile,
   unregisterLocalEdge,
 } from '../engine/local-edge.ts';
+import { type App, openApp, openPage } from './start-app.ts';
 
 const EDGE = fileURLToPath(new URL('../../edge/src/main.ts', import.meta.url));
 const CLI = fileURLToPath(new URL('./main.ts', import.meta.url));
 /** The edge's own variable, so that both sides mean the same port. */
 const PORT = Number(process.env.MILLRACE_EDGE_PORT ?? EDGE_PORT);
+/** A window that ends so soon, with an error, has never been one. */
+const FAILS_WITHIN_MS = 10_000;
 const EDGE_URL = `http://127.0.0.1:${PORT}`;
 
 const [command, ...args] = process.argv.slice(2);
@@ -27,7 +30,7 @@ else if (command === 'get') process.exitCode = await getThroughEdge(args);
 else {
   process.stderr.write(
     `"${command}" is not known here. Use:\n` +
-      '  npm start                       an edge on this machine\n' +
+      '  npm start                       the app, with an edge on this machine\n' +
       '  npm start -- get URL [-o FILE]  a download through it\n' +
       '  npm run edge -- --help          an edge with its own options\n' +
       '  npm run millrace -- --help      the command line\n',
@@ -36,14 +39,60 @@ else {
 }
 
 async function serve(): Promise<number> {
-  if (await running()) {
-    process.stdout.write(`An edge is running already.\n${whatToTry(EDGE_URL)}`);
-    return 0;
+  let edge: ChildProcess | undefined;
+  if (await running()) process.stdout.write(`An edge is running already.\n${whatToTry(EDGE_URL)}`);
+  else {
+    const { child, url } = await startEdge(PORT);
+    if (url === undefined) return child.exitCode ?? 1;
+    process.stdout.write(`A Millrace edge runs at ${url}\n${whatToTry(url)}`);
+    edge = child;
   }
-  const { child, url } = await startEdge(PORT);
-  if (url === undefined) return child.exitCode ?? 1;
-  process.stdout.write(`A Millrace edge runs at ${url}\n${whatToTry(url)}Stop it with Ctrl-C.\n`);
-  return ended(child);
+  let stopped = false;
+  let app: App | undefined;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    // The edge hears of it as well.
+    process.on(signal, () => {
+      stopped = true;
+      app?.child?.kill('SIGTERM');
+    });
+  }
+  const show = (opened: App) => {
+    app = opened;
+    // Meanwhile.
+    if (stopped) app.child?.kill('SIGTERM');
+    process.stdout.write(aboutApp(app));
+    return endTogether(app, edge);
+  };
+  const openedAt = performance.now();
+  const first = await openApp();
+  const status = await show(first);
+  // At once: Electron is there, but not what it is linked with, or no screen after all.
+  const failed = status !== 0 && performance.now() - openedAt < FAILS_WITHIN_MS;
+  if (first.kind === 'page' || stopped || !failed) {
+    edge?.kill('SIGTERM');
+    return status;
+  }
+  return show(await openPage('Electron cannot run here'));
+}
+
+/** Until the window is closed for good, or everything is stopped from here. */
+async function endTogether(app: App, edge: ChildProcess | undefined): Promise<number> {
+  const children = [app.child, edge].filter((child) => child !== undefined);
+  if (children.length === 0) return 0;
+  process.stdout.write('Stop it with Ctrl-C.\n');
+  const status = app.child === undefined ? 0 : await ended(app.child);
+  if (app.kind === 'window' && status !== 0) return status;
+  if (app.kind === 'window') edge?.kill('SIGTERM');
+  await Promise.all(children.map(ended));
+  return edge?.exitCode ?? status;
+}
+
+function aboutApp(app: App): string {
+  if (app.kind === 'window') return 'The app is open; its icon is in the tray.\n';
+  return (
+    `The app is a page in your browser, as ${app.reason}:\n\n  ${app.url}\n\n` +
+    'This address is good once, for a minute; "npm run millrace -- open" gives another.\n'
+  );
 }
 
 async function getThroughEdge(getArgs: string[]): Promise<number> {

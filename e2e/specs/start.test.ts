@@ -21,7 +21,14 @@ const children: ChildProcess[] = [];
 
 beforeEach(async () => {
   folder = await temporaryFolder();
-  environment = { MILLRACE_STATE: join(folder.path, 'state'), MILLRACE_EDGE_PORT: '0' };
+  environment = {
+    MILLRACE_STATE: join(folder.path, 'state'),
+    MILLRACE_EDGE_PORT: '0',
+    HOME: folder.path,
+    // No screen: no window on that of whoever runs the tests.
+    DISPLAY: '',
+    WAYLAND_DISPLAY: '',
+  };
   origin.reset();
 });
 
@@ -78,6 +85,28 @@ test('without arguments: an edge on loopback that says what to try', async () =>
   expect(origin.requests.every((r) => r.headers.via !== undefined)).toBe(true);
   child.kill('SIGTERM');
   expect((await once(child, 'exit'))[0]).toBe(0);
+});
+
+test('without a screen: the app is a page, whose address logs in', async () => {
+  const child = start([]);
+  let said = '';
+  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+    said += `${line}\n`;
+    if (line.includes('Ctrl-C')) break;
+  }
+  expect(said).toMatch(/The app is a page in your browser, as there is no screen:/);
+  const [, page, code] = /(http:\S+\/)#code=(\S+)/.exec(said) as RegExpExecArray;
+  expect((await fetch(page as string)).headers.get('content-type')).toMatch(/^text\/html/);
+  const session = await fetch(new URL('/session', page), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ code }),
+  });
+  expect(session.status).toBe(204);
+  // The app ends with it.
+  child.kill('SIGTERM');
+  expect((await once(child, 'exit'))[0]).toBe(0);
+  await expect(fetch(page as string)).rejects.toThrow();
 });
 
 test('get: a download through an edge of its own where none runs', async () => {

@@ -53,11 +53,17 @@ function watching({ manager, live, chronicle, local }: MillraceOptions): [string
 
 function bulk({ manager }: MillraceOptions): [string, Method][] {
   return [
-    method('changeMany', z.looseObject({ gids }), ({ gids: given, ...change }) => {
+    method('changeMany', z.looseObject({ gids, retry: z.boolean().optional() }), (p) => {
+      const { gids: given, retry = false, ...change } = p;
       // All are found before the first is touched; finished ones have nothing to change.
-      const full = given.map((one) => manager.get(one)).filter(({ state }) => !isFinished(state));
+      const full = given
+        .map((one) => manager.get(one))
+        .filter(({ state }) => !isFinished(state) || (retry && state === 'error'));
       manager.atOnce(() => {
-        for (const one of full) manager.change(one.gid, change as never);
+        for (const one of full) {
+          if (retry) manager.retry(one.gid);
+          manager.change(one.gid, change as never);
+        }
       });
       return { gids: full.map((one) => one.gid) };
     }),

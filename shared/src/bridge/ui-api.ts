@@ -67,6 +67,8 @@ export interface ChangeRequest extends Gids {
   readonly connections?: number;
   readonly proxy?: string;
   readonly digests?: readonly { readonly algorithm: string; readonly hex: string }[];
+  /** Failed ones, too: they are tried again with the change. */
+  readonly retry?: boolean;
 }
 
 export interface UiMethods {

@@ -1,0 +1,49 @@
+/** Tells the user what has ended, by the rules of `logic/notices.ts`. */
+
+import {
+  afterQuiet,
+  type EndedDownload,
+  NO_NOTICES,
+  type NoticesState,
+  type NoticesStep,
+  withEnded,
+} from './logic/notices.ts';
+import type { Words } from './logic/words.ts';
+
+export interface AnnouncerOptions {
+  /** Unix ms: what ended before is no news. */
+  readonly since: number;
+  readonly words: () => Words;
+  /** True while notices are wanted and the user is not looking at the list anyway. */
+  readonly wanted: () => boolean;
+  /** @param gid what a click shows; undefined: the list */
+  show(text: { title: string; body: string }, gid: string | undefined): void;
+}
+
+export class Announcer {
+  readonly #o: AnnouncerOptions;
+  #state: NoticesState = NO_NOTICES;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: AnnouncerOptions) {
+    this.#o = options;
+  }
+
+  changed(downloads: readonly EndedDownload[]): void {
+    const { since, words } = this.#o;
+    this.#take(withEnded(this.#state, downloads, since, Date.now(), words()));
+  }
+
+  #take({ state, notices, deadline }: NoticesStep): void {
+    this.#state = state;
+    for (const { title, body, gid } of notices) {
+      if (this.#o.wanted()) this.#o.show({ title, body }, gid);
+    }
+    clearTimeout(this.#timer);
+    if (deadline === undefined) return;
+    this.#timer = setTimeout(
+      () => this.#take(afterQuiet(this.#state, Date.now(), this.#o.words())),
+      Math.max(0, deadline - Date.now()),
+    );
+  }
+}

@@ -1,0 +1,39 @@
+/** The file with what the shell keeps between runs, beside the daemon's state. */
+
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type Remembered, readRemembered } from '../logic/preferences.ts';
+
+export class MemoryFile {
+  readonly #path: string;
+  #value: Remembered;
+
+  /** @param state folder; without a file in it that can be read, everything is as at first */
+  constructor(state: string) {
+    this.#path = join(state, 'shell.json');
+    let text = '';
+    try {
+      text = readFileSync(this.#path, 'utf8');
+    } catch {
+      // The first start.
+    }
+    this.#value = readRemembered(text);
+  }
+
+  get value(): Remembered {
+    return this.#value;
+  }
+
+  /** Never half written; what cannot be written holds until the app ends. */
+  change(changes: Partial<Remembered>): void {
+    this.#value = { ...this.#value, ...changes };
+    try {
+      mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+      const temporary = `${this.#path}.${process.pid}.new`;
+      writeFileSync(temporary, `${JSON.stringify(this.#value)}\n`, { mode: 0o600 });
+      renameSync(temporary, this.#path);
+    } catch (error) {
+      process.stderr.write(`The app's settings could not be saved: ${error}\n`);
+    }
+  }
+}

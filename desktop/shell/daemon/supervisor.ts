@@ -1,0 +1,143 @@
+/** Finds the daemon or starts it, stays connected to it, and starts it again when it has crashed. */
+
+import type { Program } from '../logic/daemon-program.ts';
+import { afterEnd, type Ends } from '../logic/restart-policy.ts';
+import type { DaemonState } from '../logic/tray-text.ts';
+import { DaemonLink } from './daemon-link.ts';
+import { type FoundDaemon, hasGone, runningDaemon, startDaemonProcess } from './daemon-process.ts';
+
+const STOP_TIMEOUT_MS = 10_000;
+
+export interface DaemonPlace {
+  /** State folder. */
+  readonly state: string;
+  /** Download folder. */
+  readonly dir: string;
+  /** undefined: none can be started here; one that runs already is used. */
+  readonly program: Program | undefined;
+}
+
+export interface Connected {
+  readonly daemon: FoundDaemon;
+  readonly link: DaemonLink;
+  /** It was started here. */
+  readonly started: boolean;
+}
+
+/** @throws Error if none runs and none can be started */
+export async function findOrStart({ state, dir, program }: DaemonPlace): Promise<Connected> {
+  const found = await runningDaemon(state);
+  if (found !== undefined) {
+    // Killed, its address may have stayed behind, and another process may have its number.
+    const link = await DaemonLink.connect(found).catch(() => undefined);
+    if (link !== undefined) return { daemon: found, link, started: false };
+  }
+  if (program === undefined) {
+    throw new Error('Node 24 or newer is needed: put its path into MILLRACE_NODE');
+  }
+  const { daemon } = await startDaemonProcess(program, state, dir);
+  return { daemon, link: await DaemonLink.connect(daemon), started: true };
+}
+
+export interface SupervisorOptions extends DaemonPlace {
+  /** A first `findOrStart` that has begun already, so that windows and daemon start side by side. */
+  readonly first: Promise<Connected>;
+  /** A daemon that an earlier run of the app has started, and that ends with it. */
+  readonly earlierPid: number | undefined;
+  onState(state: DaemonState): void;
+  /** @param restarted the one before has crashed */
+  onReady(link: DaemonLink, daemon: FoundDaemon, restarted: boolean): Promise<void>;
+  /** A daemon of our own runs now; undefined: not any more. */
+  onOwned(pid: number | undefined): void;
+  /** It does not stay up; it is tried again when this resolves. */
+  onGaveUp(reason: string): Promise<void>;
+}
+
+export class Supervisor {
+  readonly #o: SupervisorOptions;
+  #link: DaemonLink | undefined;
+  #daemon: FoundDaemon | undefined;
+  #ownedPid: number | undefined;
+  #first: Promise<Connected> | undefined;
+  #connecting: Promise<Connected> | undefined;
+  #ends: Ends = [];
+  #stopping = false;
+
+  constructor(options: SupervisorOptions) {
+    this.#o = options;
+    this.#first = options.first;
+    this.#ownedPid = options.earlierPid;
+  }
+
+  /** The daemon that runs; undefined while none does. */
+  get link(): DaemonLink | undefined {
+    return this.#link;
+  }
+
+  /** Origin of its page, such as `http://127.0.0.1:6800`. */
+  get origin(): string | undefined {
+    return this.#daemon === undefined ? undefined : new URL(this.#daemon.url).origin;
+  }
+
+  /** True if the daemon ends with the app. */
+  get endsDaemon(): boolean {
+    return this.#daemon !== undefined && this.#daemon.pid === this.#ownedPid;
+  }
+
+  /** Runs until `stop`. */
+  async run(): Promise<void> {
+    while (!this.#stopping) {
+      let reason = '';
+      this.#o.onState('starting');
+      try {
+        await this.#once();
+      } catch (error) {
+        reason = error instanceof Error ? error.message : String(error);
+      }
+      this.#link = undefined;
+      if (this.#stopping) return;
+      this.#o.onState('down');
+      const { ends, next } = afterEnd(this.#ends, Date.now());
+      this.#ends = ends;
+      if (next.kind === 'restart') {
+        await new Promise((resolve) => setTimeout(resolve, next.afterMs));
+      } else {
+        await this.#o.onGaveUp(reason);
+        this.#ends = [];
+      }
+    }
+  }
+
+  /** Lets go of the daemon, and ends it if it is our own. */
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    // One that is just being started would be left behind.
+    await this.#connecting?.catch(() => {});
+    const [link, daemon] = [this.#link, this.#daemon];
+    if (daemon !== undefined && link !== undefined && this.endsDaemon) {
+      await link.call('shutdown').catch(() => {});
+      if (!(await hasGone(daemon.pid, STOP_TIMEOUT_MS))) process.kill(daemon.pid, 'SIGTERM');
+      this.#o.onOwned(undefined);
+    }
+    link?.close();
+  }
+
+  /** One daemon, for as long as it answers. */
+  async #once(): Promise<void> {
+    const before = this.#daemon;
+    this.#connecting = this.#first ?? findOrStart(this.#o);
+    this.#first = undefined;
+    const { daemon, link, started } = await this.#connecting;
+    if (started) {
+      this.#ownedPid = daemon.pid;
+      this.#o.onOwned(daemon.pid);
+    }
+    this.#daemon = daemon;
+    this.#link = link;
+    if (this.#stopping) return;
+    this.#o.onState('running');
+    const restarted = before !== undefined && before.pid !== daemon.pid;
+    await this.#o.onReady(link, daemon, restarted);
+    await link.closed;
+  }
+}

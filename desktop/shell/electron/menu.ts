@@ -1,0 +1,114 @@
+/** The menus of app and tray. */
+
+import type { ShellCommand } from '@millrace/shared/bridge/shell-api';
+import { app, Menu, type MenuItemConstructorOptions } from 'electron';
+import type { Words } from '../logic/words.ts';
+
+export interface MenuActions {
+  open(): void;
+  command(command: ShellCommand): void;
+  openFile(): void;
+  pauseAll(): void;
+  resumeAll(): void;
+  showLog(): void;
+  closeWindow(): void;
+  quit(): void;
+}
+
+type Items = MenuItemConstructorOptions[];
+
+export function setAppMenu(words: Words, actions: MenuActions): void {
+  const mac = process.platform === 'darwin';
+  const settings: MenuItemConstructorOptions = {
+    label: words.settings,
+    accelerator: 'CmdOrCtrl+,',
+    click: () => actions.command('settings'),
+  };
+  const quit: MenuItemConstructorOptions = {
+    label: words.quit,
+    accelerator: 'CmdOrCtrl+Q',
+    click: actions.quit,
+  };
+  const appMenu: Items = [
+    { role: 'about', label: words.about },
+    { type: 'separator' },
+    settings,
+    { type: 'separator' },
+    { role: 'hide' },
+    { role: 'hideOthers' },
+    { type: 'separator' },
+    quit,
+  ];
+  const template: Items = [
+    ...(mac ? [{ label: app.name, submenu: appMenu }] : []),
+    {
+      label: words.file,
+      submenu: fileMenu(words, actions, mac ? [] : [settings], mac ? [] : [quit]),
+    },
+    { label: words.edit, submenu: editMenu(words, actions) },
+    {
+      label: words.downloads,
+      submenu: [
+        { label: words.pauseAll, click: actions.pauseAll },
+        { label: words.resumeAll, click: actions.resumeAll },
+      ],
+    },
+    {
+      label: words.view,
+      submenu: [
+        { role: 'resetZoom' },
+        { role: 'zoomIn' },
+        { role: 'zoomOut' },
+        { type: 'separator' },
+        { role: 'togglefullscreen' },
+      ],
+    },
+    {
+      role: 'help',
+      label: words.help,
+      submenu: [{ label: words.showLog, click: actions.showLog }],
+    },
+  ];
+  Menu.setApplicationMenu(Menu.buildFromTemplate(template));
+}
+
+/** @param text what the tray says: some desktops show no tooltips */
+export function trayMenu(text: string, words: Words, actions: MenuActions): Items {
+  return [
+    { label: text, enabled: false },
+    { type: 'separator' },
+    { label: words.open, click: actions.open },
+    { label: words.add, click: () => actions.command('add') },
+    { type: 'separator' },
+    { label: words.pauseAll, click: actions.pauseAll },
+    { label: words.resumeAll, click: actions.resumeAll },
+    { type: 'separator' },
+    { label: words.quit, click: actions.quit },
+  ];
+}
+
+function fileMenu(words: Words, actions: MenuActions, settings: Items, quit: Items): Items {
+  return [
+    { label: words.add, accelerator: 'CmdOrCtrl+N', click: () => actions.command('add') },
+    { label: words.openFile, accelerator: 'CmdOrCtrl+O', click: actions.openFile },
+    { type: 'separator' },
+    ...settings,
+    { label: words.closeWindow, accelerator: 'CmdOrCtrl+W', click: actions.closeWindow },
+    { type: 'separator' },
+    ...quit,
+  ];
+}
+
+function editMenu(words: Words, actions: MenuActions): Items {
+  return [
+    { role: 'undo' },
+    { role: 'redo' },
+    { type: 'separator' },
+    { role: 'cut' },
+    { role: 'copy' },
+    { role: 'paste' },
+    { role: 'selectAll' },
+    { type: 'separator' },
+    { label: words.search, accelerator: 'CmdOrCtrl+F', click: () => actions.command('search') },
+  ];
+}

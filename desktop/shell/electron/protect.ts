@@ -1,0 +1,48 @@
+/** Locks the window down: what is not the daemon's page gets nothing. */
+
+import { app, type Session, type WebContents } from 'electron';
+import { CONTENT_SECURITY_POLICY, isOwnPage, mayLoad } from '../logic/page-policy.ts';
+
+/** Where the daemon's page is, and the shell's own pages (`file:` URL with a slash at its end). */
+export interface PageSources {
+  readonly origin: () => string | undefined;
+  readonly own: string;
+}
+
+/** For whatever contents there will ever be; to be called before the first window. */
+export function protectContents(sources: PageSources): void {
+  app.on('web-contents-created', (_event, contents) => protect(contents, sources));
+}
+
+/** No permissions, no requests elsewhere, always a policy. */
+export function protectSession(session: Session, { origin, own }: PageSources): void {
+  session.setPermissionRequestHandler((_contents, _permission, answer) => answer(false));
+  session.setPermissionCheckHandler(() => false);
+  session.webRequest.onBeforeRequest(({ url }, answer) =>
+    answer({ cancel: !mayLoad(url, origin(), own) }),
+  );
+  session.webRequest.onHeadersReceived(({ responseHeaders = {} }, answer) => {
+    const has = Object.keys(responseHeaders).some(
+      (name) => name.toLowerCase() === 'content-security-policy',
+    );
+    const policy = { 'content-security-policy': [CONTENT_SECURITY_POLICY] };
+    answer({ responseHeaders: has ? responseHeaders : { ...responseHeaders, ...policy } });
+  });
+  // Files come through the daemon, never through the browser in the window.
+  session.on('will-download', (event) => event.preventDefault());
+}
+
+function protect(contents: WebContents, { origin, own }: PageSources): void {
+  const stay = (event: { preventDefault(): void }, url: string) => {
+    if (!isOwnPage(url, origin(), own)) event.preventDefault();
+  };
+  contents.on('will-navigate', (event, url) => stay(event, url ?? event.url));
+  contents.on('will-redirect', (event, url) => stay(event, url ?? event.url));
+  contents.on('will-attach-webview', (event) => event.preventDefault());
+  if (typeof contents.setWindowOpenHandler === 'function') {
+    contents.setWindowOpenHandler(() => ({ action: 'deny' }));
+  } else {
+    // Electron before 12.
+    (contents as NodeJS.EventEmitter).on('new-window', (event) => event.preventDefault());
+  }
+}

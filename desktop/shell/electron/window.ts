@@ -1,0 +1,128 @@
+/** The window: on a page of our own until the daemon's can be shown. */
+
+import { join } from 'node:path';
+import type { ShellMessage } from '@millrace/shared/bridge/shell-api';
+import { BrowserWindow, nativeTheme, screen } from 'electron';
+import { MESSAGE_CHANNEL } from '../logic/payload-channels.ts';
+import { type Bounds, boundsOnScreen } from '../logic/preferences.ts';
+
+/** Messages kept for a page that does not listen yet. */
+const MAX_KEPT = 100;
+const SIZE = { width: 1080, height: 720 };
+
+export interface WindowOptions {
+  /** Folder with `preload.cjs` and `pages`. */
+  readonly files: string;
+  readonly icon: string;
+  readonly bounds: () => Bounds | undefined;
+  onBounds(bounds: Bounds): void;
+  /** @returns true: the window is only hidden */
+  onClose(): boolean;
+  /** The page is about to be shown or shown anew. */
+  address(): Promise<string | undefined>;
+}
+
+export class MainWindow {
+  readonly #o: WindowOptions;
+  #window: BrowserWindow | undefined;
+  #listening = false;
+  #wanted = false;
+  #kept: ShellMessage[] = [];
+
+  constructor(options: WindowOptions) {
+    this.#o = options;
+  }
+
+  get browserWindow(): BrowserWindow | undefined {
+    return this.#window;
+  }
+
+  /** Opens it, or brings it to the front. */
+  show(): void {
+    if (this.#window === undefined) return this.#create();
+    this.#wanted = true;
+    if (this.#window.isMinimized()) this.#window.restore();
+    this.#window.show();
+    this.#window.focus();
+  }
+
+  /** Loads the daemon's page, where there is a window. */
+  async load(): Promise<void> {
+    if (this.#window === undefined) return;
+    const address = await this.#o.address();
+    if (address === undefined || this.#window === undefined) return;
+    this.#listening = false;
+    // What was left behind by a daemon that crashed in the meantime is loaded anew by the next one.
+    await this.#window.loadURL(address).catch(() => {});
+  }
+
+  /** Tells the page, at once or when it listens. */
+  tell(message: ShellMessage): void {
+    if (this.#listening && this.#window !== undefined) {
+      this.#window.webContents.send(MESSAGE_CHANNEL, message);
+    } else this.#kept = [...this.#kept, message].slice(-MAX_KEPT);
+  }
+
+  /** The page listens from now on. */
+  listen(): void {
+    this.#listening = true;
+    for (const message of this.#kept.splice(0)) this.tell(message);
+  }
+
+  hide(): void {
+    this.#wanted = false;
+    this.#window?.hide();
+  }
+
+  #create(): void {
+    const { files, icon } = this.#o;
+    const screens = screen.getAllDisplays().map(({ workArea }) => workArea);
+    const window = new BrowserWindow({
+      ...SIZE,
+      ...boundsOnScreen(this.#o.bounds(), screens),
+      minWidth: 360,
+      minHeight: 320,
+      show: false,
+      title: 'Millrace',
+      icon,
+      autoHideMenuBar: true,
+      backgroundColor: nativeTheme.shouldUseDarkColors ? '#11161b' : '#f4f6f7',
+      webPreferences: {
+        preload: join(files, 'preload.cjs'),
+        sandbox: true,
+        contextIsolation: true,
+        nodeIntegration: false,
+        webSecurity: true,
+        webviewTag: false,
+        spellcheck: false,
+      },
+    });
+    this.#window = window;
+    // Not before there is something to see; not at all if it has been closed meanwhile.
+    this.#wanted = true;
+    window.once('ready-to-show', () => {
+      if (this.#wanted) window.show();
+    });
+    window.on('close', (event) => {
+      this.#o.onBounds(window.getNormalBounds());
+      if (!this.#o.onClose()) return;
+      event.preventDefault();
+      this.hide();
+    });
+    window.on('closed', () => {
+      this.#window = undefined;
+      this.#listening = false;
+    });
+    // Another document: whoever listened has gone.
+    window.webContents.on('did-navigate', () => {
+      this.#listening = false;
+    });
+    // Memory ran out, or a bug of Chromium: the page is all there is to it.
+    const revive = () => void this.load();
+    window.webContents.on('render-process-gone', revive);
+    window
+      .loadFile(join(files, 'pages', 'starting.html'))
+      .catch(() => {})
+      .then(() => this.load());
+  }
+}

@@ -1,0 +1,61 @@
+/** Opening what was downloaded. The page names the download, never a path. */
+
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { ShellAnswer } from '@millrace/shared/bridge/shell-api';
+import { dialog, shell } from 'electron';
+import type { DaemonLink } from './daemon/daemon-link.ts';
+import { isProgram } from './logic/file-kind.ts';
+import type { Words } from './logic/words.ts';
+
+/** Opens it with the program that the system has for it; asks first where it is one itself. */
+export async function openFile(
+  link: DaemonLink | undefined,
+  gid: string,
+  words: Words,
+): Promise<ShellAnswer> {
+  const download = await find(link, gid);
+  if (download === undefined) return { problem: words.noSuchDownload };
+  const { path, name, status } = download;
+  if (status !== 'complete' || path === undefined) return { problem: words.notComplete };
+  if (!existsSync(path)) return { problem: words.noFile };
+  if (isProgram(path) && !(await mayRun(name, words))) return {};
+  const reason = await shell.openPath(path);
+  return reason === '' ? {} : { problem: words.cannotOpen(reason) };
+}
+
+/** Shows it among its neighbours; one that is not there yet, its folder. */
+export async function showInFolder(
+  link: DaemonLink | undefined,
+  gid: string,
+  words: Words,
+): Promise<ShellAnswer> {
+  const download = await find(link, gid);
+  if (download === undefined) return { problem: words.noSuchDownload };
+  const { path, dir } = download;
+  if (path !== undefined && existsSync(path)) {
+    shell.showItemInFolder(path);
+    return {};
+  }
+  const folder = path === undefined ? dir : dirname(path);
+  if (!existsSync(folder)) return { problem: words.noFile };
+  const reason = await shell.openPath(folder);
+  return reason === '' ? {} : { problem: words.cannotOpen(reason) };
+}
+
+async function mayRun(name: string, words: Words): Promise<boolean> {
+  const { response } = await dialog.showMessageBox({
+    type: 'warning',
+    message: words.opensProgram(name),
+    detail: words.opensProgramDetail,
+    buttons: [words.run, words.cancel],
+    defaultId: 1,
+    cancelId: 1,
+  });
+  return response === 0;
+}
+
+async function find(link: DaemonLink | undefined, gid: string): Promise<DownloadView | undefined> {
+  return link?.call<DownloadView>('status', { gid }).catch(() => undefined);
+}

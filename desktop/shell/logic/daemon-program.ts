@@ -1,0 +1,37 @@
+/** How the daemon is run: which Node, and which of the daemon's files. */
+
+/** The daemon is TypeScript that Node runs as it is, with SQLite in it. */
+const NODE_MAJOR = 24;
+
+export interface Surroundings {
+  /** MILLRACE_NODE: a Node to run the daemon with. */
+  readonly node: string | undefined;
+  /** Electron's own program, and the version of the Node in it, such as `24.1.0`. */
+  readonly electron: string;
+  readonly electronNode: string;
+  /** The daemon's main file. */
+  readonly main: string;
+}
+
+export interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** Variables besides those that the shell has. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/**
+ * A Node that somebody names comes first; else Electron runs as one where it is new enough.
+ *
+ * @returns undefined: there is none
+ */
+export function daemonProgram({
+  node,
+  electron,
+  electronNode,
+  main,
+}: Surroundings): Program | undefined {
+  if (node !== undefined && node !== '') return { command: node, args: [main], env: {} };
+  if (Number(electronNode.split('.')[0]) < NODE_MAJOR) return undefined;
+  return { command: electron, args: [main], env: { ELECTRON_RUN_AS_NODE: '1' } };
+}

@@ -1,0 +1,120 @@
+/** Links and files that come from outside: as arguments, by `millrace:` links, by the clipboard. */
+
+import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
+import { categoryOf, DEFAULT_CATEGORIES } from '@millrace/shared/download/category';
+
+export const SCHEME = 'millrace';
+
+/** URLs that one link may carry. */
+const MAX_LINK_URLS = 50;
+/** URLs that one copied text may have; more than that is a text, not a choice. */
+const MAX_COPIED_URLS = 50;
+/** Copied texts that are longer are not looked at. */
+const MAX_COPIED_CHARS = 64 * 1024;
+const MAX_ARGUMENTS = 200;
+
+/** What a start of the app asks for. */
+export interface LaunchRequest {
+  readonly urls: readonly string[];
+  /** Metalink files, paths as they were given. */
+  readonly files: readonly string[];
+  /** Start in the tray, without a window. */
+  readonly hidden: boolean;
+}
+
+/** True for absolute http: and https: URLs without a log-in in them. */
+export function isDownloadUrl(text: string): boolean {
+  if (text.length > MAX_URL_CHARS) return false;
+  const url = parsed(text);
+  if (url === undefined || url.username !== '' || url.password !== '') return false;
+  return (url.protocol === 'http:' || url.protocol === 'https:') && url.hostname !== '';
+}
+
+/**
+ * URLs of a `millrace:` link. It is `millrace:URL`, or `millrace:?url=URL&url=URL` with the URLs
+ * percent-encoded; some browsers insist on slashes, so `millrace://add?url=URL` is the same.
+ *
+ * @returns none where the link has none that can be downloaded
+ */
+export function urlsOfLink(link: string): readonly string[] {
+  const match = /^millrace:(.*)$/is.exec(link.trim());
+  if (match === null) return [];
+  const rest = match[1] as string;
+  const query = /^(?:\/\/)?(?:add)?\/?\?(.*)$/is.exec(rest);
+  const urls = query === null ? [plainUrl(rest)] : new URLSearchParams(query[1]).getAll('url');
+  return unique(urls.filter(isDownloadUrl)).slice(0, MAX_LINK_URLS);
+}
+
+/** A link that opens the app with these URLs. */
+export function linkOf(urls: readonly string[]): string {
+  return `${SCHEME}:?${urls.map((url) => `url=${encodeURIComponent(url)}`).join('&')}`;
+}
+
+/**
+ * Sorts the arguments of a start. What is none of ours (Chromium's switches, the program itself) is
+ * passed over: the system puts all kinds of things there.
+ */
+export function readArguments(args: readonly string[]): LaunchRequest {
+  const urls: string[] = [];
+  const files: string[] = [];
+  for (const argument of args.slice(0, MAX_ARGUMENTS)) {
+    if (argument.startsWith('-')) continue;
+    if (/^millrace:/i.test(argument)) urls.push(...urlsOfLink(argument));
+    else if (isDownloadUrl(argument)) urls.push(argument);
+    else if (isMetalinkFile(argument)) files.push(argument);
+  }
+  return { urls: unique(urls), files: unique(files), hidden: args.includes('--hidden') };
+}
+
+/** True for names that Metalink files have. */
+export function isMetalinkFile(name: string): boolean {
+  return /\.(?:meta4|metalink)$/i.test(name);
+}
+
+/**
+ * URLs of a copied text if they are likely to be downloads: nothing but URLs, one of them at least
+ * with the name of a file that people download.
+ */
+export function urlsOfCopied(text: string): readonly string[] {
+  if (text.length > MAX_COPIED_CHARS) return [];
+  const words = text.trim().split(/\s+/);
+  if (words.length > MAX_COPIED_URLS || !words.every(isDownloadUrl)) return [];
+  return words.some(looksLikeFile) ? unique(words) : [];
+}
+
+/** What to call a URL in a few words: the name of its file, else its host. */
+export function nameOfUrl(url: string): string {
+  const { pathname, hostname } = new URL(url);
+  const last = pathname.slice(pathname.lastIndexOf('/') + 1);
+  try {
+    return decodeURIComponent(last) || hostname;
+  } catch {
+    return last;
+  }
+}
+
+function looksLikeFile(url: string): boolean {
+  const { pathname, hostname } = new URL(url);
+  const name = nameOfUrl(url);
+  // A host may be called like a file.
+  if (pathname === '/' && name === hostname) return false;
+  return isMetalinkFile(name) || categoryOf(name, DEFAULT_CATEGORIES) !== undefined;
+}
+
+/** Without the slashes of `millrace://https://...`, where the inner colon may have been lost. */
+function plainUrl(rest: string): string {
+  const url = rest.replace(/^\/\/(?=https?:?\/)/i, '');
+  return url.replace(/^(https?)\/\//i, '$1://');
+}
+
+function parsed(text: string): URL | undefined {
+  try {
+    return new URL(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function unique(items: readonly string[]): string[] {
+  return [...new Set(items)];
+}

@@ -1,0 +1,64 @@
+import { expect, test } from '@jest/globals';
+import { afterQuiet, type EndedDownload, NO_NOTICES, withEnded } from './notices.ts';
+import { en } from './words-en.ts';
+
+const complete = (gid: string, finishedAt: number): EndedDownload => ({
+  gid,
+  name: `${gid}.iso`,
+  status: 'complete',
+  finishedAt,
+});
+const failed = (gid: string, finishedAt: number): EndedDownload => ({
+  ...complete(gid, finishedAt),
+  status: 'error',
+  error: {
+    code: 'origin-gone',
+    message: 'The file is gone',
+    detail: '',
+    advice: '',
+    retryable: false,
+  },
+});
+
+test('a download that completes, and one that fails', () => {
+  const one = withEnded(NO_NOTICES, [complete('a', 100)], 0, 100, en);
+  expect(one.notices).toEqual([{ title: 'Download complete', body: 'a.iso', gid: 'a' }]);
+  const other = withEnded(NO_NOTICES, [failed('b', 100)], 0, 100, en);
+  expect(other.notices).toEqual([{ title: 'b.iso failed', body: 'The file is gone', gid: 'b' }]);
+});
+
+test('each end once, but a second failure is another end', () => {
+  const first = withEnded(NO_NOTICES, [failed('a', 100)], 0, 100, en);
+  expect(withEnded(first.state, [failed('a', 100)], 0, 20_000, en).notices).toEqual([]);
+  expect(withEnded(first.state, [failed('a', 15_000)], 0, 20_000, en).notices).toHaveLength(1);
+});
+
+test('what ended before, or has not ended, is no news', () => {
+  const old = [complete('a', 99), { ...complete('b', 101), status: 'removed' as const }];
+  const step = withEnded(NO_NOTICES, old, 100, 200, en);
+  expect(step).toEqual({ state: { ...NO_NOTICES }, notices: [], deadline: undefined });
+});
+
+test('what ends soon after is collected and told as one', () => {
+  let step = withEnded(NO_NOTICES, [complete('a', 1000)], 0, 1000, en);
+  step = withEnded(step.state, [complete('b', 2000)], 0, 2000, en);
+  expect(step).toMatchObject({ notices: [], deadline: 6000 });
+  step = withEnded(step.state, [failed('c', 3000), complete('d', 3000)], 0, 3000, en);
+  expect(afterQuiet(step.state, 5999, en).notices).toEqual([]);
+  step = afterQuiet(step.state, 6000, en);
+  expect(step.notices).toEqual([
+    {
+      title: '2 downloads complete, 1 download failed',
+      body: 'Click to see the list.',
+      gid: undefined,
+    },
+  ]);
+  // And quiet again: nothing is told twice.
+  expect(afterQuiet(step.state, 60_000, en)).toMatchObject({ notices: [], deadline: undefined });
+});
+
+test('memory is bounded', () => {
+  const many = Array.from({ length: 5000 }, (_, i) => complete(String(i), 1));
+  const { state } = withEnded({ ...NO_NOTICES, quietUntil: 10 }, many, 0, 1, en);
+  expect([state.known.length, state.pending.length]).toEqual([1000, 1000]);
+});

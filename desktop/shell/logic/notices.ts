@@ -1,0 +1,91 @@
+/**
+ * Which notification for which event. A first one comes at once; what happens in the seconds after
+ * it is told in one, so that a finished queue is not a dozen bubbles.
+ */
+
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { Words } from './words.ts';
+
+export type EndedDownload = Pick<DownloadView, 'gid' | 'name' | 'status' | 'finishedAt' | 'error'>;
+
+export interface Notice {
+  readonly title: string;
+  readonly body: string;
+  /** The download that a click shows; undefined: the list. */
+  readonly gid: string | undefined;
+}
+
+export interface NoticesState {
+  /** Ends that have been told or are about to be, oldest first. */
+  readonly known: readonly string[];
+  readonly pending: readonly EndedDownload[];
+  /** Until then, what happens is collected. */
+  readonly quietUntil: number;
+}
+
+export interface NoticesStep {
+  readonly state: NoticesState;
+  readonly notices: readonly Notice[];
+  /** When to call `afterQuiet`, Unix ms; undefined: not at all. */
+  readonly deadline: number | undefined;
+}
+
+const QUIET_MS = 5000;
+const MAX_KNOWN = 1000;
+const MAX_PENDING = 1000;
+
+export const NO_NOTICES: NoticesState = { known: [], pending: [], quietUntil: 0 };
+
+/**
+ * @param changed downloads that have changed in some way
+ * @param since Unix ms: what ended before is history, not news
+ * @param now Unix ms
+ */
+export function withEnded(
+  before: NoticesState,
+  changed: readonly EndedDownload[],
+  since: number,
+  now: number,
+  words: Words,
+): NoticesStep {
+  const known = new Set(before.known);
+  const news = changed.filter((download) => {
+    if (download.status !== 'complete' && download.status !== 'error') return false;
+    // A failure that was tried again may fail again: that is another end.
+    const end = `${download.gid} ${download.finishedAt}`;
+    if ((download.finishedAt ?? 0) < since || known.has(end)) return false;
+    known.add(end);
+    return true;
+  });
+  const state = {
+    known: [...known].slice(-MAX_KNOWN),
+    pending: [...before.pending, ...news].slice(-MAX_PENDING),
+    quietUntil: before.quietUntil,
+  };
+  return afterQuiet(state, now, words);
+}
+
+/** Tells what was collected, once the quiet time is over. */
+export function afterQuiet(state: NoticesState, now: number, words: Words): NoticesStep {
+  const { pending, quietUntil } = state;
+  if (pending.length === 0) return { state, notices: [], deadline: undefined };
+  if (now < quietUntil) return { state, notices: [], deadline: quietUntil };
+  return {
+    state: { ...state, pending: [], quietUntil: now + QUIET_MS },
+    notices: [noticeOf(pending, words)],
+    deadline: undefined,
+  };
+}
+
+function noticeOf(ended: readonly EndedDownload[], words: Words): Notice {
+  const [only] = ended;
+  if (only !== undefined && ended.length === 1) {
+    const text =
+      only.status === 'complete'
+        ? words.completed(only.name)
+        : words.failed(only.name, only.error?.message ?? '');
+    return { ...text, gid: only.gid };
+  }
+  const complete = ended.filter(({ status }) => status === 'complete').length;
+  return { ...words.finishedMany(complete, ended.length - complete), gid: undefined };
+}

@@ -1,0 +1,45 @@
+import { expect, test } from '@jest/globals';
+import { isOwnPage, mayCall, mayLoad } from './page-policy.ts';
+
+const DAEMON = 'http://127.0.0.1:6800';
+const OWN = 'file:///opt/millrace/pages/';
+
+test.each([
+  [`${DAEMON}/`, true],
+  [`${DAEMON}/#code=abc`, true],
+  [`${OWN}starting.html`, true],
+  ['http://127.0.0.1:6801/', false],
+  ['http://localhost:6800/', false],
+  ['https://127.0.0.1:6800/', false],
+  [`${DAEMON}@evil.example/`, false],
+  ['http://127.0.0.1:6800.evil.example/', false],
+  ['https://example.com/', false],
+  ['file:///etc/passwd', false],
+  [`${OWN}../../../etc/passwd`, false],
+  ['javascript:alert(1)', false],
+  ['data:text/html,x', false],
+  ['about:blank', false],
+  ['', false],
+])('goes to %s: %s', (address, allowed) => {
+  expect(isOwnPage(address, DAEMON, OWN)).toBe(allowed);
+  if (!address.startsWith('file:')) expect(mayCall(address, DAEMON)).toBe(allowed);
+});
+
+test('its own files may not call, and nobody may while no daemon runs', () => {
+  expect(mayCall(`${OWN}starting.html`, DAEMON)).toBe(false);
+  expect(mayCall(`${DAEMON}/`, undefined)).toBe(false);
+  expect(mayCall('null', undefined)).toBe(false);
+  expect(isOwnPage(`${DAEMON}/`, undefined, OWN)).toBe(false);
+});
+
+test.each([
+  [`${DAEMON}/assets/main.js`, true],
+  ['ws://127.0.0.1:6800/jsonrpc', true],
+  ['data:image/png;base64,AA', true],
+  ['ws://127.0.0.1:6801/jsonrpc', false],
+  ['wss://127.0.0.1:6800/jsonrpc', false],
+  ['https://example.com/track.js', false],
+  ['ftp://127.0.0.1:6800/', false],
+])('loads %s: %s', (address, allowed) => {
+  expect(mayLoad(address, DAEMON, OWN)).toBe(allowed);
+});

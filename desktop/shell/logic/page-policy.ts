@@ -1,0 +1,42 @@
+/** What the window may show, load and ask for. */
+
+/** For the shell's own pages, and for whatever comes without a policy. */
+export const CONTENT_SECURITY_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+  "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; " +
+  "frame-ancestors 'none'";
+
+/**
+ * True for addresses that the window may go to: the daemon's page, and the shell's own files.
+ *
+ * @param daemon origin of the daemon such as `http://127.0.0.1:6800`; undefined: none runs
+ * @param own `file:` URL of the folder with the shell's own pages, with a slash at its end
+ */
+export function isOwnPage(address: string, daemon: string | undefined, own: string): boolean {
+  const url = parsed(address);
+  if (url === undefined) return false;
+  if (url.protocol === 'file:') return url.href.startsWith(own);
+  return daemon !== undefined && url.origin === daemon;
+}
+
+/** True for what a page may load; on top of its policy, which might be missing. */
+export function mayLoad(address: string, daemon: string | undefined, own: string): boolean {
+  const url = parsed(address);
+  if (url === undefined) return false;
+  if (url.protocol === 'data:' || url.protocol === 'devtools:') return true;
+  if (url.protocol === 'ws:') return daemon === `http://${url.host}`;
+  return isOwnPage(address, daemon, own);
+}
+
+/** True for senders that may call the shell: the daemon's page, and nobody else. */
+export function mayCall(address: string, daemon: string | undefined): boolean {
+  return daemon !== undefined && parsed(address)?.origin === daemon;
+}
+
+function parsed(address: string): URL | undefined {
+  try {
+    return new URL(address);
+  } catch {
+    return undefined;
+  }
+}

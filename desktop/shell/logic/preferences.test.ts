@@ -1,0 +1,60 @@
+import { expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { boundsOnScreen, DEFAULT_PREFERENCES, readChanges, readRemembered } from './preferences.ts';
+
+test('clipboard and start at login are off until somebody wants them', () => {
+  expect(readRemembered('').preferences).toMatchObject({
+    watchClipboard: false,
+    startAtLogin: false,
+    stayInTray: true,
+    notifications: true,
+  });
+});
+
+test('what was kept comes back; what is damaged is as if it were not there', () => {
+  const kept = {
+    preferences: { ...DEFAULT_PREFERENCES, watchClipboard: true },
+    toldOfTray: true,
+    bounds: { x: -10, y: 20, width: 900, height: 600 },
+    daemonPid: 42,
+  };
+  expect(readRemembered(JSON.stringify(kept))).toEqual(kept);
+  const damaged = {
+    preferences: { watchClipboard: 'yes', stayInTray: false, other: true },
+    toldOfTray: 1,
+    bounds: { x: 0, y: 0, width: 5, height: 5 },
+    daemonPid: -1,
+  };
+  expect(readRemembered(JSON.stringify(damaged))).toEqual({
+    preferences: { ...DEFAULT_PREFERENCES, stayInTray: false },
+    toldOfTray: false,
+    bounds: undefined,
+    daemonPid: undefined,
+  });
+});
+
+test('any text and any value is taken without an error', () => {
+  fc.assert(
+    fc.property(fc.oneof(fc.string(), fc.json()), fc.anything(), (text, value) => {
+      expect(Object.keys(readRemembered(text).preferences)).toHaveLength(5);
+      readChanges(value);
+    }),
+  );
+});
+
+test('changes are known preferences and nothing else', () => {
+  expect(readChanges({ watchClipboard: true })).toEqual({ watchClipboard: true });
+  expect(readChanges({})).toEqual({});
+  for (const wrong of [null, [true], 'x', { watchClipboard: 1 }, { other: true }]) {
+    expect(readChanges(wrong)).toBeUndefined();
+  }
+});
+
+test('a window comes back where a screen still shows it', () => {
+  const screen = { x: 0, y: 0, width: 1920, height: 1080 };
+  const bounds = { x: 100, y: 100, width: 900, height: 600 };
+  expect(boundsOnScreen(bounds, [screen])).toBe(bounds);
+  expect(boundsOnScreen({ ...bounds, x: 2500 }, [screen])).toBeUndefined();
+  expect(boundsOnScreen({ ...bounds, y: -300 }, [screen])).toBeUndefined();
+  expect(boundsOnScreen(bounds, [])).toBeUndefined();
+});

@@ -1,0 +1,93 @@
+/** What the user has chosen of the app: read, checked, changed. */
+
+import { isObject } from '@millrace/shared/bridge/json-rpc';
+import { PREFERENCE_NAMES, type ShellPreferences } from '@millrace/shared/bridge/shell-api';
+
+export const DEFAULT_PREFERENCES: ShellPreferences = {
+  watchClipboard: false,
+  startAtLogin: false,
+  stayInTray: true,
+  notifications: true,
+  defaultHandler: false,
+};
+
+/** What the shell keeps between runs. */
+export interface Remembered {
+  readonly preferences: ShellPreferences;
+  /** The user has been told once that the app goes on without its window. */
+  readonly toldOfTray: boolean;
+  readonly bounds: Bounds | undefined;
+  /** Process of the daemon that the app has started: it ends with the app. */
+  readonly daemonPid: number | undefined;
+}
+
+export interface Bounds {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Whatever a file says: what is no good is as if it were not there. */
+export function readRemembered(text: string): Remembered {
+  const value = parsed(text);
+  const { toldOfTray, bounds, daemonPid } = value;
+  return {
+    preferences: { ...DEFAULT_PREFERENCES, ...booleansOf(value.preferences) },
+    toldOfTray: toldOfTray === true,
+    bounds: isBounds(bounds) ? bounds : undefined,
+    daemonPid: isWhole(daemonPid) && daemonPid > 0 ? daemonPid : undefined,
+  };
+}
+
+/** @returns undefined for anything that is not a change of preferences */
+export function readChanges(value: unknown): Partial<ShellPreferences> | undefined {
+  if (!isObject(value)) return undefined;
+  const changes = booleansOf(value);
+  return Object.keys(changes).length === Object.keys(value).length ? changes : undefined;
+}
+
+/** A window where it was, unless no screen shows enough of it there. */
+export function boundsOnScreen(
+  bounds: Bounds | undefined,
+  screens: readonly Bounds[],
+): Bounds | undefined {
+  if (bounds === undefined) return undefined;
+  const seen = screens.some((screen) => {
+    const width =
+      Math.min(bounds.x + bounds.width, screen.x + screen.width) - Math.max(bounds.x, screen.x);
+    const height =
+      Math.min(bounds.y + bounds.height, screen.y + screen.height) - Math.max(bounds.y, screen.y);
+    return width >= 200 && height >= 100 && bounds.y >= screen.y;
+  });
+  return seen ? bounds : undefined;
+}
+
+function booleansOf(value: unknown): Partial<ShellPreferences> {
+  if (!isObject(value)) return {};
+  return Object.fromEntries(
+    PREFERENCE_NAMES.filter((name) => typeof value[name] === 'boolean').map((name) => [
+      name,
+      value[name],
+    ]),
+  );
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+function isBounds(value: unknown): value is Bounds {
+  if (!isObject(value)) return false;
+  const { x, y, width, height } = value;
+  return [x, y, width, height].every(isWhole) && Number(width) >= 200 && Number(height) >= 100;
+}
+
+function isWhole(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Math.abs(value as number) < 2 ** 31;
+}

@@ -1,0 +1,29 @@
+/** Whether and when a daemon that has ended is started again. */
+
+/** Ends that are that long ago do not count. */
+const WINDOW_MS = 120_000;
+/** With so many ends in the window something is wrong that starting again does not mend. */
+const MAX_ENDS = 5;
+const FIRST_DELAY_MS = 500;
+const MAX_DELAY_MS = 8000;
+
+/** When the daemon ended, Unix or other milliseconds, oldest first. */
+export type Ends = readonly number[];
+
+export type AfterEnd =
+  | { readonly kind: 'restart'; readonly afterMs: number }
+  | { readonly kind: 'give-up' };
+
+/**
+ * What to do about a daemon that has ended, or could not be started: the first time it is started
+ * at once, then after pauses that double, and after five ends in two minutes not any more.
+ *
+ * @param now on the same clock as the ends
+ */
+export function afterEnd(ends: Ends, now: number): { ends: Ends; next: AfterEnd } {
+  const recent = [...ends.filter((at) => at > now - WINDOW_MS), now];
+  if (recent.length >= MAX_ENDS) return { ends: recent, next: { kind: 'give-up' } };
+  const pauses = recent.length - 2;
+  const afterMs = pauses < 0 ? 0 : Math.min(FIRST_DELAY_MS * 2 ** pauses, MAX_DELAY_MS);
+  return { ends: recent, next: { kind: 'restart', afterMs } };
+}

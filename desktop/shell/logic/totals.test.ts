@@ -1,0 +1,42 @@
+import { expect, test } from '@jest/globals';
+import type { Totals as DaemonTotals } from '@millrace/shared/bridge/list-api';
+import { NOTHING, totalsOf } from './totals.ts';
+
+const none = { active: 0, queued: 0, waiting: 0, paused: 0, complete: 9, error: 1, removed: 2 };
+
+function told(
+  byStatus: Partial<DaemonTotals['byStatus']>,
+  bytesPerSecond = 0,
+  [stored, length] = [0, 0],
+): DaemonTotals {
+  return {
+    byStatus: { ...none, ...byStatus },
+    byCategory: {},
+    bytesPerSecond,
+    activeBytes: { stored, length },
+    schedule: { now: 'free' },
+  };
+}
+
+test('of nothing that runs or will', () => {
+  expect(totalsOf(told({ paused: 3 }))).toEqual(NOTHING);
+});
+
+test('what runs, what waits, how far, how long', () => {
+  expect(totalsOf(told({ active: 3, queued: 2, waiting: 1 }, 250, [2000, 4000]))).toEqual({
+    active: 3,
+    waiting: 3,
+    bytesPerSecond: 250,
+    share: 0.5,
+    etaMs: 8000,
+  });
+});
+
+test('without lengths, or speed, nothing is promised', () => {
+  expect(totalsOf(told({ active: 1 }, 50))).toMatchObject({ share: undefined, etaMs: undefined });
+  expect(totalsOf(told({ active: 1 }, 0, [1, 4]))).toMatchObject({ share: 0.25, etaMs: undefined });
+});
+
+test('more stored than there is to be is no more than all', () => {
+  expect(totalsOf(told({ active: 1 }, 10, [9, 4]))).toMatchObject({ share: 1, etaMs: 0 });
+});

@@ -1,0 +1,39 @@
+/** What all downloads together come to, for tray and taskbar. */
+
+import type { Totals as DaemonTotals } from '@millrace/shared/bridge/list-api';
+
+export interface Totals {
+  readonly active: number;
+  /** Queued, or waiting for another try. */
+  readonly waiting: number;
+  readonly bytesPerSecond: number;
+  /** Of what runs, 0 to 1; undefined while no length is known. */
+  readonly share: number | undefined;
+  /** Milliseconds until what runs is done, at the speed of now. */
+  readonly etaMs: number | undefined;
+}
+
+export const NOTHING: Totals = {
+  active: 0,
+  waiting: 0,
+  bytesPerSecond: 0,
+  share: undefined,
+  etaMs: undefined,
+};
+
+/** Weighs by bytes; downloads whose length nobody knows say nothing about how far things are. */
+export function totalsOf({ byStatus, bytesPerSecond, activeBytes }: DaemonTotals): Totals {
+  const { length } = activeBytes;
+  const stored = Math.min(activeBytes.stored, length);
+  const known = byStatus.active > 0 && length > 0;
+  return {
+    active: byStatus.active,
+    waiting: byStatus.queued + byStatus.waiting,
+    bytesPerSecond,
+    share: known ? stored / length : undefined,
+    etaMs:
+      known && bytesPerSecond > 0
+        ? Math.round(((length - stored) / bytesPerSecond) * 1000)
+        : undefined,
+  };
+}

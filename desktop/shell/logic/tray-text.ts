@@ -1,0 +1,50 @@
+/** What tray and title show of the downloads. */
+
+import { formatRate } from '@millrace/shared/base/units';
+import type { Totals } from './totals.ts';
+import type { Words } from './words.ts';
+
+export type DaemonState = 'starting' | 'running' | 'down';
+
+/** Windows cuts a tooltip off there. */
+const MAX_CHARS = 127;
+
+/** One line, such as `3 downloads · 42% · 12 MiB/s · 4 min left`. */
+export function trayText(daemon: DaemonState, totals: Totals, words: Words): string {
+  if (daemon === 'starting') return words.engineStarting;
+  if (daemon === 'down') return words.engineDown;
+  const { active, waiting, share, bytesPerSecond, etaMs } = totals;
+  const parts: string[] = [];
+  if (active > 0) {
+    parts.push(words.running(active));
+    if (share !== undefined) parts.push(`${percent(share)}%`);
+    parts.push(formatRate(bytesPerSecond));
+    if (etaMs !== undefined) parts.push(words.left(roughTime(etaMs)));
+  }
+  if (waiting > 0) parts.push(words.waiting(waiting));
+  const text = parts.length === 0 ? words.idle : parts.join(' · ');
+  return text.length <= MAX_CHARS ? text : `${text.slice(0, MAX_CHARS - 1)}…`;
+}
+
+/**
+ * What taskbar and dock show: 0 to 1; 2: busy, for how long is not known; -1: nothing. In whole
+ * percents, so that they are not drawn anew for nothing.
+ */
+export function taskbarProgress({ active, share }: Totals): number {
+  if (active === 0) return -1;
+  return share === undefined ? 2 : percent(share) / 100;
+}
+
+/** Never 100 before all of it is there. */
+function percent(share: number): number {
+  return Math.min(Math.floor(share * 100), 99);
+}
+
+/** The largest unit and no more: `40 s`, `5 min`, `3 h`, `2 d`. */
+function roughTime(ms: number): string {
+  const seconds = Math.max(1, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds} s`;
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 36 * 3600) return `${Math.round(seconds / 3600)} h`;
+  return `${Math.round(seconds / 86_400)} d`;
+}

@@ -1,0 +1,21 @@
+/** What the shell itself says: menus, tray, notifications, questions. The page has its own texts. */
+
+import { de } from './words-de.ts';
+import { en } from './words-en.ts';
+
+export type Words = typeof en;
+
+const CATALOGUES: Readonly<Record<string, Words>> = { en, de };
+
+/**
+ * The catalogue for a language.
+ *
+ * @param tags language tags such as `de-AT`, the best first; `system` and unknown ones are skipped
+ */
+export function wordsFor(tags: readonly string[]): Words {
+  for (const tag of tags) {
+    const words = CATALOGUES[tag.toLowerCase().split(/[-_]/)[0] as string];
+    if (words !== undefined) return words;
+  }
+  return en;
+}

@@ -1,0 +1,83 @@
+/** The app's main process. One at a time: another start hands over what it was given, and ends. */
+
+import { dirname, join } from 'node:path';
+import { app, dialog } from 'electron';
+import { stateFolder } from '../engine/local-edge.ts';
+import { findOrStart } from './daemon/supervisor.ts';
+import { daemonMain } from './files.ts';
+import { daemonProgram } from './logic/daemon-program.ts';
+import { isMetalinkFile, type LaunchRequest, readArguments, urlsOfLink } from './logic/links.ts';
+import { ShellApp } from './shell-app.ts';
+
+const state = stateFolder();
+// Chromium's own files beside ours: one state folder, one app.
+app.setPath('userData', join(state, 'window'));
+app.setName('Millrace');
+if (process.platform === 'win32') app.setAppUserModelId('dev.millrace.app');
+
+if (app.requestSingleInstanceLock()) start();
+else app.quit();
+
+function start(): void {
+  let shell: ShellApp | undefined;
+  /** From the system, before there is anybody to take it. */
+  const early: LaunchRequest[] = [];
+  const take = (request: LaunchRequest, folder: string) => {
+    if (shell === undefined) early.push(request);
+    else void shell.take(request, folder);
+  };
+
+  app.on('second-instance', (_event, args, folder) => {
+    const request = readArguments(args.slice(1));
+    if (!request.hidden) shell?.show();
+    take(request, folder);
+  });
+  app.on('open-url', (event, url) => {
+    event.preventDefault();
+    take({ urls: urlsOfLink(url), files: [], hidden: false }, '/');
+  });
+  app.on('open-file', (event, path) => {
+    event.preventDefault();
+    if (isMetalinkFile(path)) take({ urls: [], files: [path], hidden: false }, dirname(path));
+  });
+  app.on('activate', () => shell?.show());
+  // Closing the window does not end the app.
+  app.on('window-all-closed', () => {});
+
+  const place = {
+    state,
+    dir: app.getPath('downloads'),
+    program: daemonProgram({
+      node: process.env.MILLRACE_NODE,
+      electron: process.execPath,
+      electronNode: process.versions.node,
+      main: daemonMain(),
+    }),
+  };
+  // Asked to quit before there is anybody to end the daemon, which is being started already.
+  let quitEarly = false;
+  app.on('before-quit', (event) => {
+    if (shell !== undefined) return;
+    event.preventDefault();
+    quitEarly = true;
+  });
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      quitEarly = true;
+    });
+  }
+  const run = async () => {
+    // Beside Electron's own start: both take their time.
+    const first = findOrStart(place);
+    first.catch(() => {}); // seen by whoever waits for it
+    await app.whenReady();
+    shell = new ShellApp(place, first);
+    if (quitEarly) app.quit();
+    for (const request of early) take(request, '/');
+    await shell.run(readArguments(process.argv.slice(1)), process.cwd());
+  };
+  run().catch((error: unknown) => {
+    dialog.showErrorBox('Millrace', error instanceof Error ? String(error.stack) : String(error));
+    app.exit(1);
+  });
+}

@@ -1,0 +1,39 @@
+/** What comes from outside, as the page is told of it: URLs, and Metalink files read. */
+
+import { readFile, stat } from 'node:fs/promises';
+import { basename, resolve } from 'node:path';
+import type { OfferedMetalink, ShellMessage } from '@millrace/shared/bridge/shell-api';
+import type { LaunchRequest } from './logic/links.ts';
+import type { Words } from './logic/words.ts';
+
+/** In base64 a message of this size is still one that the daemon takes. */
+const MAX_METALINK_BYTES = 8 * 1024 * 1024;
+const MAX_METALINKS = 20;
+
+/**
+ * Reads what a start of the app asks for.
+ *
+ * @param folder that relative paths are in
+ * @param onProblem is told of files that cannot be read
+ * @returns undefined if there is nothing to offer
+ */
+export async function offerOf(
+  { urls, files }: LaunchRequest,
+  folder: string,
+  words: Words,
+  onProblem: (title: string, body: string) => void,
+): Promise<ShellMessage | undefined> {
+  const metalinks: OfferedMetalink[] = [];
+  for (const file of files.slice(0, MAX_METALINKS)) {
+    const path = resolve(folder, file);
+    const name = basename(path);
+    try {
+      if ((await stat(path)).size > MAX_METALINK_BYTES) throw new Error(words.tooLarge);
+      metalinks.push({ name, metalink: (await readFile(path)).toString('base64') });
+    } catch (error) {
+      onProblem(words.cannotRead(name), error instanceof Error ? error.message : String(error));
+    }
+  }
+  if (urls.length === 0 && metalinks.length === 0) return undefined;
+  return { kind: 'offer', from: metalinks.length > 0 ? 'file' : 'link', urls, metalinks };
+}

@@ -1,0 +1,100 @@
+/** How electron-builder makes packages out of what scripts/package.mjs has put together. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Version of Electron that the app is built for: that of its types. */
+const ELECTRON = '45.4.1';
+
+/**
+ * The daemon runs in Electron's own program; what else could change what that runs is switched off.
+ * Electrons of other versions may not have them.
+ */
+const FUSES = {
+  runAsNode: true,
+  enableNodeOptionsEnvironmentVariable: false,
+  enableNodeCliInspectArguments: false,
+  onlyLoadAppFromAsar: true,
+  enableCookieEncryption: true,
+};
+
+/** electron-builder asks for one; there is no page of the project yet. */
+const HOMEPAGE = 'https://example.org/millrace';
+
+/**
+ * @param stage folder with `app` and `millrace`, absolute
+ * @param output folder for the packages
+ * @param own true for packages for the system that this runs on: a given Electron is for no other
+ */
+export function packagingOptions(stage, output, own, env = process.env) {
+  const given = own ? env.ELECTRON_OVERRIDE_DIST_PATH : undefined;
+  const versionFile = join(given ?? '', 'version');
+  const version =
+    given && existsSync(versionFile)
+      ? readFileSync(versionFile, 'utf8').trim().replace(/^v/, '')
+      : ELECTRON;
+  return {
+    appId: 'dev.millrace.app',
+    productName: 'Millrace',
+    copyright: 'MIT licensed',
+    extraMetadata: {
+      description: 'Downloads large files fast, safely, and resumably',
+      homepage: env.MILLRACE_HOMEPAGE ?? HOMEPAGE,
+      author: { name: 'Millrace', email: 'millrace@example.org' },
+    },
+    electronVersion: version,
+    ...(given ? { electronDist: given } : {}),
+    directories: { app: join(stage, 'app'), output, buildResources: join(stage, 'icons') },
+    files: ['**/*'],
+    // Everything is in the bundles already.
+    npmRebuild: false,
+    nodeGypRebuild: false,
+    asar: true,
+    // The daemon runs on any Node, which cannot read archives.
+    extraResources: [{ from: join(stage, 'millrace'), to: 'millrace' }],
+    icon: join(stage, 'app', 'icons', '1024.png'),
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: electron-builder's own variables
+    artifactName: 'millrace-${version}-${os}-${arch}.${ext}',
+    // Without an address the app is made without updates.
+    publish: env.MILLRACE_UPDATE_URL ? { provider: 'generic', url: env.MILLRACE_UPDATE_URL } : null,
+    protocols: [{ name: 'Millrace link', schemes: ['millrace'] }],
+    fileAssociations: [
+      {
+        ext: 'meta4',
+        name: 'Metalink 4',
+        description: 'Description of a download with its sources',
+        mimeType: 'application/metalink4+xml',
+        role: 'Viewer',
+        rank: 'Owner',
+      },
+      {
+        ext: 'metalink',
+        name: 'Metalink',
+        description: 'Description of a download with its sources',
+        mimeType: 'application/metalink+xml',
+        role: 'Viewer',
+        rank: 'Default',
+      },
+    ],
+    linux: {
+      executableName: 'millrace',
+      category: 'Network',
+      synopsis: 'Downloads large files fast, safely, and resumably',
+      maintainer: 'Millrace <millrace@example.org>',
+      icon: join(stage, 'icons'),
+      desktop: { entry: { StartupWMClass: 'Millrace', Keywords: 'download;metalink;http;' } },
+    },
+    deb: { depends: ['libgtk-3-0', 'libnss3', 'libgbm1', 'libasound2', 'xdg-utils'] },
+    nsis: { oneClick: false, perMachine: false, allowToChangeInstallationDirectory: true },
+    mac: { category: 'public.app-category.utilities', darkModeSupport: true },
+    ...(version === ELECTRON ? { electronFuses: FUSES } : {}),
+  };
+}
+
+/** What is packaged, and on which systems that can be done. */
+export const TARGETS = [
+  { platform: 'linux', target: 'AppImage', on: ['linux', 'darwin'] },
+  { platform: 'linux', target: 'deb', on: ['linux', 'darwin'] },
+  { platform: 'win', target: 'nsis', on: ['win32', 'linux', 'darwin'] },
+  { platform: 'mac', target: 'dmg', on: ['darwin'] },
+];

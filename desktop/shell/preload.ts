@@ -1,0 +1,40 @@
+/** Runs before the page, apart from it: hands it `window.millraceShell` and nothing else. */
+
+import type {
+  ShellApi,
+  ShellMessage,
+  ShellPlatform,
+  ShellPreferences,
+} from '@millrace/shared/bridge/shell-api';
+import { contextBridge, ipcRenderer } from 'electron';
+import { channel, MESSAGE_CHANNEL, type ShellCall } from './logic/payload-channels.ts';
+
+const listeners = new Set<(message: ShellMessage) => void>();
+let listening = false;
+
+ipcRenderer.on(MESSAGE_CHANNEL, (_event, message: ShellMessage) => {
+  for (const listener of listeners) listener(message);
+});
+
+const call = (name: ShellCall, payload?: unknown) => ipcRenderer.invoke(channel(name), payload);
+
+const api: ShellApi = {
+  version: 1,
+  platform: process.platform as ShellPlatform,
+  openFile: (gid) => call('openFile', gid),
+  showInFolder: (gid) => call('showInFolder', gid),
+  chooseFolder: (start) => call('chooseFolder', start),
+  copyText: (text) => call('copyText', text),
+  getPreferences: () => call('getPreferences'),
+  setPreferences: (changes: Partial<ShellPreferences>) => call('setPreferences', changes),
+  onMessage(listener) {
+    listeners.add(listener);
+    if (!listening) {
+      listening = true;
+      void call('listen');
+    }
+    return () => void listeners.delete(listener);
+  },
+};
+
+contextBridge.exposeInMainWorld('millraceShell', api);

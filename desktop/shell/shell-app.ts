@@ -1,0 +1,301 @@
+/** The app: window, tray and notifications around the daemon. */
+
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { AppSettings } from '@millrace/shared/bridge/settings-api';
+import type { ShellMessage, ShellPreferences } from '@millrace/shared/bridge/shell-api';
+import { app, dialog, nativeTheme, session, shell } from 'electron';
+import { Announcer } from './announcer.ts';
+import type { DaemonLink } from './daemon/daemon-link.ts';
+import { logFile } from './daemon/daemon-process.ts';
+import { follow } from './daemon/feed.ts';
+import { MemoryFile } from './daemon/memory-file.ts';
+import { type Connected, type DaemonPlace, Supervisor } from './daemon/supervisor.ts';
+import { ClipboardWatch } from './electron/clipboard-watch.ts';
+import { setDefaultHandler, setStartAtLogin } from './electron/integration.ts';
+import { serveCalls } from './electron/ipc.ts';
+import { type MenuActions, setAppMenu, trayMenu } from './electron/menu.ts';
+import { type NotifyText, notify } from './electron/notify.ts';
+import { protectContents, protectSession } from './electron/protect.ts';
+import { watchForUpdates } from './electron/updates.ts';
+import { MainWindow } from './electron/window.ts';
+import { ICON, SHELL_FILES, TRAY_ICON } from './files.ts';
+import { openFile, showInFolder } from './finished-file.ts';
+import { type LaunchRequest, nameOfUrl } from './logic/links.ts';
+import { quitQuestion } from './logic/quit-question.ts';
+import { NOTHING, type Totals, totalsOf } from './logic/totals.ts';
+import type { DaemonState } from './logic/tray-text.ts';
+import { type Words, wordsFor } from './logic/words.ts';
+import { offerOf } from './offers.ts';
+import { watchQuitting } from './quitting.ts';
+import { StatusDisplay } from './status-display.ts';
+
+/** Names that a notification lists. */
+const MAX_NAMES = 3;
+
+export class ShellApp {
+  readonly #state: string;
+  readonly #memory: MemoryFile;
+  readonly #supervisor: Supervisor;
+  readonly #window: MainWindow;
+  readonly #status: StatusDisplay;
+  readonly #announcer: Announcer;
+  readonly #clipboard = new ClipboardWatch((urls) => this.#offerCopied(urls));
+  #words: Words;
+  #totals: Totals = NOTHING;
+  #daemonState: DaemonState = 'starting';
+  #quitting = false;
+
+  /**
+   * Electron has to be ready.
+   *
+   * @param place of the daemon
+   * @param first a `findOrStart` of it that has begun already
+   */
+  constructor(place: DaemonPlace, first: Promise<Connected>) {
+    const { state } = place;
+    this.#state = state;
+    this.#memory = new MemoryFile(state);
+    this.#words = wordsFor([app.getLocale()]);
+    this.#supervisor = this.#superviseDaemon(place, first);
+    this.#window = this.#makeWindow();
+    this.#status = new StatusDisplay({
+      trayIcon: TRAY_ICON,
+      onTrayClick: () => this.#window.show(),
+      menu: (text) => trayMenu(text, this.#words, this.#actions),
+    });
+    this.#announcer = new Announcer({
+      since: Date.now(),
+      words: () => this.#words,
+      wanted: () => this.#preferences.notifications && !this.#isLookedAt(),
+      show: (text, gid) => this.#notify(text, () => this.#reveal(gid)),
+    });
+    this.#serve();
+  }
+
+  /** Starts everything. */
+  async run(request: LaunchRequest, folder: string): Promise<void> {
+    setAppMenu(this.#words, this.#actions);
+    void this.#clipboard.set(this.#preferences.watchClipboard);
+    this.#showStatus();
+    if (!request.hidden) this.#window.show();
+    watchForUpdates((version) => this.#notify(this.#words.updateReady(version), () => {}));
+    void this.take(request, folder);
+    await this.#supervisor.run();
+  }
+
+  /** Another start, a link or a file of the system: shows the window, and offers what was given. */
+  async take(request: LaunchRequest, folder: string): Promise<void> {
+    const problem = (title: string, body: string) => this.#notify({ title, body }, () => {});
+    const offer = await offerOf(request, folder, this.#words, problem);
+    if (offer !== undefined) this.#tell(offer);
+  }
+
+  show(): void {
+    this.#window.show();
+  }
+
+  readonly #actions: MenuActions = {
+    open: () => this.#window.show(),
+    command: (command) => this.#tell({ kind: 'command', command }),
+    openFile: () => void this.#chooseMetalinks(),
+    pauseAll: () => void this.#call('pause'),
+    resumeAll: () => void this.#call('resume'),
+    showLog: () => void shell.openPath(logFile(this.#state)),
+    closeWindow: () => this.#window.browserWindow?.close(),
+    quit: () => app.quit(),
+  };
+
+  get #preferences(): ShellPreferences {
+    return this.#memory.value.preferences;
+  }
+
+  #superviseDaemon(place: DaemonPlace, first: Promise<Connected>): Supervisor {
+    return new Supervisor({
+      ...place,
+      first,
+      earlierPid: this.#memory.value.daemonPid,
+      onState: (state) => {
+        this.#daemonState = state;
+        if (state !== 'running') this.#totals = NOTHING;
+        this.#showStatus();
+      },
+      onReady: (link, _daemon, restarted) => this.#onReady(link, restarted),
+      onOwned: (daemonPid) => this.#memory.change({ daemonPid }),
+      onGaveUp: (reason) => this.#tellGaveUp(reason),
+    });
+  }
+
+  #makeWindow(): MainWindow {
+    return new MainWindow({
+      files: SHELL_FILES,
+      icon: ICON,
+      bounds: () => this.#memory.value.bounds,
+      onBounds: (bounds) => this.#memory.change({ bounds }),
+      onClose: () => this.#onCloseWindow(),
+      address: () => this.#pageAddress(),
+    });
+  }
+
+  #serve(): void {
+    const origin = () => this.#supervisor.origin;
+    const own = pathToFileURL(join(SHELL_FILES, 'pages', '/')).href;
+    protectContents({ origin, own });
+    if (session.defaultSession) protectSession(session.defaultSession, { origin, own });
+    serveCalls(
+      {
+        openFile: (gid) => openFile(this.#supervisor.link, gid, this.#words),
+        showInFolder: (gid) => showInFolder(this.#supervisor.link, gid, this.#words),
+        chooseFolder: (start) => this.#chooseFolder(start),
+        copyText: async (text) => {
+          await this.#clipboard.write(text);
+          return {};
+        },
+        getPreferences: () => this.#preferences,
+        setPreferences: (changes) => this.#change(changes),
+        listen: () => this.#window.listen(),
+      },
+      () => this.#window.browserWindow?.webContents,
+      origin,
+    );
+    watchQuitting({
+      question: (forced) => {
+        const { active, waiting } = this.#totals;
+        const { endsDaemon } = this.#supervisor;
+        return quitQuestion({ active, waiting, endsDaemon, forced }, this.#words);
+      },
+      toBackground: () => this.#window.hide(),
+      finish: async () => {
+        this.#quitting = true;
+        await this.#supervisor.stop();
+      },
+    });
+  }
+
+  async #onReady(link: DaemonLink, restarted: boolean): Promise<void> {
+    await follow(link, {
+      onTotals: (told) => {
+        this.#totals = totalsOf(told);
+        this.#showStatus();
+      },
+      onChanged: (downloads) => this.#announcer.changed(downloads),
+      onSettings: (settings) => this.#onSettings(settings),
+    });
+    // Always told: who looks at the list has seen it stop.
+    if (restarted) this.#notify(this.#words.engineRestarted, () => this.#window.show());
+    await this.#window.load();
+  }
+
+  /** Language and theme are kept by the daemon, for the page as well. */
+  #onSettings({ language, appearance }: AppSettings): void {
+    nativeTheme.themeSource = appearance.theme;
+    const words = wordsFor([language, app.getLocale()]);
+    if (words === this.#words) return;
+    this.#words = words;
+    setAppMenu(words, this.#actions);
+    this.#showStatus();
+  }
+
+  #showStatus(): void {
+    this.#status.show(this.#daemonState, this.#totals, this.#words, this.#window.browserWindow);
+  }
+
+  /** A link that logs the window in, once. */
+  async #pageAddress(): Promise<string | undefined> {
+    const { link, origin } = this.#supervisor;
+    if (link === undefined || origin === undefined) return undefined;
+    const login = await link.call<{ url: string }>('loginLink').catch(() => undefined);
+    return login?.url ?? `${origin}/`;
+  }
+
+  #tell(message: ShellMessage): void {
+    this.#window.show();
+    this.#window.tell(message);
+  }
+
+  #reveal(gid: string | undefined): void {
+    if (gid === undefined) this.#window.show();
+    else this.#tell({ kind: 'reveal', gid });
+  }
+
+  #notify(text: NotifyText, onClick: () => void): void {
+    notify(text, ICON, onClick);
+  }
+
+  #isLookedAt(): boolean {
+    const window = this.#window.browserWindow;
+    return window?.isVisible() === true && window.isFocused();
+  }
+
+  #offerCopied(urls: readonly string[]): void {
+    const names = urls.slice(0, MAX_NAMES).map(nameOfUrl);
+    if (urls.length > MAX_NAMES) names.push(this.#words.more(urls.length - MAX_NAMES));
+    this.#notify(this.#words.copied(names.join(', ')), () =>
+      this.#tell({ kind: 'offer', from: 'clipboard', urls, metalinks: [] }),
+    );
+  }
+
+  #change(changes: Partial<ShellPreferences>): ShellPreferences {
+    const before = this.#preferences;
+    const after = { ...before, ...changes };
+    this.#memory.change({ preferences: after });
+    if (after.watchClipboard !== before.watchClipboard) {
+      void this.#clipboard.set(after.watchClipboard);
+    }
+    if (after.startAtLogin !== before.startAtLogin) setStartAtLogin(after.startAtLogin);
+    if (after.defaultHandler !== before.defaultHandler) setDefaultHandler(after.defaultHandler);
+    return after;
+  }
+
+  async #chooseFolder(start: string | undefined): Promise<string | null> {
+    const { canceled, filePaths } = await dialog.showOpenDialog({
+      properties: ['openDirectory', 'createDirectory'],
+      ...(start === undefined ? {} : { defaultPath: start }),
+    });
+    return canceled ? null : (filePaths[0] ?? null);
+  }
+
+  async #chooseMetalinks(): Promise<void> {
+    const { canceled, filePaths } = await dialog.showOpenDialog({
+      properties: ['openFile', 'multiSelections'],
+      filters: [{ name: this.#words.metalinkFiles, extensions: ['meta4', 'metalink'] }],
+    });
+    if (!canceled) await this.take({ urls: [], files: filePaths, hidden: false }, '/');
+  }
+
+  /** @returns true: hide it, the app goes on */
+  #onCloseWindow(): boolean {
+    if (this.#quitting) return false;
+    if (!this.#preferences.stayInTray) {
+      app.quit();
+      return true;
+    }
+    if (!this.#memory.value.toldOfTray) {
+      this.#memory.change({ toldOfTray: true });
+      this.#notify(this.#words.inTray, () => this.#window.show());
+    }
+    return true;
+  }
+
+  async #tellGaveUp(reason: string): Promise<void> {
+    const { engineGone, engineGoneDetail, tryAgain, showLog, quit } = this.#words;
+    for (;;) {
+      const { response } = await dialog.showMessageBox({
+        type: 'error',
+        message: engineGone,
+        detail: engineGoneDetail(reason),
+        buttons: [tryAgain, showLog, quit],
+        defaultId: 0,
+        cancelId: 2,
+        noLink: true,
+      });
+      if (response === 2) app.quit();
+      if (response !== 1) return;
+      await shell.openPath(logFile(this.#state));
+    }
+  }
+
+  #call(method: string): Promise<unknown> {
+    return this.#supervisor.link?.call(method).catch(() => {}) ?? Promise.resolve();
+  }
+}

@@ -1,0 +1,50 @@
+/** Shows how the downloads are, outside the window: tray, taskbar, dock. */
+
+import {
+  app,
+  type BrowserWindow,
+  type MenuItemConstructorOptions,
+  powerSaveBlocker,
+} from 'electron';
+import { TrayIcon } from './electron/tray.ts';
+import type { Totals } from './logic/totals.ts';
+import { type DaemonState, taskbarProgress, trayText } from './logic/tray-text.ts';
+import type { Words } from './logic/words.ts';
+
+export interface StatusDisplayOptions {
+  readonly trayIcon: string;
+  onTrayClick(): void;
+  /** The tray's menu, with what the tray says. */
+  menu(text: string): MenuItemConstructorOptions[];
+}
+
+export class StatusDisplay {
+  readonly #o: StatusDisplayOptions;
+  readonly #tray: TrayIcon;
+  #text = '';
+  #badge = 0;
+  #blocker: number | undefined;
+
+  constructor(options: StatusDisplayOptions) {
+    this.#o = options;
+    this.#tray = new TrayIcon(options.trayIcon, () => options.onTrayClick());
+  }
+
+  show(state: DaemonState, sums: Totals, words: Words, window: BrowserWindow | undefined): void {
+    const text = trayText(state, sums, words);
+    this.#tray.show(text, state === 'running' && sums.active > 0 ? sums.share : undefined);
+    if (text !== this.#text) this.#tray.setMenu(this.#o.menu(text));
+    this.#text = text;
+    window?.setProgressBar(taskbarProgress(sums));
+    if (this.#badge !== sums.active) app.setBadgeCount(sums.active);
+    this.#badge = sums.active;
+    this.#stayAwake(sums.active > 0);
+  }
+
+  /** A machine that falls asleep downloads nothing; its screen may. */
+  #stayAwake(on: boolean): void {
+    if (on === (this.#blocker !== undefined)) return;
+    if (this.#blocker !== undefined) powerSaveBlocker.stop(this.#blocker);
+    this.#blocker = on ? powerSaveBlocker.start('prevent-app-suspension') : undefined;
+  }
+}

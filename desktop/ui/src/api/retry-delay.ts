@@ -1,0 +1,10 @@
+/** How long to wait before connecting again. */
+
+const FIRST_MS = 250;
+const MAX_MS = 8000;
+
+/** @param attempt from 0; @returns milliseconds, twice as long each time, with up to a quarter of chance */
+export function retryDelay(attempt: number, random: () => number): number {
+  const base = Math.min(MAX_MS, FIRST_MS * 2 ** Math.min(attempt, 10));
+  return Math.round(base * (1 + random() / 4));
+}

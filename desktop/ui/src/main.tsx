@@ -1,0 +1,46 @@
+/** Starts the interface. */
+
+import '@fontsource-variable/inter';
+import 'uplot/dist/uPlot.min.css';
+import './style/tokens.css';
+import './style/base.css';
+import './style/layout.css';
+import './style/list.css';
+import './style/details.css';
+import './style/dialog.css';
+import './style/settings.css';
+
+import { codeInFragment } from '@millrace/shared/bridge/session-api';
+import { createRoot } from 'react-dom/client';
+import { hasSession, logIn, type SessionAnswer } from './api/session.ts';
+import { Actions } from './model/actions.ts';
+import { App } from './model/app.ts';
+import { Provider } from './view/context.tsx';
+import { Root } from './view/root.tsx';
+import { applyKeptTheme } from './view/theme.ts';
+
+/** With the code of a log-in link, or with the session that there is. */
+async function enter(): Promise<SessionAnswer | undefined> {
+  const code = codeInFragment(location.hash);
+  if (code === undefined) return undefined;
+  history.replaceState(null, '', location.pathname);
+  return logIn({ code });
+}
+
+async function start(): Promise<void> {
+  applyKeptTheme();
+  const app = new App();
+  // The details have a place beside the list only where there is room for both.
+  app.store.set({ panelOpen: window.innerWidth >= 1100 });
+  const given = await enter();
+  const answer = given === 'good' ? given : await hasSession();
+  if (answer === 'refused') app.store.set({ link: { kind: 'logged-out' } });
+  else app.connection.connect();
+  createRoot(document.getElementById('app') as HTMLElement).render(
+    <Provider shared={{ app, actions: new Actions(app) }}>
+      <Root answer={given} />
+    </Provider>,
+  );
+}
+
+void start();

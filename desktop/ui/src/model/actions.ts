@@ -1,0 +1,196 @@
+/** What users do with downloads; each says how it went where that does not show by itself. */
+
+import type { App } from './app.ts';
+import type { DialogState, SettingsPage } from './app-state.ts';
+import { canPause, canResume, canRetry, isQueued, type Remedy } from './failure.ts';
+import { gidAt, indexOf } from './list-window.ts';
+import { choose, type Modifiers, NO_SELECTION, step } from './selection.ts';
+import { copyText, shell } from './shell.ts';
+
+/** How long a removal can be undone. */
+export const UNDO_MS = 10_000;
+
+export class Actions {
+  readonly #app: App;
+  #moves = Promise.resolve();
+
+  constructor(app: App) {
+    this.#app = app;
+  }
+
+  open(dialog: DialogState | undefined): void {
+    this.#app.store.set({ dialog });
+  }
+
+  openSettings(page: SettingsPage = 'folders'): void {
+    this.open({ kind: 'settings', page });
+  }
+
+  add(text = ''): void {
+    this.open({ kind: 'add', text, metalinks: [] });
+  }
+
+  async pause(gids?: readonly string[]): Promise<void> {
+    await this.#app.attempt(this.#app.call('millrace.pause', gids === undefined ? {} : { gids }));
+  }
+
+  async resume(gids?: readonly string[]): Promise<void> {
+    await this.#app.attempt(this.#app.call('millrace.resume', gids === undefined ? {} : { gids }));
+  }
+
+  async retry(gids: readonly string[]): Promise<void> {
+    await this.#app.attempt(this.#app.call('millrace.retry', { gids }));
+  }
+
+  /** Pauses what runs; if nothing does, resumes what is paused and tries again what failed. */
+  async toggle(gids: readonly string[]): Promise<void> {
+    const rows = gids.flatMap((gid) => this.#app.rows.get(gid) ?? []);
+    const pausable = rows.filter(canPause).map(({ gid }) => gid);
+    if (pausable.length > 0) return this.pause(pausable);
+    const paused = rows.filter(canResume).map(({ gid }) => gid);
+    const failed = rows.filter(canRetry).map(({ gid }) => gid);
+    if (paused.length > 0) await this.resume(paused);
+    if (failed.length > 0) await this.retry(failed);
+  }
+
+  /** Out of the list, with time to undo it. Files of complete downloads stay. */
+  async remove(gids: readonly string[]): Promise<void> {
+    if (gids.length === 0) return;
+    const { text, rows } = this.#app;
+    const name = rows.get(gids[0] as string)?.name ?? '';
+    const asked = { gids, forget: true, undoMs: UNDO_MS };
+    const result = await this.#app.attempt(this.#app.call('millrace.remove', asked));
+    if (result === undefined) return;
+    const { undo } = result;
+    const action = { label: text.t('toast.undo'), run: () => void this.undo(undo ?? '') };
+    this.#app.toast(
+      text.n('toast.removed', result.gids.length, { name }),
+      undo === undefined ? {} : { action },
+    );
+  }
+
+  async undo(undo: string): Promise<void> {
+    const result = await this.#app.attempt(this.#app.call('millrace.undoRemove', { undo }));
+    if (result === undefined) return;
+    this.#app.toast(this.#app.text.n('toast.restored', result.gids.length));
+  }
+
+  /** Out of the list, and the files off the disk. */
+  async deleteFiles(gids: readonly string[]): Promise<void> {
+    const asked = { gids, forget: true, deleteFile: true };
+    const result = await this.#app.attempt(this.#app.call('millrace.remove', asked));
+    if (result === undefined) return;
+    const name = this.#app.rows.get(gids[0] as string)?.name ?? '';
+    this.#app.toast(this.#app.text.n('toast.removed', result.gids.length, { name }));
+  }
+
+  /** Takes finished downloads out of the list. */
+  async clearDone(): Promise<void> {
+    await this.#app.attempt(this.#app.call('millrace.purge', { status: ['complete', 'removed'] }));
+  }
+
+  /** Puts downloads before another one of the queue, or at its end. */
+  async place(gids: readonly string[], before: string | null): Promise<void> {
+    const placed = await this.#app.attempt(this.#app.call('millrace.place', { gids, before }));
+    if (placed !== undefined) await this.#app.renew();
+  }
+
+  /** Puts downloads at the beginning of the queue. */
+  async toTop(gids: readonly string[]): Promise<void> {
+    const first = { status: ['queued', 'waiting', 'paused'], limit: 1 } as const;
+    const page = await this.#app.attempt(this.#app.call('millrace.list', first));
+    const before = page?.downloads[0]?.gid;
+    if (before !== undefined && before !== gids[0]) await this.place(gids, before);
+  }
+
+  /** By keyboard: the selected downloads go one place up or down, one step after the other. */
+  shift(gids: readonly string[], by: 1 | -1): Promise<void> {
+    this.#moves = this.#moves.then(() => this.#shift(gids, by));
+    return this.#moves;
+  }
+
+  async #shift(gids: readonly string[], by: 1 | -1): Promise<void> {
+    const { list } = this.#app.state;
+    const at = gids.map((gid) => indexOf(list, gid)).filter((index) => index >= 0);
+    const moved = gids.filter((gid) => this.#isQueued(gid));
+    if (moved.length === 0 || at.length === 0) return;
+    const edge = by < 0 ? Math.min(...at) - 1 : Math.max(...at) + 2;
+    const target = gidAt(list, edge);
+    if (by < 0 && (target === undefined || !this.#isQueued(target))) return;
+    const before = target !== undefined && this.#isQueued(target) ? target : null;
+    await this.place(moved, before);
+  }
+
+  /** What is offered beside the reason of a failure. */
+  remedy(gid: string, remedy: Remedy): void {
+    if (remedy === 'retry') void this.retry([gid]);
+    else if (remedy === 'newLink') this.open({ kind: 'new-link', gid });
+    else if (remedy === 'change') this.open({ kind: 'change', gid });
+    else this.openSettings(remedy);
+  }
+
+  choose(gid: string, modifiers: Modifiers): void {
+    const { selection, list } = this.#app.state;
+    this.#app.store.set({ selection: choose(selection, list, gid, modifiers) });
+    this.#showFocus();
+  }
+
+  /** Adds the row with the focus to the selection, or takes it away. */
+  toggleFocus(): void {
+    const { focus } = this.#app.state.selection;
+    if (focus !== undefined) this.choose(focus, { shift: false, toggle: true });
+  }
+
+  async step(by: number, modifiers: Modifiers): Promise<void> {
+    const { selection, list } = this.#app.state;
+    const from = selection.focus === undefined ? 0 : Math.max(0, indexOf(list, selection.focus));
+    const to = Math.min(list.total - 1, Math.max(0, from + by));
+    await this.#app.ensure(modifiers.shift ? from : to, to);
+    const now = this.#app.state;
+    this.#app.store.set({ selection: step(now.selection, now.list, by, modifiers) });
+    this.#showFocus();
+  }
+
+  async selectAll(): Promise<void> {
+    const gids = await this.#app.attempt(this.#app.allGids());
+    if (gids === undefined || gids.length === 0) return;
+    const { focus } = this.#app.state.selection;
+    this.#app.store.set({
+      selection: { gids: new Set(gids), anchor: gids[0], focus: focus ?? gids[0] },
+    });
+  }
+
+  unselect(): void {
+    this.#app.store.set({ selection: NO_SELECTION });
+  }
+
+  setPanel(panelOpen: boolean): void {
+    this.#app.store.set({ panelOpen });
+    this.#showFocus();
+  }
+
+  async copyLinks(gids: readonly string[]): Promise<void> {
+    const urls = gids.flatMap((gid) => this.#app.rows.get(gid)?.urls[0] ?? []);
+    if (await copyText(urls.join('\n'))) this.#app.toast(this.#app.text.t('word.copied'));
+  }
+
+  async openFile(gid: string): Promise<void> {
+    const answer = await shell?.openFile(gid);
+    if (answer?.problem !== undefined) this.#app.toast(answer.problem, { kind: 'bad' });
+  }
+
+  async showInFolder(gid: string): Promise<void> {
+    const answer = await shell?.showInFolder(gid);
+    if (answer?.problem !== undefined) this.#app.toast(answer.problem, { kind: 'bad' });
+  }
+
+  #isQueued(gid: string): boolean {
+    const row = this.#app.rows.get(gid);
+    return row !== undefined && isQueued(row);
+  }
+
+  #showFocus(): void {
+    const { panelOpen, selection } = this.#app.state;
+    void this.#app.showDetail(panelOpen ? selection.focus : undefined);
+  }
+}

@@ -1,0 +1,131 @@
+/** The dialog for adding downloads: from what is typed to what the daemon is asked for. */
+
+import { parseRate } from '@millrace/shared/base/units';
+import type { AddRequest } from '@millrace/shared/bridge/adding-api';
+
+export type Start = 'now' | 'next' | 'paused' | 'at';
+
+export interface AddForm {
+  /** Empty: by category. */
+  readonly dir: string;
+  /** Empty: as the server says. */
+  readonly file: string;
+  readonly edges: boolean;
+  readonly checksum: string;
+  readonly sidecars: boolean;
+  /** Lines of `Name: value`. */
+  readonly headers: string;
+  readonly limit: string;
+  readonly start: Start;
+  /** As an input of type datetime-local has it. */
+  readonly startAt: string;
+}
+
+export const FIRST_FORM: AddForm = {
+  dir: '',
+  file: '',
+  edges: true,
+  checksum: '',
+  sidecars: false,
+  headers: '',
+  limit: '',
+  start: 'now',
+  startAt: '',
+};
+
+const ALGORITHMS: Readonly<Record<number, string>> = {
+  32: 'md5',
+  40: 'sha1',
+  56: 'sha224',
+  64: 'sha256',
+  96: 'sha384',
+  128: 'sha512',
+};
+
+/** @returns the digest with its algorithm by its length; undefined if it is none */
+export function readChecksum(text: string): { algorithm: string; hex: string } | undefined {
+  const hex = text
+    .trim()
+    .replace(/^[a-z0-9-]+\s*[=:]\s*/i, '')
+    .toLowerCase();
+  const algorithm = ALGORITHMS[hex.length];
+  if (algorithm === undefined || !/^[0-9a-f]+$/.test(hex)) return undefined;
+  return { algorithm, hex };
+}
+
+const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*(.*)$/;
+
+/** @returns the fields, or the number of the first line that is none, from 1 */
+export function readHeaders(text: string): Record<string, string> | number {
+  const fields: Record<string, string> = {};
+  for (const [i, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue;
+    const match = FIELD.exec(line.trim());
+    if (match === null) return i + 1;
+    fields[match[1] as string] = match[2] as string;
+  }
+  return fields;
+}
+
+/** A speed as people write it, also with a decimal comma. @returns bytes/s; null: none; undefined: wrong */
+export function readRate(text: string): number | null | undefined {
+  if (text.trim() === '') return null;
+  try {
+    return parseRate(text.trim().replace(',', '.'));
+  } catch {
+    return undefined;
+  }
+}
+
+export type AddProblem = 'checksum' | 'headers' | 'limit' | 'startAt';
+
+/** What is wrong with the form; the rest of it is fine. @param single one file is asked for */
+export function problemsOf(form: AddForm, single: boolean): ReadonlySet<AddProblem> {
+  const problems = new Set<AddProblem>();
+  const checksum = form.checksum.trim();
+  if (single && checksum !== '' && readChecksum(checksum) === undefined) problems.add('checksum');
+  if (typeof readHeaders(form.headers) === 'number') problems.add('headers');
+  if (readRate(form.limit) === undefined) problems.add('limit');
+  if (form.start === 'at' && Number.isNaN(Date.parse(form.startAt))) problems.add('startAt');
+  return problems;
+}
+
+/** What holds for every download of the form. */
+export function commonRequest(form: AddForm): Omit<AddRequest, 'urls' | 'file' | 'digests'> {
+  const headers = readHeaders(form.headers);
+  const limit = readRate(form.limit);
+  return {
+    useEdges: form.edges,
+    ...(form.dir.trim() === '' ? {} : { dir: form.dir.trim() }),
+    ...(form.sidecars ? { sidecars: true } : {}),
+    ...(typeof headers === 'number' || Object.keys(headers).length === 0 ? {} : { headers }),
+    ...(typeof limit === 'number' ? { limit } : {}),
+    ...(form.start === 'paused' ? { paused: true } : {}),
+    ...(form.start === 'next' ? { position: 0 } : {}),
+    ...(form.start === 'at' ? { startAt: Date.parse(form.startAt) } : {}),
+  };
+}
+
+/** One download for each URL, or one for all of them together. */
+export function requestsOf(
+  form: AddForm,
+  urls: readonly string[],
+  together: boolean,
+): AddRequest[] {
+  const groups = together ? [urls] : urls.map((url) => [url]);
+  const common = commonRequest(form);
+  if (groups.length !== 1) {
+    // The last one put first would come first: the order of the links is kept.
+    const list = form.start === 'next' ? [...groups].reverse() : groups;
+    return list.map((group) => ({ ...common, urls: group }));
+  }
+  const digest = readChecksum(form.checksum);
+  return [
+    {
+      ...common,
+      urls: groups[0] as readonly string[],
+      ...(form.file.trim() === '' ? {} : { file: form.file.trim() }),
+      ...(digest === undefined ? {} : { digests: [digest] }),
+    },
+  ];
+}

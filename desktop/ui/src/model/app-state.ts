@@ -1,0 +1,76 @@
+/** Everything that the interface shows, but for the rows of the list. */
+
+import type { MetalinkFile } from '@millrace/shared/bridge/adding-api';
+import type { DownloadDetail, SpeedHistory } from '@millrace/shared/bridge/detail-api';
+import type { Totals } from '@millrace/shared/bridge/list-api';
+import type { AppSettings } from '@millrace/shared/bridge/settings-api';
+import type { LinkState } from '../api/connection.ts';
+import { FIRST_VIEW, type View } from './filter.ts';
+import { EMPTY_WINDOW, type ListWindow } from './list-window.ts';
+import { NO_SELECTION, type Selection } from './selection.ts';
+import type { Toast } from './toasts.ts';
+
+export type SettingsPage =
+  | 'folders'
+  | 'categories'
+  | 'edges'
+  | 'limits'
+  | 'schedule'
+  | 'proxy'
+  | 'integration'
+  | 'appearance'
+  | 'language';
+
+/** A Metalink document that has been given, and what the daemon reads in it. */
+export interface GivenMetalink {
+  readonly name: string;
+  readonly base64: string;
+  readonly files: readonly MetalinkFile[];
+}
+
+export type DialogState =
+  | { readonly kind: 'add'; readonly text: string; readonly metalinks: readonly GivenMetalink[] }
+  | { readonly kind: 'new-link'; readonly gid: string }
+  | { readonly kind: 'change'; readonly gid: string }
+  | { readonly kind: 'delete'; readonly gids: readonly string[] }
+  | { readonly kind: 'limit' }
+  | { readonly kind: 'settings'; readonly page: SettingsPage }
+  | { readonly kind: 'keys' };
+
+export interface AppState {
+  readonly link: LinkState;
+  /** True once there has been a connection: what is shown is old rather than nothing. */
+  readonly known: boolean;
+  readonly totals: Totals | undefined;
+  readonly settings: AppSettings | undefined;
+  readonly speed: SpeedHistory;
+  readonly view: View;
+  readonly list: ListWindow;
+  readonly listState: 'loading' | 'ready' | { readonly failed: string };
+  readonly selection: Selection;
+  readonly panelOpen: boolean;
+  readonly detail: DownloadDetail | undefined;
+  readonly toasts: readonly Toast[];
+  readonly dialog: DialogState | undefined;
+  /** The side bar, where the window is narrow. */
+  readonly sideOpen: boolean;
+}
+
+export const NO_SPEED: SpeedHistory = { endsAt: 0, stepMs: 1000, bytesPerSecond: [] };
+
+export const FIRST_STATE: AppState = {
+  link: { kind: 'connecting' },
+  known: false,
+  totals: undefined,
+  settings: undefined,
+  speed: NO_SPEED,
+  view: FIRST_VIEW,
+  list: EMPTY_WINDOW,
+  listState: 'loading',
+  selection: NO_SELECTION,
+  panelOpen: true,
+  detail: undefined,
+  toasts: [],
+  dialog: undefined,
+  sideOpen: false,
+};

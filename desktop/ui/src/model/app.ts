@@ -1,0 +1,276 @@
+/** The interface's one shell around its state: listens to the daemon and reads what is to be shown. */
+
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import { type LiveUpdate, ON_UPDATE } from '@millrace/shared/bridge/live-api';
+import { applyRowPatch } from '@millrace/shared/bridge/row-patch';
+import type { AppSettings } from '@millrace/shared/bridge/settings-api';
+import { CallError, Connection, type LinkState } from '../api/connection.ts';
+import { chooseLanguage, localeFor, Text } from '../text/text.ts';
+import { type AppState, FIRST_STATE } from './app-state.ts';
+import { appendSpeed, patchDetail } from './detail.ts';
+import { queryOf, type View } from './filter.ts';
+import { EMPTY_WINDOW, PAGE_ROWS, pagesToRead, withPage, withRevision } from './list-window.ts';
+import { without } from './selection.ts';
+import { Rows, Store } from './store.ts';
+import { withoutToast, withToast } from './toasts.ts';
+
+/** Lists that keep changing are read so often. */
+const REREAD_MS = 300;
+const MAX_ROWS = 5000;
+export const MAP_CELLS = 1024;
+/** A line that has been asked for all at once is read in pieces of this many. */
+const BULK_ROWS = 1000;
+const MAX_BULK = 20_000;
+/** Orders by figures that change all the time are looked at again so often. */
+const REORDER_MS = 3000;
+/** What calls without a session are answered. */
+const UNAUTHORIZED = 'Unauthorized';
+
+export class App {
+  readonly store = new Store<AppState>(FIRST_STATE);
+  readonly rows = new Rows<DownloadView>();
+  readonly connection: Connection;
+  #text = textFor('system');
+  #visible = { first: 0, last: PAGE_ROWS - 1 };
+  #query = 0;
+  readonly #reading = new Set<string>();
+  #rereadTimer: ReturnType<typeof setTimeout> | undefined;
+  #lastToast = 0;
+
+  constructor() {
+    this.connection = new Connection({
+      onOpen: () => void this.#open(),
+      onState: (link) => this.#onLink(link),
+      onNotification: (method, param) => {
+        if (method === ON_UPDATE) this.#onUpdate(param as LiveUpdate);
+      },
+    });
+    setInterval(() => this.#reorder(), REORDER_MS);
+  }
+
+  get state(): AppState {
+    return this.store.get();
+  }
+
+  get text(): Text {
+    return this.#text;
+  }
+
+  get call(): Connection['call'] {
+    return this.connection.call.bind(this.connection);
+  }
+
+  /** Rows that can be seen: their pages are read. */
+  setVisible(first: number, last: number): void {
+    this.#visible = { first, last };
+    void this.#read(first, last);
+  }
+
+  /** Other filter, order or words: shown once the first page is there. */
+  async setView(view: View): Promise<void> {
+    const query = ++this.#query;
+    this.store.set({ view, sideOpen: false });
+    await this.#readPage(0, query, true);
+  }
+
+  /** Makes sure that the rows between two places are here. */
+  ensure(first: number, last: number): Promise<void> {
+    return this.#read(Math.min(first, last), Math.max(first, last));
+  }
+
+  /** Reads again what can be seen, at once. */
+  renew(): Promise<void> {
+    const { list } = this.state;
+    this.store.set({ list: { ...list, pages: stale(list.pages) } });
+    return this.#read(this.#visible.first, this.#visible.last);
+  }
+
+  /** All downloads of the view, as many as one call takes. */
+  async allGids(): Promise<string[]> {
+    const gids: string[] = [];
+    const query = queryOf(this.state.view);
+    for (let total = 1; gids.length < Math.min(total, MAX_BULK); ) {
+      const page = await this.call('millrace.list', {
+        ...query,
+        offset: gids.length,
+        limit: BULK_ROWS,
+      });
+      total = page.total;
+      if (page.downloads.length === 0) break;
+      for (const row of page.downloads) {
+        this.rows.set(row.gid, row);
+        gids.push(row.gid);
+      }
+    }
+    return gids;
+  }
+
+  /** The download whose details are open, or none. */
+  async showDetail(gid: string | undefined): Promise<void> {
+    if (this.state.detail?.gid !== gid) this.store.set({ detail: undefined });
+    if (this.state.link.kind === 'open') await this.#watch(gid).catch(() => undefined);
+  }
+
+  applySettings(settings: AppSettings): void {
+    const text = textFor(settings.language);
+    if (text.language !== this.#text.language) this.#text = text;
+    this.store.set({ settings });
+  }
+
+  toast(
+    text: string,
+    more: { kind?: 'bad'; action?: { label: string; run: () => void } } = {},
+  ): number {
+    const toast = { id: ++this.#lastToast, kind: 'plain' as const, text, ...more };
+    this.store.set({ toasts: withToast(this.state.toasts, toast) });
+    return toast.id;
+  }
+
+  dismiss(id: number): void {
+    this.store.set({ toasts: withoutToast(this.state.toasts, id) });
+  }
+
+  /** Words for what a call failed with. */
+  reason(error: unknown): string {
+    if (!(error instanceof CallError)) return String(error);
+    if (error.code === 'connection') return this.text.t('problem.connection');
+    const { title } = this.text.error(error);
+    return error.detail === '' ? title : `${title}: ${error.detail}`;
+  }
+
+  /** Waits for a call, and says so if it fails. @returns undefined then */
+  async attempt<T>(call: Promise<T>): Promise<T | undefined> {
+    try {
+      return await call;
+    } catch (error) {
+      this.toast(this.text.t('toast.failed', { why: this.reason(error) }), { kind: 'bad' });
+      return undefined;
+    }
+  }
+
+  async #open(): Promise<void> {
+    try {
+      await this.#watch(this.state.panelOpen ? this.state.selection.focus : undefined);
+      this.#reading.clear();
+      // The daemon may be another one: what is known of the order says nothing about it.
+      const { list } = this.state;
+      this.store.set({ list: { ...list, revision: -1, pages: stale(list.pages) } });
+      await this.#readPage(0, ++this.#query, !this.state.known);
+      this.store.set({ known: true });
+      await this.#read(this.#visible.first, this.#visible.last);
+    } catch (error) {
+      if (!(error instanceof CallError) || error.code === 'connection') return;
+      if (error.message === UNAUTHORIZED) {
+        this.connection.close();
+        this.store.set({ link: { kind: 'logged-out' } });
+      } else this.store.set({ listState: { failed: this.reason(error) } });
+    }
+  }
+
+  async #watch(detail: string | undefined): Promise<void> {
+    const asked = detail === undefined ? {} : { detail, cells: MAP_CELLS };
+    const { totals, settings, speed, detail: given } = await this.call('millrace.watch', asked);
+    this.applySettings(settings);
+    this.store.set({ totals, speed, detail: given });
+  }
+
+  #onLink(link: LinkState): void {
+    const back = link.kind === 'open' && this.state.link.kind === 'lost' && this.state.known;
+    this.store.set({ link });
+    if (back) this.toast(this.text.t('link.back'));
+  }
+
+  #onUpdate(update: LiveUpdate): void {
+    for (const patch of update.rows ?? []) {
+      const row = this.rows.get(patch.gid);
+      if (row !== undefined || patch.name !== undefined) {
+        this.rows.set(patch.gid, applyRowPatch(row, patch));
+      }
+    }
+    const gone = update.gone ?? [];
+    for (const gid of gone) this.rows.delete(gid);
+    const { totals, settings, detail, newSpeed } = update;
+    if (settings !== undefined) this.applySettings(settings);
+    const list = update.incomplete
+      ? { ...this.state.list, revision: update.revision, pages: stale(this.state.list.pages) }
+      : withRevision(this.state.list, update.revision);
+    const changed = list !== this.state.list;
+    const before = this.state;
+    this.store.set({
+      list,
+      selection: without(before.selection, gone),
+      ...(totals === undefined ? {} : { totals }),
+      ...(newSpeed === undefined ? {} : { speed: appendSpeed(before.speed, newSpeed) }),
+      ...(detail === undefined ? {} : { detail: patchDetail(before.detail, detail) }),
+    });
+    if (changed) this.#rereadSoon();
+  }
+
+  #reorder(): void {
+    const { view, list, totals } = this.state;
+    if (view.sort !== 'speed' && view.sort !== 'progress') return;
+    if ((totals?.byStatus.active ?? 0) === 0 || document.hidden) return;
+    this.store.set({ list: { ...list, pages: stale(list.pages) } });
+    this.#rereadSoon();
+  }
+
+  #rereadSoon(): void {
+    this.#rereadTimer ??= setTimeout(() => {
+      this.#rereadTimer = undefined;
+      void this.#read(this.#visible.first, this.#visible.last);
+    }, REREAD_MS);
+  }
+
+  async #read(first: number, last: number): Promise<void> {
+    if (this.state.link.kind !== 'open' || this.state.listState === 'loading') return;
+    const offsets = pagesToRead(this.state.list, first, last);
+    const reads = offsets.map((offset) => this.#readPage(offset, this.#query, false));
+    await Promise.all(reads.map((read) => read.catch(() => undefined)));
+  }
+
+  async #readPage(offset: number, query: number, anew: boolean): Promise<void> {
+    const key = `${query}:${offset}:${this.state.list.revision}`;
+    if (!anew && this.#reading.has(key)) return;
+    this.#reading.add(key);
+    try {
+      const asked = { ...queryOf(this.state.view), offset, limit: PAGE_ROWS };
+      const { total, downloads, revision } = await this.call('millrace.list', asked);
+      if (query !== this.#query) return;
+      for (const row of downloads) this.rows.set(row.gid, row);
+      const gids = downloads.map(({ gid }) => gid);
+      const base = anew ? EMPTY_WINDOW : this.state.list;
+      this.store.set({
+        list: withPage(base, offset, { total, gids, revision }),
+        listState: 'ready',
+      });
+      if (this.rows.size > MAX_ROWS) this.#forgetRows();
+    } catch (error) {
+      if (query !== this.#query) return;
+      if (error instanceof CallError && error.code === 'connection') return;
+      this.store.set({ listState: { failed: this.reason(error) } });
+    } finally {
+      this.#reading.delete(key);
+    }
+  }
+
+  /** Far from what can be seen, pages are read again when they are needed. */
+  #forgetRows(): void {
+    const { list, selection } = this.state;
+    const first = Math.floor(this.#visible.first / PAGE_ROWS) - 1;
+    const last = Math.floor(this.#visible.last / PAGE_ROWS) + 1;
+    const near = [...list.pages].filter(([page]) => page >= first && page <= last);
+    const wanted = new Set(near.flatMap(([, { gids }]) => gids));
+    this.store.set({ list: { ...list, pages: new Map(near) } });
+    this.rows.keep((gid) => wanted.has(gid) || selection.gids.has(gid));
+  }
+}
+
+function textFor(wanted: string): Text {
+  const language = chooseLanguage(wanted, navigator.languages);
+  return new Text(language, localeFor(language, navigator.languages));
+}
+
+/** Pages as of a revision that nothing has: all are read again when they are needed. */
+function stale(pages: AppState['list']['pages']): AppState['list']['pages'] {
+  return new Map([...pages].map(([number, page]) => [number, { ...page, revision: -1 }]));
+}

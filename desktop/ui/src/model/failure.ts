@@ -1,0 +1,57 @@
+/** What helps a download that has failed. */
+
+import type { ErrorCode } from '@millrace/shared/base/errors';
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+
+/** retry: once more; newLink: another URL of the same file; change: folder or name; the settings. */
+export type Remedy = 'retry' | 'newLink' | 'change' | 'edges' | 'proxy';
+
+const REMEDIES: Readonly<Partial<Record<ErrorCode, Remedy>>> = {
+  'origin-not-found': 'newLink',
+  'origin-gone': 'newLink',
+  'origin-denied': 'newLink',
+  'too-many-redirects': 'newLink',
+  'bad-redirect': 'newLink',
+  'different-file': 'newLink',
+  'wrong-range': 'newLink',
+  'wrong-encoding': 'newLink',
+  'version-unproven': 'newLink',
+  'malformed-response': 'newLink',
+  'file-exists': 'change',
+  'file-not-writable': 'change',
+  'file-in-use': 'change',
+  'checksum-mismatch': 'change',
+  'proxy-failed': 'proxy',
+  'proxy-denied': 'proxy',
+  'origin-not-allowed': 'edges',
+  'private-address': 'edges',
+};
+
+/** The action that helps most; trying again is always possible as well. */
+export function remedyOf({ error, expiredLink }: DownloadView): Remedy {
+  if (expiredLink) return 'newLink';
+  return REMEDIES[error?.code as ErrorCode] ?? 'retry';
+}
+
+export function canPause({ status }: DownloadView): boolean {
+  return status === 'active' || status === 'queued' || status === 'waiting';
+}
+
+export function canResume({ status }: DownloadView): boolean {
+  return status === 'paused';
+}
+
+export function canRetry({ status }: DownloadView): boolean {
+  return status === 'error' || status === 'removed' || status === 'waiting';
+}
+
+export function isQueued({ status }: DownloadView): boolean {
+  return status === 'queued' || status === 'waiting' || status === 'paused';
+}
+
+/** Share that is there, 0 to 1; undefined where it cannot be said. */
+export function shareOf({ status, length, storedBytes }: DownloadView): number | undefined {
+  if (status === 'complete') return 1;
+  if (length === undefined) return undefined;
+  return length === 0 ? 1 : Math.min(1, storedBytes / length);
+}

@@ -1,0 +1,58 @@
+/** The filters of the side bar, and what they ask the daemon for. */
+
+import type { DownloadStatus } from '@millrace/shared/bridge/daemon-api';
+import type { ListQuery, SortKey, Totals } from '@millrace/shared/bridge/list-api';
+
+export const STATE_FILTERS = ['all', 'active', 'queued', 'done', 'failed'] as const;
+export type StateFilter = (typeof STATE_FILTERS)[number];
+
+const STATUSES: Readonly<Record<StateFilter, readonly DownloadStatus[] | undefined>> = {
+  all: undefined,
+  active: ['active'],
+  queued: ['queued', 'waiting', 'paused'],
+  done: ['complete'],
+  failed: ['error'],
+};
+
+/** Either a state or a category, in an order, and words to look for. */
+export interface View {
+  readonly state: StateFilter;
+  readonly category?: string | undefined;
+  readonly text: string;
+  readonly sort: SortKey;
+  readonly descending: boolean;
+}
+
+export const FIRST_VIEW: View = { state: 'all', text: '', sort: 'queue', descending: false };
+
+/** Orders that make sense to choose, and which way round they begin. */
+export const SORTS = ['queue', 'name', 'size', 'progress', 'speed', 'added', 'finished'] as const;
+const DESCENDING_FIRST: ReadonlySet<SortKey> = new Set(['size', 'speed', 'added', 'finished']);
+
+export function queryOf({ state, category, text, sort, descending }: View): ListQuery {
+  const status = STATUSES[state];
+  return {
+    ...(status === undefined ? {} : { status }),
+    ...(category === undefined ? {} : { category }),
+    ...(text.trim() === '' ? {} : { text: text.trim().slice(0, 1024) }),
+    sort,
+    ...(sort === 'queue' ? {} : { descending }),
+  };
+}
+
+/** Another order; chosen again, the other way round. */
+export function sortBy(view: View, sort: SortKey): View {
+  if (sort === view.sort && sort !== 'queue') return { ...view, descending: !view.descending };
+  return { ...view, sort, descending: DESCENDING_FIRST.has(sort) };
+}
+
+export function countOf(totals: Totals | undefined, state: StateFilter): number {
+  if (totals === undefined) return 0;
+  const statuses = STATUSES[state] ?? (Object.keys(totals.byStatus) as DownloadStatus[]);
+  return statuses.reduce((sum, status) => sum + (totals.byStatus[status] ?? 0), 0);
+}
+
+/** Rows can be dragged where the list shows the queue as it is. */
+export function canReorder({ sort, text }: View): boolean {
+  return sort === 'queue' && text.trim() === '';
+}

@@ -1,0 +1,56 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  EMPTY_WINDOW,
+  gidAt,
+  gidsBetween,
+  indexOf,
+  PAGE_ROWS,
+  pagesToRead,
+  withPage,
+  withRevision,
+} from './list-window.ts';
+
+const page = (from: number, total: number, revision: number, rows = PAGE_ROWS) => ({
+  total,
+  revision,
+  gids: Array.from({ length: Math.min(rows, total - from) }, (_, i) => `g${from + i}`),
+});
+const at = (from: number, total: number, revision: number) =>
+  withPage(EMPTY_WINDOW, from, page(from, total, revision));
+
+describe('a window on a list', () => {
+  test('of which nothing is here needs its first page', () => {
+    expect(pagesToRead(EMPTY_WINDOW, 0, 20)).toEqual([0]);
+  });
+
+  test('reads what can be seen and is missing, to the end of the list', () => {
+    const list = at(0, 250, 7);
+    expect(pagesToRead(list, 0, 99)).toEqual([]);
+    expect(pagesToRead(list, 90, 1000)).toEqual([100, 200]);
+    expect(gidAt(list, 99)).toBe('g99');
+    expect(gidAt(list, 100)).toBeUndefined();
+    expect(indexOf(list, 'g42')).toBe(42);
+    expect(indexOf(list, 'g142')).toBe(-1);
+  });
+
+  test('shows old pages until they have been read again', () => {
+    const list = withRevision(at(0, 250, 7), 8);
+    expect(gidAt(list, 5)).toBe('g5');
+    expect(pagesToRead(list, 0, 10)).toEqual([0]);
+    const renewed = withPage(list, 0, page(0, 250, 8));
+    expect(pagesToRead(renewed, 0, 10)).toEqual([]);
+  });
+
+  test('is not set back by a late answer', () => {
+    const list = at(0, 250, 9);
+    expect(withPage(list, 0, { total: 3, revision: 8, gids: ['x'] })).toBe(list);
+  });
+
+  test('drops pages that the list does not reach any more', () => {
+    const list = withPage(at(0, 250, 7), 200, page(200, 250, 7));
+    const shrunk = withPage(list, 0, page(0, 120, 8));
+    expect(gidAt(shrunk, 210)).toBeUndefined();
+    expect(shrunk.total).toBe(120);
+    expect(gidsBetween(shrunk, 101, 98)).toEqual(['g98', 'g99']);
+  });
+});

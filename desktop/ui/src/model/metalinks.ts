@@ -1,0 +1,44 @@
+/** Metalink files that were dropped or chosen, read by the daemon. */
+
+import type { App } from './app.ts';
+import type { GivenMetalink } from './app-state.ts';
+
+const MAX_FILES = 20;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+export function isMetalinkName(name: string): boolean {
+  return /\.(meta4|metalink)$/i.test(name);
+}
+
+/** What cannot be read is said, the others are given. */
+export async function readMetalinkFiles(
+  app: App,
+  files: readonly File[],
+): Promise<GivenMetalink[]> {
+  const given: GivenMetalink[] = [];
+  for (const file of files.slice(0, MAX_FILES)) {
+    try {
+      const base64 = toBase64(new Uint8Array(await file.slice(0, MAX_BYTES).arrayBuffer()));
+      given.push(await readMetalink(app, file.name, base64));
+    } catch (error) {
+      const why = app.reason(error);
+      app.toast(app.text.t('add.metalink.bad', { name: file.name, why }), { kind: 'bad' });
+    }
+  }
+  return given;
+}
+
+/** @throws CallError if it is none */
+export async function readMetalink(app: App, name: string, base64: string): Promise<GivenMetalink> {
+  const { files } = await app.call('millrace.readMetalink', { metalink: base64 });
+  return { name, base64, files };
+}
+
+function toBase64(bytes: Uint8Array): string {
+  let text = '';
+  const step = 8192;
+  for (let i = 0; i < bytes.length; i += step) {
+    text += String.fromCharCode(...bytes.subarray(i, i + step));
+  }
+  return btoa(text);
+}

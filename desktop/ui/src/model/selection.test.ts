@@ -1,0 +1,72 @@
+import { describe, expect, test } from '@jest/globals';
+import { EMPTY_WINDOW, withPage } from './list-window.ts';
+import { choose, NO_SELECTION, type Selection, step, targets, without } from './selection.ts';
+
+const list = withPage(EMPTY_WINDOW, 0, {
+  total: 6,
+  revision: 1,
+  gids: ['a', 'b', 'c', 'd', 'e', 'f'],
+});
+const plain = { shift: false, toggle: false };
+const shift = { shift: true, toggle: false };
+const toggle = { shift: false, toggle: true };
+const chosen = ({ gids }: Selection) => [...gids].sort().join('');
+
+describe('by pointer', () => {
+  const b = choose(NO_SELECTION, list, 'b', plain);
+
+  test('one row is chosen, a click with Ctrl adds and takes away', () => {
+    expect(chosen(b)).toBe('b');
+    const two = choose(b, list, 'e', toggle);
+    expect(chosen(two)).toBe('be');
+    expect(chosen(choose(two, list, 'b', toggle))).toBe('e');
+    expect(chosen(choose(two, list, 'c', plain))).toBe('c');
+  });
+
+  test('a click with Shift chooses a range from where it began, up and down', () => {
+    const down = choose(b, list, 'd', shift);
+    expect(chosen(down)).toBe('bcd');
+    expect(chosen(choose(down, list, 'a', shift))).toBe('ab');
+    const other = choose(choose(b, list, 'd', toggle), list, 'f', { shift: true, toggle: true });
+    expect(chosen(other)).toBe('bdef');
+  });
+});
+
+describe('by keyboard', () => {
+  test('the first step is to the first row, or up to the last', () => {
+    expect(step(NO_SELECTION, list, 1, plain).focus).toBe('a');
+    expect(step(NO_SELECTION, list, -1, plain).focus).toBe('f');
+    expect(step(NO_SELECTION, list, -6, plain).focus).toBe('a');
+    expect(step(NO_SELECTION, list, 6, plain).focus).toBe('f');
+  });
+
+  test('steps end at the ends', () => {
+    const last = step(NO_SELECTION, list, -1, plain);
+    expect(step(last, list, 5, plain).focus).toBe('f');
+    expect(step(last, list, -100, plain).focus).toBe('a');
+  });
+
+  test('Shift extends, Ctrl only moves', () => {
+    const b = choose(NO_SELECTION, list, 'b', plain);
+    const two = step(step(b, list, 1, shift), list, 1, shift);
+    expect(chosen(two)).toBe('bcd');
+    expect(chosen(step(two, list, -1, shift))).toBe('bc');
+    const moved = step(two, list, 1, toggle);
+    expect({ chosen: chosen(moved), focus: moved.focus }).toEqual({ chosen: 'bcd', focus: 'e' });
+  });
+
+  test('rows that are not here are not chosen', () => {
+    const long = withPage(EMPTY_WINDOW, 0, { total: 900, revision: 1, gids: ['a', 'b'] });
+    const a = choose(NO_SELECTION, long, 'a', plain);
+    expect(step(a, long, 900, plain).focus).toBe('b');
+  });
+});
+
+test('what is gone is not selected any more, and is no target', () => {
+  const some = { gids: new Set(['a', 'b']), anchor: 'a', focus: 'b' };
+  const left = without(some, ['b']);
+  expect({ chosen: chosen(left), focus: left.focus }).toEqual({ chosen: 'a', focus: undefined });
+  expect(without(some, ['x'])).toBe(some);
+  expect(targets(left)).toEqual(['a']);
+  expect(targets({ gids: new Set(), focus: 'c' })).toEqual(['c']);
+});

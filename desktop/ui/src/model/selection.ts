@@ -1,0 +1,80 @@
+/** Which downloads are selected, and where the keyboard is. */
+
+import { gidAt, gidsBetween, indexOf, type ListWindow } from './list-window.ts';
+
+export interface Selection {
+  readonly gids: ReadonlySet<string>;
+  /** Where a range begins. */
+  readonly anchor?: string | undefined;
+  /** Where the keyboard is. */
+  readonly focus?: string | undefined;
+}
+
+export const NO_SELECTION: Selection = { gids: new Set() };
+
+export interface Modifiers {
+  /** As far as here. */
+  readonly shift: boolean;
+  /** Add or take away. */
+  readonly toggle: boolean;
+}
+
+/** A row has been chosen by pointer or keyboard. */
+export function choose(
+  selection: Selection,
+  list: ListWindow,
+  gid: string,
+  { shift, toggle }: Modifiers,
+): Selection {
+  if (shift) {
+    const from = indexOf(list, selection.anchor ?? selection.focus ?? gid);
+    const range = gidsBetween(list, from < 0 ? indexOf(list, gid) : from, indexOf(list, gid));
+    const kept = toggle ? selection.gids : [];
+    return { gids: new Set([...kept, ...range]), anchor: selection.anchor ?? gid, focus: gid };
+  }
+  if (!toggle) return { gids: new Set([gid]), anchor: gid, focus: gid };
+  const gids = new Set(selection.gids);
+  if (!gids.delete(gid)) gids.add(gid);
+  return { gids, anchor: gid, focus: gid };
+}
+
+/**
+ * The keyboard goes some rows up or down; only the focus moves where `toggle` is set.
+ *
+ * @param by rows, also more than there are
+ */
+export function step(
+  selection: Selection,
+  list: ListWindow,
+  by: number,
+  modifiers: Modifiers,
+): Selection {
+  if (list.total === 0) return selection;
+  const from = selection.focus === undefined ? -1 : indexOf(list, selection.focus);
+  // From nowhere, the first step down is to the first row, the first one up to the last.
+  const wanted = from < 0 ? (by > 0 ? by - 1 : list.total + by) : from + by;
+  let to = Math.min(list.total - 1, Math.max(0, wanted));
+  // Rows that are not here yet cannot be chosen: the nearest one that is.
+  const towards = to >= from ? -1 : 1;
+  while (gidAt(list, to) === undefined && to !== from && to >= 0 && to < list.total) to += towards;
+  const gid = gidAt(list, to);
+  if (gid === undefined) return selection;
+  if (modifiers.toggle && !modifiers.shift) return { ...selection, focus: gid };
+  return choose(selection, list, gid, { shift: modifiers.shift, toggle: false });
+}
+
+/** Without those that are not in any list any more. */
+export function without(selection: Selection, gone: readonly string[]): Selection {
+  if (!gone.some((gid) => selection.gids.has(gid) || selection.focus === gid)) return selection;
+  const gids = new Set(selection.gids);
+  for (const gid of gone) gids.delete(gid);
+  const keep = (gid: string | undefined) =>
+    gid !== undefined && gone.includes(gid) ? undefined : gid;
+  return { gids, anchor: keep(selection.anchor), focus: keep(selection.focus) };
+}
+
+/** Downloads that something is done to: the selected ones, or else the one with the focus. */
+export function targets({ gids, focus }: Selection): string[] {
+  if (gids.size > 0) return [...gids];
+  return focus === undefined ? [] : [focus];
+}

@@ -1,0 +1,22 @@
+/** What the desktop app adds to the page; nothing of it in a browser. */
+
+import type { ShellApi } from '@millrace/shared/bridge/shell-api';
+
+declare global {
+  interface Window {
+    readonly millraceShell?: ShellApi;
+  }
+}
+
+export const shell: ShellApi | undefined = window.millraceShell;
+
+/** @returns true once the text is on the clipboard */
+export async function copyText(text: string): Promise<boolean> {
+  try {
+    if (shell !== undefined) return (await shell.copyText(text)).problem === undefined;
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,15 @@
+/** What sources are called. */
+
+import type { SourceView } from '@millrace/shared/bridge/detail-api';
+import type { EdgeEntry } from '@millrace/shared/bridge/edge-api';
+
+/** An edge by the name that the user has given it, else by its address without what goes without saying. */
+export function sourceLabel(
+  { label, kind }: Pick<SourceView, 'label' | 'kind'>,
+  edges: readonly EdgeEntry[],
+): string {
+  const plain = (url: string) => url.replace(/\/+$/, '');
+  const edge = kind === 'edge' && edges.find(({ url }) => plain(url) === plain(label));
+  if (edge && edge.name !== '') return edge.name;
+  return plain(label).replace(/^https?:\/\//, '');
+}

@@ -1,0 +1,234 @@
+/** Adding downloads: links out of any text, Metalink documents, and how they are to be fetched. */
+
+import type { FoundLink } from '@millrace/shared/bridge/adding-api';
+import { type ChangeEvent, useEffect, useId, useRef, useState } from 'react';
+import { commonRequest, FIRST_FORM, problemsOf, requestsOf } from '../model/add-form.ts';
+import type { GivenMetalink } from '../model/app-state.ts';
+import { readMetalinkFiles } from '../model/metalinks.ts';
+import { FoundFile, FoundLinks } from './add-found.tsx';
+import { AddOptions } from './add-options.tsx';
+import { useActions, useApp, useAppState, useText } from './context.tsx';
+import { Dialog, DialogForm } from './dialog.tsx';
+import { Icon } from './icons.tsx';
+
+const TYPING_MS = 120;
+const MAX_TEXT = 1_000_000;
+
+interface AddProps {
+  readonly initialText: string;
+  readonly initialMetalinks: readonly GivenMetalink[];
+}
+
+export function AddDialog({ initialText, initialMetalinks }: AddProps) {
+  const text = useText();
+  const app = useApp();
+  const actions = useActions();
+  const settings = useAppState((state) => state.settings);
+  const [typed, setTyped] = useState(initialText);
+  const [metalinks, setMetalinks] = useState(initialMetalinks);
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const [together, setTogether] = useState(false);
+  const [form, setForm] = useState({
+    ...FIRST_FORM,
+    edges: settings?.defaults.useEdges ?? true,
+    sidecars: settings?.defaults.sidecars ?? false,
+  });
+  const [working, setWorking] = useState(false);
+  const found = useFound(typed, setLeft);
+
+  const toggle = (key: string) => {
+    const next = new Set(left);
+    if (!next.delete(key)) next.add(key);
+    setLeft(next);
+  };
+  const urls = found.links.filter(({ url }) => !left.has(url)).map(({ url }) => url);
+  const files = metalinks.flatMap((document) =>
+    document.files.filter((file) => file.usable && !left.has(fileKey(document, file.index))),
+  );
+  const asOne = together && urls.length > 1;
+  const count = (asOne ? 1 : urls.length) + files.length;
+  const single = count === 1 && files.length === 0;
+  const problems = problemsOf(form, single);
+
+  const submit = async () => {
+    setWorking(true);
+    const added = await addAll();
+    setWorking(false);
+    if (added === undefined) return;
+    actions.open(undefined);
+    if (added > 0) app.toast(text.n('toast.added', added));
+  };
+  const addAll = async (): Promise<number | undefined> => {
+    let added = 0;
+    if (urls.length > 0) {
+      const downloads = requestsOf(form, urls, asOne);
+      const result = await app.attempt(app.call('millrace.addMany', { downloads }));
+      if (result === undefined) return undefined;
+      added += result.gids.length;
+      for (const { code, message, detail } of result.failed) {
+        const { title } = text.error({ code, message });
+        const why = detail === '' ? title : `${title}: ${detail}`;
+        app.toast(text.t('toast.failed', { why }), { kind: 'bad' });
+      }
+    }
+    for (const document of metalinks) {
+      const wanted = document.files.filter(
+        (file) => file.usable && !left.has(fileKey(document, file.index)),
+      );
+      if (wanted.length === 0) continue;
+      const only = wanted.map(({ index }) => index);
+      const asked = { ...commonRequest(form), metalink: document.base64, only };
+      const result = await app.attempt(app.call('millrace.addMetalink', asked));
+      if (result === undefined) return undefined;
+      added += result.gids.length;
+    }
+    return added;
+  };
+
+  return (
+    <Dialog title={text.t('add.title')}>
+      <DialogForm
+        submit={
+          working
+            ? text.t('add.working')
+            : count === 0
+              ? text.t('add.submit')
+              : text.n('add.submit', count)
+        }
+        disabled={count === 0 || problems.size > 0 || working}
+        onSubmit={() => void submit()}
+      >
+        <LinksField value={typed} onChange={setTyped} />
+        <div className="add-line">
+          <span className="note" role="status">
+            {found.links.length > 0
+              ? text.n('add.found', found.links.length)
+              : typed.trim() !== '' && found.asked && text.t('add.noneFound')}
+            {found.truncated && ` ${text.t('add.tooMany', { n: found.links.length })}`}
+          </span>
+          <OpenMetalink onRead={(read) => setMetalinks([...metalinks, ...read])} />
+        </div>
+        {(found.links.length > 0 || metalinks.length > 0) && (
+          <ul className="found">
+            <FoundLinks links={found.links} left={left} toggle={toggle} />
+            {metalinks.map((document) =>
+              document.files.map((file) => (
+                <FoundFile
+                  key={fileKey(document, file.index)}
+                  file={file}
+                  from={document.name}
+                  taken={!left.has(fileKey(document, file.index))}
+                  toggle={() => toggle(fileKey(document, file.index))}
+                />
+              )),
+            )}
+          </ul>
+        )}
+        <AddOptions
+          form={form}
+          problems={problems}
+          single={single}
+          several={urls.length > 1}
+          together={together}
+          onTogether={setTogether}
+          suggestedName={single ? found.links.find(({ url }) => url === urls[0])?.name : undefined}
+          onChange={(change) => setForm({ ...form, ...change })}
+        />
+      </DialogForm>
+    </Dialog>
+  );
+}
+
+function fileKey(document: GivenMetalink, index: number): string {
+  return `${document.name} ${index} ${document.base64.length}`;
+}
+
+function LinksField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const text = useText();
+  const id = useId();
+  return (
+    <div className="field">
+      <label className="label" htmlFor={id}>
+        {text.t('add.links')}
+      </label>
+      <textarea
+        id={id}
+        className="textarea mono"
+        rows={4}
+        spellCheck={false}
+        maxLength={MAX_TEXT}
+        placeholder={text.t('add.links.placeholder')}
+        value={value}
+        onChange={(event) => onChange(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+          event.preventDefault();
+          event.currentTarget.form?.requestSubmit();
+        }}
+      />
+    </div>
+  );
+}
+
+function OpenMetalink({ onRead }: { onRead: (read: GivenMetalink[]) => void }) {
+  const text = useText();
+  const app = useApp();
+  const field = useRef<HTMLInputElement>(null);
+  const read = async (event: ChangeEvent<HTMLInputElement>) => {
+    const given = await readMetalinkFiles(app, [...(event.target.files ?? [])]);
+    event.target.value = '';
+    if (given.length > 0) onRead(given);
+  };
+  return (
+    <>
+      <input
+        ref={field}
+        type="file"
+        hidden
+        multiple
+        accept=".meta4,.metalink"
+        onChange={(event) => void read(event)}
+      />
+      <button type="button" className="text-button" onClick={() => field.current?.click()}>
+        <span className="line">
+          <Icon name="metalink" />
+          {text.t('add.metalink.open')}
+        </span>
+      </button>
+    </>
+  );
+}
+
+interface Found {
+  readonly links: readonly FoundLink[];
+  readonly truncated: boolean;
+  readonly asked: boolean;
+}
+
+const NOTHING: Found = { links: [], truncated: false, asked: false };
+
+/** Links in a text, as the daemon reads it; those that are in the list already are left out first. */
+function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): Found {
+  const app = useApp();
+  const [found, setFound] = useState(NOTHING);
+  useEffect(() => {
+    let wanted = true;
+    if (typed.trim() === '') {
+      setFound(NOTHING);
+      return;
+    }
+    const ask = async () => {
+      const answer = await app.attempt(app.call('millrace.parseText', { text: typed }));
+      if (!wanted || answer === undefined) return;
+      setFound({ ...answer, asked: true });
+      const again = answer.links.filter(({ duplicate }) => duplicate?.same === 'url');
+      setLeft(new Set(again.map(({ url }) => url)));
+    };
+    const timer = setTimeout(() => void ask(), TYPING_MS);
+    return () => {
+      wanted = false;
+      clearTimeout(timer);
+    };
+  }, [app, typed, setLeft]);
+  return found;
+}

@@ -1,0 +1,81 @@
+/** A window over the page: with a title, closed by Escape, and the focus kept inside. */
+
+import * as Radix from '@radix-ui/react-dialog';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { useActions, useText } from './context.tsx';
+import { Icon } from './icons.tsx';
+
+interface DialogProps {
+  readonly title: string;
+  readonly children: ReactNode;
+  readonly size?: 'small' | 'medium' | 'large';
+  readonly alert?: boolean;
+}
+
+export function Dialog({ title, children, size = 'medium', alert = false }: DialogProps) {
+  const text = useText();
+  const actions = useActions();
+  const [before] = useState(() => document.activeElement);
+  // Opened by a key, a dialog has no button to give the focus back to.
+  const giveBack = (event: Event) => {
+    event.preventDefault();
+    const usable = before instanceof HTMLElement && before.isConnected && before !== document.body;
+    const target = usable ? before : document.querySelector<HTMLElement>('[role="grid"]');
+    target?.focus();
+  };
+  return (
+    <Radix.Root open onOpenChange={(open) => !open && actions.open(undefined)}>
+      <Radix.Portal>
+        <Radix.Overlay className="veil" />
+        <Radix.Content
+          className={`dialog ${size}`}
+          aria-describedby={undefined}
+          onCloseAutoFocus={giveBack}
+          {...(alert ? { role: 'alertdialog' } : {})}
+        >
+          <div className="dialog-head">
+            <Radix.Title className="cut">{title}</Radix.Title>
+            <Radix.Close className="icon-button small" aria-label={text.t('word.close')}>
+              <Icon name="close" />
+            </Radix.Close>
+          </div>
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  );
+}
+
+interface FormProps {
+  readonly submit: string;
+  readonly disabled?: boolean;
+  readonly danger?: boolean;
+  readonly onSubmit: () => void;
+  readonly children: ReactNode;
+}
+
+/** The body of a dialog that is answered by a button. */
+export function DialogForm({ submit, disabled = false, danger, onSubmit, children }: FormProps) {
+  const text = useText();
+  const send = (event: FormEvent) => {
+    event.preventDefault();
+    if (!disabled) onSubmit();
+  };
+  return (
+    <form className="dialog-form" onSubmit={send} noValidate>
+      <div className="dialog-body">{children}</div>
+      <div className="dialog-foot">
+        <Radix.Close className="button" type="button">
+          {text.t('word.cancel')}
+        </Radix.Close>
+        <button
+          type="submit"
+          className={`button ${danger ? 'danger' : 'primary'}`}
+          disabled={disabled}
+        >
+          {submit}
+        </button>
+      </div>
+    </form>
+  );
+}

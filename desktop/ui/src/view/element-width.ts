@@ -1,0 +1,17 @@
+/** How wide an element is: what media queries cannot tell of a part of the page. */
+
+import { type RefObject, useLayoutEffect, useState } from 'react';
+
+/** @returns pixels, 0 until it is there */
+export function useElementWidth(ref: RefObject<HTMLElement | null>): number {
+  const [width, setWidth] = useState(0);
+  useLayoutEffect(() => {
+    const element = ref.current;
+    if (element === null) return;
+    setWidth(element.clientWidth);
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [ref]);
+  return width;
+}

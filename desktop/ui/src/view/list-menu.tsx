@@ -1,0 +1,107 @@
+/** The menu of the selected downloads. */
+
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import * as ContextMenu from '@radix-ui/react-context-menu';
+import type { ReactNode } from 'react';
+import { canPause, canResume, canRetry, isQueued } from '../model/failure.ts';
+import { targets } from '../model/selection.ts';
+import { shell } from '../model/shell.ts';
+import { useActions, useApp, useAppState, useText } from './context.tsx';
+import { Icon, type IconName } from './icons.tsx';
+
+export interface MenuEntry {
+  readonly icon: IconName;
+  readonly label: string;
+  readonly key?: string;
+  readonly danger?: boolean;
+  readonly run: () => void;
+}
+
+export function ListMenu({ children }: { children: ReactNode }) {
+  return (
+    <ContextMenu.Root>
+      <ContextMenu.Trigger asChild>{children}</ContextMenu.Trigger>
+      <ContextMenu.Portal>
+        <ContextMenu.Content className="menu" collisionPadding={8}>
+          <Entries />
+        </ContextMenu.Content>
+      </ContextMenu.Portal>
+    </ContextMenu.Root>
+  );
+}
+
+function Entries() {
+  const groups = useDownloadMenu();
+  return groups.map((entries, i) => (
+    <ContextMenu.Group key={entries[0]?.label ?? i} className="menu-group">
+      {entries.map(({ icon, label, key, danger, run }) => (
+        <ContextMenu.Item
+          key={label}
+          className={`menu-item${danger ? ' danger' : ''}`}
+          onSelect={() => run()}
+        >
+          <Icon name={icon} />
+          <span>{label}</span>
+          <span className="menu-key">{key}</span>
+        </ContextMenu.Item>
+      ))}
+    </ContextMenu.Group>
+  ));
+}
+
+/** What can be done with the selected downloads, in groups; none of them empty. */
+export function useDownloadMenu(): MenuEntry[][] {
+  const app = useApp();
+  const actions = useActions();
+  const text = useText();
+  const selection = useAppState((state) => state.selection);
+  const gids = targets(selection);
+  const rows = gids.flatMap((gid) => app.rows.get(gid) ?? []);
+  const only = (test: (row: DownloadView) => boolean) => rows.filter(test).map(({ gid }) => gid);
+  const groups: MenuEntry[][] = [[], [], [], []];
+  const [state, queue, one, end] = groups as [MenuEntry[], MenuEntry[], MenuEntry[], MenuEntry[]];
+  const add = (
+    group: MenuEntry[],
+    to: readonly string[],
+    icon: IconName,
+    label: string,
+    run: (gids: readonly string[]) => void,
+    more: Partial<MenuEntry> = {},
+  ) => to.length > 0 && group.push({ icon, label, run: () => run(to), ...more });
+
+  add(state, only(canPause), 'paused', text.t('action.pause'), (to) => void actions.pause(to));
+  add(state, only(canResume), 'resume', text.t('action.resume'), (to) => void actions.resume(to));
+  add(state, only(canRetry), 'retry', text.t('action.retry'), (to) => void actions.retry(to));
+  const line = only(isQueued);
+  add(queue, line, 'up', text.t('action.top'), (to) => void actions.toTop(to));
+  add(queue, line, 'down', text.t('action.bottom'), (to) => void actions.place(to, null));
+  const single = rows.length === 1 ? rows[0] : undefined;
+  if (single !== undefined) {
+    const { gid } = single;
+    if (shell !== undefined && single.status === 'complete') {
+      add(one, [gid], 'file', text.t('action.openFile'), () => void actions.openFile(gid));
+      add(
+        one,
+        [gid],
+        'folder',
+        text.t('action.showInFolder'),
+        () => void actions.showInFolder(gid),
+      );
+    }
+    if (single.status !== 'complete') {
+      const newLink = () => actions.open({ kind: 'new-link', gid });
+      add(one, [gid], 'link', text.t('action.newLink.more'), newLink);
+      const change = () => actions.open({ kind: 'change', gid });
+      add(one, [gid], 'settings', text.t('action.change.more'), change);
+    }
+    add(one, [gid], 'panel', text.t('action.details'), () => actions.setPanel(true), { key: '↵' });
+  }
+  add(one, gids, 'copy', text.t('action.copyLink'), (to) => void actions.copyLinks(to));
+  add(end, gids, 'remove', text.t('action.remove'), (to) => void actions.remove(to), {
+    key: 'Del',
+  });
+  const done = only(({ status }) => status === 'complete');
+  const removeFiles = (to: readonly string[]) => actions.open({ kind: 'delete', gids: to });
+  add(end, done, 'remove', text.t('action.delete'), removeFiles, { danger: true });
+  return groups.filter((group) => group.length > 0);
+}

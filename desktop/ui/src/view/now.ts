@@ -1,0 +1,45 @@
+/** The time, for what grows older on the screen. One timer per pace serves all who ask. */
+
+import { useSyncExternalStore } from 'react';
+
+interface Pace {
+  now: number;
+  readonly listeners: Set<() => void>;
+  timer: ReturnType<typeof setInterval> | undefined;
+  subscribe(listener: () => void): () => void;
+}
+
+const paces = new Map<number, Pace>();
+
+function paceOf(everyMs: number): Pace {
+  const known = paces.get(everyMs);
+  if (known !== undefined) return known;
+  const pace: Pace = {
+    now: Date.now(),
+    listeners: new Set(),
+    timer: undefined,
+    subscribe(listener) {
+      pace.listeners.add(listener);
+      pace.timer ??= setInterval(() => {
+        pace.now = Date.now();
+        for (const told of [...pace.listeners]) told();
+      }, everyMs);
+      return () => {
+        pace.listeners.delete(listener);
+        if (pace.listeners.size > 0) return;
+        clearInterval(pace.timer);
+        pace.timer = undefined;
+      };
+    },
+  };
+  paces.set(everyMs, pace);
+  return pace;
+}
+
+/** Unix milliseconds, renewed at a pace. */
+export function useNow(everyMs: number): number {
+  const pace = paceOf(everyMs);
+  useSyncExternalStore(pace.subscribe, () => pace.now);
+  // Whoever is drawn for another reason gets the time as it is.
+  return Date.now();
+}

@@ -1,0 +1,49 @@
+import { DENSITIES, THEMES } from '@millrace/shared/bridge/settings-api';
+import { LANGUAGE_NAMES, LANGUAGES } from '../../text/text.ts';
+import { useText } from '../context.tsx';
+import { Choice } from '../fields.tsx';
+import type { PageProps } from './settings.tsx';
+
+export function AppearancePage({ settings, save }: PageProps) {
+  const text = useText();
+  const { theme, density } = settings.appearance;
+  return (
+    <>
+      <p className="quiet">{text.t('appearance.text')}</p>
+      <Choice
+        label={text.t('appearance.theme')}
+        options={THEMES.map((value) => ({ value, label: text.t(`appearance.theme.${value}`) }))}
+        value={theme}
+        onChange={(value) => void save({ appearance: { theme: value } })}
+      />
+      <Choice
+        label={text.t('appearance.density')}
+        options={DENSITIES.map((value) => ({
+          value,
+          label: text.t(`appearance.density.${value}`),
+        }))}
+        value={density}
+        onChange={(value) => void save({ appearance: { density: value } })}
+      />
+    </>
+  );
+}
+
+export function LanguagePage({ settings, save }: PageProps) {
+  const text = useText();
+  const languages = LANGUAGES.map((value) => ({
+    value: value as string,
+    label: LANGUAGE_NAMES[value],
+  }));
+  return (
+    <>
+      <p className="quiet">{text.t('language.text')}</p>
+      <Choice
+        label={text.t('settings.language')}
+        options={[{ value: 'system', label: text.t('language.auto') }, ...languages]}
+        value={settings.language}
+        onChange={(language) => void save({ language })}
+      />
+    </>
+  );
+}

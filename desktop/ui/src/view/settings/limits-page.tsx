@@ -1,0 +1,83 @@
+import { useState } from 'react';
+import { readRate } from '../../model/add-form.ts';
+import { rate } from '../../text/format.ts';
+import { useApp, useText } from '../context.tsx';
+import { Field } from '../fields.tsx';
+import { SaveButton } from './save-button.tsx';
+import type { PageProps } from './settings.tsx';
+
+const MAX = 100;
+
+/** @returns null: empty; undefined: no number that is allowed */
+function readCount(text: string): number | null | undefined {
+  if (text.trim() === '') return null;
+  const number = Number(text);
+  return Number.isInteger(number) && number >= 1 && number <= MAX ? number : undefined;
+}
+
+export function LimitsPage({ settings, save }: PageProps) {
+  const text = useText();
+  const { limits } = settings;
+  const [speed, setSpeed] = useState(
+    limits.limit === null ? '' : rate(text, limits.limit).replace('\u00a0', ' '),
+  );
+  const [concurrent, setConcurrent] = useState(String(limits.concurrent));
+  const [perHost, setPerHost] = useState(limits.perHost === null ? '' : String(limits.perHost));
+  const limit = readRate(speed);
+  const together = readCount(concurrent);
+  const each = readCount(perHost);
+  const bad = limit === undefined || typeof together !== 'number' || each === undefined;
+  const store = async () => {
+    if (bad) return false;
+    return save({ limits: { limit, concurrent: together, perHost: each } });
+  };
+  return (
+    <>
+      <p className="quiet">{text.t('limits.text')}</p>
+      <Field
+        label={text.t('limits.speed')}
+        value={speed}
+        note={text.t('limits.speed.help')}
+        problem={limit === undefined ? text.t('add.rate.bad') : undefined}
+        onChange={(event) => setSpeed(event.target.value)}
+      />
+      <div className="two">
+        <Field
+          label={text.t('limits.concurrent')}
+          inputMode="numeric"
+          value={concurrent}
+          problem={typeof together === 'number' ? undefined : text.t('limits.number.bad')}
+          onChange={(event) => setConcurrent(event.target.value)}
+        />
+        <Field
+          label={text.t('limits.perHost')}
+          inputMode="numeric"
+          value={perHost}
+          note={text.t('limits.perHost.help')}
+          problem={each === undefined ? text.t('limits.number.bad') : undefined}
+          onChange={(event) => setPerHost(event.target.value)}
+        />
+      </div>
+      <SaveButton disabled={bad} save={store} />
+      <Learned />
+    </>
+  );
+}
+
+function Learned() {
+  const text = useText();
+  const app = useApp();
+  const forget = async () => {
+    const done = await app.attempt(app.call('millrace.setLimits', { forgetHosts: true }));
+    if (done !== undefined) app.toast(app.text.t('toast.saved'));
+  };
+  return (
+    <section className="learned">
+      <h4>{text.t('limits.hosts')}</h4>
+      <p className="note">{text.t('limits.hosts.text')}</p>
+      <button type="button" className="button small start" onClick={() => void forget()}>
+        {text.t('limits.hosts.forget')}
+      </button>
+    </section>
+  );
+}

@@ -1,0 +1,70 @@
+/** The settings, a page for each subject. What is changed holds at once, or with "Save". */
+
+import type { AppSettings, SettingsChange } from '@millrace/shared/bridge/settings-api';
+import * as Tabs from '@radix-ui/react-tabs';
+import type { SettingsPage } from '../../model/app-state.ts';
+import { useApp, useAppState, useText } from '../context.tsx';
+import { Dialog } from '../dialog.tsx';
+import { Icon, type IconName } from '../icons.tsx';
+import { AppearancePage, LanguagePage } from './appearance-page.tsx';
+import { CategoriesPage } from './categories-page.tsx';
+import { EdgesPage } from './edges-page.tsx';
+import { FoldersPage } from './folders-page.tsx';
+import { IntegrationPage } from './integration-page.tsx';
+import { LimitsPage } from './limits-page.tsx';
+import { ProxyPage } from './proxy-page.tsx';
+import { SchedulePage } from './schedule-page.tsx';
+
+export interface PageProps {
+  readonly settings: AppSettings;
+  /** @returns true once it is kept */
+  readonly save: (change: SettingsChange) => Promise<boolean>;
+}
+
+const PAGES: readonly (readonly [SettingsPage, IconName, (props: PageProps) => React.ReactNode])[] =
+  [
+    ['folders', 'folder', FoldersPage],
+    ['categories', 'categories', CategoriesPage],
+    ['edges', 'edge', EdgesPage],
+    ['limits', 'limit', LimitsPage],
+    ['schedule', 'schedule', SchedulePage],
+    ['proxy', 'proxy', ProxyPage],
+    ['integration', 'integration', IntegrationPage],
+    ['appearance', 'appearance', AppearancePage],
+    ['language', 'language', LanguagePage],
+  ];
+
+export function SettingsDialog({ page }: { page: SettingsPage }) {
+  const text = useText();
+  const app = useApp();
+  const settings = useAppState((state) => state.settings);
+  const save = async (change: SettingsChange) => {
+    const now = await app.attempt(app.call('millrace.setSettings', change));
+    if (now !== undefined) app.applySettings(now);
+    return now !== undefined;
+  };
+  return (
+    <Dialog title={text.t('settings.title')} size="large">
+      <Tabs.Root className="settings" defaultValue={page} orientation="vertical">
+        <Tabs.List className="settings-tabs" aria-label={text.t('settings.title')}>
+          {PAGES.map(([name, icon]) => (
+            <Tabs.Trigger key={name} value={name} className="side-item">
+              <Icon name={icon} />
+              <span>{text.t(`settings.${name}`)}</span>
+            </Tabs.Trigger>
+          ))}
+        </Tabs.List>
+        {PAGES.map(([name, , Page]) => (
+          <Tabs.Content key={name} value={name} className="settings-page">
+            <h3>{text.t(`settings.${name}`)}</h3>
+            {settings === undefined ? (
+              <p className="note">{text.t('settings.loading')}</p>
+            ) : (
+              <Page settings={settings} save={save} />
+            )}
+          </Tabs.Content>
+        ))}
+      </Tabs.Root>
+    </Dialog>
+  );
+}

@@ -1,0 +1,75 @@
+/** Where a download comes from, and how each source does. */
+
+import type { SourceView } from '@millrace/shared/bridge/detail-api';
+import { sourceColour } from '../model/source-colours.ts';
+import { sourceLabel } from '../model/source-label.ts';
+import { bytes, percent, rate } from '../text/format.ts';
+import { useAppState, useText } from './context.tsx';
+import { useDark } from './theme.ts';
+
+export function Sources({ sources }: { sources: readonly SourceView[] }) {
+  const text = useText();
+  if (sources.length === 0) return <p className="note">{text.t('details.sources.none')}</p>;
+  return (
+    <table className="sources">
+      <thead>
+        <tr>
+          <th scope="col">{text.t('source.name')}</th>
+          <th scope="col">{text.t('source.rtt')}</th>
+          <th scope="col">{text.t('source.share')}</th>
+          <th scope="col">{text.t('source.speed')}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {sources.map((source, i) => (
+          <Source key={`${source.kind} ${source.url} ${source.label}`} source={source} index={i} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Source({ source, index }: { source: SourceView; index: number }) {
+  const text = useText();
+  const dark = useDark();
+  const { kind, state, rttMs, share, bytesPerSecond, resets, receivedBytes } = source;
+  const edges = useAppState(({ settings }) => settings?.edges);
+  const label = sourceLabel(source, edges ?? []);
+  const notes = [text.t(`source.kind.${kind}`)];
+  if (state !== 'used') notes.push(text.t(`source.state.${state}`));
+  else if (source.connections > 0) notes.push(text.n('state.connections', source.connections));
+  notes.push(bytes(text, receivedBytes));
+  if (resets > 0) notes.push(text.n('source.resets', resets));
+  const reason =
+    source.reasonCode === undefined ? source.reason : text.error({ code: source.reasonCode }).title;
+  return (
+    <tr className={`source ${state}`}>
+      <th scope="row">
+        <i className="dot" style={{ background: sourceColour(index, dark) }} />
+        <span className="source-label" title={source.url}>
+          {label}
+        </span>
+        <span className="note source-notes">
+          {notes.map((note) => (
+            <span key={note}>{note}</span>
+          ))}
+        </span>
+        {reason !== undefined && state !== 'used' && (
+          <span className={`note source-notes${state === 'quarantined' ? ' bad' : ''}`}>
+            {reason}
+          </span>
+        )}
+      </th>
+      <td className="figures">
+        {rttMs === undefined ? '–' : `${text.number(rttMs, rttMs < 10 ? 1 : 0)} ms`}
+      </td>
+      <td className="figures">
+        {percent(text, share)}
+        <span className="share-bar">
+          <span style={{ transform: `scaleX(${share})`, background: sourceColour(index, dark) }} />
+        </span>
+      </td>
+      <td className="figures">{bytesPerSecond > 0 ? rate(text, bytesPerSecond) : '–'}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,292 @@
+/** Above the list: search, order, and what to do with all or with the selected downloads. */
+
+import * as Menu from '@radix-ui/react-dropdown-menu';
+import { type RefObject, useEffect, useState } from 'react';
+import { logOut } from '../api/session.ts';
+import { canPause, canResume, canRetry } from '../model/failure.ts';
+import { SORTS, sortBy } from '../model/filter.ts';
+import { shell } from '../model/shell.ts';
+import { useActions, useApp, useAppState, useText } from './context.tsx';
+import { Icon, type IconName } from './icons.tsx';
+import { useDownloadMenu } from './list-menu.tsx';
+
+const TYPING_MS = 150;
+
+export function ToolBar({ search }: { search: RefObject<HTMLInputElement | null> }) {
+  const text = useText();
+  const app = useApp();
+  const sideOpen = useAppState((state) => state.sideOpen);
+  const selected = useAppState(({ selection }) => selection.gids.size);
+  return (
+    <header className="tool-bar">
+      <button
+        type="button"
+        className="icon-button only-narrow"
+        aria-label={text.t('side.show')}
+        aria-expanded={sideOpen}
+        onClick={() => app.store.set({ sideOpen: !sideOpen })}
+      >
+        <Icon name="menu" />
+      </button>
+      <Search field={search} />
+      {selected > 1 ? <SelectionTools count={selected} /> : <ListTools />}
+    </header>
+  );
+}
+
+function Search({ field }: { field: RefObject<HTMLInputElement | null> }) {
+  const text = useText();
+  const app = useApp();
+  const view = useAppState((state) => state.view);
+  const [typed, setTyped] = useState(view.text);
+  useEffect(() => setTyped(view.text), [view.text]);
+  useEffect(() => {
+    if (typed === app.state.view.text) return;
+    const timer = setTimeout(() => void app.setView({ ...app.state.view, text: typed }), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [app, typed]);
+  return (
+    <div className="search" role="search">
+      <Icon name="search" />
+      <input
+        ref={field}
+        type="text"
+        className="input"
+        aria-label={text.t('bar.search')}
+        placeholder={text.t('bar.search')}
+        value={typed}
+        maxLength={1024}
+        spellCheck={false}
+        onChange={(event) => setTyped(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape' && typed !== '') {
+            event.stopPropagation();
+            setTyped('');
+          } else if (event.key === 'ArrowDown' || event.key === 'Enter') {
+            event.preventDefault();
+            document.querySelector<HTMLElement>('[role="grid"]')?.focus();
+          }
+        }}
+      />
+      {typed !== '' && (
+        <button
+          type="button"
+          className="icon-button small"
+          aria-label={text.t('bar.clearSearch')}
+          onClick={() => setTyped('')}
+        >
+          <Icon name="close" size={14} />
+        </button>
+      )}
+    </div>
+  );
+}
+
+function ListTools() {
+  const text = useText();
+  const actions = useActions();
+  const byStatus = useAppState(({ totals }) => totals?.byStatus);
+  const panelOpen = useAppState((state) => state.panelOpen);
+  const running = (byStatus?.active ?? 0) + (byStatus?.queued ?? 0) + (byStatus?.waiting ?? 0);
+  return (
+    <div className="tools line">
+      {running > 0 && (
+        <Tool icon="paused" label={text.t('bar.pauseAll')} run={() => void actions.pause()} />
+      )}
+      {(byStatus?.paused ?? 0) > 0 && (
+        <Tool icon="resume" label={text.t('bar.resumeAll')} run={() => void actions.resume()} />
+      )}
+      <SortMenu />
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={text.t('action.details')}
+        title={text.t('action.details')}
+        aria-pressed={panelOpen}
+        onClick={() => actions.setPanel(!panelOpen)}
+      >
+        <Icon name="panel" />
+      </button>
+      <MoreMenu />
+    </div>
+  );
+}
+
+function SelectionTools({ count }: { count: number }) {
+  const text = useText();
+  const app = useApp();
+  const actions = useActions();
+  const { gids } = useAppState((state) => state.selection);
+  const rows = [...gids].flatMap((gid) => app.rows.get(gid) ?? []);
+  const pausable = rows.filter(canPause).map(({ gid }) => gid);
+  const paused = rows.filter(canResume).map(({ gid }) => gid);
+  const failed = rows.filter(canRetry).map(({ gid }) => gid);
+  return (
+    <div className="tools line" role="toolbar" aria-label={text.t('bar.selection')}>
+      <span className="selected-count figures" role="status">
+        {text.n('selected', count)}
+      </span>
+      {pausable.length > 0 && (
+        <Tool
+          icon="paused"
+          label={text.t('action.pause')}
+          run={() => void actions.pause(pausable)}
+        />
+      )}
+      {paused.length > 0 && (
+        <Tool
+          icon="resume"
+          label={text.t('action.resume')}
+          run={() => void actions.resume(paused)}
+        />
+      )}
+      {failed.length > 0 && (
+        <Tool icon="retry" label={text.t('action.retry')} run={() => void actions.retry(failed)} />
+      )}
+      <Tool
+        icon="remove"
+        label={text.t('action.remove')}
+        run={() => void actions.remove([...gids])}
+      />
+      <SelectionMenu />
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={text.t('bar.unselect')}
+        title={text.t('bar.unselect')}
+        onClick={() => actions.unselect()}
+      >
+        <Icon name="close" />
+      </button>
+    </div>
+  );
+}
+
+function Tool({ icon, label, run }: { icon: IconName; label: string; run: () => void }) {
+  return (
+    <button type="button" className="button tool" onClick={run} aria-label={label} title={label}>
+      <Icon name={icon} />
+      <span className="tool-label">{label}</span>
+    </button>
+  );
+}
+
+function SortMenu() {
+  const text = useText();
+  const app = useApp();
+  const view = useAppState((state) => state.view);
+  const what = text.t(`sort.${view.sort}` as 'sort.queue');
+  const label = text.t('bar.sortedBy', { what });
+  return (
+    <Menu.Root>
+      <Menu.Trigger className="button tool" aria-label={label} title={label}>
+        <Icon name="sort" />
+        <span className="tool-label">{what}</span>
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
+          <Menu.RadioGroup value={view.sort}>
+            {SORTS.map((sort) => (
+              <Menu.RadioItem
+                key={sort}
+                value={sort}
+                className="menu-item"
+                onSelect={() => void app.setView(sortBy(view, sort))}
+              >
+                {view.sort === sort ? <Icon name="check" /> : <span />}
+                <span>{text.t(`sort.${sort}`)}</span>
+                {view.sort === sort && sort !== 'queue' && (
+                  <span className="menu-key">
+                    <span className="hidden">
+                      {text.t(view.descending ? 'bar.descending' : 'bar.ascending')}
+                    </span>
+                    <Icon name={view.descending ? 'down' : 'up'} size={14} />
+                  </span>
+                )}
+              </Menu.RadioItem>
+            ))}
+          </Menu.RadioGroup>
+        </Menu.Content>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}
+
+function MoreMenu() {
+  const text = useText();
+  const app = useApp();
+  const actions = useActions();
+  const leave = async () => {
+    await logOut();
+    app.connection.close();
+    app.store.set({ link: { kind: 'logged-out' } });
+  };
+  const item = (icon: IconName, label: string, run: () => void, key = '') => (
+    <Menu.Item className="menu-item" onSelect={run}>
+      <Icon name={icon} />
+      <span>{label}</span>
+      <span className="menu-key">{key}</span>
+    </Menu.Item>
+  );
+  return (
+    <Menu.Root>
+      <Menu.Trigger
+        className="icon-button"
+        aria-label={text.t('bar.more')}
+        title={text.t('bar.more')}
+      >
+        <Icon name="more" />
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
+          <Menu.Group className="menu-group">
+            {item('clear', text.t('bar.clearDone'), () => void actions.clearDone())}
+          </Menu.Group>
+          <Menu.Group className="menu-group">
+            {item('settings', text.t('side.settings'), () => actions.openSettings(), 'Ctrl ,')}
+            {item('keyboard', text.t('bar.shortcuts'), () => actions.open({ kind: 'keys' }), '?')}
+          </Menu.Group>
+          {shell === undefined && (
+            <Menu.Group className="menu-group">
+              {item('logout', text.t('bar.logOut'), () => void leave())}
+            </Menu.Group>
+          )}
+        </Menu.Content>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}
+
+function SelectionMenu() {
+  const text = useText();
+  const groups = useDownloadMenu();
+  return (
+    <Menu.Root>
+      <Menu.Trigger
+        className="icon-button"
+        aria-label={text.t('bar.more')}
+        title={text.t('bar.more')}
+      >
+        <Icon name="more" />
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
+          {groups.map((entries) => (
+            <Menu.Group key={entries[0]?.label} className="menu-group">
+              {entries.map(({ icon, label, danger, run }) => (
+                <Menu.Item
+                  key={label}
+                  className={`menu-item${danger ? ' danger' : ''}`}
+                  onSelect={() => run()}
+                >
+                  <Icon name={icon} />
+                  <span>{label}</span>
+                </Menu.Item>
+              ))}
+            </Menu.Group>
+          ))}
+        </Menu.Content>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}

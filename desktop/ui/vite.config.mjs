@@ -1,0 +1,31 @@
+/** How the interface is built: for the Chromium of today and of Electron 9 (83). */
+
+import { fileURLToPath } from 'node:url';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+export default {
+  root: here('.'),
+  base: '/',
+  // The page never scrolls as a whole; this library would also write styles into it, which the
+  // content security policy forbids.
+  resolve: { alias: { 'react-remove-scroll': here('src/view/remove-scroll.tsx') } },
+  build: {
+    outDir: here('dist'),
+    emptyOutDir: true,
+    target: 'chrome83',
+    cssTarget: 'chrome83',
+    // Data URLs are for images only, says the policy.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: true,
+    chunkSizeWarningLimit: 700,
+    rolldownOptions: {
+      // Says of each part of Radix that it is for clients: so is all of this.
+      onLog: (level, log, handle) => {
+        if (log.code !== 'MODULE_LEVEL_DIRECTIVE') handle(level, log);
+      },
+      checks: { pluginTimings: false },
+    },
+  },
+};

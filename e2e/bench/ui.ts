@@ -1,0 +1,153 @@
+/**
+ * The interface under load: how long it takes to be there with a long history, and whether scrolling
+ * stays smooth while downloads run.
+ */
+
+import type { Browser, Page } from 'playwright-core';
+import type { DaemonProcess } from '../fixtures/daemon.ts';
+import { temporaryFolder } from '../fixtures/processes.ts';
+import { SlowFiles } from '../fixtures/slow-files.ts';
+import { launchBrowser, openUi, startUiDaemon } from '../fixtures/ui.ts';
+import { until } from '../fixtures/until.ts';
+
+const RUNNING = 20;
+const RATE = 32 * 1024;
+const SCROLL_MS = 10_000;
+const MEMORY_MS = Number(process.env.MILLRACE_BENCH_MEMORY_MS ?? 60_000);
+const PIECE = 10_000;
+
+interface Smoothness {
+  readonly longestMs: number;
+  readonly longTasks: number;
+  readonly framesPerSecond: number;
+  readonly elements: number;
+}
+
+export async function ui(): Promise<string> {
+  const origin = await SlowFiles.start(RATE);
+  const browser = await launchBrowser();
+  try {
+    const rows: string[][] = [];
+    for (const entries of [2000, 10_000]) {
+      const folder = await temporaryFolder();
+      const daemon = await startUiDaemon(folder.path);
+      try {
+        await fill(daemon, entries);
+        const started = await coldStart(browser, daemon);
+        await run(daemon, origin);
+        const { page } = await openUi(browser, daemon);
+        const smooth = await scroll(page);
+        const [before, after] = await memory(page);
+        rows.push([
+          String(entries),
+          `${Math.round(started)} ms`,
+          `${smooth.framesPerSecond.toFixed(0)}/s`,
+          `${Math.round(smooth.longestMs)} ms`,
+          String(smooth.longTasks),
+          String(smooth.elements),
+          `${before} → ${after} MiB`,
+        ]);
+        await page.context().close();
+      } finally {
+        await daemon.stop();
+        await folder.remove();
+      }
+    }
+    const head = [
+      'entries',
+      'usable after',
+      'frames',
+      'longest task',
+      'over 50 ms',
+      'elements',
+      'heap',
+    ];
+    return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+  } finally {
+    await browser.close();
+    await origin.stop();
+  }
+}
+
+async function fill(daemon: DaemonProcess, entries: number): Promise<void> {
+  for (let from = 0; from < entries; from += PIECE) {
+    const downloads = Array.from({ length: Math.min(PIECE, entries - from) }, (_, i) => ({
+      request: { urls: [`http://127.0.0.1:9/history-${from + i}.iso`] },
+      state: 'complete',
+      name: `history-${from + i}.iso`,
+      length: (from + i + 1) * 1000,
+      finishedAt: 1_700_000_000_000 + (from + i) * 60_000,
+    }));
+    const text = JSON.stringify({ millrace: 'downloads', format: 1, downloads });
+    await daemon.call('millrace.import', { text, format: 'json' });
+  }
+}
+
+/** From opening the address to the first row. @returns milliseconds */
+async function coldStart(browser: Browser, daemon: DaemonProcess): Promise<number> {
+  const { url } = await daemon.call<{ url: string }>('millrace.loginLink');
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  const began = performance.now();
+  await page.goto(url);
+  await page.getByRole('grid').locator('[data-gid]').first().waitFor();
+  const ms = performance.now() - began;
+  await context.close();
+  return ms;
+}
+
+async function run(daemon: DaemonProcess, origin: SlowFiles): Promise<void> {
+  await daemon.call('millrace.setLimits', { concurrent: RUNNING });
+  for (let i = 0; i < RUNNING; i++) {
+    await daemon.add({ urls: [origin.add(`/running-${i}.iso`, { bytes: 2 ** 30 })] });
+  }
+  await until(async () => {
+    const list = await daemon.call<{ downloads: { storedBytes: number }[] }>('millrace.list', {
+      status: ['active'],
+    });
+    return list.downloads.filter(({ storedBytes }) => storedBytes > 0).length === RUNNING;
+  });
+}
+
+/** Scrolls down and up for a while. */
+async function scroll(page: Page): Promise<Smoothness> {
+  await page.getByRole('grid').locator('[data-gid]').nth(3).click();
+  return page.evaluate(async (ms) => {
+    const grid = document.querySelector('[role="grid"]') as HTMLElement;
+    const tasks: number[] = [];
+    const observer = new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) tasks.push(entry.duration);
+    });
+    observer.observe({ entryTypes: ['longtask'] });
+    const began = performance.now();
+    let frames = 0;
+    let step = 40;
+    while (performance.now() - began < ms) {
+      await new Promise((resolve) => requestAnimationFrame(resolve));
+      frames++;
+      grid.scrollTop += step;
+      const end = grid.scrollHeight - grid.clientHeight;
+      if (grid.scrollTop >= end || grid.scrollTop <= 0) step = -step;
+    }
+    observer.disconnect();
+    return {
+      longestMs: Math.max(0, ...tasks),
+      longTasks: tasks.length,
+      framesPerSecond: (frames * 1000) / (performance.now() - began),
+      elements: document.querySelectorAll('*').length,
+    };
+  }, SCROLL_MS);
+}
+
+/** Heap of the page at the beginning and the end of a while, in MiB, after collections. */
+async function memory(page: Page): Promise<[string, string]> {
+  const session = await page.context().newCDPSession(page);
+  const used = async () => {
+    await session.send('HeapProfiler.collectGarbage');
+    const { usedSize } = await session.send('Runtime.getHeapUsage');
+    return (usedSize / 2 ** 20).toFixed(1);
+  };
+  const before = await used();
+  await new Promise((resolve) => setTimeout(resolve, MEMORY_MS));
+  return [before, await used()];
+}

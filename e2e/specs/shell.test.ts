@@ -1,0 +1,344 @@
+/** The app's window in a real Electron: locked down, in touch with the system, never alone with a dead daemon. */
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { SHELL_API_MEMBERS, type ShellMessage } from '@millrace/shared/bridge/shell-api';
+import { sha256 } from '../fixtures/content.ts';
+import { isAlive } from '../fixtures/daemon-cli.ts';
+import type { DevTools } from '../fixtures/devtools.ts';
+import { electronProgram } from '../fixtures/electron-path.mjs';
+import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { temporaryFolder } from '../fixtures/processes.ts';
+import { type Screen, Shell, screenOrComplain, waiting } from '../fixtures/shell.ts';
+import { until } from '../fixtures/until.ts';
+
+const START = fileURLToPath(new URL('../../desktop/cli/start.ts', import.meta.url));
+const SIZE = 8_000_000;
+/** Bytes per second: it runs for as long as any test here. */
+const SLOW = 20_000;
+
+let screen: Screen | undefined;
+let origin: FaultOrigin;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let shell: Shell | undefined;
+let page: DevTools;
+
+beforeAll(async () => {
+  screen = await screenOrComplain();
+  if (screen === undefined) return;
+  origin = await FaultOrigin.start();
+  folder = await temporaryFolder();
+  await Shell.build();
+});
+
+// One app for all tests, as starting one takes seconds; anew after one that has ended it.
+beforeEach(async () => {
+  if (screen === undefined) return;
+  if (shell?.running !== true) {
+    await shell?.kill();
+    shell = await Shell.start(folder.path, screen.display);
+  }
+  await shell.forget();
+  await shell.window('window.show()');
+  page = await shell.page();
+  origin.reset();
+});
+
+afterEach(() => page?.close());
+
+afterAll(async () => {
+  await shell?.kill();
+  await origin?.stop();
+  await screen?.stop();
+  await folder?.remove();
+});
+
+/** The test, where there is an Electron; without it there is nothing to prove. */
+function withElectron(name: string, body: (app: Shell) => Promise<void>): void {
+  test(name, async () => {
+    if (shell !== undefined) await body(shell);
+  });
+}
+
+const LOG_IN = `(async () => {
+  const [, code] = location.hash.split('#code=');
+  const request = { method: 'POST', body: JSON.stringify({ code }) };
+  const headers = { 'content-type': 'application/json' };
+  if (code !== undefined) await fetch('/session', { ...request, headers });
+  history.replaceState(null, '', '/');
+  return (await fetch('/session')).status;
+})()`;
+
+interface View {
+  readonly status: string;
+  readonly path: string;
+}
+
+async function add(app: Shell, options: object): Promise<{ gid: string; url: string }> {
+  const url = origin.url('none', { size: SIZE });
+  const { gid } = await app.call<{ gid: string }>('add', { urls: [url], ...options });
+  return { gid, url };
+}
+
+const status = (app: Shell, gid: string) => app.call<View>('status', { gid });
+const reaches = (app: Shell, gid: string, wanted: string) =>
+  until(async () => (await status(app, gid)).status === wanted);
+
+/** Keeps what the shell tells the page. */
+const listen = () =>
+  page.evaluate(
+    'void (window.stopHearing?.(), window.heard = [], window.stopHearing = millraceShell.onMessage((m) => heard.push(m)))',
+  );
+const heard = () => page.evaluate<ShellMessage[]>('heard');
+
+withElectron(
+  'the window shows the daemon’s page and nothing else, and gives it what it says',
+  async (shell) => {
+    const { url } = await shell.daemon();
+    const own = new URL(url).origin;
+    expect(await page.evaluate('location.origin')).toBe(own);
+    expect(await page.evaluate('Object.keys(millraceShell).sort()')).toEqual(SHELL_API_MEMBERS);
+    const kinds = 'Object.values(millraceShell).map((member) => typeof member)';
+    expect(new Set(await page.evaluate<string[]>(kinds))).toEqual(
+      new Set(['function', 'number', 'string']),
+    );
+    // Node and Electron are out of reach, and nothing can be put in place of what is there.
+    for (const name of ['process', 'require', 'module', 'Buffer', 'electron', 'ipcRenderer']) {
+      expect(await page.evaluate(`typeof window[${JSON.stringify(name)}]`)).toBe('undefined');
+    }
+    await page.evaluate('(() => { try { millraceShell.openFile = null } catch {} })()');
+    expect(await page.evaluate('typeof millraceShell.openFile')).toBe('function');
+
+    // Its address has logged it in; where the interface is not built, nobody has made use of that.
+    expect(await page.evaluate(LOG_IN)).toBe(204);
+    expect(await page.evaluate('document.cookie')).toBe('');
+
+    // No other pages, no other windows, no permissions, no requests elsewhere.
+    await page.evaluate(`void window.open(${JSON.stringify(origin.url('none'))})`);
+    await page.evaluate(`void (location.href = ${JSON.stringify(origin.url('none'))})`);
+    await page.evaluate(`void (location.href = "file:///etc/passwd")`);
+    expect(await page.evaluate('Notification.requestPermission()')).toBe('denied');
+    const places = 'new Promise((yes, no) => navigator.geolocation.getCurrentPosition(yes, no))';
+    expect(await page.evaluate(`${places}.catch((error) => error.code)`)).toBe(1);
+    expect(await page.evaluate(`fetch("${origin.url('none')}").catch(() => "refused")`)).toBe(
+      'refused',
+    );
+    expect(await page.evaluate('location.origin')).toBe(own);
+    expect(await shell.window('millraceTest.electron.BrowserWindow.getAllWindows().length')).toBe(
+      1,
+    );
+    expect(origin.requests).toEqual([]);
+  },
+);
+
+withElectron(
+  'calls take their payload and no other, from the daemon’s page only',
+  async (shell) => {
+    const refused = (call: string) =>
+      page.evaluate<string>(`${call}.then(() => "taken", (error) => String(error.message))`);
+    expect(await refused('millraceShell.openFile("/etc/passwd")')).toMatch(/no gid/);
+    expect(await refused('millraceShell.setPreferences({ watchClipboard: 1 })')).toMatch(/no pref/);
+    expect(await refused('millraceShell.copyText({})')).toMatch(/no text/);
+    expect(await page.evaluate('millraceShell.openFile("0123456789abcdef")')).toEqual({
+      problem: expect.stringMatching(/not in the list/),
+    });
+
+    const changed = await page.evaluate('millraceShell.setPreferences({ startAtLogin: true })');
+    expect(changed).toMatchObject({ startAtLogin: true, watchClipboard: false });
+    const entry = join(folder.path, 'config', 'autostart', 'millrace.desktop');
+    expect(await readFile(entry, 'utf8')).toMatch(/^Exec=.*"--hidden"$/m);
+    await page.evaluate('millraceShell.setPreferences({ startAtLogin: false })');
+    await expect(readFile(entry)).rejects.toThrow();
+
+    // Another page in the same window is not answered, whatever it knows.
+    await shell.window(`window.loadFile("${join(shell.files, 'pages', 'starting.html')}")`);
+    const other = await shell.anyPage();
+    expect(await other.evaluate('location.protocol')).toBe('file:');
+    const call = 'millraceShell.getPreferences().then(() => "taken", (error) => error.message)';
+    expect(await other.evaluate(call)).toMatch(/may not call/);
+    other.close();
+    await shell.window(`window.loadURL("${new URL((await shell.daemon()).url).origin}/")`);
+  },
+);
+
+withElectron(
+  'a file downloads with the window closed; tray, taskbar and notification tell',
+  async (shell) => {
+    await shell.window('window.close()');
+    await shell.windowIs('!window.isVisible()');
+    const { gid, url } = await add(shell, { limit: 4_000_000 });
+    await shell.records(({ notifications }) =>
+      notifications.some(({ title }) => title === 'Download complete'),
+    );
+    const { path } = await status(shell, gid);
+    expect(sha256(await readFile(path))).toBe(origin.digest(url));
+    const recorded = await shell.recorded();
+    expect(recorded.trayTexts).toContainEqual(expect.stringMatching(/1 download · \d+% · .*\/s/));
+    expect(recorded.trayTexts.at(-1)).toMatch(/Nothing is being downloaded/);
+    expect(recorded.progress.some((share) => share > 0 && share < 1)).toBe(true);
+    expect(recorded.progress.at(-1)).toBe(-1);
+    // The user was told once that closing the window is not the end.
+    expect(recorded.notifications.map(({ title }) => title)).toEqual([
+      'Millrace goes on in the background',
+      'Download complete',
+    ]);
+
+    // A click shows the download; from there its file can be opened.
+    await listen();
+    await shell.main.evaluate('void millraceTest.live[1].emit("click")');
+    await shell.windowIs('window.isVisible()');
+    await page.evaluate(waiting('heard.length > 0'));
+    expect(await heard()).toEqual([{ kind: 'reveal', gid }]);
+    expect(await page.evaluate(`millraceShell.openFile("${gid}")`)).toEqual({});
+    expect(await page.evaluate(`millraceShell.showInFolder("${gid}")`)).toEqual({});
+    expect(await shell.recorded()).toMatchObject({ opened: [path], shown: [path] });
+  },
+);
+
+withElectron('language and theme are those that the page was set to', async (shell) => {
+  await shell.call('setSettings', { language: 'de', appearance: { theme: 'dark' } });
+  await shell.records(({ trayTexts }) =>
+    trayTexts.some((text) => text.includes('Nichts wird heruntergeladen')),
+  );
+  const labels = 'millraceTest.electron.Menu.getApplicationMenu().items.map(({ label }) => label)';
+  expect(await shell.window(labels)).toEqual([
+    'Datei',
+    'Bearbeiten',
+    'Downloads',
+    'Ansicht',
+    'Hilfe',
+  ]);
+  expect(await page.evaluate('matchMedia("(prefers-color-scheme: dark)").matches')).toBe(true);
+  await shell.call('setSettings', { language: 'en', appearance: { theme: 'system' } });
+  await shell.records(
+    ({ trayTexts }) => trayTexts[trayTexts.length - 1]?.includes('Nothing') ?? false,
+  );
+});
+
+withElectron('a second start hands over its links and files, and ends', async (shell) => {
+  await shell.window('window.close()');
+  await listen();
+  const before = await shell.call('list');
+  const metalink = '<metalink xmlns="urn:ietf:params:xml:ns:metalink"/>';
+  await writeFile(join(folder.path, 'several files.meta4'), metalink);
+  const url = 'https://example.com/a file.iso?x=1&y=2';
+  await shell.startAgain(`millrace:?url=${encodeURIComponent(url)}`);
+  await shell.startAgain(join(folder.path, 'several files.meta4'));
+  await page.evaluate(waiting('heard.length === 2'));
+  expect(await heard()).toEqual([
+    { kind: 'offer', from: 'link', urls: [url], metalinks: [] },
+    {
+      kind: 'offer',
+      from: 'file',
+      urls: [],
+      metalinks: [
+        { name: 'several files.meta4', metalink: Buffer.from(metalink).toString('base64') },
+      ],
+    },
+  ]);
+  expect(await shell.window('window.isVisible()')).toBe(true);
+  // Nothing starts before the user has said so.
+  expect(await shell.call('list')).toEqual(before);
+});
+
+withElectron('what is copied is offered, once that is wanted', async (shell) => {
+  await page.evaluate('millraceShell.setPreferences({ watchClipboard: true })');
+  await listen();
+  const copy = (text: string) =>
+    shell.main.evaluate(`void millraceTest.electron.clipboard.writeText(${JSON.stringify(text)})`);
+  await page.evaluate('millraceShell.copyText("https://example.com/our-own.iso")');
+  await copy('https://example.com/copied.iso');
+  await shell.records(({ notifications }) => notifications.length > 0);
+  expect((await shell.recorded()).notifications).toEqual([
+    { title: 'Download what you copied?', body: 'copied.iso' },
+  ]);
+  await shell.main.evaluate('void millraceTest.live[0].emit("click")');
+  await page.evaluate(waiting('heard.length > 0'));
+  expect(await heard()).toEqual([
+    { kind: 'offer', from: 'clipboard', urls: ['https://example.com/copied.iso'], metalinks: [] },
+  ]);
+});
+
+withElectron('a daemon that is killed is started again, and the user is told', async (shell) => {
+  const { gid, url } = await add(shell, { limit: SLOW });
+  await reaches(shell, gid, 'active');
+  const before = await shell.daemon();
+  process.kill(before.pid, 'SIGKILL');
+  await shell.records(({ notifications }) =>
+    notifications.some(({ title }) => title === 'The engine stopped and was started again'),
+  );
+  const after = await shell.daemon();
+  expect(after.pid).not.toBe(before.pid);
+  await shell.call('change', { gid, limit: null });
+  await reaches(shell, gid, 'complete').catch(async (e) => {
+    console.log(JSON.stringify(await status(shell, gid)));
+    throw e;
+  });
+  expect(sha256(await readFile((await status(shell, gid)).path))).toBe(origin.digest(url));
+  // The page is that of the new one, and logged in there.
+  await shell.windowIs(`window.webContents.getURL().startsWith('${new URL(after.url).origin}')`);
+  const again = await shell.page();
+  expect(await again.evaluate(LOG_IN)).toBe(204);
+  again.close();
+});
+
+withElectron(
+  'quitting asks while something runs, and then ends the daemon as well',
+  async (shell) => {
+    const { gid } = await add(shell, { limit: SLOW });
+    await reaches(shell, gid, 'active');
+    await shell.records(({ trayTexts }) => trayTexts.some((text) => text.includes('1 download')));
+    const [BACKGROUND, QUIT, CANCEL] = [0, 1, 2];
+    await shell.willAnswer(CANCEL);
+    await shell.quit();
+    await shell.records(({ dialogs }) => dialogs.length === 1);
+    expect(await shell.window('window.isVisible()')).toBe(true);
+    await shell.willAnswer(BACKGROUND);
+    await shell.quit();
+    await shell.windowIs('!window.isVisible()');
+    expect((await status(shell, gid)).status).toBe('active');
+    const { dialogs } = await shell.recorded();
+    expect(dialogs[0]?.message).toBe('Quit while 1 download is running?');
+
+    const { pid } = await shell.daemon();
+    await shell.willAnswer(QUIT);
+    await shell.quit();
+    await shell.ended();
+    expect(isAlive(pid)).toBe(false);
+  },
+);
+
+withElectron('npm start opens the window beside an edge, and ends both', async () => {
+  const own = await temporaryFolder();
+  const state = join(own.path, 'state');
+  const child = spawn(process.execPath, [START], {
+    env: {
+      ...process.env,
+      DISPLAY: screen?.display,
+      HOME: own.path,
+      MILLRACE_STATE: state,
+      MILLRACE_EDGE_PORT: '0',
+      ELECTRON_OVERRIDE_DIST_PATH: dirname(electronProgram() as string),
+    },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let said = '';
+  child.stdout.on('data', (data) => {
+    said += data;
+  });
+  const pidIn = async (name: string): Promise<number> =>
+    JSON.parse(await readFile(join(state, name), 'utf8').catch(() => '{}')).pid ?? 0;
+  // Written once the app has its daemon.
+  await until(() => existsSync(join(state, 'shell.json')));
+  const pids = [await pidIn('daemon.json'), await pidIn('edge.json')];
+  expect(said).toMatch(/A Millrace edge runs at http:.*The app is open/s);
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  await until(() => !pids.some(isAlive));
+  await own.remove();
+});
