@@ -53,7 +53,15 @@ export async function ui(): Promise<string> {
         await folder.remove();
       }
     }
-    const head = ['entries', 'usable after', 'frames', 'longest task', 'over 50 ms', 'elements', 'heap'];
+    const head = [
+      'entries',
+      'usable after',
+      'frames',
+      'longest task',
+      'over 50 ms',
+      'elements',
+      'heap',
+    ];
     return [head, head.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
   } finally {
     await browser.close();

@@ -66,8 +66,15 @@ async function mapCells(): Promise<string[]> {
   return page.locator('canvas.block-map').evaluate((element) => {
     const canvas = element as HTMLCanvasElement;
     const { width, height } = canvas;
-    const { data } = (canvas.getContext('2d') as CanvasRenderingContext2D).getImageData(0, 0, width, height);
-    const at = (x: number, y: number) => [...data.subarray((y * width + x) * 4, (y * width + x) * 4 + 4)];
+    const { data } = (canvas.getContext('2d') as CanvasRenderingContext2D).getImageData(
+      0,
+      0,
+      width,
+      height,
+    );
+    const at = (x: number, y: number) => [
+      ...data.subarray((y * width + x) * 4, (y * width + x) * 4 + 4),
+    ];
     // Between cells nothing is drawn.
     let pitch = 1;
     while (pitch < width && (at(pitch - 1, 0)[3] as number) > 0) pitch++;

@@ -7,7 +7,14 @@ import type { Browser, Page } from 'playwright-core';
 import type { DaemonProcess } from '../fixtures/daemon.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
-import { browserOrComplain, launchBrowser, openUi, rowOf, says, startUiDaemon } from '../fixtures/ui.ts';
+import {
+  browserOrComplain,
+  launchBrowser,
+  openUi,
+  rowOf,
+  says,
+  startUiDaemon,
+} from '../fixtures/ui.ts';
 
 const available = browserOrComplain('error messages in the interface');
 const when = available ? describe : describe.skip;
@@ -77,7 +84,10 @@ when('a failure', () => {
     await page.getByRole('complementary').getByRole('button', { name: 'Try again' }).click();
     await daemon.reaches(gid, 'waiting');
     await page.getByRole('tab', { name: 'Log' }).click();
-    await page.getByText(/Will be tried again at/).nth(attempts).waitFor();
+    await page
+      .getByText(/Will be tried again at/)
+      .nth(attempts)
+      .waitFor();
   });
 
   test('is found by its words', async () => {

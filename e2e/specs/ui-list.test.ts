@@ -58,7 +58,9 @@ const line = async () => {
 when('two thousand entries', () => {
   test('are there from end to end, a screen of them at a time', async () => {
     await rowOf(page, 'waits-0.zip').waitFor();
-    expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe(String(ENTRIES + LINE + 1));
+    expect(await page.getByRole('grid').getAttribute('aria-rowcount')).toBe(
+      String(ENTRIES + LINE + 1),
+    );
     expect(await rows().count()).toBeLessThan(40);
     await page.getByRole('grid').focus();
     await page.keyboard.press('End');

@@ -50,7 +50,10 @@ when('a daemon that is killed', () => {
 
     const port = String(daemon.port);
     await daemon.stop('SIGKILL');
-    await page.getByRole('alert').getByText(/Millrace does not answer/).waitFor();
+    await page
+      .getByRole('alert')
+      .getByText(/Millrace does not answer/)
+      .waitFor();
     await row.waitFor();
     await page.getByRole('button', { name: 'Pause', exact: true }).click();
     await page.getByText('That did not work: Millrace does not answer').waitFor();
