@@ -24,8 +24,8 @@ export interface ChronicleOptions {
 
 /** Chapters in memory; those of running downloads are always there. */
 const MAX_CHAPTERS = 500;
-/** How often the stand of a running download is noted, in samples: a crash costs no more. */
-const LOOK_EVERY = 5;
+/** How often it is written down how running downloads stand, in samples: a crash costs no more. */
+const KEEP_EVERY = 30;
 
 const OVER: ReadonlySet<LogEntry['event'] | undefined> = new Set([
   'removed',
@@ -77,10 +77,7 @@ export class Chronicle {
   close(): void {
     this.#stopListening();
     clearInterval(this.#timer);
-    for (const { gid } of this.#o.manager.queue.active) {
-      this.#look(gid);
-      this.#keep(gid);
-    }
+    this.#keepActive();
   }
 
   #onEvent(event: ManagerEvent): void {
@@ -152,10 +149,15 @@ export class Chronicle {
     this.#o.store.put(gid, this.chapter(gid).toKeep());
   }
 
-  #look(gid: string): RunProgress | undefined {
-    const progress = this.#o.manager.running(gid)?.progress();
-    if (progress !== undefined) this.#noteRun(gid, progress);
-    return progress;
+  #keepActive(): void {
+    const { manager, store } = this.#o;
+    manager.store.atOnce(() => {
+      for (const { gid } of manager.queue.active) {
+        const progress = manager.running(gid)?.progress();
+        if (progress !== undefined) this.#noteRun(gid, progress);
+        store.put(gid, this.chapter(gid).toKeep());
+      }
+    });
   }
 
   /** How a run stands, as its last one until there is another. */
@@ -180,10 +182,7 @@ export class Chronicle {
     this.#samples++;
     let sum = 0;
     for (const { gid } of active) {
-      const look = this.#samples % LOOK_EVERY === 0;
-      const run = manager.running(gid);
-      const progress = look ? this.#look(gid) : run?.progress();
-      const received = progress?.receivedBytes ?? 0;
+      const received = manager.running(gid)?.progress().receivedBytes ?? 0;
       const before = this.#received.get(gid) ?? 0;
       this.#received.set(gid, received);
       // A run that began anew counts from nothing.
@@ -192,6 +191,7 @@ export class Chronicle {
       this.chapter(gid).speed.add(rate, now());
     }
     this.#speed.add(sum, now());
+    if (this.#samples % KEEP_EVERY === 0) this.#keepActive();
     if (active.length > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;

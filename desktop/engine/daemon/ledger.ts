@@ -141,6 +141,13 @@ export class Ledger {
     this.emit({ kind: 'changed', gid });
   }
 
+  /** Takes a finished download out of the history. @returns false if it is none */
+  forget(gid: string): boolean {
+    if (this.#records.has(gid) || !this.store.delete(gid)) return false;
+    this.emit({ kind: 'forgotten', gids: [gid] });
+    return true;
+  }
+
   /** Writes down priorities and ranks as the queue has them. */
   keepOrder(gids: readonly string[]): void {
     for (const gid of gids) {

@@ -21,7 +21,7 @@ import {
   type NewDownload,
   newRecord,
 } from './new-download.ts';
-import { identityOf, type Leftover, Removals, type Removed } from './removals.ts';
+import { Remover, type Removing } from './remover.ts';
 import type { Limits, Settings } from './settings.ts';
 
 export interface ManagerOptions extends Omit<ConductorOptions, 'ledger'> {
@@ -34,23 +34,11 @@ export interface ManagerOptions extends Omit<ConductorOptions, 'ledger'> {
   readonly dir: string;
 }
 
-export interface Removing {
-  readonly gids: readonly string[];
-  /** Also what unfinished ones have so far. */
-  readonly deletePartial: boolean;
-  /** Also the files of complete ones. */
-  readonly deleteFile: boolean;
-  /** Out of the history as well. */
-  readonly forget: boolean;
-  /** Time for undoing it; 0: none. */
-  readonly undoMs: number;
-}
-
 export class Manager {
   readonly #o: ManagerOptions;
   readonly #ledger: Ledger;
   readonly #conductor: Conductor;
-  readonly #removals: Removals;
+  readonly #remover: Remover;
   /** Deletions and the like that go on in the background. */
   readonly #chores = new Set<Promise<void>>();
 
@@ -58,10 +46,10 @@ export class Manager {
     this.#o = options;
     this.#ledger = new Ledger(options.store);
     this.#conductor = new Conductor({ ...options, ledger: this.#ledger });
-    this.#removals = new Removals({
-      store: options.settingStore,
-      isTaken: (path) => this.#ledger.isTaken(path, ''),
-      removePartial: (path) => options.createDownload.removePartial(path),
+    this.#remover = new Remover({
+      ...options,
+      ledger: this.#ledger,
+      conductor: this.#conductor,
     });
   }
 
@@ -89,7 +77,7 @@ export class Manager {
   /** Takes up the queue as the last run has left it. @returns rows that could not be read */
   start(): number {
     const damaged = this.#ledger.load();
-    this.#removals.start();
+    this.#remover.start();
     this.#conductor.start();
     return damaged;
   }
@@ -97,7 +85,7 @@ export class Manager {
   /** Interrupts what runs; it goes on at the next start. */
   async close(): Promise<void> {
     await this.#conductor.close();
-    await this.#removals.close();
+    await this.#remover.close();
     await Promise.all(this.#chores);
   }
 
@@ -234,19 +222,8 @@ export class Manager {
    * @returns those that were touched, and what `undoRemove` takes if there is time
    * @throws MillraceError `no-such-download`: nothing has been removed then
    */
-  async removeAll(what: Removing): Promise<{ gids: string[]; undo?: string }> {
-    const records = what.gids.map((gid) => this.get(gid));
-    const files = await Promise.all(records.map((record) => fileOf(record, what.deleteFile)));
-    const removed = this.atOnce(() =>
-      records.flatMap(({ gid }, i) => this.#removeOne(gid, what, files[i]) ?? []),
-    );
-    const gids = removed.map(({ record }) => record.gid);
-    if (what.undoMs > 0 && gids.length > 0) {
-      return { gids, undo: this.#removals.add(removed, what.undoMs) };
-    }
-    const deleted = this.#removals.deleteNow(removed);
-    if (what.deleteFile) await deleted;
-    return { gids };
+  removeAll(what: Removing): Promise<{ gids: string[]; undo?: string }> {
+    return this.#remover.remove(what);
   }
 
   /**
@@ -256,19 +233,12 @@ export class Manager {
    * @throws MillraceError `wrong-state` if it is too late, `queue-full`
    */
   undoRemove(id: string): string[] {
-    const removed = this.#removals.undo(id);
-    if (removed === undefined)
-      throw new MillraceError('wrong-state', 'it is too late to undo that');
-    return this.atOnce(() =>
-      removed.flatMap(({ record }) => (this.#bringBack(record) ? [record.gid] : [])),
-    );
+    return this.#remover.undo(id);
   }
 
   /** Takes a finished download out of the history. @returns false if it is none */
   forget(gid: string): boolean {
-    if (this.#ledger.find(gid) !== undefined || !this.store.delete(gid)) return false;
-    this.#ledger.emit({ kind: 'forgotten', gids: [gid] });
-    return true;
+    return this.#ledger.forget(gid);
   }
 
   /** @returns how many are gone from the history */
@@ -417,35 +387,6 @@ export class Manager {
     void this.begun(gid).then(() => this.running(gid)?.setLimit(limit));
   }
 
-  #removeOne(gid: string, what: Removing, file: Leftover | undefined): Removed | undefined {
-    // First, so that the record has what the run has brought.
-    const stopped = this.#conductor.stop(gid);
-    const record = this.get(gid);
-    const unfinished = !isFinished(record.state);
-    if (!unfinished && !what.forget && file === undefined) return undefined;
-    if (unfinished) {
-      this.#ledger.finish(gid, 'removed', this.#o.now(), { error: undefined });
-      this.#ledger.emit({ kind: 'stopped', gid });
-    }
-    if (what.forget) this.forget(gid);
-    const { path } = record;
-    const partial = unfinished && what.deletePartial && path !== undefined;
-    return { record, stopped, leftover: partial ? { path, kind: 'partial' } : file };
-  }
-
-  /** @returns false if it has come back in another way meanwhile */
-  #bringBack(record: DownloadRecord): boolean {
-    const { gid, state } = record;
-    if (this.#ledger.find(gid) !== undefined) return false;
-    if (isFinished(state)) {
-      this.store.put(record);
-      this.#ledger.emit({ kind: 'changed', gid });
-    } else {
-      this.#ledger.restore({ ...record, state: state === 'active' ? 'queued' : state });
-    }
-    return true;
-  }
-
   #chore(work: Promise<void>): void {
     const kept = work
       .catch(() => {
@@ -454,10 +395,4 @@ export class Manager {
       .finally(() => this.#chores.delete(kept));
     this.#chores.add(kept);
   }
-}
-
-/** The file of a complete download, if it is to be deleted. */
-async function fileOf({ state, path }: DownloadRecord, wanted: boolean) {
-  if (!wanted || state !== 'complete' || path === undefined) return undefined;
-  return { path, kind: 'file' as const, ...(await identityOf(path)) };
 }

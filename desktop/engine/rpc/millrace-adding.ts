@@ -9,7 +9,7 @@ import { linksInText, MAX_LINKS, MAX_TEXT_CHARS } from '@millrace/shared/downloa
 import { parseMetalink } from '@millrace/shared/download/metalink';
 import { looksLikeMetalink } from '@millrace/shared/download/metalink-types';
 import { z } from 'zod';
-import { Duplicates } from '../daemon/duplicates.ts';
+import { duplicateOf } from '../daemon/duplicates.ts';
 import type { Manager } from '../daemon/manager.ts';
 import type { NewDownload } from '../daemon/new-download.ts';
 import type { Method } from './dispatcher.ts';
@@ -41,16 +41,14 @@ export function addingMethods({
     })),
     method('parseText', z.strictObject({ text: z.string().max(MAX_TEXT_CHARS) }), ({ text }) => {
       const { urls, truncated } = linksInText(text);
-      const duplicates = new Duplicates(manager);
-      return { links: urls.map((url) => linkOf(manager, duplicates, url)), truncated };
+      return { links: urls.map((url) => linkOf(manager, url)), truncated };
     }),
     method(
       'checkDuplicates',
       z.strictObject({ urls: z.array(z.string()).max(MAX_LINKS) }),
-      ({ urls }) => {
-        const duplicates = new Duplicates(manager);
-        return { duplicates: urls.flatMap((url) => duplicates.of(url) ?? []) };
-      },
+      ({ urls }) => ({
+        duplicates: urls.flatMap((url) => duplicateOf(manager.store, url) ?? []),
+      }),
     ),
   ];
 }
@@ -78,19 +76,18 @@ function placeOf({ settings, dir }: Manager, name: string) {
   return { category: category?.name, dir: resolve(dir, category?.folder ?? '') };
 }
 
-function linkOf(manager: Manager, duplicates: Duplicates, url: string): FoundLink {
+function linkOf(manager: Manager, url: string): FoundLink {
   const name = nameFromUrl(url);
   return {
     url,
     name,
     ...placeOf(manager, name),
     metalink: looksLikeMetalink(undefined, name),
-    duplicate: duplicates.of(url),
+    duplicate: duplicateOf(manager.store, url),
   };
 }
 
 function readFiles(manager: Manager, document: Uint8Array): MetalinkFile[] {
-  const duplicates = new Duplicates(manager);
   return parseMetalink(document).files.map((file, index) => {
     const { name, size, digests, pieces } = file;
     const urls = downloadOfFile(file)?.urls ?? [];
@@ -103,7 +100,7 @@ function readFiles(manager: Manager, document: Uint8Array): MetalinkFile[] {
       pieces: pieces[0]?.hexes.length ?? 0,
       ...placeOf(manager, name),
       usable: urls.length > 0,
-      duplicate: urls[0] === undefined ? undefined : duplicates.of(urls[0]),
+      duplicate: urls[0] === undefined ? undefined : duplicateOf(manager.store, urls[0]),
     };
   });
 }

@@ -107,7 +107,8 @@ export class RpcServer {
       headersTimeout: REQUEST_TIMEOUT_MS,
     });
     this.#http.maxConnections = MAX_CONNECTIONS;
-    this.#http.on('request', (req, res) => void this.#handle(req, res));
+    // What goes wrong with one request is that request's end, and nothing else's.
+    this.#http.on('request', (req, res) => this.#handle(req, res).catch(() => res.destroy()));
     this.#http.on('upgrade', (req, socket, head) => this.#upgrade(req, socket, head));
     this.#webSockets = new WebSocketServer({
       noServer: true,

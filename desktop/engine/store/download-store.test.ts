@@ -218,6 +218,26 @@ describe('the file', () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
+  test('one of the first version learns what it did not keep then', () => {
+    const store = new DownloadStore(db);
+    store.put(finished(1));
+    store.put(record(2));
+    db.exec(`
+      DROP TRIGGER details_delete; DROP TABLE details;
+      DROP TRIGGER urls_insert; DROP TRIGGER urls_update; DROP TRIGGER urls_delete;
+      DROP TABLE urls; DROP INDEX kinds; PRAGMA user_version = 1;
+    `);
+    db.close();
+    ({ db } = openDatabase(path, NOW));
+    const again = new DownloadStore(db);
+    const find = (number: number) =>
+      gids(again.withUrl(`https://host${number % 3}.example/dir/file-${number}.iso?signed`, 9));
+    expect([find(1), find(2), find(3)]).toEqual([[1], [2], []]);
+    again.put(record(3));
+    again.delete(record(1).gid);
+    expect([find(1), find(3)]).toEqual([[], [3]]);
+  });
+
   test('of a newer version is left alone', () => {
     db.exec('PRAGMA user_version = 999');
     db.close();

@@ -41,6 +41,9 @@ const SORTS = {
   finished: 'finished_at',
 } as const;
 
+/** Those that may not be known; the others can be read from an index where there is one. */
+const NULLABLE: ReadonlySet<string> = new Set(['size', 'progress', 'speed']);
+
 export type HistorySort = keyof typeof SORTS;
 
 /** A place in the sorted history. */
@@ -161,7 +164,7 @@ export class DownloadStore {
     const way = descending ? 'DESC' : 'ASC';
     const rows = this.#prepare(
       `SELECT gid, ${SORTS[sort]} AS value FROM downloads WHERE ${where}
-       ORDER BY value IS NULL, value ${way}, id ${way} LIMIT :limit OFFSET :offset`,
+       ORDER BY ${NULLABLE.has(sort) ? 'value IS NULL,' : ''} value ${way}, id ${way} LIMIT :limit OFFSET :offset`,
     ).all({ ...values, limit, offset });
     return {
       total: Number(count?.n),
@@ -189,12 +192,13 @@ export class DownloadStore {
     return { byState, byCategory };
   }
 
-  /** Those of the history with a text in their URLs, newest first. */
-  withUrl(text: string, limit: number): DownloadRecord[] {
-    const { where, values } = conditions({ text: text.slice(0, MAX_TEXT_CHARS) });
+  /** Downloads of a URL, whatever follows "?" in it: unfinished ones first, then the newest. */
+  withUrl(url: string, limit: number): DownloadRecord[] {
+    const end = url.indexOf('?');
     const rows = this.#prepare(
-      `SELECT * FROM downloads WHERE ${where} ORDER BY finished_at DESC LIMIT :limit`,
-    ).all({ ...values, limit });
+      `SELECT downloads.* FROM urls JOIN downloads USING (id) WHERE key = :key
+       ORDER BY finished_at IS NOT NULL, finished_at DESC LIMIT :limit`,
+    ).all({ key: end < 0 ? url : url.slice(0, end), limit });
     return rows.flatMap((row) => tryFromRow(row) ?? []);
   }
 

@@ -69,6 +69,33 @@ const MIGRATIONS: readonly string[] = [
   CREATE TRIGGER details_delete AFTER DELETE ON downloads BEGIN
     DELETE FROM details WHERE gid = old.gid;
   END;
+
+  -- To find downloads of a URL again, whatever follows "?" in it: links that are signed differ there.
+  CREATE TABLE urls (
+    key TEXT NOT NULL,
+    id INTEGER NOT NULL,
+    PRIMARY KEY (key, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX urls_of ON urls (id);
+  INSERT OR IGNORE INTO urls
+    SELECT substr(value, 1, instr(value || '?', '?') - 1), downloads.id
+    FROM downloads, json_each(downloads.request, '$.urls') WHERE json_valid(downloads.request);
+  CREATE TRIGGER urls_insert AFTER INSERT ON downloads WHEN json_valid(new.request) BEGIN
+    INSERT OR IGNORE INTO urls SELECT substr(value, 1, instr(value || '?', '?') - 1), new.id
+      FROM json_each(new.request, '$.urls');
+  END;
+  CREATE TRIGGER urls_update AFTER UPDATE OF request ON downloads
+    WHEN old.request <> new.request AND json_valid(new.request) BEGIN
+    DELETE FROM urls WHERE id = old.id;
+    INSERT OR IGNORE INTO urls SELECT substr(value, 1, instr(value || '?', '?') - 1), new.id
+      FROM json_each(new.request, '$.urls');
+  END;
+  CREATE TRIGGER urls_delete AFTER DELETE ON downloads BEGIN
+    DELETE FROM urls WHERE id = old.id;
+  END;
+
+  -- How many there are of each kind.
+  CREATE INDEX kinds ON downloads (state, category) WHERE finished_at IS NOT NULL;
   `,
 ];
 
