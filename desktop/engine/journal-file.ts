@@ -51,6 +51,8 @@ export class JournalFile {
   #lines = 0;
   /** Lines that the file does not have yet. */
   #waiting: string[] = [];
+  /** Lines that are being written. */
+  #underWay = 0;
   #stale = true;
   /** How often it has been written anew. */
   #edition = 0;
@@ -85,7 +87,7 @@ export class JournalFile {
 
   /** The lines so far, those that wait included: to be given to `writeFlushed`. */
   get mark(): JournalMark {
-    return { edition: this.#edition, lines: this.#lines + this.#waiting.length };
+    return { edition: this.#edition, lines: this.#lines + this.#underWay + this.#waiting.length };
   }
 
   /** Hands all lines to the system. @throws Error; they still wait then */
@@ -97,9 +99,11 @@ export class JournalFile {
     if ((await this.#file?.stat())?.size !== this.#size) return this.#writeAnew();
     const lines = this.#waiting;
     this.#waiting = [];
+    this.#underWay = lines.length;
     try {
       await this.#append(lines);
     } catch (error) {
+      this.#underWay = 0;
       this.#waiting = [...lines, ...this.#waiting];
       throw error;
     }
@@ -157,6 +161,7 @@ export class JournalFile {
     }
     this.#size += text.length;
     this.#lines += lines.length;
+    this.#underWay = 0;
   }
 
   async #writeAnew(): Promise<void> {

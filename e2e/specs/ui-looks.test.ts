@@ -22,6 +22,10 @@ let page: Page;
 let problems: string[];
 let axe: string;
 
+interface Axe {
+  run(place: Node, options: { runOnly?: string[] }): Promise<AxeResults>;
+}
+
 beforeAll(async () => {
   if (!available) return;
   axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -44,16 +48,15 @@ afterAll(async () => {
   await folder?.remove();
 });
 
-/** What axe finds that keeps people out. */
-async function barriers(): Promise<string[]> {
+/** What axe finds that keeps people out. @param rules those looked at; default: all */
+async function barriers(rules?: readonly string[]): Promise<string[]> {
   // Evaluated by the browser's debugger, which the page's policy does not bind.
   await page.evaluate(axe);
-  const { violations } = await page.evaluate(
-    () =>
-      (
-        globalThis as unknown as { axe: { run(): Promise<AxeResults> } }
-      ).axe.run() as Promise<AxeResults>,
-  );
+  const { violations } = await page.evaluate((wanted) => {
+    const { axe: engine } = globalThis as unknown as { axe: Axe };
+    const place = document.querySelector('[role="dialog"]') ?? document;
+    return engine.run(place, wanted === undefined ? {} : { runOnly: [...wanted] });
+  }, rules);
   return violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
@@ -108,12 +111,15 @@ async function setTheme(theme: 'light' | 'dark'): Promise<void> {
   await page.locator(`html[data-theme="${theme}"]`).waitFor();
 }
 
+/** Themes differ in nothing but their colours. */
+const RULES = { light: undefined, dark: ['color-contrast'] } as const;
+
 when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing serious', (theme) => {
   test('in the list, the details, and the dialog for adding', async () => {
     await setTheme(theme);
     for (const [name, show] of STATES) {
       await show();
-      expect({ name, barriers: await barriers() }).toEqual({ name, barriers: [] });
+      expect({ name, barriers: await barriers(RULES[theme]) }).toEqual({ name, barriers: [] });
     }
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -125,7 +131,7 @@ when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing serious
     for (const name of PAGES) {
       await page.getByRole('tab', { name }).click();
       if (name === 'Schedule') await page.getByRole('button', { name: 'Add time window' }).click();
-      expect({ name, barriers: await barriers() }).toEqual({ name, barriers: [] });
+      expect({ name, barriers: await barriers(RULES[theme]) }).toEqual({ name, barriers: [] });
     }
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });

@@ -3,12 +3,12 @@
 import * as Menu from '@radix-ui/react-dropdown-menu';
 import { type RefObject, useEffect, useState } from 'react';
 import { logOut } from '../api/session.ts';
-import { canPause, canResume, canRetry } from '../model/failure.ts';
 import { SORTS, sortBy } from '../model/filter.ts';
 import { shell } from '../model/shell.ts';
 import { useActions, useApp, useAppState, useText } from './context.tsx';
 import { Icon, type IconName } from './icons.tsx';
-import { useDownloadMenu } from './list-menu.tsx';
+import { SelectionTools } from './selection-tools.tsx';
+import { Tool } from './tool.tsx';
 
 const TYPING_MS = 150;
 
@@ -112,65 +112,6 @@ function ListTools() {
   );
 }
 
-function SelectionTools({ count }: { count: number }) {
-  const text = useText();
-  const app = useApp();
-  const actions = useActions();
-  const { gids } = useAppState((state) => state.selection);
-  const rows = [...gids].flatMap((gid) => app.rows.get(gid) ?? []);
-  const pausable = rows.filter(canPause).map(({ gid }) => gid);
-  const paused = rows.filter(canResume).map(({ gid }) => gid);
-  const failed = rows.filter(canRetry).map(({ gid }) => gid);
-  return (
-    <div className="tools line" role="toolbar" aria-label={text.t('bar.selection')}>
-      <span className="selected-count figures" role="status">
-        {text.n('selected', count)}
-      </span>
-      {pausable.length > 0 && (
-        <Tool
-          icon="paused"
-          label={text.t('action.pause')}
-          run={() => void actions.pause(pausable)}
-        />
-      )}
-      {paused.length > 0 && (
-        <Tool
-          icon="resume"
-          label={text.t('action.resume')}
-          run={() => void actions.resume(paused)}
-        />
-      )}
-      {failed.length > 0 && (
-        <Tool icon="retry" label={text.t('action.retry')} run={() => void actions.retry(failed)} />
-      )}
-      <Tool
-        icon="remove"
-        label={text.t('action.remove')}
-        run={() => void actions.remove([...gids])}
-      />
-      <SelectionMenu />
-      <button
-        type="button"
-        className="icon-button"
-        aria-label={text.t('bar.unselect')}
-        title={text.t('bar.unselect')}
-        onClick={() => actions.unselect()}
-      >
-        <Icon name="close" />
-      </button>
-    </div>
-  );
-}
-
-function Tool({ icon, label, run }: { icon: IconName; label: string; run: () => void }) {
-  return (
-    <button type="button" className="button tool" onClick={run} aria-label={label} title={label}>
-      <Icon name={icon} />
-      <span className="tool-label">{label}</span>
-    </button>
-  );
-}
-
 function SortMenu() {
   const text = useText();
   const app = useApp();
@@ -251,40 +192,6 @@ function MoreMenu() {
               {item('logout', text.t('bar.logOut'), () => void leave())}
             </Menu.Group>
           )}
-        </Menu.Content>
-      </Menu.Portal>
-    </Menu.Root>
-  );
-}
-
-function SelectionMenu() {
-  const text = useText();
-  const groups = useDownloadMenu();
-  return (
-    <Menu.Root>
-      <Menu.Trigger
-        className="icon-button"
-        aria-label={text.t('bar.more')}
-        title={text.t('bar.more')}
-      >
-        <Icon name="more" />
-      </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
-          {groups.map((entries) => (
-            <Menu.Group key={entries[0]?.label} className="menu-group">
-              {entries.map(({ icon, label, danger, run }) => (
-                <Menu.Item
-                  key={label}
-                  className={`menu-item${danger ? ' danger' : ''}`}
-                  onSelect={() => run()}
-                >
-                  <Icon name={icon} />
-                  <span>{label}</span>
-                </Menu.Item>
-              ))}
-            </Menu.Group>
-          ))}
         </Menu.Content>
       </Menu.Portal>
     </Menu.Root>
