@@ -1,6 +1,7 @@
 /** Steps on files that a single call of the system does not do, or not everywhere. */
 
-import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, link, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 
 /** Writes all of it: the system may take less than it is given. */
@@ -29,6 +30,33 @@ export async function exists(path: string): Promise<boolean> {
       throw error;
     },
   );
+}
+
+/**
+ * Makes a folder, and those above it that are not there. Node's own way never comes back where the
+ * system refuses by saying that the folder above is missing, which it is not (as /proc does).
+ *
+ * @throws Error of the file system; ENOTDIR where a file has one of the names
+ */
+export async function makeFolder(path: string): Promise<void> {
+  const missing: string[] = [];
+  for (let at = path; !(await isFolder(at)); at = dirname(at)) missing.unshift(at);
+  for (const folder of missing) {
+    await mkdir(folder).catch(async (error: NodeJS.ErrnoException) => {
+      // Somebody was quicker.
+      if (error.code !== 'EEXIST' || !(await isFolder(folder))) throw error;
+    });
+  }
+}
+
+/** @returns false if there is nothing. @throws Error, also where there is something else */
+async function isFolder(path: string): Promise<boolean> {
+  const there = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (there === undefined || there.isDirectory()) return there !== undefined;
+  throw Object.assign(new Error(`${path} is not a folder`), { code: 'ENOTDIR', path });
 }
 
 /** True if the path leads to the file that is open. */

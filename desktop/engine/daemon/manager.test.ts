@@ -265,6 +265,22 @@ describe('a download that ends', () => {
     }
   });
 
+  test('for a folder that is a file is told, and goes on under no other name', async () => {
+    writeFileSync(join(folder, 'afile'), 'x');
+    const gid = await add({ dir: 'afile', maxTries: 1 });
+    await new Promise<void>((resolve) => {
+      const stop = manager.listen(({ kind }) => {
+        if (kind === 'failed') resolve(stop());
+      });
+      if (manager.get(gid).state === 'error') resolve(stop());
+    });
+    expect(manager.get(gid)).toMatchObject({
+      state: 'error',
+      error: { code: 'file-not-writable' },
+      name: 'x.bin',
+    });
+  });
+
   test('because the name is taken goes on under the next', async () => {
     const gid = await add();
     await last().fail('file-exists', join(folder, 'sent-by-server.tar.gz'));

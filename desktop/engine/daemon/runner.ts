@@ -1,11 +1,11 @@
 /** The downloads that run: started, stopped, and told apart when one is started anew. */
 
-import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Random } from '@millrace/shared/base/clock';
 import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import { fileError } from '../file-error.ts';
+import { makeFolder } from '../file-steps.ts';
 import type {
   DownloadFactory,
   HostLimits,
@@ -143,7 +143,7 @@ export class Runner {
     try {
       signal.throwIfAborted();
       const path = join(request.dir, request.file ?? 'x');
-      await mkdir(dirname(path), { recursive: true }).catch((error) => {
+      await makeFolder(dirname(path)).catch((error) => {
         throw fileError(error, dirname(path));
       });
       if (from !== undefined) await createDownload.movePartial(from, path);
