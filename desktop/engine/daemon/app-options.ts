@@ -4,7 +4,6 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import {
   DEFAULT_APPEARANCE,
   DEFAULT_DOWNLOADS,
-  DEFAULT_INTEGRATION,
   DENSITIES,
   type SettingsChange,
   THEMES,
@@ -20,13 +19,6 @@ const preference = z.union([z.string().max(MAX_PREFERENCE_CHARS), z.number(), z.
 const preferenceName = z.string().min(1).max(64);
 
 const appearance = z.object({ theme: z.enum(THEMES), density: z.enum(DENSITIES) });
-const integration = z.object({
-  clipboard: z.boolean(),
-  startAtLogin: z.boolean(),
-  closeToTray: z.boolean(),
-  notifyComplete: z.boolean(),
-  notifyFailed: z.boolean(),
-});
 const downloads = z.object({
   useEdges: z.boolean(),
   connections: z.number().int().min(1).max(MAX_PER_HOST),
@@ -41,7 +33,6 @@ export const appSchema = z.object({
   defaults: downloads.catch(DEFAULT_DOWNLOADS),
   appearance: appearance.catch(DEFAULT_APPEARANCE),
   language: language.catch('system'),
-  integration: integration.catch(DEFAULT_INTEGRATION),
   preferences: z.record(preferenceName, preference).catch({}),
 });
 
@@ -53,7 +44,6 @@ export const appChangeSchema = z.strictObject({
   defaults: z.strictObject(downloads.shape).partial().optional(),
   appearance: z.strictObject(appearance.shape).partial().optional(),
   language: language.optional(),
-  integration: z.strictObject(integration.shape).partial().optional(),
   preferences: z.record(preferenceName, preference.nullable()).optional(),
 });
 
@@ -74,7 +64,6 @@ export function changedApp(now: AppOptions, change: AppChange): AppOptions {
     defaults: { ...now.defaults, ...change.defaults },
     appearance: { ...now.appearance, ...change.appearance },
     language: change.language ?? now.language,
-    integration: { ...now.integration, ...change.integration },
     preferences,
   };
 }

@@ -40,16 +40,6 @@ export interface Appearance {
   readonly density: (typeof DENSITIES)[number];
 }
 
-/** What the shell does for its user; kept here so that page and shell see the same. */
-export interface Integration {
-  /** Offer links that are copied. */
-  readonly clipboard: boolean;
-  readonly startAtLogin: boolean;
-  readonly closeToTray: boolean;
-  readonly notifyComplete: boolean;
-  readonly notifyFailed: boolean;
-}
-
 /** What downloads that are added from now on are like, unless they say otherwise. */
 export interface DownloadDefaults {
   readonly useEdges: boolean;
@@ -72,7 +62,6 @@ export interface AppSettings {
   readonly appearance: Appearance;
   /** Language tag such as `en`; `system`: as the browser has it. */
   readonly language: string;
-  readonly integration: Integration;
   /** Whatever else page or shell want to keep: column widths and the like. At most 64 small values. */
   readonly preferences: Readonly<Record<string, string | number | boolean>>;
 }
@@ -88,20 +77,11 @@ export interface SettingsChange {
   readonly defaults?: Partial<DownloadDefaults>;
   readonly appearance?: Partial<Appearance>;
   readonly language?: string;
-  readonly integration?: Partial<Integration>;
   /** null takes a value out. */
   readonly preferences?: Readonly<Record<string, string | number | boolean | null>>;
 }
 
 export const DEFAULT_APPEARANCE: Appearance = { theme: 'system', density: 'comfortable' };
-
-export const DEFAULT_INTEGRATION: Integration = {
-  clipboard: false,
-  startAtLogin: false,
-  closeToTray: true,
-  notifyComplete: true,
-  notifyFailed: true,
-};
 
 export const DEFAULT_DOWNLOADS: DownloadDefaults = {
   useEdges: true,

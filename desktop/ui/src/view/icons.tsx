@@ -65,11 +65,10 @@ export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
 
 export function Logo({ size = 24 }: { size?: number }) {
   return (
-    <svg width={size} height={size} viewBox="0 0 24 24" aria-hidden="true" className="logo">
-      <rect width="24" height="24" rx="6" />
-      <circle cx="12" cy="9.6" r="4.6" />
-      <path className="spokes" d="M12 5v9.2M7.4 9.6h9.2M8.8 6.4l6.4 6.4M15.2 6.4l-6.4 6.4" />
-      <path d="M4 18.6c1.6-1.5 3.2-1.5 4.8 0s3.2 1.5 4.8 0 3.2-1.5 4.8 0l1.6.8" />
+    <svg width={size} height={size} viewBox="0 0 256 256" aria-hidden="true" className="logo">
+      <rect width="256" height="256" rx="58" />
+      <path className="side" d="M62 52c0 44 66 40 66 84M194 52c0 44-66 40-66 84M58 216h140" />
+      <path d="M128 52v124M82 134l46 46 46-46" />
     </svg>
   );
 }
