@@ -58,6 +58,9 @@ async function bundleDaemon() {
     format: 'esm',
     target: 'node24',
     external: ['bufferutil', 'utf-8-validate'],
+    // Native code, for the system that this runs on: goes beside the bundle.
+    loader: { '.node': 'copy' },
+    assetNames: '[name]',
     // For libraries that are CommonJS.
     banner: {
       js: "import { createRequire as makeRequire } from 'node:module'; const require = makeRequire(import.meta.url);",

@@ -1,14 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
-import { segmentDigest } from './segment-digest.ts';
+import { native, segmentDigest, webAssembly } from './segment-digest.ts';
 
 const MIB = 1024 * 1024;
+const KNOWN = [
+  ['', 'ef46db3751d8e999'],
+  ['a', 'd24ec4f1a98c6e5b'],
+  ['abc', '44bc2cf5ad770999'],
+] as const;
 
 describe('segmentDigest', () => {
-  test.each([
-    ['', 'ef46db3751d8e999'],
-    ['a', 'd24ec4f1a98c6e5b'],
-    ['abc', '44bc2cf5ad770999'],
-  ])('is XXH64 of "%s"', (text, digest) => {
+  test.each(KNOWN)('is XXH64 of "%s"', (text, digest) => {
     expect(segmentDigest(Buffer.from(text))).toBe(digest);
   });
 
@@ -30,3 +31,26 @@ describe('segmentDigest', () => {
     expect(segmentDigest(bytes.subarray(1))).not.toBe(digest);
   });
 });
+
+// A journal that one machine or version has written is read by another.
+describe('both ways to work it out', () => {
+  test.each([0, 1, 31, 32, 33, MIB - 1, MIB, MIB + 1, 3 * MIB + 12_345])(
+    'agree about %d bytes',
+    async (n) => {
+      const bytes = pattern(n + 1).subarray(1);
+      expect((await native())(bytes)).toBe((await webAssembly())(bytes));
+    },
+  );
+
+  test.each(KNOWN)('know "%s"', async (text, digest) => {
+    const bytes = Buffer.from(text);
+    for (const xxh64 of [await native(), await webAssembly()]) {
+      expect(xxh64(bytes)).toBe(BigInt(`0x${digest}`));
+    }
+  });
+});
+
+/** Bytes of all values, without a short period. */
+function pattern(length: number): Uint8Array {
+  return Uint8Array.from({ length }, (_, i) => (i * 31 + (i >> 8) * 7) & 255);
+}
