@@ -13,7 +13,13 @@ export default {
     {
       ...common,
       displayName: 'unit',
-      roots: ['<rootDir>/shared', '<rootDir>/edge', '<rootDir>/desktop', '<rootDir>/scripts'],
+      roots: [
+        '<rootDir>/shared',
+        '<rootDir>/edge',
+        '<rootDir>/desktop',
+        '<rootDir>/extension',
+        '<rootDir>/scripts',
+      ],
       testMatch: ['**/*.test.ts'],
     },
     {

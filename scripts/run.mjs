@@ -22,7 +22,8 @@ const stampFile = join(root, 'node_modules', '.millrace-setup');
 function stamp() {
   const hash = createHash('sha256');
   const inputs = ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json'];
-  for (const name of ['shared', 'edge', 'desktop', 'e2e']) inputs.push(`${name}/package.json`);
+  for (const name of ['shared', 'edge', 'desktop', 'extension', 'e2e'])
+    inputs.push(`${name}/package.json`);
   for (const name of inputs) hash.update(readFileSync(join(root, name)));
   return hash.update(`${PNPM} ${process.platform} ${process.arch}`).digest('hex');
 }
@@ -98,6 +99,8 @@ async function typecheck() {
     'desktop',
     'desktop/ui',
     'desktop/ui/tsconfig.test.json',
+    'extension',
+    'extension/tsconfig.test.json',
     'e2e',
     'scripts',
   ]) {

@@ -1,0 +1,26 @@
+import { describe, expect, test } from '@jest/globals';
+import { DEFAULT_SETTINGS, settingsSchema } from './settings.ts';
+
+describe('settings', () => {
+  test('take downloads from 16 MiB where nothing was chosen', () => {
+    expect(DEFAULT_SETTINGS).toMatchObject({ on: true, minBytes: 16 * 1024 * 1024, taker: 'auto' });
+  });
+
+  test('keep what was chosen, and add what is new', () => {
+    expect(settingsSchema.parse({ minBytes: 1, offHosts: ['example.com'] })).toEqual({
+      ...DEFAULT_SETTINGS,
+      minBytes: 1,
+      offHosts: ['example.com'],
+    });
+  });
+
+  test.each([
+    { minBytes: -1 },
+    { minBytes: 1.5 },
+    { edges: 'http://edge' },
+    { theme: 'pink' },
+    { offHosts: Array.from({ length: 1001 }, (_, i) => `${i}.example`) },
+  ])('refuse %j', (given) => {
+    expect(settingsSchema.safeParse(given).success).toBe(false);
+  });
+});

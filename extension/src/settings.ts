@@ -1,0 +1,51 @@
+/** What the user has chosen, in `storage.local` under `settings`. */
+
+import { z } from 'zod';
+
+const MIB = 1024 * 1024;
+const MAX_RULES = 1000;
+const host = z.string().min(1).max(253);
+const hosts = z.array(host).max(MAX_RULES);
+
+export const settingsSchema = z.object({
+  /** False: the extension leaves everything alone. */
+  on: z.boolean().default(true),
+  /** Bytes from which downloads are taken. */
+  minBytes: z
+    .number()
+    .int()
+    .min(0)
+    .max(2 ** 40)
+    .default(16 * MIB),
+  /** Hosts, subdomains included, whose downloads are left alone. */
+  offHosts: hosts.default([]),
+  /** Where not empty: only downloads of these hosts are taken. */
+  onlyHosts: hosts.default([]),
+  /** File name endings without the dot, lower case, that are always taken, whatever their size. */
+  alwaysTypes: z.array(z.string().max(20)).max(MAX_RULES).default([]),
+  /** File name endings that are never taken. */
+  neverTypes: z.array(z.string().max(20)).max(MAX_RULES).default([]),
+  /** Who takes them: the desktop where it is there, else the browser; or one of them only. */
+  taker: z.enum(['auto', 'desktop', 'browser']).default('auto'),
+  edges: z
+    .array(
+      z.object({
+        /** Base URL. */
+        url: z.string().max(2048),
+        /** Hosts, subdomains included, whose files may be fetched through it. */
+        hosts,
+      }),
+    )
+    .max(64)
+    .default([]),
+  /** Use the edges that publishers name for their own files (`Link` fields). */
+  publisherEdges: z.boolean().default(true),
+  /** Held while clicking: that download is left alone. */
+  skipKey: z.enum(['alt', 'shift', 'ctrl', 'none']).default('alt'),
+  notifications: z.boolean().default(true),
+  theme: z.enum(['system', 'light', 'dark']).default('system'),
+});
+
+export type Settings = z.output<typeof settingsSchema>;
+
+export const DEFAULT_SETTINGS: Settings = settingsSchema.parse({});

@@ -1,0 +1,120 @@
+/**
+ * Who takes a download from the browser: the engine of the desktop, or the one in the extension.
+ * Both take it in two steps. After `offer` the taker has fetched the first bytes and shown that they
+ * are of the same file; it shows nothing to anybody yet. After `commit` the download is its own, and
+ * stays so whatever ends; only then the browser's is ended. Until then the browser's goes on if
+ * anything is not as it should be.
+ */
+
+export type TakerKind = 'desktop' | 'browser';
+
+/** A download of the browser's, as far as another needs it to fetch the same bytes. */
+export interface Offer {
+  /** Made up by the extension, a UUID. Offering the same twice is offering it once. */
+  readonly handOff: string;
+  /** What to ask for: a GET of it brings the same file. After a POST, that to which it has led. */
+  readonly url: string;
+  /** Where the redirects have ended. */
+  readonly finalUrl: string;
+  /** Name that the browser has chosen, without folders. */
+  readonly fileName: string;
+  /** Bytes. */
+  readonly length: number;
+  /** Fields of the browser's answer, as they were; at least one of them is there. */
+  readonly etag?: string;
+  readonly lastModified?: string;
+  readonly contentType?: string;
+  /**
+   * Fields of the browser's request that belong to who asks, for this URL only: Cookie,
+   * Authorization, Referer, User-Agent, Accept-Language.
+   */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Base URLs of edges that the user or the publisher's page allows for this host. */
+  readonly edges: readonly string[];
+}
+
+/**
+ * unknown: never heard of, given up, or withdrawn. committed: it is the taker's own; `id` names it.
+ */
+export type OfferState =
+  | { readonly state: 'unknown' }
+  | { readonly state: 'proving' }
+  | { readonly state: 'proven' }
+  | { readonly state: 'committed'; readonly id: string };
+
+export interface Taker {
+  readonly kind: TakerKind;
+  /**
+   * Resolves when it is proven.
+   *
+   * @throws TakerError: the browser's download is to go on. Nothing is left of the offer then
+   */
+  offer(offer: Offer, signal: AbortSignal): Promise<void>;
+  /** Makes it the taker's own; the same twice is once. @returns the download's id @throws TakerError */
+  commit(handOff: string): Promise<string>;
+  /** Leaves nothing of it. It never fails: what cannot be told ends by itself, after a minute. */
+  withdraw(handOff: string): Promise<void>;
+  /** @throws TakerError where it cannot be asked */
+  stateOf(handOff: string): Promise<OfferState>;
+}
+
+/**
+ * absent: there is no such taker here. refused: it will not have that download, and says why.
+ * different: what it got is another file. failed: it could not fetch it. lost: the connection to it
+ * has ended, and what became of it must be asked.
+ */
+export type TakerProblem = 'absent' | 'refused' | 'different' | 'failed' | 'lost';
+
+export class TakerError extends Error {
+  readonly problem: TakerProblem;
+  /** A code of the table of errors, where it has one. */
+  readonly code: string | undefined;
+
+  constructor(problem: TakerProblem, message: string, code?: string) {
+    super(message);
+    this.name = 'TakerError';
+    this.problem = problem;
+    this.code = code;
+  }
+}
+
+/** What popup and badge show of a download, whoever has it. */
+export interface ShownDownload {
+  readonly taker: TakerKind;
+  readonly id: string;
+  readonly name: string;
+  /** As the daemon's; the browser's engine knows active, queued, paused, waiting, complete, error. */
+  readonly status: 'active' | 'queued' | 'waiting' | 'paused' | 'complete' | 'error';
+  /** Bytes, as all sizes. */
+  readonly length?: number | undefined;
+  readonly storedBytes: number;
+  readonly bytesPerSecond: number;
+  readonly etaMs?: number | undefined;
+  /** Unix milliseconds. */
+  readonly createdAt: number;
+  /** Code of the table of errors, and what to do. */
+  readonly error?: { readonly code: string; readonly message: string } | undefined;
+}
+
+/** What the user can do to downloads of either taker. */
+export type DownloadCommand = 'pause' | 'resume' | 'remove' | 'open' | 'show';
+
+/** A taker's downloads, beside the taking. */
+export interface TakerDownloads {
+  readonly kind: TakerKind;
+  /** The newest first, 500 at most. @throws TakerError */
+  list(): Promise<readonly ShownDownload[]>;
+  /** Calls back when the list may have changed, four times a second at most. @returns ends it */
+  onChange(listener: () => void): () => void;
+  /** @throws TakerError */
+  command(id: string, command: DownloadCommand): Promise<void>;
+  /** Adds downloads that the browser has not begun, as from the context menu. @throws TakerError */
+  add(links: readonly AddedLink[]): Promise<readonly string[]>;
+}
+
+export interface AddedLink {
+  readonly url: string;
+  readonly fileName?: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly edges: readonly string[];
+}

@@ -1,0 +1,118 @@
+/**
+ * What the browser extension and the native host say to each other, over the browser's native
+ * messaging: JSON, one answer to each request. The host passes on what it is asked to the daemon,
+ * which it starts where none runs; it holds no decisions.
+ */
+
+/** Name that the host is registered under. */
+export const NATIVE_HOST = 'dev.millrace.host';
+/** Of this conversation. The host refuses others, and says which it knows. */
+export const NATIVE_VERSION = 1;
+/** Browsers take no longer messages from a host. */
+export const MAX_TO_BROWSER_BYTES = 1024 * 1024;
+/** Longer ones from a browser are refused: offers are small, lists of links are cut up. */
+export const MAX_FROM_BROWSER_BYTES = 4 * 1024 * 1024;
+
+/** Identities of our extension, which alone may talk to the host. */
+export const CHROMIUM_EXTENSION_ID = 'fbgofjbfhfaiaophmcbdpombpjckagjn';
+export const FIREFOX_EXTENSION_ID = 'millrace@millrace.dev';
+
+/** As `Offer` of the extension, for the daemon. */
+export interface NativeOffer {
+  /** UUID. */
+  readonly handOff: string;
+  readonly url: string;
+  readonly finalUrl: string;
+  readonly fileName: string;
+  /** Bytes. */
+  readonly length: number;
+  readonly etag?: string | undefined;
+  readonly lastModified?: string | undefined;
+  readonly contentType?: string | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly edges: readonly string[];
+}
+
+export type NativeOfferState =
+  | { readonly state: 'unknown' | 'proving' | 'proven' }
+  | { readonly state: 'committed'; readonly gid: string };
+
+/** Requests, by `type`, with what they are answered with. */
+export interface NativeCalls {
+  /** The first one. */
+  hello: {
+    params: { readonly version: number; readonly browser: string };
+    result: {
+      readonly version: number;
+      /** Of the daemon, which runs from now on. */
+      readonly engine: string;
+    };
+  };
+  /** Answered when the first bytes have been shown to be of the same file. */
+  offer: { params: NativeOffer; result: Record<string, never> };
+  commit: { params: { readonly handOff: string }; result: { readonly gid: string } };
+  withdraw: { params: { readonly handOff: string }; result: Record<string, never> };
+  offerState: { params: { readonly handOff: string }; result: NativeOfferState };
+  /** Newest first; `DownloadView` of the daemon, cut down. */
+  list: {
+    params: { readonly limit: number };
+    result: { readonly downloads: readonly NativeDownload[] };
+  };
+  /** From then on `changed` is sent when the list has changed, four times a second at most. */
+  watch: { params: { readonly on: boolean }; result: Record<string, never> };
+  command: {
+    params: {
+      readonly gid: string;
+      readonly command: 'pause' | 'resume' | 'remove' | 'open' | 'show';
+    };
+    result: Record<string, never>;
+  };
+  add: {
+    params: {
+      readonly links: readonly {
+        readonly url: string;
+        readonly fileName?: string | undefined;
+        readonly headers: Readonly<Record<string, string>>;
+        readonly edges: readonly string[];
+      }[];
+    };
+    /** In the order of the links; null where one could not be added. */
+    result: { readonly gids: readonly (string | null)[] };
+  };
+  /** Opens the app's window, or its page. */
+  openApp: { params: Record<string, never>; result: Record<string, never> };
+}
+
+export type NativeType = keyof NativeCalls;
+
+export interface NativeDownload {
+  readonly gid: string;
+  readonly name: string;
+  readonly status: 'active' | 'queued' | 'waiting' | 'paused' | 'complete' | 'error';
+  readonly length?: number | undefined;
+  readonly storedBytes: number;
+  readonly bytesPerSecond: number;
+  readonly etaMs?: number | undefined;
+  readonly createdAt: number;
+  readonly error?: { readonly code: string; readonly message: string } | undefined;
+}
+
+export type NativeRequest = {
+  [T in NativeType]: { readonly id: number; readonly type: T } & NativeCalls[T]['params'];
+}[NativeType];
+
+/** A typed error: a code of the table of errors, with what it says. */
+export interface NativeFailure {
+  readonly code: string;
+  readonly message: string;
+  readonly detail: string;
+}
+
+/** From the host. */
+export type NativeMessage =
+  | { readonly id: number; readonly result: object }
+  | { readonly id: number; readonly error: NativeFailure }
+  /** Not an answer: the list has changed. */
+  | { readonly event: 'changed' }
+  /** The daemon has ended; the host ends after this. */
+  | { readonly event: 'ended' };
