@@ -3,10 +3,10 @@
  * what is missing from all sources, checks the whole, and gives it its name.
  */
 
-import { basename, resolve } from 'node:path';
+import { basename } from 'node:path';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { broughtBy, type Giver, storedShares } from '@millrace/shared/download/cell-map';
-import { type Digest, strongest } from '@millrace/shared/download/digest';
+import type { Digest } from '@millrace/shared/download/digest';
 import { fileDigests } from '@millrace/shared/download/digest-fields';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { SourceVersion } from '@millrace/shared/download/same-file';
@@ -25,23 +25,20 @@ import type {
   DownloadProgress,
   DownloadResult,
 } from './download-types.ts';
-import { checkEarlierBytes } from './earlier-bytes.ts';
 import { FileCheck } from './file-check.ts';
 import { FileReader } from './file-reader.ts';
+import { readFirstBody } from './first-body.ts';
 import { Gatekeeper } from './gatekeeper.ts';
-import { FileHasher } from './hashing.ts';
 import type { HttpSource } from './http-source.ts';
-import { numberedPath } from './numbered-path.ts';
 import { type First, isPinnable, openFirst } from './opening.ts';
 import { OtherWays } from './other-ways.ts';
-import { PartialFile } from './partial-file.ts';
+import type { PartialFile } from './partial-file.ts';
 import { markDownloaded } from './platform/mark-downloaded.ts';
 import { AdjustableLimit, type RateLimit } from './rate-limit.ts';
-import { SegmentPool, SegmentWriter } from './segment-writer.ts';
-import { nameFor } from './server-name.ts';
+import { SegmentPool } from './segment-writer.ts';
 import { SingleStream } from './single-stream.ts';
-import type { Sink } from './source-answer.ts';
 import { SourceSet } from './source-set.ts';
+import { TargetFile, type UnsizedVersion } from './target-file.ts';
 import { waitForRoom } from './wait-for-room.ts';
 
 export type {
@@ -55,12 +52,6 @@ export type {
 
 /** A file that changes this often while it is being downloaded is left alone. */
 const MAX_RESTARTS = 3;
-/** Names that are tried where other downloads have those before. */
-const MAX_NUMBER = 99;
-const OF_ANOTHER: ReadonlySet<string> = new Set(['different-file']);
-const TAKEN: ReadonlySet<string> = new Set(['different-file', 'file-exists', 'file-in-use']);
-
-type UnsizedVersion = Omit<SourceVersion, 'length'> & { readonly length: number | undefined };
 
 export class Download {
   readonly #request: DownloadRequest;
@@ -79,9 +70,7 @@ export class Download {
   #discovery: Discovery | undefined;
   #scheduler: Scheduler | undefined;
   #transfer: BlockTransfer | undefined;
-  #file: PartialFile | undefined;
-  #hasher: FileHasher | undefined;
-  #path: string | undefined;
+  readonly #target: TargetFile;
   #length: number | undefined;
   #preferred: number | undefined;
   #first: First | undefined;
@@ -99,6 +88,15 @@ export class Download {
     this.#report = new DownloadReport(context.onEvent, this.#now);
     this.#limit = new AdjustableLimit(request.limit, this.#now);
     this.#limits = [this.#limit, ...(context.rateLimits ?? [])];
+    this.#target = new TargetFile({
+      request,
+      context,
+      report: this.#report,
+      onStored: () => this.#reader.wake(),
+      onLost: (ranges) => {
+        for (const range of ranges) this.#scheduler?.discard(range);
+      },
+    });
     // Nobody has to ask for it.
     this.#described.promise.catch(() => {});
   }
@@ -138,27 +136,32 @@ export class Download {
       this.#reader.fail(error);
       throw error;
     } finally {
-      await this.#hasher?.close();
-      await this.#file?.leave();
+      await this.#target.leave();
       await this.#connections?.close();
     }
   }
 
   #otherWay(error: unknown): string | undefined {
     const sources = this.#sources?.sources ?? [];
-    return this.#ways.next(error, sources, this.#first?.source, this.#file?.stored.bytes ?? 0);
+    return this.#ways.next(
+      error,
+      sources,
+      this.#first?.source,
+      this.#target.partial?.stored.bytes ?? 0,
+    );
   }
 
   progress(): DownloadProgress {
     // Before the path is settled, what is there may be of another download.
-    const stored = this.#path === undefined ? undefined : this.#file?.stored;
+    const { path, partial } = this.#target;
+    const stored = path === undefined ? undefined : partial?.stored;
     const storedBytes = stored?.bytes ?? 0;
     const { state, receivedBytes, bytesPerSecond: rate } = this.#report;
     const length = this.#length;
     const left = length === undefined ? undefined : length - storedBytes;
     return {
       state,
-      path: this.#path,
+      path,
       length,
       storedBytes,
       receivedBytes,
@@ -178,7 +181,10 @@ export class Download {
     const whole = this.#length === undefined ? [] : [{ start: 0, end: this.#length }];
     const noted = sources.some(({ given }) => given.bytes > 0);
     return sources.map(({ given, health, receivedBytes }) => ({
-      ranges: noted || receivedBytes === 0 ? given.ranges : (this.#file?.stored.ranges ?? whole),
+      ranges:
+        noted || receivedBytes === 0
+          ? given.ranges
+          : (this.#target.partial?.stored.ranges ?? whole),
       suspect: health.quarantine !== undefined,
     }));
   }
@@ -247,20 +253,16 @@ export class Download {
       total = await this.#inOnePiece(first);
       digest = await this.#checkWhole(first, total);
     }
-    const file = this.#file as PartialFile;
     this.#length = total;
-    await this.#hasher?.close();
-    this.#hasher = undefined;
-    await file.finish(total);
-    this.#file = undefined;
-    this.#reader.finished(file.path);
-    const note = await markDownloaded(file.path, {
+    const path = await this.#target.finish(total);
+    this.#reader.finished(path);
+    const note = await markDownloaded(path, {
       url: first.source.url,
       referrer: request.headers.referer,
     });
     if (note !== undefined) this.#report.note(note);
     return {
-      path: file.path,
+      path,
       bytes: total,
       receivedBytes: this.#report.receivedBytes,
       resumedBytes: this.#resumedBytes,
@@ -313,7 +315,14 @@ export class Download {
     try {
       this.#tellStart(first, version.length);
       first.source.version = { length: version.length, validators: version.validators };
-      await this.#readFirst(first);
+      await readFirstBody(first, {
+        file,
+        sources,
+        pool: this.#pool,
+        signal: this.#context.signal,
+        onBytes: this.#onBytes,
+        onSourceFailed: this.#report.sourceFailed,
+      });
       this.#gatekeeper = gatekeeper;
       gatekeeper.start();
       this.#discovery = new Discovery({
@@ -354,8 +363,8 @@ export class Download {
       );
       const check = new FileCheck(all);
       if (check.needed) this.#report.checking();
-      const bad = await check.badPieces(this.#hasher as FileHasher, version.length, signal);
-      if (bad.length === 0) return this.#check(check, version.length);
+      const bad = await check.badPieces(this.#target.hasher, version.length, signal);
+      if (bad.length === 0) return this.#target.check(check, version.length);
       this.#report.note(`${bad.length} pieces have another digest: they are fetched again`);
       for (const range of bad) await file.forget(range);
       blame(bad, (this.#sources as SourceSet).sources, this.#report.sourceFailed);
@@ -422,39 +431,6 @@ export class Download {
     await this.#transfer.run();
   }
 
-  /** The first answer's body, which is there already. */
-  async #readFirst({ source, opened }: First): Promise<void> {
-    const file = this.#file as PartialFile;
-    if (opened.kind !== 'range' || file.stored.covers(opened.range)) return opened.discard();
-    const sources = this.#sources as SourceSet;
-    const { range, checked } = opened;
-    const writer = new SegmentWriter(file, this.#pool, range.start, checked);
-    sources.started(source);
-    let error: MillraceError | undefined;
-    try {
-      const take: Sink = (position, bytes) => {
-        source.health.onBytes();
-        sources.onBytes(source, bytes.length);
-        source.given.add({ start: position, end: position + bytes.length });
-        const wait = this.#onBytes(source, bytes.length);
-        const room = writer.write(position, bytes);
-        return room === undefined ? wait : room.then(() => wait);
-      };
-      await opened.read(take, () => writer.room());
-    } catch (thrown) {
-      error = asMillraceError(thrown);
-    }
-    sources.ended(source, error === undefined);
-    await writer.end();
-    this.#context.signal.throwIfAborted();
-    if (error === undefined) return checked ? file.confirm(range) : undefined;
-    sources.onFailure(source, error, true);
-    this.#report.sourceFailed(source, error);
-    // A connection that broke says nothing against the bytes that came before.
-    const broke = error.code === 'origin-reset' || error.code === 'origin-timeout';
-    if (!broke || checked) await file.forget(range);
-  }
-
   async #inOnePiece(first: First): Promise<number> {
     const { opened, source } = first;
     const length = opened.kind === 'range' ? opened.version.length : undefined;
@@ -478,80 +454,12 @@ export class Download {
     return stream.run(opened);
   }
 
-  /** Under another name where an unfinished download of another file has the first. */
-  async #openFile(first: First, version: UnsizedVersion): Promise<PartialFile> {
-    const { file, dir, overwrite, rename = file === undefined } = this.#request;
-    const named = () => resolve(dir, file ?? nameFor(first.source.url, first.opened.headers));
-    // What has been begun is gone on with, whatever another source calls it.
-    const path = this.#path ?? named();
-    const last = rename && !overwrite ? MAX_NUMBER : 0;
-    for (let number = 0; ; number++) {
-      try {
-        const opened = await this.#openAt(numberedPath(path, number), first, version);
-        if (number > 0) this.#report.note(`the name is taken: saving as ${basename(opened.path)}`);
-        return opened;
-      } catch (error) {
-        const taken = isMillraceError(error) && (number === 0 ? OF_ANOTHER : TAKEN).has(error.code);
-        if (number === last || !taken) throw error;
-      }
-    }
-  }
-
-  /** Opens the partial file, if what is in it is of this file. @throws MillraceError */
-  async #openAt(path: string, first: First, version: UnsizedVersion): Promise<PartialFile> {
-    const { source } = first;
-    await this.#closeFile();
-    const ownUrls = this.#connections?.urls ?? [];
-    const file = await PartialFile.open({
-      path,
-      overwrite: this.#request.overwrite,
-      header: { url: source.url, length: version.length, validators: version.validators },
-      // Whether they are of the same file is found out by comparing.
-      keepUnproven: true,
-      ownUrls,
-      signal: this.#context.signal,
-      onVerify: () => this.#context.onEvent({ kind: 'check', what: 'partial file' }),
-      onStored: () => {
-        this.#reader.wake();
-        this.#hasher?.advance();
-      },
-      onLost: (ranges) => {
-        for (const range of ranges) this.#scheduler?.discard(range);
-      },
-    });
-    this.#file = file;
-    const { earlier } = file;
-    // From here on it is this download's to go on with, or to be deleted with it.
-    if (earlier === undefined || ownUrls.includes(earlier.url)) this.#path = path;
-    const known = strongest([...this.#request.digests, ...version.digests]);
-    this.#hasher = new FileHasher(file, known === undefined ? [] : [known.algorithm]);
-    this.#hasher.advance();
-    const { length } = version;
-    if (length !== undefined) await this.#checkEarlier(first, { ...version, length });
-    this.#path = path;
-    return file;
-  }
-
-  /** Leaves the partial file as it is. */
-  async #closeFile(): Promise<void> {
-    await this.#hasher?.close();
-    this.#hasher = undefined;
-    await this.#file?.close();
-    this.#file = undefined;
-  }
-
-  async #checkEarlier({ source }: First, version: SourceVersion): Promise<void> {
-    const file = this.#file as PartialFile;
-    const { random, signal } = this.#context;
-    const ownUrls = this.#connections?.urls ?? [];
-    await checkEarlierBytes({ file, source, version, ownUrls, random, signal });
-    if (file.startedOver) {
-      this.#report.note('an earlier partial file was of another version and could not be used');
-    }
+  #openFile(first: First, version: UnsizedVersion): Promise<PartialFile> {
+    return this.#target.open(first, version, this.#connections?.urls ?? []);
   }
 
   #tellStart({ opened, source }: First, length: number | undefined): void {
-    const file = this.#file as PartialFile;
+    const { file } = this.#target;
     this.#length = length;
     this.#resumedBytes = file.stored.bytes;
     const { path } = file;
@@ -572,31 +480,12 @@ export class Download {
         digests: fileDigests(opened.headers, opened.kind === 'whole' ? 200 : 206),
       },
     ]);
-    const digest = await this.#check(check, length);
+    const digest = await this.#target.check(check, length);
     if (!check.needed) return digest;
-    const hasher = this.#hasher as FileHasher;
-    const bad = await check.badPieces(hasher, length, this.#context.signal);
+    const bad = await check.badPieces(this.#target.hasher, length, this.#context.signal);
     if (bad.length === 0) return digest;
-    await hasher.close();
-    await this.#file?.discard();
-    this.#file = undefined;
+    await this.#target.discard();
     throw new MillraceError('checksum-mismatch', `${bad.length} pieces have another digest`);
-  }
-
-  async #check(check: FileCheck, length: number): Promise<Digest | undefined> {
-    const file = this.#file as PartialFile;
-    if (!check.needed) return undefined;
-    this.#report.checking();
-    try {
-      return await check.whole(file, length, this.#hasher);
-    } catch (error) {
-      if (isMillraceError(error, 'checksum-mismatch')) {
-        await this.#hasher?.close();
-        await file.discard();
-        this.#file = undefined;
-      }
-      throw error;
-    }
   }
 
   #addMirror(url: string): void {

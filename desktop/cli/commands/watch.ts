@@ -27,7 +27,10 @@ export function watchCommand(context: CliContext): Command {
     .description('show downloads as they go on: a live table, or a line per change in a log')
     .summary('watch downloads as they go on')
     .argument('[id...]', 'which; none: all', repeated(idValue))
-    .option('--until-done', 'end when none of them goes on; exit status as of the latest failure shown')
+    .option(
+      '--until-done',
+      'end when none of them goes on; exit status as of the latest failure shown',
+    )
     .option('--json', 'print one JSON object per line')
     .action(
       action<WatchOptions, [string[]]>(context, (report, options, ids) =>
