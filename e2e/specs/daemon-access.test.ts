@@ -6,6 +6,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
+import { WebSocket } from 'undici';
 import { DaemonProcess } from '../fixtures/daemon.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
 
@@ -172,11 +173,58 @@ describe('limits', () => {
     expect(await daemon.call('aria2.getVersion')).toMatchObject({ version: expect.anything() });
   });
 
-  test('a message that is too large ends its WebSocket, and nothing else', async () => {
-    const socket = new WebSocket(daemon.url.replace('http:', 'ws:'));
+  const strange = () => new WebSocket(daemon.url.replace('http:', 'ws:'));
+  const known = () => {
+    const headers = { authorization: `Bearer ${daemon.token}` };
+    return new WebSocket(daemon.url.replace('http:', 'ws:'), { headers });
+  };
+
+  test.each([
+    ['3 MiB of a stranger', strange, 3],
+    ['17 MiB of one who has shown the token', known, 17],
+  ])(
+    'a message that is too large ends its WebSocket, and nothing else: %s',
+    async (_name, open, mib) => {
+      const socket = open();
+      await once(socket, 'open');
+      socket.send('x'.repeat(mib * 1024 * 1024));
+      await once(socket, 'close');
+      expect(await daemon.call('aria2.getVersion')).toMatchObject({ version: expect.anything() });
+    },
+  );
+
+  test('a long message of one who has shown the token is answered', async () => {
+    const socket = known();
     await once(socket, 'open');
-    socket.send('x'.repeat(17 * 1024 * 1024));
-    await once(socket, 'close');
+    const params = { text: `http://origin.example/a.bin ${'x'.repeat(3 * 1024 * 1024)}` };
+    socket.send(
+      JSON.stringify({ jsonrpc: '2.0', id: 7, method: 'millrace.none', params: [params] }),
+    );
+    const [{ data }] = await once(socket, 'message');
+    expect(JSON.parse(String(data))).toMatchObject({ id: 7, error: { code: expect.any(Number) } });
+    socket.close();
+  });
+
+  test('bodies have a limit together: what is beyond it may try again', async () => {
+    // More than all bodies together may have, sent but for the last byte.
+    const mib16 = 16 * 1024 * 1024;
+    const open = Array.from({ length: 5 }, () => {
+      const req = request({
+        host: '127.0.0.1',
+        port: daemon.port,
+        method: 'POST',
+        path: '/jsonrpc',
+      });
+      const answer = once(req, 'response').catch(() => undefined);
+      req.write('x'.repeat(mib16 - 1));
+      return { req, answer };
+    });
+    const [res] = (await Promise.race(open.map(({ answer }) => answer))) as [
+      { statusCode: number },
+    ];
+    expect(res.statusCode).toBe(503);
+    for (const { req } of open) req.destroy();
+    await Promise.all(open.map(({ answer }) => answer));
     expect(await daemon.call('aria2.getVersion')).toMatchObject({ version: expect.anything() });
   });
 

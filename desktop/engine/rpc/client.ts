@@ -30,7 +30,9 @@ export class RpcClient {
 
   /** @throws MillraceError `daemon-not-running` if nobody answers */
   static async connect(at: { readonly ws: string; readonly token: string }): Promise<RpcClient> {
-    const socket = new WebSocket(at.ws);
+    // Shown at once, long messages are taken (an import of many downloads).
+    const headers = { authorization: `Bearer ${at.token}` };
+    const socket = new WebSocket(at.ws, { headers });
     await new Promise<void>((resolve, reject) => {
       const fail = () => {
         reject(new MillraceError('daemon-not-running', at.ws));

@@ -23,6 +23,7 @@ import { LiveFeed } from './live-feed.ts';
 import type { ParseMetalink } from './metalink.ts';
 import { millraceMethods } from './millrace-methods.ts';
 import { NOTIFICATIONS, Notifier } from './notifier.ts';
+import { RequestBodies } from './request-bodies.ts';
 
 // An import would load what Node's http has of fetch and WebSocket as well: a tenth of the start.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -46,6 +47,8 @@ export interface RpcServerOptions {
 
 /** aria2 takes 2 MiB; Metalink documents may be larger. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
+/** Of all requests that are being read. */
+const MAX_BODIES_BYTES = 4 * MAX_BODY_BYTES;
 const MAX_CONNECTIONS = 256;
 const MAX_SOCKETS = 64;
 /** A client that does not read what it is sent is let go. */
@@ -55,12 +58,15 @@ const CONGESTED_BYTES = 1024 * 1024;
 /** Calls that one client may have waiting for an answer, and their bytes. */
 const MAX_WAITING_CALLS = 1000;
 const MAX_WAITING_BYTES = 2 * MAX_BODY_BYTES;
+/** Of a message over a WebSocket whose client has not shown at once that it knows the token. */
+const MAX_STRANGE_MESSAGE_BYTES = 2 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
 
 export class RpcServer {
   readonly #o: RpcServerOptions;
   readonly #http: Server;
-  readonly #webSockets: WebSocketServer;
+  readonly #webSockets = upgrades(MAX_BODY_BYTES);
+  readonly #strangeWebSockets = upgrades(MAX_STRANGE_MESSAGE_BYTES);
   readonly #dispatcher: Dispatcher;
   readonly #secret: Secret;
   readonly #notifier: Notifier;
@@ -68,6 +74,7 @@ export class RpcServer {
   readonly #codes = new LoginCodes(() => performance.now());
   readonly #page: StaticPage;
   readonly #login: SessionRoute;
+  readonly #bodies = new RequestBodies({ one: MAX_BODY_BYTES, all: MAX_BODIES_BYTES });
   /** WebSockets of pages that are logged in. */
   readonly #bySession = new Map<WebSocket, string>();
   #guard: GuardOptions | undefined;
@@ -114,11 +121,6 @@ export class RpcServer {
     // What goes wrong with one request is that request's end, and nothing else's.
     this.#http.on('request', (req, res) => this.#handle(req, res).catch(() => res.destroy()));
     this.#http.on('upgrade', (req, socket, head) => this.#upgrade(req, socket, head));
-    this.#webSockets = new WebSocketServer({
-      noServer: true,
-      maxPayload: MAX_BODY_BYTES,
-      perMessageDeflate: false,
-    });
   }
 
   /**
@@ -151,13 +153,13 @@ export class RpcServer {
   async close(): Promise<void> {
     this.#notifier.close();
     this.#live.close();
-    for (const socket of this.#webSockets.clients) socket.close(1001);
+    for (const socket of this.#sockets()) socket.close(1001);
     const closed = once(this.#http, 'close');
     this.#http.close();
     this.#http.closeIdleConnections();
     // Answers under way get a moment; then it is over.
     const timer = setTimeout(() => {
-      for (const socket of this.#webSockets.clients) socket.terminate();
+      for (const socket of this.#sockets()) socket.terminate();
       this.#http.closeAllConnections();
     }, 500);
     await closed;
@@ -186,14 +188,16 @@ export class RpcServer {
       res.setHeader('allow', 'POST');
       return say(res, 405, 'only POST: what GET can do (JSONP), any page in a browser can do');
     }
-    const body = await readBody(req);
-    if (body === undefined) {
+    const body = await this.#bodies.read(req);
+    if ('refused' in body) {
       res.setHeader('connection', 'close');
-      return say(res, 413, `a request has at most ${MAX_BODY_BYTES} bytes`);
+      return body.refused === 'too-long'
+        ? say(res, 413, `a request has at most ${MAX_BODY_BYTES} bytes`)
+        : say(res, 503, 'too much is being sent at a time: try again');
     }
     const { trusted, token } = this.#trust(req);
     const context = { trusted, token, subscriber: undefined };
-    const answer = await this.#dispatcher.answer(body, context);
+    const answer = await this.#dispatcher.answer(body.text, context);
     const text = JSON.stringify(answer.body);
     res.writeHead(answer.status, {
       'content-type': 'application/json-rpc',
@@ -207,13 +211,18 @@ export class RpcServer {
     const refusal = refuse(req, this.#guard as GuardOptions);
     if (refusal !== undefined) return refuseUpgrade(socket, refusal.status);
     if (pathOf(req) !== RPC_PATH) return refuseUpgrade(socket, 404);
-    if (this.#webSockets.clients.size >= MAX_SOCKETS) return refuseUpgrade(socket, 503);
+    if (this.#sockets().length >= MAX_SOCKETS) return refuseUpgrade(socket, 503);
     (socket as Socket).setNoDelay(true);
-    this.#webSockets.handleUpgrade(req, socket, head, (webSocket) => {
-      const { session, ...trust } = this.#trust(req);
+    const { session, ...trust } = this.#trust(req);
+    const webSockets = trust.trusted ? this.#webSockets : this.#strangeWebSockets;
+    webSockets.handleUpgrade(req, socket, head, (webSocket) => {
       if (session !== undefined) this.#bySession.set(webSocket, session);
       this.#serve(webSocket, trust);
     });
+  }
+
+  #sockets(): WebSocket[] {
+    return [...this.#webSockets.clients, ...this.#strangeWebSockets.clients];
   }
 
   /** Who a request is from: somebody with the token, or our own page, logged in. */
@@ -263,24 +272,14 @@ export class RpcServer {
   }
 }
 
+/** @param maxPayload bytes of a message */
+function upgrades(maxPayload: number): WebSocketServer {
+  return new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false });
+}
+
 /** Still encoded, and empty for what is no URL. */
 function pathOf(req: IncomingMessage): string {
   return URL.parse(req.url ?? '', 'http://x')?.pathname ?? '';
-}
-
-async function readBody(req: IncomingMessage): Promise<string | undefined> {
-  const pieces: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const piece of req as AsyncIterable<Buffer>) {
-      bytes += piece.length;
-      if (bytes > MAX_BODY_BYTES) return undefined;
-      pieces.push(piece);
-    }
-  } catch {
-    // The client has gone: what came is no request.
-  }
-  return Buffer.concat(pieces).toString('utf8');
 }
 
 function allow(res: ServerResponse, origin: string): void {
