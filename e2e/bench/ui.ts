@@ -9,12 +9,12 @@ import { temporaryFolder } from '../fixtures/processes.ts';
 import { SlowFiles } from '../fixtures/slow-files.ts';
 import { launchBrowser, openUi, startUiDaemon } from '../fixtures/ui.ts';
 import { until } from '../fixtures/until.ts';
+import { fillHistory } from './fill-history.ts';
 
 const RUNNING = 20;
 const RATE = 32 * 1024;
 const SCROLL_MS = 10_000;
 const MEMORY_MS = Number(process.env.MILLRACE_BENCH_MEMORY_MS ?? 60_000);
-const PIECE = 10_000;
 
 interface Smoothness {
   readonly longestMs: number;
@@ -32,7 +32,7 @@ export async function ui(): Promise<string> {
       const folder = await temporaryFolder();
       const daemon = await startUiDaemon(folder.path);
       try {
-        await fill(daemon, entries);
+        await fillHistory(daemon, entries);
         const started = await coldStart(browser, daemon);
         await run(daemon, origin);
         const { page } = await openUi(browser, daemon);
@@ -66,20 +66,6 @@ export async function ui(): Promise<string> {
   } finally {
     await browser.close();
     await origin.stop();
-  }
-}
-
-async function fill(daemon: DaemonProcess, entries: number): Promise<void> {
-  for (let from = 0; from < entries; from += PIECE) {
-    const downloads = Array.from({ length: Math.min(PIECE, entries - from) }, (_, i) => ({
-      request: { urls: [`http://127.0.0.1:9/history-${from + i}.iso`] },
-      state: 'complete',
-      name: `history-${from + i}.iso`,
-      length: (from + i + 1) * 1000,
-      finishedAt: 1_700_000_000_000 + (from + i) * 60_000,
-    }));
-    const text = JSON.stringify({ millrace: 'downloads', format: 1, downloads });
-    await daemon.call('millrace.import', { text, format: 'json' });
   }
 }
 

@@ -1,0 +1,20 @@
+/** A long history, as years of use leave it. */
+
+import type { DaemonProcess } from '../fixtures/daemon.ts';
+
+/** So many at a time. */
+const PIECE = 10_000;
+
+export async function fillHistory(daemon: DaemonProcess, entries: number): Promise<void> {
+  for (let from = 0; from < entries; from += PIECE) {
+    const downloads = Array.from({ length: Math.min(PIECE, entries - from) }, (_, i) => ({
+      request: { urls: [`http://127.0.0.1:9/history-${from + i}.iso`] },
+      state: 'complete',
+      name: `history-${from + i}.iso`,
+      length: (from + i + 1) * 1000,
+      finishedAt: 1_700_000_000_000 + (from + i) * 60_000,
+    }));
+    const text = JSON.stringify({ millrace: 'downloads', format: 1, downloads });
+    await daemon.call('millrace.import', { text, format: 'json' });
+  }
+}
