@@ -3,6 +3,7 @@ import { EDGE_RELATION } from '@millrace/shared/http/edge-links';
 import { DEFAULT_SETTINGS } from '../settings.ts';
 import { edgesFor } from './edges.ts';
 import { Publishers } from './publishers.ts';
+import type { SeenRequest } from './request-log.ts';
 
 const FILE = 'https://dl.example.com/a.iso';
 const settings = {
@@ -36,7 +37,7 @@ describe('edges', () => {
 });
 
 describe('publishers', () => {
-  const page = (url: string, link?: string) => ({
+  const page = (url: string, link?: string): SeenRequest => ({
     id: '1',
     hops: [{ url, method: 'GET' }],
     answer: { status: 200, headers: link === undefined ? {} : { link } },
