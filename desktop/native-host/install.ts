@@ -2,7 +2,7 @@
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rename, unlink, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -63,7 +63,8 @@ export async function uninstallHost(
   around: Surroundings,
   registry = runRegistry,
 ): Promise<readonly Registered[]> {
-  for (const { file, key } of browsers.map((browser) => registrationOf(browser, around))) {
+  const registrations = browsers.map((browser) => registrationOf(browser, around));
+  for (const { file, key } of registrations) {
     if (key === undefined) await remove(file);
     // On Windows several browsers share the file.
     else if ((await keyValue(key, registry)) !== undefined) {
@@ -72,7 +73,8 @@ export async function uninstallHost(
   }
   const everywhere = BROWSERS.every((browser) => browsers.includes(browser));
   if (everywhere && around.profile === undefined) {
-    await remove(dirname(launcherOf(program, around).file));
+    const files = [launcherOf(program, around).file, ...registrations.map(({ file }) => file)];
+    for (const file of new Set(files)) await remove(file);
   }
   return hostStates(browsers, program, around, registry);
 }
@@ -146,8 +148,9 @@ async function write(path: string, text: string, mode: number): Promise<void> {
 
 async function remove(path: string): Promise<void> {
   try {
-    await rm(path, { force: true, recursive: true });
+    await unlink(path);
   } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return;
     throw new MillraceError('file-not-writable', path, { cause });
   }
 }

@@ -137,7 +137,7 @@ describe('on this machine', () => {
     await uninstallHost(BROWSERS, moved, around);
     await uninstallHost(BROWSERS, moved, around);
     expect(await states(moved)).toEqual(BROWSERS.map(() => 'none'));
-    expect(readdirSync(join(folder, 'state'))).toEqual([]);
+    expect(readdirSync(join(folder, 'state', 'native-host'))).toEqual([]);
   });
 
   test('the launcher runs the program, whatever is in its path, and hands on arguments', async () => {

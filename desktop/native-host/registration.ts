@@ -138,10 +138,10 @@ function pathsOf(platform: NodeJS.Platform) {
 
 /** As a word of a shell. */
 function quoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`;
+  return `'${word.replace(/'/g, "'\\''")}'`;
 }
 
 /** In a batch file, where quotes cannot be in paths anyway. */
 function percents(text: string): string {
-  return text.replaceAll('%', '%%');
+  return text.replace(/%/g, '%%');
 }
