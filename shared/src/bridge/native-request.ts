@@ -40,7 +40,7 @@ const PARAMS: { readonly [T in NativeType]: (given: Fields) => NativeCalls[T]['p
     version: given.whole('version', 0, 1_000_000),
     browser: given.text('browser', { max: 64 }),
   }),
-  offer,
+  offer: nativeOffer,
   commit: handOff,
   withdraw: handOff,
   offerState: handOff,
@@ -66,6 +66,16 @@ export function parseNativeRequest(value: unknown): NativeRequest {
   return { id, type, ...PARAMS[type](given) } as NativeRequest;
 }
 
+/** Reads an offer, as the daemon gets it from the host. @throws MillraceError `bad-option` */
+export function parseNativeOffer(value: unknown): NativeOffer {
+  return nativeOffer(new Fields(value));
+}
+
+/** Reads the name of an offer. @throws MillraceError `bad-option` */
+export function parseHandOff(value: unknown): string {
+  return new Fields({ handOff: value }).text('handOff', HAND_OFF);
+}
+
 /** The id to answer with, whatever else is wrong; 0 where there is none. */
 export function nativeIdOf(value: unknown): number {
   const id = isObject(value) ? value.id : undefined;
@@ -76,7 +86,7 @@ function handOff(given: Fields): { readonly handOff: string } {
   return { handOff: given.text('handOff', HAND_OFF) };
 }
 
-function offer(given: Fields): NativeOffer {
+function nativeOffer(given: Fields): NativeOffer {
   const etag = given.optionalText('etag', { max: MAX_ETAG_CHARS, pattern: FIELD_TEXT });
   const lastModified = given.optionalText('lastModified', { max: 64, pattern: FIELD_TEXT });
   if (etag === undefined && lastModified === undefined) {
