@@ -38,6 +38,7 @@ const PERMISSIONS = [
   'notifications',
   'scripting',
   'storage',
+  'unlimitedStorage',
   'webRequest',
 ];
 
