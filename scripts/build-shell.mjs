@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const shell = join(root, 'desktop', 'shell');
+const icon = join(root, 'shared', 'style', 'icon.svg');
 const require = createRequire(join(root, 'desktop', 'package.json'));
 const dist = join(shell, 'dist');
 
@@ -54,7 +55,7 @@ export async function buildShell() {
   });
   rmSync(join(dist, 'pages'), { recursive: true, force: true });
   cpSync(join(shell, 'pages'), join(dist, 'pages'), { recursive: true });
-  cpSync(join(shell, 'icon', 'icon.svg'), join(dist, 'pages', 'icon.svg'));
+  cpSync(icon, join(dist, 'pages', 'icon.svg'));
   drawIcons();
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const about = { name: 'millrace', productName: 'Millrace', version, main: 'main.cjs' };
@@ -65,7 +66,7 @@ export async function buildShell() {
 /** Every size out of the one drawing, unless they are drawn already. */
 function drawIcons() {
   const folder = join(dist, 'icons');
-  const svg = readFileSync(join(shell, 'icon', 'icon.svg'));
+  const svg = readFileSync(icon);
   const stamp = createHash('sha256').update(svg).update(String(ICON_SIZES)).digest('hex');
   const stampFile = join(folder, 'drawn');
   if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
