@@ -84,8 +84,7 @@ export const de: Readonly<Record<Key, string>> = {
   'taking.types.many': 'Höchstens {n} Typen.',
 
   'hosts.title': 'Seiten',
-  'hosts.text':
-    'Eine Seite je Zeile, etwa example.com; ihre Unterdomänen gehören dazu.',
+  'hosts.text': 'Eine Seite je Zeile, etwa example.com; ihre Unterdomänen gehören dazu.',
   'hosts.off': 'Diese auslassen',
   'hosts.off.help': 'Ihre Downloads bleiben beim Browser.',
   'hosts.only': 'Nur von diesen übernehmen',
@@ -198,6 +197,8 @@ export const de: Readonly<Record<Key, string>> = {
   'picker.added.other': '{n} Downloads hinzugefügt',
   'picker.notAdded.one': '{n} ließ sich nicht hinzufügen',
   'picker.notAdded.other': '{n} ließen sich nicht hinzufügen',
+  'picker.close': 'Diese Seite schließen',
+  'picker.back': 'Zurück zu den Links',
   'picker.keys': 'Leertaste wählt, Umschalt wählt einen Bereich, Strg+A alle.',
 
   'type.all': 'Alle',

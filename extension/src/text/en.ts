@@ -25,7 +25,8 @@ export const en = {
   'popup.loading': 'Loading downloads…',
   'popup.failed.title': 'The downloads cannot be shown',
   'popup.empty.title': 'Nothing to show yet',
-  'popup.empty.text': 'Start a large download in any tab: Millrace takes it over and it appears here.',
+  'popup.empty.text':
+    'Start a large download in any tab: Millrace takes it over and it appears here.',
   'popup.empty.hint': 'Links can be added from the menu of a page, a link or a selection, too.',
   'popup.list': 'Downloads',
   'popup.openApp': 'Open the app',
@@ -139,10 +140,13 @@ export const en = {
   'behaviour.language': 'The language is that of the browser.',
 
   'permissions.title': 'Permissions',
-  'permissions.text': 'What the extension may do, and what for. It sends nothing anywhere but to the sites that you download from, the edges that you choose, and the app on this computer.',
+  'permissions.text':
+    'What the extension may do, and what for. It sends nothing anywhere but to the sites that you download from, the edges that you choose, and the app on this computer.',
   'permission.alarms': 'Wakes up to look after hand-overs that were interrupted.',
-  'permission.contextMenus': 'Adds its commands to the menus of pages, links, images and selections.',
-  'permission.downloads': 'Sees downloads when they begin, pauses them during the hand-over, and saves files.',
+  'permission.contextMenus':
+    'Adds its commands to the menus of pages, links, images and selections.',
+  'permission.downloads':
+    'Sees downloads when they begin, pauses them during the hand-over, and saves files.',
   'permission.nativeMessaging': 'Talks to the desktop app on this computer.',
   'permission.notifications': 'Tells you when a download is done or has failed.',
   'permission.offscreen': 'Runs the engine for downloads within this browser.',
@@ -185,6 +189,8 @@ export const en = {
   'picker.added.other': '{n} downloads added',
   'picker.notAdded.one': '{n} could not be added',
   'picker.notAdded.other': '{n} could not be added',
+  'picker.close': 'Close this page',
+  'picker.back': 'Back to the links',
   'picker.keys': 'Space chooses, Shift chooses a range, Ctrl+A all.',
 
   'type.all': 'All',

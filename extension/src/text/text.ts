@@ -14,9 +14,5 @@ export type Text = Catalogue<typeof en>;
 /** @param preferred the browser's languages, best first */
 export function textFor(preferred: readonly string[]): Text {
   const language = chooseLanguage('system', preferred);
-  return new Catalogue<typeof en>(
-    language,
-    CATALOGUES[language],
-    localeFor(language, preferred),
-  );
+  return new Catalogue<typeof en>(language, CATALOGUES[language], localeFor(language, preferred));
 }

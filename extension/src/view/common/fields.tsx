@@ -120,7 +120,13 @@ interface ChoiceProps<T extends string> {
 }
 
 /** One of a few, side by side: radio buttons. */
-export function Choice<T extends string>({ label, note, options, value, onChange }: ChoiceProps<T>) {
+export function Choice<T extends string>({
+  label,
+  note,
+  options,
+  value,
+  onChange,
+}: ChoiceProps<T>) {
   const name = useId();
   const [focus, setFocus] = useState(false);
   return (

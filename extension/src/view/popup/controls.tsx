@@ -22,7 +22,9 @@ export function Switches({ model, state: { on, host, skipNext } }: ControlsProps
       />
       {on && host !== undefined && (
         <Switch
-          label={<span className="cut host">{text.t('popup.switchHost', { host: host.name })}</span>}
+          label={
+            <span className="cut host">{text.t('popup.switchHost', { host: host.name })}</span>
+          }
           checked={!host.off}
           onChange={(wanted) => void model.switchHost(host.name, !wanted)}
         />

@@ -36,11 +36,7 @@ export function Popup({ model, openOptions }: PopupProps) {
         <div className="banner" role="alert">
           <Icon name="failed" />
           <span>{problem}</span>
-          <IconButton
-            name="close"
-            label={text.t('word.dismiss')}
-            onClick={() => model.dismiss()}
-          />
+          <IconButton name="close" label={text.t('word.dismiss')} onClick={() => model.dismiss()} />
         </div>
       )}
       <Downloads model={model} view={view} />

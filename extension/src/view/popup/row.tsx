@@ -119,7 +119,9 @@ function Actions({ download, focused, run }: RowProps) {
       {commandsFor(download).map((command) => (
         <IconButton
           key={command}
-          name={command === 'resume' && download.status === 'error' ? 'retry' : COMMAND_ICONS[command]}
+          name={
+            command === 'resume' && download.status === 'error' ? 'retry' : COMMAND_ICONS[command]
+          }
           label={commandLabel(text, command, download)}
           of={download.name}
           tabIndex={focused ? 0 : -1}
