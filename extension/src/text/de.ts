@@ -58,7 +58,7 @@ export const de: Readonly<Record<Key, string>> = {
   'action.show': 'Im Ordner zeigen',
   'action.remove': 'Entfernen',
   'action.keep': 'Behalten',
-  'remove.ask': 'Entfernen und löschen, was davon da ist?',
+  'remove.ask': 'Löschen, was davon da ist?',
 
   'options.title': 'Einstellungen',
   'options.sections': 'Abschnitte',

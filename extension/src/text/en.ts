@@ -54,7 +54,7 @@ export const en = {
   'action.show': 'Show in folder',
   'action.remove': 'Remove',
   'action.keep': 'Keep',
-  'remove.ask': 'Remove it, and delete what is there of it?',
+  'remove.ask': 'Delete what is there of it?',
 
   'options.title': 'Options',
   'options.sections': 'Sections',

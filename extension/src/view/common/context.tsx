@@ -2,7 +2,7 @@
 
 import { createContext, type ReactNode, useContext } from 'react';
 import type { Text } from '../../text/text.ts';
-import { type Background, BackgroundError } from './background.ts';
+import type { Background } from './background.ts';
 
 export interface Shared {
   readonly background: Background;
@@ -23,10 +23,3 @@ export function useShared(): Shared {
 
 export const useText = () => useShared().text;
 export const useBackground = () => useShared().background;
-
-/** Why something did not work, for the reader. */
-export function whyNot(text: Text, error: unknown): string {
-  if (!(error instanceof BackgroundError)) throw error;
-  if (!error.answered) return text.t('failed.silent');
-  return text.t('failed.why', { why: error.message });
-}

@@ -65,6 +65,10 @@ export function useDraft<T>(
       unsaved.current = true;
       setTyped(target.value);
     },
-    onBlur: () => latest.current(),
+    onBlur: () => {
+      latest.current();
+      // As it is kept: a host out of the link that was pasted, say.
+      if (reading.problem === undefined) setTyped(write(reading.value));
+    },
   };
 }

@@ -4,8 +4,8 @@ import type { PopupState } from '../../messages.ts';
 import type { Settings } from '../../settings.ts';
 import type { Text } from '../../text/text.ts';
 import type { Background } from '../common/background.ts';
-import { whyNot } from '../common/context.tsx';
 import { setTheme } from '../common/theme.ts';
+import { whyNot } from '../common/why-not.ts';
 
 export interface Note {
   /** A new one each time, so that the same words are said again. */

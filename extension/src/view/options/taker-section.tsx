@@ -48,18 +48,18 @@ function Desktop({ wanted, state, check }: DesktopProps) {
     checking: text.t('taker.state.checking'),
     unused: text.t('taker.state.unused'),
     good: text.t('taker.state.good'),
-    bad: state?.desktopProblem ?? '',
+    missing: state?.desktopProblem ?? '',
   };
   return (
     <div className={`desktop-state ${look}`} role="status">
       <span className="desktop-line">
-        <Icon name={look === 'good' ? 'done' : look === 'bad' ? 'failed' : 'queued'} />
+        <Icon name={look === 'good' ? 'done' : look === 'missing' ? 'failed' : 'queued'} />
         <span>
           <strong>{text.t('taker.state')}</strong>
           <span>{words[look]}</span>
         </span>
       </span>
-      {look === 'bad' && <Repair check={check} />}
+      {look === 'missing' && <Repair check={check} />}
     </div>
   );
 }
@@ -67,10 +67,10 @@ function Desktop({ wanted, state, check }: DesktopProps) {
 function lookOf(
   wanted: Settings['taker'],
   state: PopupState | undefined,
-): 'checking' | 'unused' | 'good' | 'bad' {
+): 'checking' | 'unused' | 'good' | 'missing' {
   if (wanted === 'browser') return 'unused';
   if (state === undefined) return 'checking';
-  return state.desktopProblem === undefined ? 'good' : 'bad';
+  return state.desktopProblem === undefined ? 'good' : 'missing';
 }
 
 function Repair({ check }: { check: () => void }) {

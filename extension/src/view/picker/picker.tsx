@@ -2,9 +2,10 @@
 
 import { useCallback, useEffect, useState } from 'react';
 import type { FoundLinks } from '../../messages.ts';
-import { useBackground, useText, whyNot } from '../common/context.tsx';
+import { useBackground, useText } from '../common/context.tsx';
 import { Empty, Loading } from '../common/empty.tsx';
 import { Logo } from '../common/icons.tsx';
+import { whyNot } from '../common/why-not.ts';
 import { type Listed, listLinks } from './links.ts';
 import { Selection } from './selection.tsx';
 

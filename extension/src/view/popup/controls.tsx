@@ -48,7 +48,7 @@ export function Switches({ model, state: { on, host, skipNext } }: ControlsProps
 export function TakerLine({ state, openOptions }: ControlsProps & { openOptions: () => void }) {
   const text = useText();
   const { on, taker, desktopProblem } = state;
-  const look = !on ? 'off' : taker === undefined ? 'bad' : 'good';
+  const look = !on ? 'off' : taker === undefined ? 'nobody' : 'good';
   return (
     <div className={`taker ${look}`} role="status">
       <i aria-hidden="true" />

@@ -4,7 +4,7 @@ import type { PopupState, Request } from '../../messages.ts';
 import type { DownloadCommand, ShownDownload } from '../../taker.ts';
 import type { Text } from '../../text/text.ts';
 import type { Background } from '../common/background.ts';
-import { whyNot } from '../common/context.tsx';
+import { whyNot } from '../common/why-not.ts';
 import { keyOf } from './shown.ts';
 
 export interface PopupView {

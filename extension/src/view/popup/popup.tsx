@@ -26,7 +26,7 @@ export function Popup({ model, openOptions }: PopupProps) {
           type="button"
           className="button small"
           onClick={() => void model.openApp()}
-          hidden={state?.taker !== 'desktop' && state?.desktopProblem !== undefined}
+          hidden={state === undefined || state.desktopProblem !== undefined}
         >
           {text.t('popup.openApp')}
         </button>

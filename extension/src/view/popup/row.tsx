@@ -139,7 +139,10 @@ function Question({ download, answer }: RowProps) {
   useEffect(() => keep.current?.focus(), []);
   return (
     <span className="question" role="gridcell">
-      <span>{text.t('remove.ask')}</span>
+      <span className="row-main">
+        <span className="name cut">{download.name}</span>
+        <span className="meta">{text.t('remove.ask')}</span>
+      </span>
       <button
         ref={keep}
         type="button"
