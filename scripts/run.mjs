@@ -14,6 +14,7 @@ const PNPM = 'pnpm@12.21.0';
 const NODE_MAJOR = 24;
 /** For some 120 MB. */
 const FETCH_TIMEOUT_MS = 600_000;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stampFile = join(root, 'node_modules', '.millrace-setup');
@@ -77,9 +78,12 @@ function runNode(args, options = {}) {
       env: environment(),
       ...options,
     });
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
-      process.on(signal, () => child.kill(signal));
-    child.on('exit', (code, signal) => resolve(signal ? 1 : (code ?? 1)));
+    const passOn = (signal) => child.kill(signal);
+    for (const signal of SIGNALS) process.on(signal, passOn);
+    child.on('exit', (code, signal) => {
+      for (const name of SIGNALS) process.off(name, passOn);
+      resolve(signal ? 1 : (code ?? 1));
+    });
   });
 }
 
@@ -183,6 +187,7 @@ async function test() {
 
 const COMMANDS = {
   start,
+  'build:extension': (args) => runNode([join(root, 'scripts/build-extension.mjs'), ...args]),
   package: (args) => runNode([join(root, 'scripts/package.mjs'), ...args]),
   edge: (args) => program('edge/src/main.ts', args),
   millrace: (args) => program('desktop/cli/main.ts', args),

@@ -9,18 +9,71 @@ const CHROMIUM_KEY =
 
 const FIREFOX_ID = 'millrace@millrace.dev';
 
+/** Nothing from elsewhere, nothing written into pages; connections are what downloading is. */
+const CSP = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "worker-src 'self'",
+  "child-src 'self'",
+  'connect-src http: https:',
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Of toolbar, menus and the browser's list of extensions, in pixels. */
+export const ICON_SIZES = [16, 32, 48, 128];
+
+/**
+ * What the browser is asked for; README.md has a reason for each.
+ */
+const PERMISSIONS = [
+  'alarms',
+  'contextMenus',
+  'downloads',
+  'nativeMessaging',
+  'notifications',
+  'scripting',
+  'storage',
+  'unlimitedStorage',
+  'webRequest',
+];
+
 /**
  * @param browser 'chromium' or 'firefox'
  * @param version of the project
+ * @param has whether the extension has a file: what it has not is not named
  */
-export function manifest(browser, version) {
+export function manifest(browser, version, has) {
+  const icons = Object.fromEntries(
+    ICON_SIZES.map((size) => [size, `icons/${size}.png`]).filter(([, path]) => has(path)),
+  );
+  const locales = has('_locales/en/messages.json');
   const common = {
     manifest_version: 3,
     name: 'Millrace',
     version,
-    description: 'Downloads large files fast, safely, and resumably',
-    permissions: ['downloads', 'nativeMessaging', 'storage', 'webRequest'],
+    description: locales
+      ? '__MSG_extensionDescription__'
+      : 'Downloads large files fast, safely, and resumably',
+    ...(locales ? { default_locale: 'en' } : {}),
+    icons,
+    action: {
+      default_title: 'Millrace',
+      default_icon: icons,
+      ...(has('popup.html') ? { default_popup: 'popup.html' } : {}),
+    },
+    ...(has('options.html') ? { options_ui: { page: 'options.html', open_in_tab: true } } : {}),
+    permissions: PERMISSIONS,
     host_permissions: ['<all_urls>'],
+    content_scripts: has('skip-key.js')
+      ? [{ matches: ['http://*/*', 'https://*/*'], js: ['skip-key.js'], all_frames: true }]
+      : [],
+    content_security_policy: { extension_pages: CSP },
   };
   if (browser === 'firefox') {
     return {
@@ -33,6 +86,7 @@ export function manifest(browser, version) {
     ...common,
     key: CHROMIUM_KEY,
     minimum_chrome_version: '120',
+    permissions: has('offscreen.html') ? [...PERMISSIONS, 'offscreen'].sort() : PERMISSIONS,
     background: { service_worker: 'background.js', type: 'module' },
   };
 }

@@ -1,0 +1,15 @@
+/**
+ * The browser's own interface, in the one place that reaches for it. All else is given what it needs
+ * of it, so that tests can give something else.
+ */
+
+/** What both browsers have under the names of Chromium's; Firefox has promises everywhere. */
+export type BrowserApi = typeof chrome;
+
+const known = globalThis as unknown as { browser?: BrowserApi; chrome: BrowserApi };
+
+/** In Chromium `browser` may be there one day without being the whole of it. */
+export const api: BrowserApi = known.browser?.runtime === undefined ? known.chrome : known.browser;
+
+/** Firefox alone can say what it is. */
+export const isFirefox = 'getBrowserInfo' in api.runtime;

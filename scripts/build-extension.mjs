@@ -1,0 +1,131 @@
+/**
+ * Builds the browser extension: dist/extension/chromium and dist/extension/firefox, unpacked, and a
+ * package of each. Both come from the same sources.
+ */
+
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { ICON_SIZES, manifest } from '../extension/src/manifest.mjs';
+import { drawIcons } from './draw-icons.mjs';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const extension = join(root, 'extension');
+const require = createRequire(join(extension, 'package.json'));
+
+/** By the name of what is built: the source, and the browser that it is for alone. */
+const ENTRIES = {
+  background: { source: 'src/background.ts' },
+  popup: { source: 'src/view/popup.tsx' },
+  options: { source: 'src/view/options.tsx' },
+  picker: { source: 'src/view/picker.tsx' },
+  offscreen: { source: 'src/engine/offscreen.ts', only: 'chromium' },
+  'engine-worker': { source: 'src/engine/worker.ts' },
+  'skip-key': { source: 'src/content/skip-key.ts' },
+};
+
+/** Content scripts are no modules: they may not leave names behind in the page's world. */
+const CLASSIC = new Set(['skip-key']);
+
+/** What the sources are compiled for: the oldest that the manifests let in. */
+const TARGETS = { chromium: 'chrome120', firefox: 'firefox128' };
+
+/** The same in every build, so that the same sources make the same packages. */
+const ZIP_TIME = new Date(2020, 0, 1);
+
+/**
+ * @param options.dist folder for both, by default dist/extension
+ * @returns the folders of the unpacked extensions
+ */
+export async function buildExtension({ dist = join(root, 'dist', 'extension') }) {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  for (const browser of Object.keys(TARGETS)) {
+    const folder = join(dist, browser);
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    await bundle(browser, folder);
+    copyPublic(browser, folder);
+    copyIcons(dist, folder);
+    const has = (path) => existsSync(join(folder, path));
+    const text = JSON.stringify(manifest(browser, version, has), null, 2);
+    writeFileSync(join(folder, 'manifest.json'), `${text}\n`);
+    pack(folder, join(dist, `millrace-${browser}-${version}.zip`));
+  }
+  return { chromium: join(dist, 'chromium'), firefox: join(dist, 'firefox') };
+}
+
+async function bundle(browser, folder) {
+  const { build } = require('esbuild');
+  const entries = Object.entries(ENTRIES).filter(([, { source, only }]) => {
+    return existsSync(join(extension, source)) && (only ?? browser) === browser;
+  });
+  for (const format of ['esm', 'iife']) {
+    const some = entries.filter(([name]) => CLASSIC.has(name) === (format === 'iife'));
+    if (some.length === 0) continue;
+    await build({
+      entryPoints: Object.fromEntries(some.map(([name, { source }]) => [name, source])),
+      absWorkingDir: extension,
+      outdir: folder,
+      bundle: true,
+      format,
+      platform: 'browser',
+      target: TARGETS[browser],
+      jsx: 'automatic',
+      // React's check for its own development build; nothing is to be minified: people review it.
+      define: { 'process.env.NODE_ENV': '"production"' },
+      loader: { '.woff2': 'file', '.svg': 'file' },
+      assetNames: 'assets/[name]-[hash]',
+      legalComments: 'none',
+      logLevel: 'warning',
+    });
+  }
+}
+
+/** Pages whose script is not built for this browser stay away with it. */
+function copyPublic(browser, folder) {
+  const from = join(extension, 'public');
+  if (!existsSync(from)) return;
+  cpSync(from, folder, { recursive: true });
+  for (const [name, { only }] of Object.entries(ENTRIES)) {
+    if (only !== undefined && only !== browser)
+      rmSync(join(folder, `${name}.html`), { force: true });
+  }
+}
+
+/** Drawn once for both. */
+function copyIcons(dist, folder) {
+  const drawn = join(dist, 'icons');
+  drawIcons(drawn, ICON_SIZES);
+  for (const size of ICON_SIZES) {
+    cpSync(join(drawn, `${size}.png`), join(folder, 'icons', `${size}.png`));
+  }
+}
+
+function pack(folder, file) {
+  const { zipSync } = require('fflate');
+  const files = {};
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const path = join(entry.parentPath, entry.name);
+    const name = relative(folder, path).split(sep).join('/');
+    files[name] = [readFileSync(path), { mtime: ZIP_TIME }];
+  }
+  const sorted = Object.fromEntries(Object.entries(files).sort(([a], [b]) => (a < b ? -1 : 1)));
+  writeFileSync(file, zipSync(sorted, { level: 9 }));
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { values } = parseArgs({ options: { dist: { type: 'string' } } });
+  const folders = await buildExtension(values);
+  for (const folder of Object.values(folders)) process.stdout.write(`Built ${folder}\n`);
+}
