@@ -72,7 +72,7 @@ export const de: Readonly<Record<Key, string>> = {
   'taking.on.help': 'Aus: Der Browser lädt alles selbst.',
   'taking.size': 'Ab dieser Größe',
   'taking.size.help':
-    'Kleinere Dateien sind da, bevor es helfen würde. Etwa 16 MiB; 0 übernimmt alles.',
+    'Kleinere Dateien sind da, bevor es helfen würde. Etwa 16 MiB; 0 übernimmt alles.',
   'taking.size.bad': 'Das ist keine Größe wie 500 KiB, 16 MiB oder 1 GiB.',
   'taking.size.large': 'Höchstens 1 TiB.',
   'taking.always': 'Diese Typen immer',

@@ -67,7 +67,7 @@ export const en = {
   'taking.on': 'Take large downloads',
   'taking.on.help': 'Off: the browser downloads everything itself.',
   'taking.size': 'From this size on',
-  'taking.size.help': 'Smaller files are there before it would help. Such as 16 MiB; 0 takes all.',
+  'taking.size.help': 'Smaller files are there before it would help. Such as 16 MiB; 0 takes all.',
   'taking.size.bad': 'This is no size such as 500 KiB, 16 MiB or 1 GiB.',
   'taking.size.large': 'At most 1 TiB.',
   'taking.always': 'Always these types',
