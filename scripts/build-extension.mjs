@@ -16,7 +16,8 @@ import { createRequire } from 'node:module';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { manifest } from '../extension/src/manifest.mjs';
+import { ICON_SIZES, manifest } from '../extension/src/manifest.mjs';
+import { drawIcons } from './draw-icons.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const extension = join(root, 'extension');
@@ -54,6 +55,7 @@ export async function buildExtension({ dist = join(root, 'dist', 'extension') })
     mkdirSync(folder, { recursive: true });
     await bundle(browser, folder);
     copyPublic(browser, folder);
+    copyIcons(dist, folder);
     const has = (path) => existsSync(join(folder, path));
     const text = JSON.stringify(manifest(browser, version, has), null, 2);
     writeFileSync(join(folder, 'manifest.json'), `${text}\n`);
@@ -97,6 +99,15 @@ function copyPublic(browser, folder) {
   for (const [name, { only }] of Object.entries(ENTRIES)) {
     if (only !== undefined && only !== browser)
       rmSync(join(folder, `${name}.html`), { force: true });
+  }
+}
+
+/** Drawn once for both. */
+function copyIcons(dist, folder) {
+  const drawn = join(dist, 'icons');
+  drawIcons(drawn, ICON_SIZES);
+  for (const size of ICON_SIZES) {
+    cpSync(join(drawn, `${size}.png`), join(folder, 'icons', `${size}.png`));
   }
 }
 

@@ -4,11 +4,11 @@
  * tested is what is shipped.
  */
 
-import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { drawIcons, ICON } from './draw-icons.mjs';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const shell = join(root, 'desktop', 'shell');
@@ -54,28 +54,12 @@ export async function buildShell() {
   });
   rmSync(join(dist, 'pages'), { recursive: true, force: true });
   cpSync(join(shell, 'pages'), join(dist, 'pages'), { recursive: true });
-  cpSync(join(shell, 'icon', 'icon.svg'), join(dist, 'pages', 'icon.svg'));
-  drawIcons();
+  cpSync(ICON, join(dist, 'pages', 'icon.svg'));
+  drawIcons(join(dist, 'icons'), ICON_SIZES);
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const about = { name: 'millrace', productName: 'Millrace', version, main: 'main.cjs' };
   writeFileSync(join(dist, 'package.json'), `${JSON.stringify(about, null, 2)}\n`);
   return dist;
-}
-
-/** Every size out of the one drawing, unless they are drawn already. */
-function drawIcons() {
-  const folder = join(dist, 'icons');
-  const svg = readFileSync(join(shell, 'icon', 'icon.svg'));
-  const stamp = createHash('sha256').update(svg).update(String(ICON_SIZES)).digest('hex');
-  const stampFile = join(folder, 'drawn');
-  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
-  const { Resvg } = require('@resvg/resvg-js');
-  mkdirSync(folder, { recursive: true });
-  for (const size of ICON_SIZES) {
-    const drawing = new Resvg(svg, { fitTo: { mode: 'width', value: size } });
-    writeFileSync(join(folder, `${size}.png`), drawing.render().asPng());
-  }
-  writeFileSync(stampFile, stamp);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -15,7 +15,13 @@ const stampFile = join(ui, 'dist', '.stamp');
 /** Everything that the built files depend on; tests and pictures are no part of them. */
 function inputs() {
   const files = ['desktop/package.json', 'pnpm-lock.yaml', 'scripts/build-ui.mjs'];
-  for (const folder of ['desktop/ui/src', 'shared/src/base', 'shared/src/bridge']) {
+  for (const folder of [
+    'desktop/ui/src',
+    'shared/src/base',
+    'shared/src/bridge',
+    'shared/src/text',
+    'shared/style',
+  ]) {
     for (const entry of readdirSync(join(root, folder), { recursive: true, withFileTypes: true })) {
       if (!entry.isFile() || entry.name.includes('.test.')) continue;
       files.push(relative(root, join(entry.parentPath, entry.name)));

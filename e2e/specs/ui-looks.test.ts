@@ -1,10 +1,8 @@
 /** The interface for everybody: accessible in both themes, in two languages, in narrow windows. */
 
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { AxeResults } from 'axe-core';
 import type { Browser, Page } from 'playwright-core';
+import { barriers, overflow } from '../fixtures/axe.ts';
 import type { DaemonProcess } from '../fixtures/daemon.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
 import { SlowFiles } from '../fixtures/slow-files.ts';
@@ -20,15 +18,9 @@ let daemon: DaemonProcess;
 let browser: Browser;
 let page: Page;
 let problems: string[];
-let axe: string;
-
-interface Axe {
-  run(place: Node, options: { runOnly?: string[] }): Promise<AxeResults>;
-}
 
 beforeAll(async () => {
   if (!available) return;
-  axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
   folder = await temporaryFolder();
   origin = await SlowFiles.start(MIB / 4);
   [daemon, browser] = await Promise.all([startUiDaemon(folder.path), launchBrowser()]);
@@ -47,25 +39,6 @@ afterAll(async () => {
   await origin?.stop();
   await folder?.remove();
 });
-
-/** What axe finds that keeps people out. @param rules those looked at; default: all */
-async function barriers(rules?: readonly string[]): Promise<string[]> {
-  // Evaluated by the browser's debugger, which the page's policy does not bind.
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate((wanted) => {
-    const { axe: engine } = globalThis as unknown as { axe: Axe };
-    const place = document.querySelector('[role="dialog"]') ?? document;
-    return engine.run(place, wanted === undefined ? {} : { runOnly: [...wanted] });
-  }, rules);
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`));
-}
-
-/** Nothing sticks out of the window. */
-async function overflow(): Promise<number> {
-  return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-}
 
 const STATES: readonly (readonly [string, () => Promise<void>])[] = [
   ['the list', async () => rowOf(page, 'done.pdf').click()],
@@ -119,7 +92,10 @@ when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing serious
     await setTheme(theme);
     for (const [name, show] of STATES) {
       await show();
-      expect({ name, barriers: await barriers(RULES[theme]) }).toEqual({ name, barriers: [] });
+      expect({ name, barriers: await barriers(page, RULES[theme]) }).toEqual({
+        name,
+        barriers: [],
+      });
     }
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -131,7 +107,10 @@ when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing serious
     for (const name of PAGES) {
       await page.getByRole('tab', { name }).click();
       if (name === 'Schedule') await page.getByRole('button', { name: 'Add time window' }).click();
-      expect({ name, barriers: await barriers(RULES[theme]) }).toEqual({ name, barriers: [] });
+      expect({ name, barriers: await barriers(page, RULES[theme]) }).toEqual({
+        name,
+        barriers: [],
+      });
     }
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
@@ -145,8 +124,8 @@ when('a narrow window', () => {
     if (await details.isVisible())
       await page.getByRole('button', { name: 'Close details' }).click();
     await details.waitFor({ state: 'detached' });
-    expect(await overflow()).toBe(0);
-    expect(await barriers()).toEqual([]);
+    expect(await overflow(page)).toBe(0);
+    expect(await barriers(page)).toEqual([]);
     const filters = page.getByRole('navigation');
     expect(await filters.isVisible()).toBe(false);
     await page.getByRole('button', { name: 'Show filters' }).click();
@@ -154,7 +133,7 @@ when('a narrow window', () => {
     await filters.waitFor({ state: 'hidden' });
     await rowOf(page, 'gone.zip').dblclick();
     await details.getByText('The file has been taken off the server').waitFor();
-    expect(await overflow()).toBe(0);
+    expect(await overflow(page)).toBe(0);
     await page.getByRole('button', { name: 'Close details' }).click();
     await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole('button', { name: 'All', exact: false }).first().click();
@@ -169,7 +148,7 @@ when('in German', () => {
     expect(await page.locator('html').getAttribute('lang')).toBe('de');
     for (const width of [1280, 420]) {
       await page.setViewportSize({ width, height: 760 });
-      expect(await overflow()).toBe(0);
+      expect(await overflow(page)).toBe(0);
     }
     await page.setViewportSize({ width: 1280, height: 800 });
   });

@@ -25,7 +25,8 @@ const CSP = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const ICON_SIZES = [16, 32, 48, 128];
+/** Of toolbar, menus and the browser's list of extensions, in pixels. */
+export const ICON_SIZES = [16, 32, 48, 128];
 
 /**
  * What the browser is asked for; README.md has a reason for each.

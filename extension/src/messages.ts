@@ -25,7 +25,10 @@ export const requestSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('switch-all'), on: z.boolean() }),
   /** Leaves the next download alone. */
   z.object({ type: z.literal('skip-next'), skip: z.boolean() }),
-  /** Links that were found for the picker, once. Answered with `FoundLinks`. */
+  /**
+   * Links that were found for the picker, which is opened as `picker.html?key=KEY`. Answered with
+   * `FoundLinks` as often as it is asked while the browser runs: pages are loaded again.
+   */
   z.object({ type: z.literal('picked-links'), key: z.string().max(64) }),
   z.object({
     type: z.literal('add'),

@@ -2,8 +2,8 @@
 
 import '@fontsource-variable/inter';
 import 'uplot/dist/uPlot.min.css';
-import './style/tokens.css';
-import './style/base.css';
+import '@millrace/shared/style/tokens.css';
+import '@millrace/shared/style/base.css';
 import './style/layout.css';
 import './style/list.css';
 import './style/details.css';

@@ -2,46 +2,11 @@
 
 import type { Text } from './text.ts';
 
-const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-/** Figure and unit stay on one line. */
-const SPACE = '\u00a0';
+export { bytes, duration, hostOf, percent, rate } from '@millrace/shared/text/figures';
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-
-/** A size with three significant digits at most: `1.5 MiB`. */
-export function bytes(text: Text, value: number): string {
-  let rest = Math.max(0, value);
-  let unit = 0;
-  while (rest >= 999.5 && unit < UNITS.length - 1) {
-    rest /= 1024;
-    unit++;
-  }
-  const digits = unit === 0 || rest >= 99.95 ? 0 : rest >= 9.995 ? 1 : 2;
-  return `${text.number(rest, digits)}${SPACE}${UNITS[unit]}`;
-}
-
-/** Bytes per second. */
-export function rate(text: Text, value: number): string {
-  return `${bytes(text, value)}/s`;
-}
-
-/** A share from 0 to 1. What is not all there is never shown as 100 %. */
-export function percent(text: Text, share: number): string {
-  const whole = Math.min(100, Math.max(0, Math.floor(share * 100)));
-  return text.language === 'de' ? `${whole}${SPACE}%` : `${whole}%`;
-}
-
-/** A span of time as a clock shows it: `0:07`, `12:34`, `3:04:05`; `2 d 3 h` from a day on. */
-export function duration(ms: number): string {
-  const total = Math.max(0, Math.round(ms / 1000));
-  const pad = (n: number) => String(n).padStart(2, '0');
-  const hours = Math.floor(total / 3600);
-  const minutes = Math.floor((total % 3600) / 60);
-  if (hours >= 24) return `${Math.floor(hours / 24)}${SPACE}d ${hours % 24}${SPACE}h`;
-  if (hours > 0) return `${hours}:${pad(minutes)}:${pad(total % 60)}`;
-  return `${minutes}:${pad(total % 60)}`;
-}
 
 /**
  * A moment as people say it: just now, 5 minutes ago, today 14:02, 3 March 14:02.
@@ -90,15 +55,6 @@ function dayNumber(at: number): number {
   return Math.round(
     new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime() / DAY_MS,
   );
-}
-
-/** The host of a URL; the text itself where it is none. */
-export function hostOf(url: string): string {
-  try {
-    return new URL(url).host;
-  } catch {
-    return url;
-  }
 }
 
 /** A hash algorithm as it is written: `SHA-256`. @param name as the daemon has it: `sha256` */

@@ -1,6 +1,6 @@
 /** What went wrong with a download and what helps, in plain English: one entry per error code. */
 
-import type { ErrorCode } from '@millrace/shared/base/errors';
+import type { ErrorCode } from '../base/errors.ts';
 
 export interface ErrorWords {
   /** A few words, as shown in the list; no full stop. */

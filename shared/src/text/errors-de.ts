@@ -1,6 +1,6 @@
 /** What went wrong with a download and what helps, in plain German. */
 
-import type { ErrorCode } from '@millrace/shared/base/errors';
+import type { ErrorCode } from '../base/errors.ts';
 import type { ErrorWords } from './errors-en.ts';
 
 export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {

@@ -1,0 +1,47 @@
+/** The icons: lines in the colour of the text around them. */
+
+import { ICON_PATHS, type IconName } from '@millrace/shared/style/icon-paths';
+
+export type { IconName };
+
+export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
+  return (
+    <svg className="icon" width={size} height={size} viewBox="0 0 16 16" aria-hidden="true">
+      <path d={ICON_PATHS[name]} />
+    </svg>
+  );
+}
+
+export function Logo({ size = 24 }: { size?: number }) {
+  return (
+    <svg width={size} height={size} viewBox="0 0 256 256" aria-hidden="true" className="logo">
+      <rect width="256" height="256" rx="58" />
+      <path className="side" d="M62 52c0 44 66 40 66 84M194 52c0 44-66 40-66 84M58 216h140" />
+      <path d="M128 52v124M82 134l46 46 46-46" />
+    </svg>
+  );
+}
+
+interface IconButtonProps {
+  readonly name: IconName;
+  readonly label: string;
+  readonly of?: string;
+  readonly tabIndex?: number;
+  readonly onClick: () => void;
+}
+
+/** @param of what it is about, where there are several of them */
+export function IconButton({ name, label, of, tabIndex, onClick }: IconButtonProps) {
+  return (
+    <button
+      type="button"
+      tabIndex={tabIndex}
+      className="icon-button small"
+      aria-label={of === undefined ? label : `${label}: ${of}`}
+      title={label}
+      onClick={onClick}
+    >
+      <Icon name={name} />
+    </button>
+  );
+}

@@ -1,0 +1,42 @@
+/** Starts a page: its words, its theme, what it talks to. */
+
+import '@fontsource-variable/inter';
+import '@millrace/shared/style/tokens.css';
+import '@millrace/shared/style/base.css';
+import '../style/page.css';
+
+import type { ReactNode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { api } from '../../browser/api.ts';
+import { type Text, textFor } from '../../text/text.ts';
+import { type Background, backgroundOf } from './background.ts';
+import { Provider } from './context.tsx';
+import { applyKeptTheme, setTheme } from './theme.ts';
+
+export interface Page {
+  readonly background: Background;
+  readonly text: Text;
+  show(content: ReactNode): void;
+}
+
+export function openPage(): Page {
+  applyKeptTheme();
+  const text = textFor(navigator.languages);
+  document.documentElement.lang = text.language;
+  const background = backgroundOf(api.runtime);
+  return {
+    background,
+    text,
+    show: (content) => {
+      const root = createRoot(document.getElementById('app') as HTMLElement);
+      root.render(<Provider shared={{ background, text }}>{content}</Provider>);
+    },
+  };
+}
+
+/** The theme of the settings. Until they are there it is that of last time. */
+export async function followTheme({ background }: Page): Promise<void> {
+  // Without an answer the page says so itself.
+  const settings = await background.ask({ type: 'get-settings' }).catch(() => undefined);
+  if (settings !== undefined) setTheme(settings.theme);
+}

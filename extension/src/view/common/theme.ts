@@ -1,0 +1,30 @@
+/** Light or dark: as the settings say, or as the system has it. */
+
+import type { Settings } from '../../settings.ts';
+
+type Theme = Settings['theme'];
+
+const system = window.matchMedia('(prefers-color-scheme: dark)');
+
+/** What was set last is shown from the first moment on, before the settings are there. */
+const KEPT = 'millrace-theme';
+
+let chosen: Theme = 'system';
+
+function apply(): void {
+  const theme = chosen === 'system' ? (system.matches ? 'dark' : 'light') : chosen;
+  document.documentElement.dataset.theme = theme;
+}
+
+export function applyKeptTheme(): void {
+  const kept = localStorage.getItem(KEPT);
+  if (kept === 'light' || kept === 'dark') chosen = kept;
+  apply();
+  system.addEventListener('change', apply);
+}
+
+export function setTheme(theme: Theme): void {
+  chosen = theme;
+  localStorage.setItem(KEPT, theme);
+  apply();
+}

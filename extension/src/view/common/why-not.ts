@@ -1,0 +1,11 @@
+/** What to tell the reader when the background has not done something. */
+
+import type { Text } from '../../text/text.ts';
+import { BackgroundError } from './background.ts';
+
+/** @throws what is no refusal of the background's: a fault of the page */
+export function whyNot(text: Text, error: unknown): string {
+  if (!(error instanceof BackgroundError)) throw error;
+  if (!error.answered) return text.t('failed.silent');
+  return text.t('failed.why', { why: error.message });
+}

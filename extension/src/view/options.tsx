@@ -1,0 +1,25 @@
+/** The options page. */
+
+import { api } from '../browser/api.ts';
+import './style/options.css';
+import { openPage } from './common/page.tsx';
+import { Options } from './options/options.tsx';
+import { OptionsModel } from './options/options-model.ts';
+
+const page = openPage();
+const model = new OptionsModel(page.background, page.text);
+const refresh = () => {
+  void model.load();
+  void model.checkTakers();
+};
+refresh();
+page.background.watch(refresh);
+const { version, permissions = [], host_permissions = [] } = api.runtime.getManifest();
+document.title = `Millrace: ${page.text.t('options.title')}`;
+page.show(
+  <Options
+    model={model}
+    version={version}
+    permissions={[...permissions, ...(host_permissions as string[])]}
+  />,
+);

@@ -1,0 +1,74 @@
+/** A field that is saved while it is typed into, as soon as what it says can be kept. */
+
+import { useEffect, useRef, useState } from 'react';
+import type { Reading } from './read.ts';
+
+/** After the last key; leaving the field or the page saves at once. */
+const PAUSE_MS = 700;
+
+interface Draft {
+  readonly value: string;
+  readonly problem: string | undefined;
+  readonly onChange: (event: { readonly target: { readonly value: string } }) => void;
+  readonly onBlur: () => void;
+}
+
+/**
+ * @param kept the value as the settings have it, written as it is typed
+ * @param write writes a value as it is typed
+ */
+export function useDraft<T>(
+  kept: string,
+  read: (typed: string) => Reading<T>,
+  write: (value: T) => string,
+  save: (value: T) => void,
+): Draft {
+  const [typed, setTyped] = useState(kept);
+  const unsaved = useRef(false);
+  const reading = read(typed);
+
+  const flush = () => {
+    if (!unsaved.current || reading.problem !== undefined) return;
+    unsaved.current = false;
+    if (write(reading.value) !== kept) save(reading.value);
+  };
+  const latest = useRef(flush);
+  latest.current = flush;
+  const wouldKeep = useRef((_: string): string | undefined => undefined);
+  wouldKeep.current = (text) => {
+    const said = read(text);
+    return said.problem === undefined ? write(said.value) : undefined;
+  };
+
+  // What has been changed elsewhere, or changed back, is shown; but not while somebody types.
+  useEffect(() => {
+    if (unsaved.current) return;
+    setTyped((now) => (wouldKeep.current(now) === kept ? now : kept));
+  }, [kept]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: each key puts it off again.
+  useEffect(() => {
+    const timer = setTimeout(() => latest.current(), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [typed]);
+
+  useEffect(() => {
+    const leave = () => latest.current();
+    window.addEventListener('pagehide', leave);
+    return () => window.removeEventListener('pagehide', leave);
+  }, []);
+
+  return {
+    value: typed,
+    problem: reading.problem,
+    onChange: ({ target }) => {
+      unsaved.current = true;
+      setTyped(target.value);
+    },
+    onBlur: () => {
+      latest.current();
+      // As it is kept: a host out of the link that was pasted, say.
+      if (reading.problem === undefined) setTyped(write(reading.value));
+    },
+  };
+}

@@ -1,0 +1,96 @@
+/** The options: all of them on one page, with a way to each part. */
+
+import { useEffect, useSyncExternalStore } from 'react';
+import { useText } from '../common/context.tsx';
+import { Empty, Loading } from '../common/empty.tsx';
+import { Icon, IconButton, Logo } from '../common/icons.tsx';
+import { EdgesSection } from './edges-section.tsx';
+import type { Note, OptionsModel } from './options-model.ts';
+import { BehaviourSection, PermissionsSection } from './other-sections.tsx';
+import { SECTIONS } from './section.tsx';
+import { TakerSection } from './taker-section.tsx';
+import { HostsSection, TakingSection } from './taking-section.tsx';
+
+interface OptionsProps {
+  readonly model: OptionsModel;
+  readonly version: string;
+  readonly permissions: readonly string[];
+}
+
+export function Options({ model, version, permissions }: OptionsProps) {
+  const text = useText();
+  const { settings, state, problem, note } = useSyncExternalStore(model.subscribe, model.get);
+  const save = (change: Parameters<OptionsModel['save']>[0]) => void model.save(change);
+  return (
+    <div className="options">
+      <nav className="ways" aria-label={text.t('options.sections')}>
+        <div className="brand">
+          <Logo size={24} />
+          <h1>{text.t('app.name')}</h1>
+          <span className="note">{version}</span>
+        </div>
+        {SECTIONS.map(([name, icon]) => (
+          <a key={name} href={`#${name}`}>
+            <Icon name={icon} />
+            {text.t(`${name}.title`)}
+          </a>
+        ))}
+      </nav>
+      <main className="sections">
+        {settings === undefined && problem === undefined && (
+          <Loading label={text.t('options.loading')} rows={8} />
+        )}
+        {settings === undefined && problem !== undefined && (
+          <Empty icon="failed" title={text.t('options.failed.title')}>
+            <p>{problem}</p>
+            <button type="button" className="button" onClick={() => void model.load()}>
+              {text.t('word.retry')}
+            </button>
+          </Empty>
+        )}
+        {settings !== undefined && (
+          <>
+            <TakingSection settings={settings} save={save} />
+            <HostsSection settings={settings} save={save} />
+            <TakerSection
+              settings={settings}
+              save={save}
+              state={state}
+              check={() => void model.checkTakers()}
+            />
+            <EdgesSection settings={settings} save={save} />
+            <BehaviourSection settings={settings} save={save} />
+            <PermissionsSection permissions={permissions} />
+          </>
+        )}
+      </main>
+      <section className="toasts" aria-label={text.t('word.messages')} aria-live="polite">
+        {note !== undefined && <Toast key={note.id} note={note} model={model} />}
+      </section>
+    </div>
+  );
+}
+
+const SHOWN_MS = 8000;
+
+function Toast({ note, model }: { note: Note; model: OptionsModel }) {
+  const text = useText();
+  const { id, bad } = note;
+  useEffect(() => {
+    // What went wrong stays until it has been read.
+    if (bad) return;
+    const timer = setTimeout(() => model.dismiss(id), SHOWN_MS);
+    return () => clearTimeout(timer);
+  }, [model, id, bad]);
+  return (
+    <div className={`toast${bad ? ' bad' : ''}`}>
+      <span>{note.text}</span>
+      {note.undo !== undefined && (
+        <button type="button" className="toast-action" onClick={() => void model.undo()}>
+          {text.t('word.undo')}
+        </button>
+      )}
+      <IconButton name="close" label={text.t('word.dismiss')} onClick={() => model.dismiss(id)} />
+    </div>
+  );
+}

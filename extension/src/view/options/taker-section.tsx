@@ -1,0 +1,100 @@
+/** Who takes downloads, and what to do where the desktop app is not there. */
+
+import { useState } from 'react';
+import type { PopupState } from '../../messages.ts';
+import type { Settings } from '../../settings.ts';
+import { useText } from '../common/context.tsx';
+import { Choice } from '../common/fields.tsx';
+import { Icon } from '../common/icons.tsx';
+import { Section, type SectionProps } from './section.tsx';
+
+const TAKERS = ['auto', 'desktop', 'browser'] as const;
+
+/** Makes the native host known to the browsers. */
+const INSTALL = 'millrace native-host install';
+
+interface TakerProps extends SectionProps {
+  /** undefined: being asked. */
+  readonly state: PopupState | undefined;
+  readonly check: () => void;
+}
+
+export function TakerSection({ settings, save, state, check }: TakerProps) {
+  const text = useText();
+  return (
+    <Section name="taker">
+      <Choice
+        label={text.t('taker.label')}
+        note={text.t(`taker.${settings.taker}.help`)}
+        options={TAKERS.map((value) => ({ value, label: text.t(`taker.${value}`) }))}
+        value={settings.taker}
+        onChange={(taker) => save({ taker })}
+      />
+      <Desktop wanted={settings.taker} state={state} check={check} />
+    </Section>
+  );
+}
+
+interface DesktopProps {
+  readonly wanted: Settings['taker'];
+  readonly state: PopupState | undefined;
+  readonly check: () => void;
+}
+
+function Desktop({ wanted, state, check }: DesktopProps) {
+  const text = useText();
+  const look = lookOf(wanted, state);
+  const words = {
+    checking: text.t('taker.state.checking'),
+    unused: text.t('taker.state.unused'),
+    good: text.t('taker.state.good'),
+    missing: state?.desktopProblem ?? '',
+  };
+  return (
+    <div className={`desktop-state ${look}`} role="status">
+      <span className="desktop-line">
+        <Icon name={look === 'good' ? 'done' : look === 'missing' ? 'failed' : 'queued'} />
+        <span>
+          <strong>{text.t('taker.state')}</strong>
+          <span>{words[look]}</span>
+        </span>
+      </span>
+      {look === 'missing' && <Repair check={check} />}
+    </div>
+  );
+}
+
+function lookOf(
+  wanted: Settings['taker'],
+  state: PopupState | undefined,
+): 'checking' | 'unused' | 'good' | 'missing' {
+  if (wanted === 'browser') return 'unused';
+  if (state === undefined) return 'checking';
+  return state.desktopProblem === undefined ? 'good' : 'missing';
+}
+
+function Repair({ check }: { check: () => void }) {
+  const text = useText();
+  const [copied, setCopied] = useState(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(INSTALL);
+    setCopied(true);
+  };
+  return (
+    <div className="repair">
+      <p>{text.t('taker.state.fix')}</p>
+      <span className="command">
+        <code>{INSTALL}</code>
+        <button type="button" className="button small" onClick={() => void copy()}>
+          <Icon name={copied ? 'check' : 'copy'} size={14} />
+          {text.t(copied ? 'word.copied' : 'word.copy')}
+        </button>
+      </span>
+      <p>{text.t('taker.state.fix.after')}</p>
+      <button type="button" className="button small" onClick={check}>
+        <Icon name="retry" size={14} />
+        {text.t('taker.state.check')}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,112 @@
+/** The links of a page as the picker lists them: each file once, with its name and type. */
+
+import { categoryOf, DEFAULT_CATEGORIES } from '@millrace/shared/download/category';
+import type { FoundLinks } from '../../messages.ts';
+import type { Key } from '../../text/text.ts';
+
+/** What is listed at most, and what may be added at once. */
+export const MAX_LINKS = 10_000;
+const MAX_URL_CHARS = 65_536;
+
+export const TYPES = [
+  'images',
+  'video',
+  'audio',
+  'archives',
+  'documents',
+  'programs',
+  'other',
+] as const;
+export type LinkType = (typeof TYPES)[number];
+
+export interface PickerLink {
+  readonly url: string;
+  /** What the file is probably called. */
+  readonly name: string;
+  readonly host: string;
+  /** What the page says about it. */
+  readonly text: string;
+  readonly type: LinkType;
+  /** In lower case, for searching. */
+  readonly search: string;
+}
+
+export interface Listed {
+  readonly links: readonly PickerLink[];
+  /** There were more. */
+  readonly cut: boolean;
+}
+
+/** Links that can be downloaded, in the order of the page. Of two that lead to one file the first stays. */
+export function listLinks(found: FoundLinks): Listed {
+  const links = new Map<string, PickerLink>();
+  let cut = false;
+  for (const { url, text } of found.links) {
+    const link = toLink(url, text);
+    if (link === undefined || links.has(link.url)) continue;
+    if (links.size === MAX_LINKS) {
+      cut = true;
+      break;
+    }
+    links.set(link.url, link);
+  }
+  return { links: [...links.values()], cut };
+}
+
+function toLink(given: string, text: string): PickerLink | undefined {
+  if (given.length > MAX_URL_CHARS || !URL.canParse(given)) return undefined;
+  const url = new URL(given);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined;
+  // A place within a page is no other file.
+  url.hash = '';
+  const name = nameOf(url);
+  const words = text.replace(/\s+/g, ' ').trim().slice(0, 300);
+  return {
+    url: url.href,
+    name,
+    host: url.host,
+    text: words === name ? '' : words,
+    type: typeOf(name),
+    search: `${name}\n${words}\n${url.href}`.toLowerCase(),
+  };
+}
+
+function nameOf(url: URL): string {
+  const last = url.pathname.split('/').findLast((part) => part !== '');
+  if (last === undefined) return url.host;
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
+  }
+}
+
+function typeOf(name: string): LinkType {
+  const category = categoryOf(name, DEFAULT_CATEGORIES)?.name;
+  return TYPES.find((type) => type === category) ?? 'other';
+}
+
+/** @returns places in the list of those that have all words and the type */
+export function shownLinks(
+  links: readonly PickerLink[],
+  search: string,
+  type: LinkType | 'all',
+): readonly number[] {
+  const words = search.toLowerCase().split(/\s+/);
+  return links.flatMap((link, index) => {
+    if (type !== 'all' && link.type !== type) return [];
+    return words.every((word) => link.search.includes(word)) ? [index] : [];
+  });
+}
+
+/** How many there are of each type, of those that there are any of. */
+export function countTypes(links: readonly PickerLink[]): readonly (readonly [LinkType, number])[] {
+  const counts = new Map<LinkType, number>();
+  for (const { type } of links) counts.set(type, (counts.get(type) ?? 0) + 1);
+  return TYPES.flatMap((type) => {
+    const count = counts.get(type);
+    return count === undefined ? [] : [[type, count] as const];
+  });
+}
+
+export const typeKey = (type: LinkType | 'all') => `type.${type}` as const satisfies Key;

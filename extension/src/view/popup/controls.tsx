@@ -1,0 +1,68 @@
+/** The switches of the popup, and who takes downloads now. */
+
+import type { PopupState } from '../../messages.ts';
+import { useText } from '../common/context.tsx';
+import { Switch } from '../common/fields.tsx';
+import { Icon } from '../common/icons.tsx';
+import type { PopupModel } from './popup-model.ts';
+
+interface ControlsProps {
+  readonly model: PopupModel;
+  readonly state: PopupState;
+}
+
+export function Switches({ model, state: { on, host, skipNext } }: ControlsProps) {
+  const text = useText();
+  return (
+    <div className="switches">
+      <Switch
+        label={text.t('popup.switchAll')}
+        checked={on}
+        onChange={(wanted) => void model.switchAll(wanted)}
+      />
+      {on && host !== undefined && (
+        <Switch
+          label={
+            <span className="cut host">{text.t('popup.switchHost', { host: host.name })}</span>
+          }
+          checked={!host.off}
+          onChange={(wanted) => void model.switchHost(host.name, !wanted)}
+        />
+      )}
+      {on && (
+        <button
+          type="button"
+          className={`button small skip${skipNext ? ' on' : ''}`}
+          aria-pressed={skipNext}
+          onClick={() => void model.skipNext(!skipNext)}
+        >
+          {skipNext && <Icon name="check" size={14} />}
+          {text.t(skipNext ? 'popup.skipNext.on' : 'popup.skipNext')}
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** @param openOptions where what is missing can be set up */
+export function TakerLine({ state, openOptions }: ControlsProps & { openOptions: () => void }) {
+  const text = useText();
+  const { on, taker, desktopProblem } = state;
+  const look = !on ? 'off' : taker === undefined ? 'nobody' : 'good';
+  return (
+    <div className={`taker ${look}`} role="status">
+      <i aria-hidden="true" />
+      <span className="taker-words">
+        <span>{on ? text.t(`popup.taker.${taker ?? 'nobody'}`) : text.t('popup.off')}</span>
+        {on && taker !== 'desktop' && desktopProblem !== undefined && (
+          <span className="note">{desktopProblem}</span>
+        )}
+      </span>
+      {on && taker !== 'desktop' && desktopProblem !== undefined && (
+        <button type="button" className="text-button" onClick={openOptions}>
+          {text.t('popup.taker.fix')}
+        </button>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,121 @@
+/** What the popup shows, kept as new as the background says, and what its buttons do. */
+
+import type { PopupState, Request } from '../../messages.ts';
+import type { DownloadCommand, ShownDownload } from '../../taker.ts';
+import type { Text } from '../../text/text.ts';
+import type { Background } from '../common/background.ts';
+import { whyNot } from '../common/why-not.ts';
+import { keyOf } from './shown.ts';
+
+export interface PopupView {
+  /** undefined: not there yet. */
+  readonly state: PopupState | undefined;
+  /** Why it cannot be shown, or why the last command did not work. */
+  readonly problem: string | undefined;
+}
+
+export class PopupModel {
+  readonly #background: Background;
+  readonly #text: Text;
+  readonly #url: Promise<string | undefined>;
+  readonly #listeners = new Set<() => void>();
+  #view: PopupView = { state: undefined, problem: undefined };
+  #asking = false;
+  #again = false;
+  /** Answers to what was asked before a command do not know of it. */
+  #commands = 0;
+
+  /** @param url of the page that the popup was opened on */
+  constructor(background: Background, text: Text, url: Promise<string | undefined>) {
+    this.#background = background;
+    this.#text = text;
+    this.#url = url;
+  }
+
+  readonly get = (): PopupView => this.#view;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** Asks for what there is. While an answer is on its way another one is asked for after it. */
+  async refresh(): Promise<void> {
+    if (this.#asking) {
+      this.#again = true;
+      return;
+    }
+    this.#asking = true;
+    const commands = this.#commands;
+    try {
+      const url = await this.#url;
+      const state = await this.#background.ask({ type: 'state', ...(url && { url }) });
+      if (commands === this.#commands) this.#take(state);
+      else this.#again = true;
+    } catch (error) {
+      this.#set({ problem: whyNot(this.#text, error) });
+    }
+    this.#asking = false;
+    if (!this.#again) return;
+    this.#again = false;
+    await this.refresh();
+  }
+
+  async command(download: ShownDownload, command: DownloadCommand): Promise<void> {
+    const { taker, id } = download;
+    await this.#do({ type: 'command', taker, id, command });
+  }
+
+  async switchAll(on: boolean): Promise<void> {
+    await this.#do({ type: 'switch-all', on }, { on });
+  }
+
+  async switchHost(name: string, off: boolean): Promise<void> {
+    await this.#do({ type: 'switch-host', host: name, off }, { host: { name, off } });
+  }
+
+  async skipNext(skip: boolean): Promise<void> {
+    await this.#do({ type: 'skip-next', skip }, { skipNext: skip });
+  }
+
+  async openApp(): Promise<void> {
+    await this.#do({ type: 'open-app' });
+  }
+
+  dismiss(): void {
+    this.#set({ problem: undefined });
+  }
+
+  /** @param change what is so at once, and stays so unless the background says otherwise */
+  async #do(request: Request, change: Partial<PopupState> = {}): Promise<void> {
+    const { state } = this.#view;
+    if (state !== undefined) this.#set({ state: { ...state, ...change }, problem: undefined });
+    this.#commands++;
+    let problem: string | undefined;
+    try {
+      await this.#background.ask(request);
+    } catch (error) {
+      problem = whyNot(this.#text, error);
+    }
+    this.#commands++;
+    await this.refresh();
+    if (problem !== undefined) this.#set({ problem });
+  }
+
+  /** What has not changed stays the same object, so that its row is not drawn anew. */
+  #take(state: PopupState): void {
+    const before = new Map(this.#view.state?.downloads.map((row) => [keyOf(row), row]));
+    const downloads = state.downloads.map((row) => {
+      const known = before.get(keyOf(row));
+      return known !== undefined && JSON.stringify(known) === JSON.stringify(row) ? known : row;
+    });
+    const had = this.#view.state !== undefined;
+    // A first answer after a failure has made it good; later ones leave alone what a command said.
+    this.#set({ state: { ...state, downloads }, ...(had ? {} : { problem: undefined }) });
+  }
+
+  #set(change: Partial<PopupView>): void {
+    this.#view = { ...this.#view, ...change };
+    for (const listener of [...this.#listeners]) listener();
+  }
+}

@@ -1,0 +1,103 @@
+/** What a row of the list shows of a download, and what can be done to it. */
+
+import type { IconName } from '@millrace/shared/style/icon-paths';
+import { errorWords } from '@millrace/shared/text/error-words';
+import { bytes, duration, rate } from '@millrace/shared/text/figures';
+import type { DownloadCommand, ShownDownload } from '../../taker.ts';
+import type { Text } from '../../text/text.ts';
+
+/** Look of a row and its bar. */
+export type Tone = 'active' | 'queued' | 'paused' | 'done' | 'failed';
+
+const TONES: Readonly<Record<ShownDownload['status'], Tone>> = {
+  active: 'active',
+  queued: 'queued',
+  waiting: 'queued',
+  paused: 'paused',
+  complete: 'done',
+  error: 'failed',
+};
+
+export const toneOf = ({ status }: ShownDownload): Tone => TONES[status];
+
+/** Names a download among those of both takers. */
+export const keyOf = ({ taker, id }: Pick<ShownDownload, 'taker' | 'id'>): string =>
+  `${taker}-${id}`;
+
+/** From 0 to 1; undefined where the length is not known. */
+export function shareOf({ storedBytes, length }: ShownDownload): number | undefined {
+  if (length === undefined) return undefined;
+  return length === 0 ? 1 : Math.min(1, storedBytes / length);
+}
+
+/** Heights of rows in pixels, as the styles have them. */
+const PLAIN_PX = 54;
+const WITH_BAR_PX = 66;
+const FAILED_PX = 92;
+
+export function heightOf(download: ShownDownload): number {
+  if (download.status === 'error') return FAILED_PX;
+  return hasBar(download) ? WITH_BAR_PX : PLAIN_PX;
+}
+
+/** What is done says so by its sign, and what has not begun has nothing to show. */
+export function hasBar({ status, storedBytes }: ShownDownload): boolean {
+  if (status === 'complete' || status === 'error') return false;
+  return status === 'active' || storedBytes > 0;
+}
+
+/** The line below the name. */
+export function aboutWords(text: Text, download: ShownDownload): string {
+  const { status, length, storedBytes, bytesPerSecond, etaMs } = download;
+  const parts: string[] = [];
+  if (status !== 'active' || bytesPerSecond === 0) parts.push(text.t(`state.${status}`));
+  if (status === 'active' && bytesPerSecond > 0) parts.push(rate(text, bytesPerSecond));
+  if (status === 'active' && etaMs !== undefined) {
+    parts.push(text.t('list.left', { time: duration(etaMs) }));
+  }
+  if (status === 'complete') parts.push(bytes(text, length ?? storedBytes));
+  else if (length !== undefined && storedBytes > 0) {
+    const [part, whole] = [bytes(text, storedBytes), bytes(text, length)];
+    parts.push(text.t('list.of', { part, whole }));
+  } else if (storedBytes > 0 || length !== undefined) {
+    parts.push(bytes(text, length ?? storedBytes));
+  }
+  return parts.join(' · ');
+}
+
+/** What went wrong, and what to do; the taker's own words where the code is not known here. */
+export function failureWords(text: Text, { error }: ShownDownload) {
+  if (error === undefined) return { title: text.t('state.error'), help: '' };
+  return errorWords(text.language, error);
+}
+
+/** What can be done to a download, the nearest first. */
+export function commandsFor({ status }: ShownDownload): readonly DownloadCommand[] {
+  switch (status) {
+    case 'complete':
+      return ['open', 'show', 'remove'];
+    case 'paused':
+    case 'error':
+      return ['resume', 'remove'];
+    default:
+      return ['pause', 'remove'];
+  }
+}
+
+/** Removing it takes bytes away that would have to be fetched again. */
+export function losesBytes({ status, storedBytes }: ShownDownload): boolean {
+  return status !== 'complete' && storedBytes > 0;
+}
+
+export const COMMAND_ICONS: Readonly<Record<DownloadCommand, IconName>> = {
+  pause: 'paused',
+  resume: 'resume',
+  remove: 'remove',
+  open: 'file',
+  show: 'folder',
+};
+
+export function commandLabel(text: Text, command: DownloadCommand, download: ShownDownload) {
+  if (command === 'resume' && download.status === 'error') return text.t('action.retry');
+  return text.t(`action.${command}`);
+}

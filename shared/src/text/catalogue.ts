@@ -1,0 +1,57 @@
+/** Texts of an interface in one language, filled in, with numbers as usual there. */
+
+import type { Language } from './language.ts';
+
+type Texts = Readonly<Record<string, string>>;
+
+/** Names between braces in a text. */
+type Names<S extends string> = S extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | Names<Rest>
+  : never;
+type Values<S extends string> = [Names<S>] extends [never]
+  ? []
+  : [values: Readonly<Record<Names<S>, string | number>>];
+
+/** Keys that come as `.one` and `.other`. */
+type PluralKey<T> = BaseOf<keyof T, '.one'> & BaseOf<keyof T, '.other'>;
+type BaseOf<K, End extends string> = K extends `${infer Base}${End}` ? Base : never;
+
+/** @typeParam T the texts in the language that the others follow, as constants */
+export class Catalogue<T extends Texts> {
+  readonly language: Language;
+  /** For numbers and dates: the language as it is used in the reader's country. */
+  readonly locale: string;
+  readonly #texts: Readonly<Record<keyof T, string>>;
+  readonly #numbers = new Map<number, Intl.NumberFormat>();
+
+  constructor(language: Language, texts: Readonly<Record<keyof T, string>>, locale: string) {
+    this.language = language;
+    this.locale = locale;
+    this.#texts = texts;
+  }
+
+  /** A text, filled in. */
+  t<K extends keyof T>(key: K, ...[values]: Values<T[K]>): string {
+    return fill(this.#texts[key], values ?? {});
+  }
+
+  /** A text that depends on a number, `{n}` in it. */
+  n(key: PluralKey<T>, n: number, values: Readonly<Record<string, string | number>> = {}): string {
+    const form = n === 1 ? 'one' : 'other';
+    return fill(this.#texts[`${key}.${form}`], { ...values, n: this.number(n) });
+  }
+
+  /** @param digits after the decimal point, at most */
+  number(value: number, digits = 0): string {
+    let format = this.#numbers.get(digits);
+    if (format === undefined) {
+      format = new Intl.NumberFormat(this.locale, { maximumFractionDigits: digits });
+      this.#numbers.set(digits, format);
+    }
+    return format.format(value);
+  }
+}
+
+function fill(text: string, values: Readonly<Record<string, string | number>>): string {
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+}
