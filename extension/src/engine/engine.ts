@@ -276,7 +276,7 @@ export class Engine {
     const record = this.#known(id);
     const error = new MillraceError('file-not-writable', message);
     // The bytes are kept: going on with it saves them again.
-    await this.#put(failed({ ...record, save: undefined }, error));
+    await this.#put(failed(record, error));
     this.#revoke(id);
     return {};
   }
@@ -333,6 +333,8 @@ export class Engine {
       };
       const next = signal.aborted ? kept : failed(kept, asMillraceError(thrown));
       await this.#put(next).catch(() => {});
+      // What the browser fetches whole needs the room.
+      if (next.state === 'browser') await this.#o.files.remove(id).catch(() => {});
       this.#emitSave(next);
     }
   }

@@ -57,7 +57,14 @@ export class Saver {
     }
     if (item.state === 'complete') {
       this.#saves.delete(id);
-      await this.#reports.saved(id, url, item.id, Math.max(item.fileSize, item.bytesReceived));
+      const length = Math.max(item.fileSize, item.bytesReceived);
+      if (save.length === undefined || save.length === length) {
+        await this.#reports.saved(id, url, item.id, length);
+      } else {
+        await this.#downloads.removeFile(item.id).catch(() => {});
+        await this.#downloads.erase({ id: item.id });
+        await this.#reports.notSaved(id, url, `${length} of ${save.length} bytes came`);
+      }
     } else if (item.state === 'interrupted' && !item.canResume) {
       this.#saves.delete(id);
       await this.#reports.notSaved(id, url, item.error ?? 'the browser gave no reason');
