@@ -30,6 +30,7 @@ async function putTogether() {
   copy(await buildShell(), join(stage, 'app'));
   copy(join(root, 'desktop', 'ui', 'dist'), join(stage, 'millrace', 'ui', 'dist'));
   await bundleDaemon();
+  await bundleHost();
   nameIcons();
   console.log(`The app is put together in ${stage}`);
 }
@@ -40,17 +41,26 @@ function copy(from, to) {
   cpSync(from, to, { recursive: true, filter });
 }
 
-/** In plain JavaScript: Node does not run TypeScript that is installed somewhere. */
-async function bundleDaemon() {
+function bundleDaemon() {
   const engine = join(root, 'desktop', 'engine');
-  const folder = join(stage, 'millrace', 'engine', 'daemon');
+  return bundle(join('engine', 'daemon'), {
+    main: join(engine, 'daemon', 'main.ts'),
+    // A thread of its own is a file of its own.
+    'hash-worker': join(engine, 'hash-worker.ts'),
+  });
+}
+
+/** What browsers start. */
+function bundleHost() {
+  return bundle('native-host', { main: join(root, 'desktop', 'native-host', 'main.ts') });
+}
+
+/** In plain JavaScript: Node does not run TypeScript that is installed somewhere. */
+async function bundle(place, entryPoints) {
+  const folder = join(stage, 'millrace', place);
   const { build } = require('esbuild');
   await build({
-    entryPoints: {
-      main: join(engine, 'daemon', 'main.ts'),
-      // A thread of its own is a file of its own.
-      'hash-worker': join(engine, 'hash-worker.ts'),
-    },
+    entryPoints,
     outdir: folder,
     outExtension: { '.js': '.mjs' },
     bundle: true,
@@ -73,14 +83,14 @@ async function bundleDaemon() {
   if (left !== undefined) throw new Error(`the bundle names a source: ${left}`);
 }
 
-/** Workers are named by their source; in the package they are beside the program. */
+/** Programs are named by their source; in the package their bundles are in the same places. */
 const besideEachOther = {
-  name: 'workers-beside-each-other',
+  name: 'programs-beside-each-other',
   setup({ onLoad }) {
-    onLoad({ filter: /hash-thread\.ts$/ }, ({ path }) => {
+    onLoad({ filter: /(?:hash-thread|native-host.daemon-program)\.ts$/ }, ({ path }) => {
       const source = readFileSync(path, 'utf8');
-      const contents = source.replace("new URL('./hash-worker.ts'", "new URL('./hash-worker.mjs'");
-      if (contents === source) throw new Error(`${path} names no worker`);
+      const contents = source.replace(/new URL\('(\.[^']*)\.ts'/, "new URL('$1.mjs'");
+      if (contents === source) throw new Error(`${path} names no program`);
       return { contents, loader: 'ts' };
     });
   },

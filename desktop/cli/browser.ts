@@ -16,13 +16,20 @@ export function browserCommand(
 
 /** @returns false if there is no browser that could be asked */
 export async function openInBrowser(url: string): Promise<boolean> {
-  const [program, ...args] = browserCommand(process.platform, process.env) ?? [];
-  if (program === undefined) return false;
-  const child = spawn(program, [...args, url], { detached: true, stdio: 'ignore' });
+  const words = browserCommand(process.platform, process.env);
+  return words !== undefined && startProgram([...words, url]);
+}
+
+/** Starts a program that outlives us. @returns false if it is not installed */
+export async function startProgram(
+  [program = '', ...args]: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<boolean> {
+  const child = spawn(program, args, { detached: true, stdio: 'ignore', env });
   try {
     await once(child, 'spawn');
   } catch {
-    return false; // it is not installed
+    return false;
   }
   child.unref();
   return true;

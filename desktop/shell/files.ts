@@ -14,8 +14,13 @@ export const TRAY_ICON = join(
 );
 
 /** The daemon's main file. */
-export function daemonMain(): string {
+export const daemonMain = () => mainOf('engine', 'daemon');
+
+/** That of the program that browsers start. */
+export const nativeHostMain = () => mainOf('native-host');
+
+function mainOf(...folders: string[]): string {
   return app.isPackaged
-    ? join(process.resourcesPath, 'millrace', 'engine', 'daemon', 'main.mjs')
-    : join(SHELL_FILES, '..', '..', 'engine', 'daemon', 'main.ts');
+    ? join(process.resourcesPath, 'millrace', ...folders, 'main.mjs')
+    : join(SHELL_FILES, '..', '..', ...folders, 'main.ts');
 }

@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import type { ShellAnswer } from '@millrace/shared/bridge/shell-api';
+import { isProgram } from '@millrace/shared/download/file-kind';
 import { dialog, shell } from 'electron';
 import type { DaemonLink } from './daemon/daemon-link.ts';
-import { isProgram } from './logic/file-kind.ts';
 import type { Words } from './logic/words.ts';
 
 /** Opens it with the program that the system has for it; asks first where it is one itself. */

@@ -12,14 +12,14 @@ import { follow } from './daemon/feed.ts';
 import { MemoryFile } from './daemon/memory-file.ts';
 import { type Connected, type DaemonPlace, Supervisor } from './daemon/supervisor.ts';
 import { ClipboardWatch } from './electron/clipboard-watch.ts';
-import { setDefaultHandler, setStartAtLogin } from './electron/integration.ts';
+import { setBrowserHost, setDefaultHandler, setStartAtLogin } from './electron/integration.ts';
 import { serveCalls } from './electron/ipc.ts';
 import { type MenuActions, setAppMenu, trayMenu } from './electron/menu.ts';
 import { type NotifyText, notify } from './electron/notify.ts';
 import { protectContents, protectSession } from './electron/protect.ts';
 import { watchForUpdates } from './electron/updates.ts';
 import { MainWindow } from './electron/window.ts';
-import { ICON, SHELL_FILES, TRAY_ICON } from './files.ts';
+import { ICON, nativeHostMain, SHELL_FILES, TRAY_ICON } from './files.ts';
 import { openFile, showInFolder } from './finished-file.ts';
 import { type LaunchRequest, nameOfUrl } from './logic/links.ts';
 import { quitQuestion } from './logic/quit-question.ts';
@@ -77,6 +77,8 @@ export class ShellApp {
   async run(request: LaunchRequest, folder: string): Promise<void> {
     setAppMenu(this.#words, this.#actions);
     void this.#clipboard.set(this.#preferences.watchClipboard);
+    // Also what an update has moved is put right.
+    if (this.#preferences.browserHost) void this.#setBrowserHost(true);
     this.#showStatus();
     if (!request.hidden) this.#window.show();
     watchForUpdates((version) => this.#notify(this.#words.updateReady(version), () => {}));
@@ -243,8 +245,17 @@ export class ShellApp {
       void this.#clipboard.set(after.watchClipboard);
     }
     if (after.startAtLogin !== before.startAtLogin) setStartAtLogin(after.startAtLogin);
+    if (after.browserHost !== before.browserHost) void this.#setBrowserHost(after.browserHost);
     if (after.defaultHandler !== before.defaultHandler) setDefaultHandler(after.defaultHandler);
     return after;
+  }
+
+  async #setBrowserHost(on: boolean): Promise<void> {
+    try {
+      await setBrowserHost(on, this.#state, nativeHostMain());
+    } catch (error) {
+      process.stderr.write(`Browsers do not know the app: ${error}\n`);
+    }
   }
 
   async #chooseFolder(start: string | undefined): Promise<string | null> {

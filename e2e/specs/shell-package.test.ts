@@ -8,7 +8,9 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sha256 } from '../fixtures/content.ts';
 import { DaemonProcess } from '../fixtures/daemon.ts';
+import { DaemonCli } from '../fixtures/daemon-cli.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { HostProcess } from '../fixtures/native-host.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -25,14 +27,21 @@ afterAll(async () => {
   await folder.remove();
 });
 
-test('the packaged daemon downloads, checks digests and serves the page', async () => {
+/** Elsewhere: nothing of the project is beside it. */
+async function packaged(): Promise<string> {
   await promisify(execFile)(process.execPath, [join(root, 'scripts/package.mjs'), '--stage']);
-  // Elsewhere: nothing of the project is beside it.
-  await cp(join(root, 'dist', 'stage', 'millrace'), join(folder.path, 'millrace'), {
-    recursive: true,
-  });
-  const main = join(folder.path, 'millrace', 'engine', 'daemon', 'main.mjs');
-  const daemon = await DaemonProcess.start(folder.path, [], main);
+  const place = join(folder.path, 'millrace');
+  await cp(join(root, 'dist', 'stage', 'millrace'), place, { recursive: true });
+  return place;
+}
+
+test('the packaged daemon downloads, checks digests and serves the page; the host finds it', async () => {
+  const place = await packaged();
+  const daemon = await DaemonProcess.start(
+    folder.path,
+    [],
+    join(place, 'engine', 'daemon', 'main.mjs'),
+  );
   try {
     const url = origin.url('none', { size: 4_000_000 });
     const digest = { algorithm: 'sha256', hex: origin.digest(url) };
@@ -53,5 +62,15 @@ test('the packaged daemon downloads, checks digests and serves the page', async 
     );
   } finally {
     expect(await daemon.stop()).toBe(0);
+  }
+  // Started by what a browser starts, in the same folder.
+  const cli = new DaemonCli(folder.path);
+  const main = join(place, 'native-host', 'main.mjs');
+  const host = await HostProcess.greeted({ env: cli.env, program: [process.execPath, main] });
+  try {
+    expect((await host.call('list', { limit: 9 })).downloads).toHaveLength(2);
+    expect(await host.end()).toBe(0);
+  } finally {
+    await cli.kill();
   }
 });

@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
@@ -13,6 +13,7 @@ import { isAlive } from '../fixtures/daemon-cli.ts';
 import type { DevTools } from '../fixtures/devtools.ts';
 import { electronProgram } from '../fixtures/electron-path.mjs';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { HostProcess } from '../fixtures/native-host.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
 import { type Screen, Shell, screenOrComplain, waiting } from '../fixtures/shell.ts';
 import { until } from '../fixtures/until.ts';
@@ -154,6 +155,22 @@ withElectron(
     expect(await readFile(entry, 'utf8')).toMatch(/^Exec=.*"--hidden"$/m);
     await page.evaluate('millraceShell.setPreferences({ startAtLogin: false })');
     await expect(readFile(entry)).rejects.toThrow();
+
+    // A browser is used from now on.
+    await mkdir(join(folder.path, 'config', 'chromium'));
+    const hosts = join(folder.path, 'config', 'chromium', 'NativeMessagingHosts');
+    const browserHost = (on: boolean) =>
+      page.evaluate(`millraceShell.setPreferences({ browserHost: ${on} })`);
+    const registered = () => readdir(hosts).catch((): string[] => []);
+    await browserHost(false);
+    await browserHost(true);
+    await until(async () => (await registered()).includes('dev.millrace.host.json'));
+    const manifest = await readFile(join(hosts, 'dev.millrace.host.json'), 'utf8');
+    const host = await HostProcess.greeted({ env: {}, program: [JSON.parse(manifest).path] });
+    expect((await host.call('list', { limit: 1 })).downloads).toHaveLength(0);
+    expect(await host.end()).toBe(0);
+    await browserHost(false);
+    await until(async () => (await registered()).length === 0);
 
     // Another page in the same window is not answered, whatever it knows.
     await shell.window(`window.loadFile("${join(shell.files, 'pages', 'starting.html')}")`);

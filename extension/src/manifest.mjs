@@ -34,11 +34,13 @@ export const ICON_SIZES = [16, 32, 48, 128];
 const PERMISSIONS = [
   'alarms',
   'contextMenus',
+  'cookies',
   'downloads',
   'nativeMessaging',
   'notifications',
   'scripting',
   'storage',
+  'unlimitedStorage',
   'webRequest',
 ];
 

@@ -12,7 +12,7 @@ import {
   errorObject,
   type Report,
 } from '../context.ts';
-import { DaemonLink } from '../daemon-link.ts';
+import { DaemonLink, openOrStart } from '../daemon-link.ts';
 import { logFile } from '../daemon-process.ts';
 import { readMetalink } from '../fetch-metalink.ts';
 import { looksLikeMetalinkName } from '../metalink-name.ts';
@@ -69,7 +69,7 @@ async function add(
   const items = itemsOf(urls, options);
   const { state } = context;
   const daemon = options.start
-    ? await DaemonLink.openOrStart(state, (pid) =>
+    ? await openOrStart(state, (pid) =>
         report.note(`Started a daemon (process ${pid}; its log: ${logFile(state)})`),
       )
     : await DaemonLink.open(state);

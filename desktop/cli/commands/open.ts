@@ -3,7 +3,7 @@
 import { Command } from 'commander';
 import { openInBrowser } from '../browser.ts';
 import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
-import { DaemonLink } from '../daemon-link.ts';
+import { openOrStart } from '../daemon-link.ts';
 import { logFile } from '../daemon-process.ts';
 
 interface OpenOptions extends CommonOptions {
@@ -25,7 +25,7 @@ async function openPage(
   report: Report,
   { print, json }: OpenOptions,
 ): Promise<undefined> {
-  const daemon = await DaemonLink.openOrStart(state, (pid) =>
+  const daemon = await openOrStart(state, (pid) =>
     report.note(`Started a daemon (process ${pid}; its log: ${logFile(state)})`),
   );
   try {

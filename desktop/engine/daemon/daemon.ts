@@ -23,6 +23,7 @@ import type { DownloadFactory } from './contract.ts';
 import { engineDownload } from './engine-download.ts';
 import { HostMemory } from './host-memory.ts';
 import { Manager } from './manager.ts';
+import { Offers, type OffersOptions } from './offers.ts';
 import { Settings } from './settings.ts';
 import { SharedRate } from './shared-rate.ts';
 import { type ServeStream, Streams } from './streams.ts';
@@ -97,6 +98,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     clock: () => performance.now(),
   });
   const streams = new Streams(manager, options.serveStream ?? serveLater);
+  const offers = new Offers({ manager, prove: proveLater, now, clock: () => performance.now() });
   const ended = Promise.withResolvers<void>();
   let opened: RpcServer | undefined;
   try {
@@ -106,6 +108,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       streams,
       chronicle,
       local,
+      offers,
       token,
       state,
       version: VERSION,
@@ -125,6 +128,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     };
     const end = async () => {
       await removeAddress(state, process.pid);
+      offers.close();
       await server.close();
       await streams.close();
       chronicle.close();
@@ -156,6 +160,12 @@ async function openState(state: string) {
     throw new MillraceError('daemon-running', detail, { cause: error });
   }
 }
+
+/** Loaded with the first offer. */
+const proveLater: OffersOptions['prove'] = async (request, offered, signal) => {
+  const { proveOffer } = await import('../offer-proof.ts');
+  return proveOffer(request, offered, signal);
+};
 
 /** Loaded with the first stream: the daemon starts faster without it. */
 const serveLater: ServeStream = async (download, finished) => {

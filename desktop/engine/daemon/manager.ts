@@ -135,6 +135,11 @@ export class Manager {
     return this.#ledger.get(gid);
   }
 
+  /** What `add` would add. @throws MillraceError as `add` */
+  draft(asked: NewDownload): DownloadRecord {
+    return this.#newRecord(asked);
+  }
+
   /** @throws MillraceError for what cannot be downloaded; nothing has been added then */
   add(asked: NewDownload): DownloadRecord {
     return this.addAll([asked])[0] as DownloadRecord;
@@ -287,6 +292,7 @@ export class Manager {
     if (limit !== undefined) request.limit = limit ?? undefined;
     if (login !== undefined) request.login = login ?? undefined;
     const options = {
+      ...record.options,
       rename: rename ?? record.options.rename,
       named: rest.file === undefined ? record.options.named : rename === undefined,
       maxTries: maxTries ?? record.options.maxTries,

@@ -124,6 +124,8 @@ export const newDownloadSchema = z.strictObject({
   rename: z.boolean().optional(),
   maxTries: z.number().int().min(0).max(1_000_000).optional(),
   aria2: z.record(z.string(), z.string()).optional(),
+  /** UUID of the hand-off by which a browser has given it to us. */
+  handOff: z.uuid().optional(),
 });
 
 export type NewDownload = z.input<typeof newDownloadSchema>;
@@ -176,6 +178,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
       maxTries: given.maxTries ?? DEFAULT_TRIES,
       startAt: given.startAt,
       aria2: given.aria2,
+      ...(given.handOff === undefined ? {} : { handOff: given.handOff }),
     },
     priority: given.priority ?? 0,
     rank: 0,
@@ -306,6 +309,7 @@ const OWN: readonly string[] = [
   'rename',
   'maxTries',
   'aria2',
+  'handOff',
 ];
 
 function pickRequest(given: object): Partial<DownloadRequest> {

@@ -10,6 +10,7 @@ import type { Chronicle } from '../daemon/chronicle.ts';
 import { type Listing, listRecords } from '../daemon/listing.ts';
 import type { Manager } from '../daemon/manager.ts';
 import { check } from '../daemon/new-download.ts';
+import type { Offers } from '../daemon/offers.ts';
 import type { Streams } from '../daemon/streams.ts';
 import { viewOf } from '../daemon/view.ts';
 import { FINISHED, isFinished } from '../store/record.ts';
@@ -19,6 +20,7 @@ import type { ParseMetalink } from './metalink.ts';
 import { addingMethods } from './millrace-adding.ts';
 import { appMethods } from './millrace-app.ts';
 import { exchangeMethods } from './millrace-exchange.ts';
+import { offerMethods } from './millrace-offers.ts';
 import { settingMethods } from './millrace-settings.ts';
 import type { Notifier } from './notifier.ts';
 import { invalidParams, RpcError, UNAUTHORIZED } from './rpc-error.ts';
@@ -30,6 +32,7 @@ export interface MillraceOptions {
   readonly live: LiveFeed;
   readonly chronicle: Chronicle;
   readonly local: LocalEdge;
+  readonly offers: Offers;
   readonly version: string;
   readonly state: string;
   readonly parseMetalink: ParseMetalink;
@@ -83,6 +86,7 @@ export function millraceMethods(options: MillraceOptions): Map<string, Method> {
     ...exchangeMethods(options.manager),
     ...addingMethods(options),
     ...appMethods(options),
+    ...offerMethods(options),
     ...connectionMethods(options),
   ]);
 }

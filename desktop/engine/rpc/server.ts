@@ -10,6 +10,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { type LocalEdge, settingsOf } from '../daemon/app-settings.ts';
 import type { Chronicle } from '../daemon/chronicle.ts';
 import type { Manager } from '../daemon/manager.ts';
+import type { Offers } from '../daemon/offers.ts';
 import type { Streams } from '../daemon/streams.ts';
 import { LoginCodes } from '../web/login-codes.ts';
 import { refusePage } from '../web/page-guard.ts';
@@ -32,6 +33,7 @@ export interface RpcServerOptions {
   readonly streams: Streams;
   readonly chronicle: Chronicle;
   readonly local: LocalEdge;
+  readonly offers: Offers;
   readonly token: string;
   readonly state: string;
   readonly version: string;

@@ -225,7 +225,8 @@ describe('the file', () => {
     db.exec(`
       DROP TRIGGER details_delete; DROP TABLE details;
       DROP TRIGGER urls_insert; DROP TRIGGER urls_update; DROP TRIGGER urls_delete;
-      DROP TABLE urls; DROP INDEX kinds; PRAGMA user_version = 1;
+      DROP TABLE urls; DROP INDEX kinds;
+      DROP TRIGGER hand_offs_insert; DROP TRIGGER hand_offs_delete; DROP TABLE hand_offs; PRAGMA user_version = 1;
     `);
     db.close();
     ({ db } = openDatabase(path, NOW));

@@ -122,6 +122,19 @@ export class DownloadStore {
     return row === undefined ? undefined : fromRow(row);
   }
 
+  /**
+   * The download that a hand-off of a browser has become.
+   *
+   * @param since only one that was made after this time, Unix milliseconds
+   */
+  withHandOff(name: string, since: number): string | undefined {
+    const row = this.#prepare(
+      `SELECT gid FROM hand_offs JOIN downloads USING (gid)
+       WHERE hand_offs.name = :name AND created_at > :since`,
+    ).get({ name, since: Math.round(since) });
+    return row === undefined ? undefined : String(row.gid);
+  }
+
   /** Gids that begin so, two at most: one is meant, two are not clear. */
   startingWith(prefix: string): string[] {
     const rows = this.#prepare(

@@ -57,6 +57,8 @@ export interface RecordOptions {
   readonly startAt?: number | undefined;
   /** aria2's options as they were given, for those who ask for them again. */
   readonly aria2?: Readonly<Record<string, string>> | undefined;
+  /** UUID of the hand-off by which a browser has given it to us. */
+  readonly handOff?: string | undefined;
 }
 
 export function isFinished(state: RecordState): state is FinishedState {

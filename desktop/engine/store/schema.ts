@@ -97,6 +97,18 @@ const MIGRATIONS: readonly string[] = [
   -- How many there are of each kind.
   CREATE INDEX kinds ON downloads (state, category) WHERE finished_at IS NOT NULL;
   `,
+  `
+  -- Downloads that a browser has handed over, by the name of the hand-off.
+  CREATE TABLE hand_offs (name TEXT PRIMARY KEY, gid TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX hand_offs_of ON hand_offs (gid);
+  CREATE TRIGGER hand_offs_insert AFTER INSERT ON downloads
+    WHEN json_valid(new.options) AND json_extract(new.options, '$.handOff') IS NOT NULL BEGIN
+    INSERT OR IGNORE INTO hand_offs VALUES (json_extract(new.options, '$.handOff'), new.gid);
+  END;
+  CREATE TRIGGER hand_offs_delete AFTER DELETE ON downloads BEGIN
+    DELETE FROM hand_offs WHERE gid = old.gid;
+  END;
+  `,
 ];
 
 /**

@@ -4,6 +4,9 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { app } from 'electron';
+import { hostStates, installHost, uninstallHost } from '../../native-host/install.ts';
+import { BROWSERS, type HostProgram } from '../../native-host/registration.ts';
+import { daemonProgram } from '../logic/daemon-program.ts';
 import { autostartEntry } from '../logic/desktop-entry.ts';
 import { SCHEME } from '../logic/links.ts';
 
@@ -31,6 +34,40 @@ export function setStartAtLogin(on: boolean): void {
   }
   mkdirSync(folder, { recursive: true });
   writeFileSync(file, autostartEntry([program, ...args, '--hidden']));
+}
+
+/**
+ * Registers the native host with the browsers that are used here, or takes it away from all.
+ *
+ * @param state folder
+ * @param main the host's main file
+ */
+export async function setBrowserHost(on: boolean, state: string, main: string): Promise<void> {
+  const program = hostProgram(main);
+  if (program === undefined) return;
+  const around = { platform: process.platform, home: app.getPath('home'), env: process.env, state };
+  if (!on) return void (await uninstallHost(BROWSERS, program, around));
+  const states = await hostStates(BROWSERS, program, around);
+  const used = states.filter(({ present }) => present).map(({ browser }) => browser);
+  if (used.length > 0) await installHost(used, program, around);
+}
+
+/** @returns undefined: there is no Node, or none that is there when the app does not run */
+function hostProgram(main: string): HostProgram | undefined {
+  // An AppImage is a folder only while it runs.
+  if (process.env.APPIMAGE !== undefined) return undefined;
+  const program = daemonProgram({
+    node: process.env.MILLRACE_NODE,
+    electron: process.execPath,
+    electronNode: process.versions.node,
+    main,
+  });
+  if (program === undefined) return undefined;
+  const { command, args, env } = program;
+  return {
+    words: [command, ...args],
+    env: { ...env, MILLRACE_APP: JSON.stringify(startCommand()) },
+  };
 }
 
 /** Files are associated by the packages; here the user's choice among programs is set. */

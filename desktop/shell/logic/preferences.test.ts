@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { PREFERENCE_NAMES } from '@millrace/shared/bridge/shell-api';
 import fc from 'fast-check';
 import { boundsOnScreen, DEFAULT_PREFERENCES, readChanges, readRemembered } from './preferences.ts';
 
@@ -36,7 +37,7 @@ test('what was kept comes back; what is damaged is as if it were not there', () 
 test('any text and any value is taken without an error', () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.json()), fc.anything(), (text, value) => {
-      expect(Object.keys(readRemembered(text).preferences)).toHaveLength(5);
+      expect(Object.keys(readRemembered(text).preferences)).toHaveLength(PREFERENCE_NAMES.length);
       readChanges(value);
     }),
   );

@@ -9,6 +9,7 @@ export const DEFAULT_PREFERENCES: ShellPreferences = {
   stayInTray: true,
   notifications: true,
   defaultHandler: false,
+  browserHost: true,
 };
 
 /** What the shell keeps between runs. */

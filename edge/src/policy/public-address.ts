@@ -7,24 +7,7 @@
 import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { MillraceError } from '@millrace/shared/base/errors';
-import ipaddr from 'ipaddr.js';
-
-/**
- * True for addresses of the public internet. Everything with a special meaning is refused:
- * private, loopback, link-local and metadata, multicast, documentation, and the forms that carry
- * an IPv4 address inside an IPv6 one unless that address is public.
- */
-export function isPublicAddress(address: string): boolean {
-  if (!ipaddr.isValid(address)) return false;
-  // `process` turns ::ffff:a.b.c.d into a.b.c.d.
-  return ipaddr.process(address).range() === 'unicast';
-}
-
-/** The IP literal in a URL's hostname without brackets, or undefined for names. */
-export function ipLiteral(hostname: string): string | undefined {
-  const bare = hostname.replace(/^\[(.*)\]$/, '$1');
-  return ipaddr.isValid(bare) ? bare : undefined;
-}
+import { ipLiteral, isPublicAddress } from '@millrace/shared/http/public-address';
 
 /**
  * Refuses URLs whose host is a literal private address: for them no name is looked up.

@@ -39,7 +39,7 @@ export type NativeOfferState =
 
 /** Requests, by `type`, with what they are answered with. */
 export interface NativeCalls {
-  /** The first one. */
+  /** The first one: before it, all others are refused. */
   hello: {
     params: { readonly version: number; readonly browser: string };
     result: {
@@ -51,7 +51,16 @@ export interface NativeCalls {
   /** Answered when the first bytes have been shown to be of the same file. */
   offer: { params: NativeOffer; result: Record<string, never> };
   commit: { params: { readonly handOff: string }; result: { readonly gid: string } };
+  /**
+   * Leaves nothing of it. What was committed and is not complete is removed as well: the browser's
+   * own download goes on in its place.
+   */
   withdraw: { params: { readonly handOff: string }; result: Record<string, never> };
+  /**
+   * Removes a download with all that is there of it, its file included where it is complete: the
+   * browser has the same file, or nobody wants it. One that is not there (any more) is no error.
+   */
+  discard: { params: { readonly gid: string }; result: Record<string, never> };
   offerState: { params: { readonly handOff: string }; result: NativeOfferState };
   /** Newest first; `DownloadView` of the daemon, cut down. */
   list: {
@@ -108,11 +117,14 @@ export interface NativeFailure {
   readonly detail: string;
 }
 
-/** From the host. */
+/** From the host. Ids are those of requests, from 1; 0: what was sent could not be read. */
 export type NativeMessage =
   | { readonly id: number; readonly result: object }
   | { readonly id: number; readonly error: NativeFailure }
   /** Not an answer: the list has changed. */
   | { readonly event: 'changed' }
-  /** The daemon has ended; the host ends after this. */
+  /**
+   * The daemon has ended. The host goes on: the next request starts another, and whoever watches is
+   * told `changed` when there is one again.
+   */
   | { readonly event: 'ended' };

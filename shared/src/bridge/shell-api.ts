@@ -17,6 +17,8 @@ export interface ShellPreferences {
   readonly notifications: boolean;
   /** Opens `.meta4` files and `millrace:` links. */
   readonly defaultHandler: boolean;
+  /** Browsers that are used here know where to find us: their extension hands downloads over. */
+  readonly browserHost: boolean;
 }
 
 export const PREFERENCE_NAMES = [
@@ -25,6 +27,7 @@ export const PREFERENCE_NAMES = [
   'stayInTray',
   'notifications',
   'defaultHandler',
+  'browserHost',
 ] as const satisfies readonly (keyof ShellPreferences)[];
 
 /** Why the shell did not do it, for the user; nothing where it did. */

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { looksSigned } from './signed-url.ts';
+import { looksOneTime, looksSigned } from './signed-url.ts';
 
 test.each([
   'https://b.s3.amazonaws.com/a.iso?X-Amz-Date=1&X-Amz-Signature=abc',
@@ -16,4 +16,13 @@ test.each([
   'https://example.com/a.iso?size=1&seed=signature',
 ])('%s is for everybody', (url) => {
   expect(looksSigned(url)).toBe(false);
+});
+
+test.each([
+  ['https://example.com/a.iso?OTP=123', true],
+  ['https://example.com/a.iso?size=1&ticket=abc', true],
+  ['https://example.com/a.iso?X-Amz-Signature=abc', false],
+  ['https://example.com/once/a.iso?seed=once', false],
+])('%s is for one request only: %s', (url, once) => {
+  expect(looksOneTime(url)).toBe(once);
 });

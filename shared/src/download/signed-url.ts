@@ -32,3 +32,19 @@ export function looksSigned(url: string): boolean {
   const parameters = new URL(url).search.slice(1).split('&');
   return parameters.some((pair) => SIGNING.has(pair.replace(/=.*$/s, '').toLowerCase()));
 }
+
+/** Query parameters that name what may be used once, in lower case. */
+const ONE_TIME: ReadonlySet<string> = new Set([
+  'nonce',
+  'once',
+  'one-time',
+  'onetime',
+  'otp',
+  'ticket',
+]);
+
+/** True if the URL looks as if the second request for it would be refused. */
+export function looksOneTime(url: string): boolean {
+  const parameters = new URL(url).search.slice(1).split('&');
+  return parameters.some((pair) => ONE_TIME.has(pair.replace(/=.*$/s, '').toLowerCase()));
+}

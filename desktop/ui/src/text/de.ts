@@ -396,6 +396,7 @@ export const de: Readonly<Record<Key, string>> = {
   'integration.stayInTray': 'Bei geschlossenem Fenster weiterladen',
   'integration.notifications': 'Melden, wenn Downloads fertig sind oder fehlschlagen',
   'integration.defaultHandler': 'Metalink-Dateien und millrace:-Links mit Millrace öffnen',
+  'integration.browserHost': 'Downloads aus Browsern mit der Millrace-Erweiterung übernehmen',
   'integration.browser': 'Im Browser gibt es das nicht: Es gehört zur Desktop-App.',
   'integration.rpc':
     'Andere Programme erreichen Millrace unter dieser Adresse, mit dem Token aus dem Zustandsordner:',

@@ -389,6 +389,7 @@ export const en = {
   'integration.stayInTray': 'Keep downloading with the window closed',
   'integration.notifications': 'Notify when downloads finish or fail',
   'integration.defaultHandler': 'Open Metalink files and millrace: links with Millrace',
+  'integration.browserHost': 'Take downloads from browsers with the Millrace extension',
   'integration.browser': 'In a browser these are not available: they belong to the desktop app.',
   'integration.rpc':
     'Other programs reach Millrace under this address, with the token in the state folder:',

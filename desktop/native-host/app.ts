@@ -1,0 +1,32 @@
+/** Opening the app: its window where the app has told us how to start it, else its page. */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import { openInBrowser, startProgram } from '../cli/browser.ts';
+import type { EngineLink } from './engine-link.ts';
+
+/** Variable with the app's program and arguments, as JSON; the launcher of the host sets it. */
+export const APP_VARIABLE = 'MILLRACE_APP';
+
+/** @throws MillraceError where there is nothing to show it on */
+export async function openApp(
+  engine: Pick<EngineLink, 'call'>,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<void> {
+  const words = appCommand(env[APP_VARIABLE]);
+  const { ELECTRON_RUN_AS_NODE: _, ...rest } = env;
+  // A second start of the app shows the window of the first.
+  if (words !== undefined && (await startProgram(words, rest))) return;
+  const { url } = await engine.call<{ url: string }>('loginLink', {}, true);
+  if (await openInBrowser(url)) return;
+  throw new MillraceError('wrong-state', 'there is no screen to show it on');
+}
+
+function appCommand(text: string | undefined): readonly string[] | undefined {
+  try {
+    const words: unknown = JSON.parse(text ?? '');
+    const all = Array.isArray(words) && words.length > 0;
+    return all && words.every((word) => typeof word === 'string') ? words : undefined;
+  } catch {
+    return undefined;
+  }
+}

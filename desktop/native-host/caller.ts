@@ -1,0 +1,14 @@
+/** Who has started the host: browsers say it in the arguments. */
+
+import { CHROMIUM_EXTENSION_ID, FIREFOX_EXTENSION_ID } from '@millrace/shared/bridge/native-api';
+
+/** Origin of our extension in Chromium and its kin. */
+export const CHROMIUM_ORIGIN = `chrome-extension://${CHROMIUM_EXTENSION_ID}/`;
+
+/**
+ * @param args Chromium and its kin: the extension's origin, and more on Windows; Firefox: the path of
+ *   the manifest, and the extension's id
+ */
+export function isOurExtension(args: readonly string[]): boolean {
+  return args[0] === CHROMIUM_ORIGIN || args[1] === FIREFOX_EXTENSION_ID;
+}

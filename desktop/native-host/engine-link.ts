@@ -1,0 +1,131 @@
+/** The host's connection to the daemon: made when it is needed, and again when the daemon has ended. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isMillraceError } from '@millrace/shared/base/errors';
+import { ON_UPDATE } from '@millrace/shared/bridge/live-api';
+import { DaemonLink } from '../engine/rpc/daemon-link.ts';
+
+export interface EngineLinkOptions {
+  /** State folder. */
+  readonly state: string;
+  /** Starts a daemon, and returns when it can be reached. */
+  readonly start: () => Promise<unknown>;
+  /** Something has changed, while it is watched: four times a second at most. */
+  readonly onChanged: () => void;
+  /** The daemon has ended. */
+  readonly onEnded: () => void;
+}
+
+/** How often it is looked for a daemon that somebody else has started. */
+const LOOK_AGAIN_MS = 1000;
+
+export class EngineLink {
+  readonly #o: EngineLinkOptions;
+  readonly #closing = new AbortController();
+  #link: Promise<DaemonLink> | undefined;
+  #watching = false;
+  #looking = false;
+
+  constructor(options: EngineLinkOptions) {
+    this.#o = options;
+  }
+
+  /**
+   * Calls a `millrace.` method; starts a daemon where none runs.
+   *
+   * @param again it may be called twice: where the connection has just ended, it is
+   * @throws MillraceError as the daemon has it; `daemon-not-running` if it ends meanwhile
+   */
+  async call<T>(method: string, params: object, again: boolean): Promise<T> {
+    const link = this.#open();
+    try {
+      return await (await link).call<T>(method, params);
+    } catch (error) {
+      if (!isMillraceError(error, 'daemon-not-running')) throw error;
+      // It may not have been told yet that the connection has ended.
+      if (this.#link === link) this.#link = undefined;
+      if (!again) throw error;
+    }
+    return (await this.#open()).call<T>(method, params);
+  }
+
+  /** As `call`, but on a connection of its own: the daemon serves each one call at a time. */
+  async callAlone<T>(method: string, params: object): Promise<T> {
+    const link = await DaemonLink.openOrStart(this.#o.state, this.#o.start);
+    const close = () => link.close();
+    this.#closing.signal.addEventListener('abort', close, { once: true });
+    try {
+      return await link.call<T>(method, params);
+    } finally {
+      this.#closing.signal.removeEventListener('abort', close);
+      close();
+    }
+  }
+
+  async watch(on: boolean): Promise<void> {
+    this.#watching = on;
+    await this.call(on ? 'watch' : 'unwatch', {}, true);
+  }
+
+  close(): void {
+    this.#closing.abort();
+    void this.#link?.then(
+      (link) => link.close(),
+      () => {},
+    );
+  }
+
+  #open(): Promise<DaemonLink> {
+    this.#link ??= this.#adopt(DaemonLink.openOrStart(this.#o.state, this.#o.start));
+    return this.#link;
+  }
+
+  #adopt(opening: Promise<DaemonLink>): Promise<DaemonLink> {
+    const adopted = opening.then(async (link) => {
+      link.onNotification((method) => {
+        if (method === ON_UPDATE && this.#watching) this.#o.onChanged();
+      });
+      void link.closed.then(() => this.#onClosed(adopted));
+      if (this.#closing.signal.aborted) link.close();
+      if (this.#watching) await link.call('watch');
+      return link;
+    });
+    adopted.catch(() => {
+      if (this.#link === adopted) this.#link = undefined;
+    });
+    return adopted;
+  }
+
+  #onClosed(link: Promise<DaemonLink>): void {
+    if (this.#link === link) this.#link = undefined;
+    if (this.#closing.signal.aborted) return;
+    this.#o.onEnded();
+    void this.#lookForAnother();
+  }
+
+  /** Who watches wants to see a daemon that comes back by itself; none is started for that. */
+  async #lookForAnother(): Promise<void> {
+    if (this.#looking) return;
+    this.#looking = true;
+    try {
+      const { signal } = this.#closing;
+      while (this.#watching && !signal.aborted && this.#link === undefined) {
+        await sleep(LOOK_AGAIN_MS, undefined, { signal });
+        if (this.#link !== undefined) break;
+        const link = this.#adopt(DaemonLink.open(this.#o.state));
+        this.#link = link;
+        await link.catch(() => {});
+      }
+    } catch {
+      return; // it is being closed
+    } finally {
+      this.#looking = false;
+    }
+    if (this.#watching && this.#link !== undefined) {
+      this.#link.then(
+        () => this.#o.onChanged(),
+        () => void this.#lookForAnother(),
+      );
+    }
+  }
+}

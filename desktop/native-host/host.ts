@@ -1,0 +1,161 @@
+/** Answers what the browser extension asks. It passes on to the daemon, and decides nothing. */
+
+import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import {
+  NATIVE_VERSION,
+  type NativeCalls,
+  type NativeFailure,
+  type NativeMessage,
+  type NativeRequest,
+  type NativeType,
+} from '@millrace/shared/bridge/native-api';
+import { nativeIdOf, parseNativeRequest } from '@millrace/shared/bridge/native-request';
+import type { EngineLink } from './engine-link.ts';
+import { openFile, showFile } from './finished-file.ts';
+import { LISTED, shownDownloads } from './shown-downloads.ts';
+
+export interface HostOptions {
+  readonly engine: Pick<EngineLink, 'call' | 'callAlone' | 'watch'>;
+  /** Opens the app's window, or its page. */
+  readonly openApp: () => Promise<void>;
+}
+
+/** Offers that are being proven at a time: each has a connection of its own. */
+const MAX_PROVING = 16;
+
+type Answers = {
+  readonly [T in NativeType]: (
+    params: NativeCalls[T]['params'],
+  ) => Promise<NativeCalls[T]['result']>;
+};
+
+export class NativeHost {
+  readonly #o: HostOptions;
+  #greeted = false;
+  #proving = 0;
+
+  constructor(options: HostOptions) {
+    this.#o = options;
+  }
+
+  /** Answers a message, whatever it is. Never rejects. */
+  async answer(message: unknown): Promise<NativeMessage> {
+    const id = nativeIdOf(message);
+    try {
+      const request = parseNativeRequest(message);
+      this.#checkGreeting(request);
+      const answer = this.#answers[request.type] as (params: NativeRequest) => Promise<object>;
+      return { id, result: await answer(request) };
+    } catch (error) {
+      return { id, error: failureOf(error) };
+    }
+  }
+
+  #checkGreeting(request: NativeRequest): void {
+    if (request.type === 'hello') {
+      if (request.version !== NATIVE_VERSION) {
+        throw new MillraceError('bad-option', `version: ${NATIVE_VERSION} is the one known here`);
+      }
+      this.#greeted = true;
+    } else if (!this.#greeted) throw new MillraceError('wrong-state', 'hello comes first');
+  }
+
+  readonly #answers: Answers = {
+    hello: async () => {
+      const { version } = await this.#call<{ version: string }>('info', {}, true);
+      return { version: NATIVE_VERSION, engine: version };
+    },
+    offer: async (params) => {
+      if (this.#proving >= MAX_PROVING) {
+        throw new MillraceError('queue-full', `${MAX_PROVING} offers at a time`);
+      }
+      this.#proving++;
+      try {
+        const { id: _id, type: _type, ...offer } = params as NativeRequest & { type: 'offer' };
+        await this.#o.engine.callAlone('offer', offer);
+        return {};
+      } finally {
+        this.#proving--;
+      }
+    },
+    commit: ({ handOff }) => this.#call<{ gid: string }>('commitOffer', { handOff }, true),
+    withdraw: ({ handOff }) => this.#do('withdrawOffer', { handOff }),
+    discard: ({ gid }) => this.#discard(gid),
+    offerState: ({ handOff }) => this.#call('offerState', { handOff }, true),
+    list: async ({ limit }) => {
+      const query = { status: LISTED, sort: 'added', descending: true, limit };
+      const { downloads } = await this.#call<{ downloads: DownloadView[] }>('list', query, true);
+      return { downloads: shownDownloads(downloads) };
+    },
+    watch: async ({ on }) => {
+      await this.#o.engine.watch(on);
+      return {};
+    },
+    command: async ({ gid, command }) => {
+      await this.#command(gid, command);
+      return {};
+    },
+    add: ({ links }) => this.#add(links),
+    openApp: async () => {
+      await this.#o.openApp();
+      return {};
+    },
+  };
+
+  async #discard(gid: string): Promise<Record<string, never>> {
+    const what = { gids: [gid], forget: true };
+    try {
+      return await this.#do('remove', { ...what, deleteFile: true });
+    } catch (error) {
+      if (isMillraceError(error, 'no-such-download')) return {};
+      if (!isMillraceError(error, 'wrong-state')) throw error;
+      // What is in the place of its file is somebody else's.
+      return this.#do('remove', what);
+    }
+  }
+
+  async #command(gid: string, command: NativeCalls['command']['params']['command']): Promise<void> {
+    const view = await this.#call<DownloadView>('status', { gid }, true);
+    if (command === 'open') return openFile(view);
+    if (command === 'show') return showFile(view);
+    const gids = [gid];
+    if (command === 'remove') await this.#do('remove', { gids, forget: true });
+    else if (command === 'pause') await this.#do('pause', { gids });
+    // Who resumes a failed download means that it should be tried again.
+    else await this.#do(view.status === 'error' ? 'retry' : 'resume', { gids });
+  }
+
+  async #add(links: NativeCalls['add']['params']['links']): Promise<NativeCalls['add']['result']> {
+    const downloads = links.map(({ url, fileName, headers, edges }) => ({
+      urls: [url],
+      file: fileName,
+      headers,
+      edges,
+      rename: true,
+    }));
+    const { gids, failed } = await this.#call<{ gids: string[]; failed: { index: number }[] }>(
+      'addMany',
+      { downloads },
+      false,
+    );
+    const lost = new Set(failed.map(({ index }) => index));
+    const added = gids.values();
+    return { gids: links.map((_, i) => (lost.has(i) ? null : (added.next().value ?? null))) };
+  }
+
+  /** @param again it does the same twice as once */
+  #call<T>(method: string, params: object, again: boolean): Promise<T> {
+    return this.#o.engine.call<T>(method, params, again);
+  }
+
+  async #do(method: string, params: object): Promise<Record<string, never>> {
+    await this.#call(method, params, true);
+    return {};
+  }
+}
+
+export function failureOf(error: unknown): NativeFailure {
+  const { code, message, detail } = asMillraceError(error);
+  return { code, message, detail };
+}

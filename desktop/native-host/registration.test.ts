@@ -1,0 +1,173 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { isOurExtension } from './caller.ts';
+import { hostStates, installHost, type RunRegistry, uninstallHost } from './install.ts';
+import { BROWSERS, launcherOf, registrationOf, type Surroundings } from './registration.ts';
+
+const LINUX: Surroundings = { platform: 'linux', home: '/home/ann', env: {}, state: '/state' };
+const MAC: Surroundings = { ...LINUX, platform: 'darwin', home: '/Users/ann' };
+const WINDOWS: Surroundings = {
+  platform: 'win32',
+  home: 'C:\\Users\\ann',
+  env: { LOCALAPPDATA: 'D:\\Local' },
+  state: 'D:\\Local\\Millrace',
+};
+const SUPPORT = '/Users/ann/Library/Application Support';
+
+describe('where browsers look', () => {
+  test.each([
+    [LINUX, 'chrome', '/home/ann/.config/google-chrome/NativeMessagingHosts'],
+    [LINUX, 'chromium', '/home/ann/.config/chromium/NativeMessagingHosts'],
+    [LINUX, 'edge', '/home/ann/.config/microsoft-edge/NativeMessagingHosts'],
+    [LINUX, 'brave', '/home/ann/.config/BraveSoftware/Brave-Browser/NativeMessagingHosts'],
+    [LINUX, 'firefox', '/home/ann/.mozilla/native-messaging-hosts'],
+    [
+      { ...LINUX, env: { XDG_CONFIG_HOME: '/c' } },
+      'edge',
+      '/c/microsoft-edge/NativeMessagingHosts',
+    ],
+    [MAC, 'chrome', `${SUPPORT}/Google/Chrome/NativeMessagingHosts`],
+    [MAC, 'chromium', `${SUPPORT}/Chromium/NativeMessagingHosts`],
+    [MAC, 'edge', `${SUPPORT}/Microsoft Edge/NativeMessagingHosts`],
+    [MAC, 'brave', `${SUPPORT}/BraveSoftware/Brave-Browser/NativeMessagingHosts`],
+    [MAC, 'firefox', `${SUPPORT}/Mozilla/NativeMessagingHosts`],
+    [{ ...LINUX, profile: '/p' }, 'brave', '/p/NativeMessagingHosts'],
+    [{ ...LINUX, profile: '/p' }, 'firefox', '/p/native-messaging-hosts'],
+  ] as const)('$platform %s', (around, browser, folder) => {
+    const { file, key } = registrationOf(browser, around);
+    expect(file).toBe(`${folder}/dev.millrace.host.json`);
+    expect(key).toBeUndefined();
+  });
+
+  test('on Windows a key names the manifest', () => {
+    const registered = BROWSERS.map((browser) => registrationOf(browser, WINDOWS));
+    expect(registered.map(({ key }) => key)).toEqual(
+      [
+        'Google\\Chrome',
+        'Chromium',
+        'Microsoft\\Edge',
+        'BraveSoftware\\Brave-Browser',
+        'Mozilla',
+      ].map((name) => `HKCU\\Software\\${name}\\NativeMessagingHosts\\dev.millrace.host`),
+    );
+    expect(registered.map(({ file }) => file)).toEqual([
+      ...Array(4).fill('D:\\Local\\Millrace\\native-host\\chromium.json'),
+      'D:\\Local\\Millrace\\native-host\\firefox.json',
+    ]);
+    expect(registered.map(({ config }) => config)).toEqual([
+      'D:\\Local\\Google\\Chrome\\User Data',
+      'D:\\Local\\Chromium\\User Data',
+      'D:\\Local\\Microsoft\\Edge\\User Data',
+      'D:\\Local\\BraveSoftware\\Brave-Browser\\User Data',
+      'C:\\Users\\ann\\AppData\\Roaming\\Mozilla\\Firefox',
+    ]);
+  });
+
+  test('the manifest is for our extension and nobody else', () => {
+    expect(JSON.parse(registrationOf('chrome', LINUX).contents)).toEqual({
+      name: 'dev.millrace.host',
+      description: 'Hands downloads of the browser to Millrace',
+      path: '/state/native-host/millrace-host',
+      type: 'stdio',
+      allowed_origins: ['chrome-extension://fbgofjbfhfaiaophmcbdpombpjckagjn/'],
+    });
+    expect(JSON.parse(registrationOf('firefox', WINDOWS).contents)).toMatchObject({
+      path: 'D:\\Local\\Millrace\\native-host\\millrace-host.cmd',
+      allowed_extensions: ['millrace@millrace.dev'],
+    });
+  });
+});
+
+describe('the launcher', () => {
+  test('for Windows says the same in its words', () => {
+    const program = { words: ['C:\\100%\\node.exe', 'C:\\a b\\main.ts'], env: { A: '1' } };
+    expect(launcherOf(program, WINDOWS).contents.split('\r\n')).toEqual([
+      '@echo off',
+      'set "MILLRACE_STATE=D:\\Local\\Millrace"',
+      'set "A=1"',
+      '"C:\\100%%\\node.exe" "C:\\a b\\main.ts" %*',
+      '',
+    ]);
+  });
+
+  test('is not made of a path that could end a line', () => {
+    expect(() => launcherOf({ words: ['/a\nb'], env: {} }, LINUX)).toThrow(/line break/);
+  });
+});
+
+test.each([
+  [['chrome-extension://fbgofjbfhfaiaophmcbdpombpjckagjn/'], true],
+  [['chrome-extension://fbgofjbfhfaiaophmcbdpombpjckagjn/', '--parent-window=0'], true],
+  [['/home/ann/.mozilla/x.json', 'millrace@millrace.dev'], true],
+  [['chrome-extension://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/'], false],
+  [['--x', 'chrome-extension://fbgofjbfhfaiaophmcbdpombpjckagjn/'], false],
+  [['/x.json', 'other@example.org'], false],
+  [[], false],
+])('%j is started by our extension: %s', (args, ours) => {
+  expect(isOurExtension(args)).toBe(ours);
+});
+
+describe('on this machine', () => {
+  let folder = '';
+  let around: Surroundings;
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "millrace-test-it's-"));
+    const home = join(folder, 'home');
+    around = { platform: 'linux', home, env: {}, state: join(folder, 'state') };
+  });
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  const program = { words: ['/bin/echo', "it's", '$HOME'], env: {} };
+  const states = async (of = program) =>
+    (await hostStates(BROWSERS, of, around)).map(({ state }) => state);
+
+  test('it is registered, known as ours, and taken away again', async () => {
+    await installHost(['chrome', 'firefox'], program, around);
+    expect(await states()).toEqual(['current', 'none', 'none', 'none', 'current']);
+    const moved = { ...program, words: ['/bin/echo', 'moved'] };
+    expect(await states(moved)).toEqual(['other', 'none', 'none', 'none', 'other']);
+    await installHost(['chrome'], moved, around);
+    expect(await states(moved)).toEqual(['current', 'none', 'none', 'none', 'current']);
+    const { file } = registrationOf('chrome', around);
+    writeFileSync(file, '{}');
+    expect((await states(moved))[0]).toBe('other');
+    await uninstallHost(BROWSERS, moved, around);
+    await uninstallHost(BROWSERS, moved, around);
+    expect(await states(moved)).toEqual(BROWSERS.map(() => 'none'));
+    expect(readdirSync(join(folder, 'state', 'native-host'))).toEqual([]);
+  });
+
+  test('the launcher runs the program, whatever is in its path, and hands on arguments', async () => {
+    await installHost(['chromium'], program, around);
+    const { path } = JSON.parse(readFileSync(registrationOf('chromium', around).file, 'utf8'));
+    expect(statSync(path).mode & 0o111).toBe(0o111);
+    const { stdout } = spawnSync(path, ['a b', '"c"'], { encoding: 'utf8', cwd: '/' });
+    expect(stdout).toBe(`it's $HOME a b "c"\n`);
+  });
+
+  test('the registry is written, read and emptied', async () => {
+    const keys = new Map<string, string>();
+    const registry: RunRegistry = async ([verb = '', key = '', ...rest]) => {
+      if (verb === 'add') keys.set(key, rest[rest.indexOf('/d') + 1] as string);
+      else if (!keys.has(key)) throw new Error('not found');
+      else if (verb === 'delete') keys.delete(key);
+      return `\r\n${key}\r\n    (Default)    REG_SZ    ${keys.get(key)}\r\n\r\n`;
+    };
+    // Here, paths of that system are names of files in the present folder.
+    const windows: Surroundings = { ...around, platform: 'win32', state: 'C:\\state' };
+    const before = process.cwd();
+    process.chdir(folder);
+    try {
+      const [edge] = await installHost(['edge'], program, windows, registry);
+      expect(edge).toMatchObject({ browser: 'edge', state: 'current' });
+      expect([...keys]).toEqual([[registrationOf('edge', windows).key, edge?.file]]);
+      await uninstallHost(['edge', 'chrome'], program, windows, registry);
+      expect(keys.size).toBe(0);
+    } finally {
+      process.chdir(before);
+    }
+  });
+});

@@ -1,0 +1,147 @@
+/**
+ * Where browsers look for native hosts, and what they want to find there
+ * (developer.chrome.com/docs/extensions/develop/concepts/native-messaging, and the page of the same
+ * name on MDN).
+ */
+
+import { posix, win32 } from 'node:path';
+import { FIREFOX_EXTENSION_ID, NATIVE_HOST } from '@millrace/shared/bridge/native-api';
+import { CHROMIUM_ORIGIN } from './caller.ts';
+
+export const BROWSERS = ['chrome', 'chromium', 'edge', 'brave', 'firefox'] as const;
+export type Browser = (typeof BROWSERS)[number];
+
+export interface Surroundings {
+  readonly platform: NodeJS.Platform;
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** State folder: launcher and, on Windows, manifests are kept there. */
+  readonly state: string;
+  /** Folder of a browser's profile in place of the usual ones. */
+  readonly profile?: string | undefined;
+}
+
+export interface Registration {
+  readonly browser: Browser;
+  /** There where the browser has been used. */
+  readonly config: string;
+  /** The manifest. */
+  readonly file: string;
+  readonly contents: string;
+  /** Windows: its default value names the manifest. */
+  readonly key?: string | undefined;
+}
+
+export interface Launcher {
+  readonly file: string;
+  readonly contents: string;
+}
+
+/** Program and arguments that run the host, and what they need in the environment. */
+export interface HostProgram {
+  readonly words: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Below the folder for applications' settings: Linux, macOS, Windows (its profiles, its key). */
+const PLACES: Readonly<
+  Record<Browser, readonly [linux: string, mac: string, windows: string, key: string]>
+> = {
+  chrome: ['google-chrome', 'Google/Chrome', 'Google/Chrome/User Data', 'Google\\Chrome'],
+  chromium: ['chromium', 'Chromium', 'Chromium/User Data', 'Chromium'],
+  edge: ['microsoft-edge', 'Microsoft Edge', 'Microsoft/Edge/User Data', 'Microsoft\\Edge'],
+  brave: [
+    'BraveSoftware/Brave-Browser',
+    'BraveSoftware/Brave-Browser',
+    'BraveSoftware/Brave-Browser/User Data',
+    'BraveSoftware\\Brave-Browser',
+  ],
+  firefox: ['.mozilla', 'Mozilla', 'Mozilla/Firefox', 'Mozilla'],
+};
+
+/** How the host is registered with a browser. */
+export function registrationOf(browser: Browser, around: Surroundings): Registration {
+  const { platform, profile, state } = around;
+  const { join } = pathsOf(platform);
+  const contents = manifestOf(browser, launcherFile(around));
+  const config = profile ?? configFolder(browser, around);
+  const usual = platform === 'win32' && profile === undefined;
+  const name = usual
+    ? join(state, 'native-host', browser === 'firefox' ? 'firefox.json' : 'chromium.json')
+    : join(config, hostsFolder(browser, around), `${NATIVE_HOST}.json`);
+  const key = `HKCU\\Software\\${PLACES[browser][3]}\\NativeMessagingHosts\\${NATIVE_HOST}`;
+  return { browser, config, file: name, contents, ...(usual ? { key } : {}) };
+}
+
+/** Manifests name one executable, without arguments: a script that knows where we are. */
+export function launcherOf(program: HostProgram, around: Surroundings): Launcher {
+  const { platform, state } = around;
+  const env = Object.entries({ MILLRACE_STATE: state, ...program.env });
+  for (const text of [...program.words, ...env.flat()]) {
+    if (/[\0\r\n]/.test(text)) throw new TypeError('a path with a line break cannot be written');
+  }
+  const lines =
+    platform === 'win32'
+      ? [
+          '@echo off',
+          ...env.map(([name, value]) => `set "${name}=${percents(value)}"`),
+          `${program.words.map((word) => `"${percents(word)}"`).join(' ')} %*`,
+        ]
+      : [
+          '#!/bin/sh',
+          '# Made by Millrace: browsers start it for the extension.',
+          ...env.map(([name, value]) => `export ${name}=${quoted(value)}`),
+          `exec ${program.words.map(quoted).join(' ')} "$@"`,
+        ];
+  const end = platform === 'win32' ? '\r\n' : '\n';
+  return { file: launcherFile(around), contents: lines.map((line) => line + end).join('') };
+}
+
+function launcherFile({ platform, state }: Surroundings): string {
+  const name = platform === 'win32' ? 'millrace-host.cmd' : 'millrace-host';
+  return pathsOf(platform).join(state, 'native-host', name);
+}
+
+function manifestOf(browser: Browser, path: string): string {
+  const who =
+    browser === 'firefox'
+      ? { allowed_extensions: [FIREFOX_EXTENSION_ID] }
+      : { allowed_origins: [CHROMIUM_ORIGIN] };
+  const description = 'Hands downloads of the browser to Millrace';
+  const manifest = { name: NATIVE_HOST, description, path, type: 'stdio', ...who };
+  return `${JSON.stringify(manifest, null, 2)}\n`;
+}
+
+function configFolder(browser: Browser, { platform, home, env }: Surroundings): string {
+  const { join } = pathsOf(platform);
+  const [linux, mac, windows] = PLACES[browser];
+  if (platform === 'win32') {
+    const [name, folder] =
+      browser === 'firefox'
+        ? (['APPDATA', 'Roaming'] as const)
+        : (['LOCALAPPDATA', 'Local'] as const);
+    return join(env[name] || join(home, 'AppData', folder), windows);
+  }
+  if (platform === 'darwin') return join(home, 'Library', 'Application Support', mac);
+  if (browser === 'firefox') return join(home, linux);
+  return join(env.XDG_CONFIG_HOME || join(home, '.config'), linux);
+}
+
+function hostsFolder(browser: Browser, { platform }: Surroundings): string {
+  const ofFirefox = browser === 'firefox' && platform !== 'darwin';
+  return ofFirefox ? 'native-messaging-hosts' : 'NativeMessagingHosts';
+}
+
+function pathsOf(platform: NodeJS.Platform) {
+  return platform === 'win32' ? win32 : posix;
+}
+
+/** As a word of a shell. */
+function quoted(word: string): string {
+  return `'${word.replace(/'/g, "'\\''")}'`;
+}
+
+/** In a batch file, where quotes cannot be in paths anyway. */
+function percents(text: string): string {
+  return text.replace(/%/g, '%%');
+}

@@ -1,0 +1,46 @@
+/** What the extension is told of downloads: less than the page of the app is. */
+
+import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import { MAX_TO_BROWSER_BYTES, type NativeDownload } from '@millrace/shared/bridge/native-api';
+
+const MAX_NAME_CHARS = 255;
+const MAX_MESSAGE_CHARS = 500;
+/** For what is around the list. */
+const ROOM_BYTES = 1024;
+
+/** Those that are in a list: what was removed is in none. */
+export const LISTED = ['active', 'queued', 'waiting', 'paused', 'complete', 'error'] as const;
+
+/** As many as there is room for in one message. */
+export function shownDownloads(views: readonly DownloadView[]): readonly NativeDownload[] {
+  let room = MAX_TO_BROWSER_BYTES - ROOM_BYTES;
+  const shown: NativeDownload[] = [];
+  for (const view of views) {
+    const download = shownDownload(view);
+    if (download === undefined) continue;
+    room -= Buffer.byteLength(JSON.stringify(download)) + 1;
+    if (room < 0) break;
+    shown.push(download);
+  }
+  return shown;
+}
+
+function shownDownload(view: DownloadView): NativeDownload | undefined {
+  const { gid, name, length, storedBytes, bytesPerSecond, etaMs, createdAt, error } = view;
+  const status = LISTED.find((one) => one === view.status);
+  if (status === undefined) return undefined;
+  return {
+    gid,
+    name: name.slice(0, MAX_NAME_CHARS),
+    status,
+    length,
+    storedBytes,
+    bytesPerSecond,
+    etaMs,
+    createdAt,
+    error: error && {
+      code: error.code,
+      message: `${error.message}. ${error.advice}`.slice(0, MAX_MESSAGE_CHARS),
+    },
+  };
+}

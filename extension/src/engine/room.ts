@@ -1,0 +1,39 @@
+/** Whether there is room for one more download, its copy in the user's folder included. */
+
+import { formatBytes } from '@millrace/shared/base/units';
+import type { DownloadRecord } from './record.ts';
+
+const MIB = 1024 * 1024;
+/** Left to everybody else. */
+const RESERVE_BYTES = 64 * MIB;
+
+/** What `navigator.storage.estimate()` says, bytes. */
+export interface StorageEstimate {
+  readonly quota?: number | undefined;
+  readonly usage?: number | undefined;
+}
+
+/**
+ * @param length of the new one, bytes
+ * @returns why it cannot be taken, in words for the user; undefined: there is room
+ */
+export function lackOfRoom(
+  { quota, usage }: StorageEstimate,
+  length: number,
+  others: Iterable<DownloadRecord>,
+): string | undefined {
+  if (quota === undefined) return undefined;
+  const free = quota - (usage ?? 0) - RESERVE_BYTES;
+  let promised = 0;
+  for (const other of others) {
+    if (other.state === 'complete' || other.length === undefined) continue;
+    promised += 2 * other.length - other.storedBytes;
+  }
+  // Once while it is fetched, and once more while it is copied to where it belongs.
+  const most = Math.max(0, Math.floor((free - promised) / 2));
+  if (length <= most) return undefined;
+  return (
+    `The browser has no room for a download of ${formatBytes(length)}: ` +
+    `${formatBytes(most)} at most fit at present`
+  );
+}

@@ -1,0 +1,124 @@
+/** A download under way: from its opened file to the last byte. */
+
+import type { Millis, Random } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { RateMeter } from '@millrace/shared/download/rate-meter';
+import { Scheduler } from '@millrace/shared/download/scheduler';
+import type { PinnedVersion } from '@millrace/shared/http/range-contract';
+import type { FetchSource } from './fetch-source.ts';
+import type { Partial } from './partial.ts';
+import type { LiveFigures } from './record.ts';
+import { type HostSlots, Sources } from './sources.ts';
+import { Transfer } from './transfer.ts';
+
+/** Requests at a time. */
+const CONNECTIONS = 6;
+/** Bytes that may be fetched twice, as a share of the file. */
+const REDUNDANT_SHARE = 0.02;
+
+export interface FetchOptions {
+  readonly partial: Partial;
+  /** Edges first, the origin last. */
+  readonly sources: readonly FetchSource[];
+  readonly slots: HostSlots;
+  readonly version: PinnedVersion;
+  /** False: each request may count, nothing is asked for twice. */
+  readonly mayRepeat: boolean;
+  readonly random: Random;
+  readonly wait: (ms: Millis, signal: AbortSignal) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+export class Run {
+  /** Resolves when nothing goes on any more. */
+  readonly ended: Promise<void>;
+  readonly #stop = new AbortController();
+  readonly #now: () => Millis;
+  readonly #meter: RateMeter;
+  #partial: Partial | undefined;
+  #scheduler: Scheduler | undefined;
+  #transfer: Transfer | undefined;
+  #opened = false;
+  #moved = false;
+
+  /** @param work all of it; it must not reject */
+  constructor(work: (signal: AbortSignal, run: Run) => Promise<void>, now: () => Millis) {
+    this.#now = now;
+    this.#meter = new RateMeter(now());
+    this.ended = Promise.resolve().then(() => work(this.#stop.signal, this));
+  }
+
+  /** True once it is known how much is stored. */
+  get opened(): boolean {
+    return this.#opened;
+  }
+
+  figures(): LiveFigures {
+    return {
+      storedBytes: this.#scheduler?.storedBytes ?? 0,
+      bytesPerSecond: this.#meter.bytesPerSecond(this.#now()),
+      waiting: this.#transfer?.waiting ?? false,
+    };
+  }
+
+  /** Fetches what is missing; what has come is on disk and in the journal however it ends. */
+  async fetch(options: FetchOptions): Promise<void> {
+    const { partial, sources, slots, version, mayRepeat } = options;
+    this.#partial = partial;
+    try {
+      const scheduler = new Scheduler(
+        {
+          length: version.length,
+          mode: 'progress',
+          redundantBytes: mayRepeat ? version.length * REDUNDANT_SHARE : 0,
+          connections: CONNECTIONS,
+        },
+        this.#now(),
+      );
+      for (const range of partial.stored.ranges) scheduler.addStored(range);
+      for (const { id } of sources) scheduler.addSource(id);
+      this.#scheduler = scheduler;
+      this.#opened = true;
+      this.#transfer = new Transfer({
+        ...options,
+        scheduler,
+        sources: new Sources(sources, slots, this.#now),
+        connections: CONNECTIONS,
+        now: this.#now,
+        onBytes: (count) => {
+          this.#meter.add(count);
+          this.#moved = true;
+        },
+      });
+      await this.#transfer.run();
+      await partial.flush();
+    } catch (error) {
+      await partial.flush().catch(() => {});
+      throw error;
+    } finally {
+      this.#partial = undefined;
+      partial.close();
+    }
+  }
+
+  /** @returns true if something has come since the last time */
+  tick(): boolean {
+    this.#transfer?.tick();
+    const moved = this.#moved;
+    this.#moved = false;
+    return moved;
+  }
+
+  retryNow(): void {
+    this.#transfer?.retryNow();
+  }
+
+  async flush(): Promise<void> {
+    // Where it fails, the transfer will find out by itself.
+    await this.#partial?.flush().catch(() => {});
+  }
+
+  stop(): void {
+    this.#stop.abort(new MillraceError('interrupted'));
+  }
+}

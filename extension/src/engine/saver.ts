@@ -1,0 +1,107 @@
+/**
+ * Has the browser put finished files into the user's folder, under a name that is free. Which of them
+ * are under way is not remembered here: the engine's records and the browser's own list say so, and
+ * are compared whenever something happens.
+ */
+
+import type { BrowserApi } from '../browser/api.ts';
+import type { Save } from './protocol.ts';
+
+type Item = chrome.downloads.DownloadItem;
+
+export interface SaverReports {
+  saving(id: string, url: string, downloadId: number): Promise<unknown>;
+  saved(id: string, url: string, downloadId: number, length: number): Promise<unknown>;
+  notSaved(id: string, url: string, message: string): Promise<unknown>;
+}
+
+export class Saver {
+  readonly #downloads: BrowserApi['downloads'];
+  readonly #reports: SaverReports;
+  /** By the engine's id. */
+  readonly #saves = new Map<string, Save>();
+  /** Looked after one at a time: nothing is saved twice. */
+  readonly #turns = new Map<string, Promise<void>>();
+
+  constructor(downloads: BrowserApi['downloads'], reports: SaverReports) {
+    this.#downloads = downloads;
+    this.#reports = reports;
+  }
+
+  /** A file is to be saved; the same may be said more than once. */
+  save(save: Save): void {
+    this.#saves.set(save.id, save);
+    const before = this.#turns.get(save.id) ?? Promise.resolve();
+    const turn = before.then(() => this.#look(save)).catch(() => {});
+    this.#turns.set(save.id, turn);
+    void turn.then(() => {
+      if (this.#turns.get(save.id) === turn) this.#turns.delete(save.id);
+    });
+  }
+
+  /** The browser's download has changed. */
+  onChanged({ id, state }: chrome.downloads.DownloadDelta): void {
+    if (state === undefined) return;
+    for (const save of this.#saves.values()) if (save.begun?.downloadId === id) this.save(save);
+  }
+
+  async #look(save: Save): Promise<void> {
+    const { id, url } = save;
+    if (this.#saves.get(id) !== save) return;
+    const item = await this.#find(save);
+    if (item === undefined) return this.#begin(save);
+    const begun = { url: item.url, downloadId: item.id };
+    if (save.begun?.downloadId !== item.id) {
+      this.#saves.set(id, { ...save, begun });
+      await this.#reports.saving(id, item.url, item.id);
+    }
+    if (item.state === 'complete') {
+      this.#saves.delete(id);
+      const length = Math.max(item.fileSize, item.bytesReceived);
+      if (save.length === undefined || save.length === length) {
+        await this.#reports.saved(id, url, item.id, length);
+      } else {
+        await this.#downloads.removeFile(item.id).catch(() => {});
+        await this.#downloads.erase({ id: item.id });
+        await this.#reports.notSaved(id, url, `${length} of ${save.length} bytes came`);
+      }
+    } else if (item.state === 'interrupted' && !item.canResume) {
+      this.#saves.delete(id);
+      await this.#reports.notSaved(id, url, item.error ?? 'the browser gave no reason');
+    }
+  }
+
+  /** What was begun for it, unless the browser's end has ended that as well. */
+  async #find({ url, begun }: Save): Promise<Item | undefined> {
+    const [item] = await this.#downloads.search(
+      begun === undefined ? { url } : { id: begun.downloadId },
+    );
+    if (item === undefined || begun === undefined) return item;
+    if (item.url !== begun.url) return undefined;
+    // Of an earlier run of the engine: the file is to be had under another address now.
+    if (item.url === url || item.state === 'complete') return item;
+    await this.#downloads.cancel(item.id).catch(() => {});
+    await this.#downloads.erase({ id: item.id });
+    return undefined;
+  }
+
+  async #begin(save: Save): Promise<void> {
+    const { id, url, fileName } = save;
+    try {
+      const downloadId = await this.#downloads.download({
+        url,
+        filename: fileName,
+        conflictAction: 'uniquify',
+        saveAs: false,
+      });
+      const begun: Save = { ...save, begun: { url, downloadId } };
+      this.#saves.set(id, begun);
+      await this.#reports.saving(id, url, downloadId);
+      // It may have ended before it was known here.
+      await this.#look(begun);
+    } catch (error) {
+      this.#saves.delete(id);
+      await this.#reports.notSaved(id, url, error instanceof Error ? error.message : String(error));
+    }
+  }
+}

@@ -1,0 +1,50 @@
+/** What hand-offs need of the world. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import type { Offer, Taker, TakerKind } from '../taker.ts';
+import type { BrowserDownload, Discarded, HandOff } from './hand-off.ts';
+
+type Ref = HandOff['download'];
+
+export interface BrowserPort {
+  /** Pauses it if it can be paused. Never fails. */
+  pause(download: Ref): Promise<void>;
+  look(download: Ref): Promise<BrowserDownload | undefined>;
+  /** Lets it go on where it is paused or has broken off. @throws where it should, but does not */
+  resume(download: Ref): Promise<void>;
+  /** Cancels it and takes it out of the list with what is there of it, unless it is complete. */
+  end(download: Ref): Promise<void>;
+  /** As `end`, but with the file of one that is complete. */
+  remove(download: Ref): Promise<void>;
+}
+
+export interface TakersPort {
+  get(kind: TakerKind): Taker;
+  /** Removes a download that has been committed, unless it is complete. @throws TakerError */
+  discard(kind: TakerKind, handOff: string, takenAs: string): Promise<Discarded>;
+}
+
+/** What outlives the background. */
+export interface StorePort {
+  load(): Promise<readonly HandOff[]>;
+  put(handOff: HandOff): Promise<void>;
+  remove(id: string): Promise<void>;
+  /** While the browser runs only: offers hold cookies, which are not for the disk. */
+  putOffer(offer: Offer): Promise<void>;
+  offer(id: string): Promise<Offer | undefined>;
+}
+
+export interface ClockPort {
+  now(): Millis;
+  /** Sees to it that `tick` is called then; undefined: not needed. */
+  wakeAt(at: Millis | undefined): void;
+}
+
+export interface Ports {
+  readonly browser: BrowserPort;
+  readonly takers: TakersPort;
+  readonly store: StorePort;
+  readonly clock: ClockPort;
+  /** A hand-off is over. */
+  onOver(handOff: HandOff, taken: boolean): void;
+}

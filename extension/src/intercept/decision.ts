@@ -1,0 +1,157 @@
+/**
+ * Which downloads are taken from the browser: only those that can be fetched once more and be shown
+ * to be the same. All others are not touched.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { looksOneTime } from '@millrace/shared/download/signed-url';
+import { readValidators } from '@millrace/shared/http/validators';
+import type { Settings } from '../settings.ts';
+import type { Offer } from '../taker.ts';
+import { hostOf, isAmong } from './hosts.ts';
+import type { SeenRequest } from './request-log.ts';
+
+/** A download that began longer ago than this was not begun now, but restored by the browser. */
+const NEW_MS = 30_000;
+
+/** A download of the browser's, as far as the decision depends on it. */
+export interface BegunDownload {
+  readonly url: string;
+  /** Where redirects have ended. */
+  readonly finalUrl: string;
+  /** Without folders. */
+  readonly fileName: string;
+  /** Bytes; undefined where the browser does not know. */
+  readonly length: number | undefined;
+  readonly begunAt: Millis;
+  readonly running: boolean;
+  readonly private: boolean;
+  /** Begun by an extension: another one, or us. */
+  readonly byExtension: boolean;
+  /** The browser warns of it. */
+  readonly dangerous: boolean;
+}
+
+export interface Circumstances {
+  readonly now: Millis;
+  readonly settings: Settings;
+  /** The user wants this one left alone. */
+  readonly skipped: boolean;
+}
+
+/** Why a download is left alone. */
+export type Reason =
+  | 'off'
+  | 'skipped'
+  | 'scheme'
+  | 'private'
+  | 'extension'
+  | 'not-new'
+  | 'dangerous'
+  | 'host'
+  | 'unseen'
+  | 'method'
+  | 'status'
+  | 'encoded'
+  | 'length'
+  | 'type'
+  | 'small'
+  | 'unproven'
+  | 'one-time';
+
+/** An offer, but for what is not the download's. */
+export type Draft = Omit<Offer, 'handOff' | 'edges'>;
+
+export type Decision =
+  | { readonly take: true; readonly draft: Draft }
+  | { readonly take: false; readonly why: Reason };
+
+/** @param seen the request that it came with, where it was seen */
+export function decide(
+  download: BegunDownload,
+  seen: SeenRequest | undefined,
+  circumstances: Circumstances,
+): Decision {
+  const why = reasonAgainst(download, circumstances) ?? reasonAgainstAnswer(download, seen);
+  if (why !== undefined) return { take: false, why };
+  // There is one, or there would have been a reason.
+  const { hops, answer } = seen as SeenRequest;
+  const asked = hops[firstOfGets(hops)];
+  if (asked === undefined) return { take: false, why: 'method' };
+  if (looksOneTime(asked.url)) return { take: false, why: 'one-time' };
+  if (tooSmall(download, circumstances.settings)) return { take: false, why: 'small' };
+  const {
+    etag,
+    'last-modified': lastModified,
+    'content-type': contentType,
+  } = answer?.headers ?? {};
+  return {
+    take: true,
+    draft: {
+      url: withoutFragment(asked.url),
+      finalUrl: withoutFragment(download.finalUrl),
+      fileName: download.fileName,
+      length: download.length as number,
+      ...(etag === undefined ? {} : { etag }),
+      ...(lastModified === undefined ? {} : { lastModified }),
+      ...(contentType === undefined ? {} : { contentType }),
+      headers: asked.headers ?? {},
+    },
+  };
+}
+
+/** What can be said of it without its request. */
+function reasonAgainst(
+  download: BegunDownload,
+  { now, settings, skipped }: Circumstances,
+): Reason | undefined {
+  if (!settings.on) return 'off';
+  if (skipped) return 'skipped';
+  const hosts = [hostOf(download.url), hostOf(download.finalUrl)];
+  const known = hosts.filter((host) => host !== undefined);
+  if (known.length < hosts.length) return 'scheme';
+  if (download.private) return 'private';
+  if (download.byExtension) return 'extension';
+  if (!download.running || Math.abs(now - download.begunAt) > NEW_MS) return 'not-new';
+  if (download.dangerous) return 'dangerous';
+  if (known.some((host) => isAmong(host, settings.offHosts))) return 'host';
+  const { onlyHosts, neverTypes } = settings;
+  if (onlyHosts.length > 0 && !known.some((host) => isAmong(host, onlyHosts))) return 'host';
+  return neverTypes.includes(typeOf(download.fileName)) ? 'type' : undefined;
+}
+
+/** Whether the answer can be had once more. */
+function reasonAgainstAnswer(
+  { length }: BegunDownload,
+  seen: SeenRequest | undefined,
+): Reason | undefined {
+  if (seen?.answer === undefined) return 'unseen';
+  const { status, headers } = seen.answer;
+  if (seen.hops.at(-1)?.method !== 'GET') return 'method';
+  if (status !== 200) return 'status';
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
+  if (encoding !== '' && encoding !== 'identity') return 'encoded';
+  const said = headers['content-length']?.trim() ?? '';
+  if (length === undefined || !/^\d{1,15}$/.test(said) || Number(said) !== length) return 'length';
+  const { etag, lastModified } = readValidators(headers);
+  return etag === undefined && lastModified === undefined ? 'unproven' : undefined;
+}
+
+function tooSmall({ fileName, length }: BegunDownload, settings: Settings): boolean {
+  if (settings.alwaysTypes.includes(typeOf(fileName))) return length === 0;
+  return length === undefined || length === 0 || length < settings.minBytes;
+}
+
+/** Where to begin so that all is GET: after the last request that was not. */
+function firstOfGets(hops: SeenRequest['hops']): number {
+  return hops.findLastIndex(({ method }) => method !== 'GET') + 1;
+}
+
+/** What a file name ends in, lower case, without the dot; empty: nothing. */
+function typeOf(fileName: string): string {
+  return /\.([^.]{1,20})$/.exec(fileName)?.[1]?.toLowerCase() ?? '';
+}
+
+function withoutFragment(url: string): string {
+  return url.replace(/#.*$/s, '');
+}
