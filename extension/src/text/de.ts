@@ -152,6 +152,8 @@ export const de: Readonly<Record<Key, string>> = {
   'permission.alarms': 'Wacht auf, um nach unterbrochenen Übernahmen zu sehen.',
   'permission.contextMenus':
     'Setzt seine Befehle in die Menüs von Seiten, Links, Bildern und Auswahlen.',
+  'permission.cookies':
+    'Fragt eine Datei in deinem Namen noch einmal an: mit den Cookies ihrer Seite.',
   'permission.downloads':
     'Sieht Downloads, wenn sie beginnen, hält sie während der Übernahme an und speichert Dateien.',
   'permission.nativeMessaging': 'Spricht mit der Desktop-App auf diesem Rechner.',

@@ -145,6 +145,7 @@ export const en = {
   'permission.alarms': 'Wakes up to look after hand-overs that were interrupted.',
   'permission.contextMenus':
     'Adds its commands to the menus of pages, links, images and selections.',
+  'permission.cookies': 'Asks for a file again as you: with the cookies of its site.',
   'permission.downloads':
     'Sees downloads when they begin, pauses them during the hand-over, and saves files.',
   'permission.nativeMessaging': 'Talks to the desktop app on this computer.',
