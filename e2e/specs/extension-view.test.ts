@@ -3,7 +3,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { barriers, overflow } from '../fixtures/axe.ts';
+import { buildExtension, ExtensionBrowser } from '../fixtures/extension.ts';
 import { FakeBackgroundBrowser } from '../fixtures/fake-background.ts';
+import { temporaryFolder } from '../fixtures/processes.ts';
 import { idOf, manyShown, SHOWN } from '../fixtures/shown-downloads.ts';
 import { browserOrComplain } from '../fixtures/ui.ts';
 import { until } from '../fixtures/until.ts';
@@ -159,7 +161,9 @@ when('the popup', () => {
       fake.browser.context.waitForEvent('page'),
       button('Set up').click(),
     ]);
-    await options.getByText('millrace native-host install').waitFor();
+    const part = options.getByRole('region', { name: 'Who downloads' });
+    await part.getByText('millrace native-host install').waitFor();
+    await until(() => part.evaluate((e) => Math.abs(e.getBoundingClientRect().top) < 100));
     await options.close();
   });
 
@@ -387,6 +391,32 @@ when('the picker', () => {
     await button('Add 1 download').click();
     await page.getByRole('alert').getByText('nobody takes them').waitFor();
     expect(await chosen()).toBe('a.iso');
+  });
+});
+
+when('with the true background', () => {
+  test('options and switches are kept, and what one page changes the others show', async () => {
+    const folder = await temporaryFolder();
+    const built = await buildExtension(folder.path);
+    const browser = await ExtensionBrowser.start({ extension: built.chromium });
+    try {
+      const options = await browser.ownPage('options.html');
+      await options.getByRole('radio', { name: 'Dark' }).check();
+      await options.getByText('Saved').waitFor();
+      const popup = await browser.ownPage('popup.html');
+      await popup.getByText('Nothing to show yet').waitFor();
+      expect(await popup.locator('html').getAttribute('data-theme')).toBe('dark');
+      await popup.getByText('This browser takes downloads').waitFor();
+      await popup.getByRole('switch', { name: 'Take large downloads' }).click();
+      await popup.getByText('Millrace is switched off').waitFor();
+      const off = options.getByRole('switch', { name: 'Take large downloads', checked: false });
+      await off.waitFor();
+      await options.reload();
+      await off.waitFor();
+    } finally {
+      await browser.stop();
+      await folder.remove();
+    }
   });
 });
 

@@ -17,4 +17,10 @@ page.background.watch(() => void model.refresh());
 document.title = page.text.t('popup.title');
 const ready = Promise.all([model.refresh(), followTheme(page)]);
 await Promise.race([ready, new Promise((resolve) => setTimeout(resolve, WAIT_MS))]);
-page.show(<Popup model={model} openOptions={() => void api.runtime.openOptionsPage()} />);
+page.show(
+  <Popup
+    model={model}
+    openOptions={() => void api.runtime.openOptionsPage()}
+    setUp={() => void api.tabs.create({ url: api.runtime.getURL('options.html#taker') })}
+  />,
+);
