@@ -30,8 +30,12 @@ export class Takers implements TakersPort {
     return kind === 'desktop' ? this.desktop : this.#browser;
   }
 
-  async discard(kind: TakerKind, handOff: string, takenAs: string): Promise<Discarded> {
-    if (kind === 'desktop') return this.desktop.discard(handOff);
+  async discard(kind: TakerKind, takenAs: string): Promise<Discarded> {
+    if (kind === 'desktop') {
+      await this.desktop.discard(takenAs);
+      return 'removed';
+    }
+    // What is complete there is a file in the browser's folder, beside the browser's own.
     const download = (await this.#browser.list()).find(({ id }) => id === takenAs);
     if (download?.status === 'complete') return 'complete';
     if (download !== undefined) await this.#browser.command(takenAs, 'remove');

@@ -177,7 +177,7 @@ export class FakeWorld {
       },
       takers: {
         get: () => this.#taker(life),
-        discard: (_, _id, takenAs) =>
+        discard: (_, takenAs) =>
           this.#ask(life, () => {
             if (this.takerCompletes) return 'complete' as const;
             this.#discarded.add(takenAs);

@@ -168,7 +168,7 @@ export class HandOffs {
         await takers.get(kind).withdraw(handOff.id);
         return undefined;
       case 'discard':
-        return takers.discard(kind, handOff.id, handOff.takenAs ?? '').then(
+        return takers.discard(kind, handOff.takenAs ?? '').then(
           (outcome) => ({ type: 'discarded', outcome }),
           () => ({ type: 'discarded', outcome: undefined }),
         );

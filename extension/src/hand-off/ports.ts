@@ -20,8 +20,8 @@ export interface BrowserPort {
 
 export interface TakersPort {
   get(kind: TakerKind): Taker;
-  /** Removes a download that has been committed, unless it is complete. @throws TakerError */
-  discard(kind: TakerKind, handOff: string, takenAs: string): Promise<Discarded>;
+  /** Removes a download that has been committed, unless its file has to stay. @throws TakerError */
+  discard(kind: TakerKind, takenAs: string): Promise<Discarded>;
 }
 
 /** What outlives the background. */

@@ -1,7 +1,6 @@
 /** The desktop's engine as a taker, over native messaging. */
 
 import { MAX_NATIVE_LINKS, MAX_NATIVE_LIST } from '@millrace/shared/bridge/native-request';
-import type { Discarded } from '../hand-off/hand-off.ts';
 import {
   type AddedLink,
   type DownloadCommand,
@@ -52,10 +51,9 @@ export class DesktopTaker implements Taker, TakerDownloads {
     return { state: answer.state };
   }
 
-  /** Removes what has been committed, unless it is complete. @throws TakerError */
-  async discard(handOff: string): Promise<Discarded> {
-    await this.link.call('withdraw', { handOff });
-    return (await this.stateOf(handOff)).state === 'committed' ? 'complete' : 'removed';
+  /** Removes what has been committed, with its file. @throws TakerError */
+  async discard(gid: string): Promise<void> {
+    await this.link.call('discard', { gid });
   }
 
   async list(): Promise<readonly ShownDownload[]> {
