@@ -19,7 +19,7 @@ interface Runtime {
 
 let fake: FakeBackgroundBrowser;
 let page: Page;
-let problems: string[];
+let problems: string[] = [];
 
 beforeAll(async () => {
   if (available) fake = await FakeBackgroundBrowser.start();
