@@ -21,6 +21,8 @@ export interface DownloadRecord {
   readonly nameIsGuess?: true | undefined;
   /** Undefined until the origin has said so. */
   readonly length?: number | undefined;
+  /** Bytes that the browser was told of when it was taken from it. */
+  readonly promised?: number | undefined;
   /** The version that all bytes are of. */
   readonly validators?: Validators | undefined;
   /** Fields for the origin; cookies are the browser's to send. */
@@ -127,7 +129,7 @@ export function failed(record: DownloadRecord, error: MillraceError): DownloadRe
   const { code } = error;
   if (record.state !== 'browser' && NOT_IN_PARTS.has(code)) {
     // What comes must have the length that was promised: it could be a page that asks for a log-in.
-    const { length } = record;
+    const length = record.length ?? record.promised;
     return { ...fresh(record), length, state: 'browser', save: { url: record.url } };
   }
   const { restarts = 0 } = record;
