@@ -1,6 +1,6 @@
 /** Answers what the browser extension asks. It passes on to the daemon, and decides nothing. */
 
-import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import {
   NATIVE_VERSION,
@@ -81,6 +81,7 @@ export class NativeHost {
     },
     commit: ({ handOff }) => this.#call<{ gid: string }>('commitOffer', { handOff }, true),
     withdraw: ({ handOff }) => this.#do('withdrawOffer', { handOff }),
+    discard: ({ gid }) => this.#discard(gid),
     offerState: ({ handOff }) => this.#call('offerState', { handOff }, true),
     list: async ({ limit }) => {
       const query = { status: LISTED, sort: 'added', descending: true, limit };
@@ -101,6 +102,18 @@ export class NativeHost {
       return {};
     },
   };
+
+  async #discard(gid: string): Promise<Record<string, never>> {
+    const what = { gids: [gid], forget: true };
+    try {
+      return await this.#do('remove', { ...what, deleteFile: true });
+    } catch (error) {
+      if (isMillraceError(error, 'no-such-download')) return {};
+      if (!isMillraceError(error, 'wrong-state')) throw error;
+      // What is in the place of its file is somebody else's.
+      return this.#do('remove', what);
+    }
+  }
 
   async #command(gid: string, command: NativeCalls['command']['params']['command']): Promise<void> {
     const view = await this.#call<DownloadView>('status', { gid }, true);

@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- single|network|download|ui|shell]`: Millrace against nginx with its slice module, before
+ * `npm run bench [-- single|network|download|ui|shell|popup]`: Millrace against nginx with its slice module, before
  * the same origin, for the same clients, and against aria2c, on the same machine, in the same run. Absolute figures say little on
  * a machine that does other things as well: what counts are the ratios.
  */
@@ -7,6 +7,7 @@
 import { nginxOrComplain } from '../fixtures/nginx.ts';
 import { download } from './download.ts';
 import { network } from './network.ts';
+import { popup } from './popup.ts';
 import { shell } from './shell.ts';
 import { single } from './single.ts';
 import { Stage } from './stage.ts';
@@ -24,6 +25,7 @@ const BENCHMARKS = new Map([
   ['download', { title: '1 GiB with millrace get and with aria2c', measure: download }],
   ['ui', { title: 'The interface with long lists and 20 running downloads', measure: ui }],
   ['shell', { title: "The app's window with 10,000 entries of history", measure: shell }],
+  ['popup', { title: 'The popup of the browser extension', measure: popup }],
 ]);
 
 async function main(wanted: readonly string[]): Promise<number> {

@@ -167,6 +167,19 @@ describe('a hand-off', () => {
   });
 });
 
+test('what is discarded is gone, with its file', async () => {
+  const host = await greeted();
+  const offer = await offerOf(origin.url('none'));
+  await host.call('offer', offer);
+  const { gid } = await host.call('commit', { handOff: offer.handOff });
+  await complete(host, gid);
+  await host.call('withdraw', { handOff: offer.handOff });
+  expect(await files()).toEqual(['file.bin']);
+  for (let i = 0; i < 2; i++) await host.call('discard', { gid });
+  expect(await files()).toEqual([]);
+  expect(await listed(host)).toEqual([]);
+});
+
 describe('the daemon', () => {
   test('is started by hello, and outlives the host', async () => {
     await cli.kill();

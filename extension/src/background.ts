@@ -1,5 +1,83 @@
-/** The extension's background: a service worker in Chromium, an event page in Firefox. */
+/**
+ * The extension's background: a service worker in Chromium, an event page in Firefox. It ends
+ * whenever the browser likes, and begins with the next event: all listeners are there before anything
+ * is waited for.
+ */
 
-import { api } from './browser/api.ts';
+import { Activity } from './background/activity.ts';
+import { type AskedLink, addLinks } from './background/adding.ts';
+import { ALARM, AlarmClock } from './background/alarm-clock.ts';
+import { PageAnswers } from './background/answers.ts';
+import { AskerFields } from './background/asker-fields.ts';
+import { Interceptor } from './background/interceptor.ts';
+import { KeptSettings } from './background/kept-settings.ts';
+import { Menus } from './background/menus.ts';
+import { Notifier } from './background/notifier.ts';
+import { SeenRequests } from './background/seen-requests.ts';
+import { Skipping } from './background/skipping.ts';
+import { Takers } from './background/takers.ts';
+import { api, isFirefox } from './browser/api.ts';
+import { BrowserDownloads } from './browser/downloads.ts';
+import { BrowserTaker } from './engine/taker.ts';
+import { HandOffs } from './hand-off/hand-offs.ts';
+import { HandOffStore } from './hand-off/store.ts';
+import { DesktopTaker } from './takers/desktop.ts';
 
-api.runtime.onInstalled.addListener(() => {});
+const settings = new KeptSettings(api.storage, () => void activity.show().catch(() => {}));
+const notifier = new Notifier(api, () => settings.now.notifications);
+const seen = new SeenRequests(api);
+const skipping = new Skipping(api.storage.session);
+const asker = new AskerFields(api.cookies, navigator);
+
+const desktop = new DesktopTaker({
+  connect: (name) => api.runtime.connectNative(name),
+  lastError: () => api.runtime.lastError?.message,
+  browser: isFirefox ? 'firefox' : 'chromium',
+});
+const engine = new BrowserTaker(api);
+const takers = new Takers(desktop, engine);
+
+const clock = new AlarmClock(api.alarms, () => handOffs.tick());
+const handOffs = new HandOffs({
+  browser: new BrowserDownloads(api.downloads),
+  takers,
+  store: new HandOffStore(api.storage),
+  clock,
+  onOver: () => activity.changed(),
+});
+const ready = handOffs.restart();
+api.alarms.onAlarm.addListener(({ name }) => {
+  if (name === ALARM) void ready.then(() => handOffs.tick());
+});
+// Without a listener the background would not be started with the browser.
+api.runtime.onStartup.addListener(() => {});
+
+const activity = new Activity({
+  api,
+  takers,
+  isBusy: () => handOffs.downloads.length > 0,
+  isOn: () => settings.now.on,
+  onEnded: ({ status, name, error }) => {
+    if (status === 'complete') notifier.tell('notifyCompleteTitle', name);
+    else notifier.tell('notifyFailedTitle', `${name}\n${error?.message ?? ''}`.trim());
+  },
+});
+
+async function add(links: readonly AskedLink[]): Promise<{ added: number; failed: number }> {
+  const outcome = await addLinks({ api, takers, settings, asker, seen }, links);
+  activity.changed();
+  return outcome;
+}
+
+new Interceptor(api, { handOffs, settings, skipping, seen, asker, ready });
+new PageAnswers({ api, takers, settings, skipping, activity, add });
+new Menus({
+  api,
+  add: async (links) => {
+    const { added, failed } = await add(links).catch(() => ({ added: 0, failed: links.length }));
+    if (added > 0) notifier.tell('notifyAddedTitle', notifier.text('notifyAdded', String(added)));
+    if (failed > 0) notifier.tell('notifyNotAddedTitle', links[0]?.url ?? '');
+  },
+  onNothing: () => notifier.tell('notifyNotAddedTitle', notifier.text('noLinks')),
+});
+void engine.start().catch(() => {});

@@ -34,6 +34,7 @@ export const ICON_SIZES = [16, 32, 48, 128];
 const PERMISSIONS = [
   'alarms',
   'contextMenus',
+  'cookies',
   'downloads',
   'nativeMessaging',
   'notifications',

@@ -131,7 +131,7 @@ export class Engine {
       case 'saved':
         return this.#onSaved(call.id, call.downloadId, call.length);
       case 'not-saved':
-        return this.#onNotSaved(call.id, call.message);
+        return this.#onNotSaved(call.id, new MillraceError(call.code, call.message));
     }
   }
 
@@ -189,6 +189,7 @@ export class Engine {
       url: offer.url,
       fileName: safeFileName(offer.fileName),
       length: offer.length,
+      promised: offer.length,
       validators,
       headers: offer.headers,
       edges: offer.edges,
@@ -265,18 +266,18 @@ export class Engine {
     const record = this.#records.get(id);
     if (record?.state !== 'saving' && record?.state !== 'browser') return {};
     if (record.length !== undefined && record.length !== length) {
-      return this.#onNotSaved(id, `${length} of ${record.length} bytes`);
+      const detail = `${length} of ${record.length} bytes came`;
+      return this.#onNotSaved(id, new MillraceError('wrong-length', detail));
     }
     await this.#put(saved(record, downloadId, length));
     await this.#leave(id);
     return {};
   }
 
-  async #onNotSaved(id: string, message: string) {
+  async #onNotSaved(id: string, error: MillraceError) {
     const record = this.#known(id);
-    const error = new MillraceError('file-not-writable', message);
     // The bytes are kept: going on with it saves them again.
-    await this.#put(failed({ ...record, save: undefined }, error));
+    await this.#put(failed(record, error));
     this.#revoke(id);
     return {};
   }
@@ -333,6 +334,8 @@ export class Engine {
       };
       const next = signal.aborted ? kept : failed(kept, asMillraceError(thrown));
       await this.#put(next).catch(() => {});
+      // What the browser fetches whole needs the room.
+      if (next.state === 'browser') await this.#o.files.remove(id).catch(() => {});
       this.#emitSave(next);
     }
   }

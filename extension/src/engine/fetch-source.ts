@@ -3,7 +3,7 @@
  * Answers are held to the range contract before a byte of them is used (RFC 9110 14.4; NSDI 3.3).
  */
 
-import { type ByteRange, RangeSet, rangeBytes } from '@millrace/shared/base/byte-range';
+import { type ByteRange, RangeSet } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { ERRORS, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import type { SourceHealth } from '@millrace/shared/download/source-health';
@@ -20,6 +20,7 @@ import {
 import { formatRange } from '@millrace/shared/http/range-header';
 import { parseRetryAfter } from '@millrace/shared/http/retry-after';
 import { readValidators, type Validators } from '@millrace/shared/http/validators';
+import { contentCheck, readBody, type TakePiece } from './body.ts';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -30,12 +31,14 @@ export interface Opened {
   readonly fields: Fields;
   /** Where redirects have ended. */
   readonly url: string;
+  /** The source has given a digest of the body: it counts for nothing until it is complete. */
+  readonly checked: boolean;
   /**
-   * Hands the body on, piece by piece: good until it returns.
+   * Hands the body on, piece by piece.
    *
    * @throws MillraceError where it is not all of `range`; what `take` throws
    */
-  read(take: (position: number, bytes: Uint8Array) => void): Promise<void>;
+  read(take: TakePiece): Promise<void>;
   discard(): void;
 }
 
@@ -52,8 +55,6 @@ export interface FetchSourceOptions {
   readonly wallNow: () => Millis;
 }
 
-/** Read from a connection at a time. */
-const PIECE_BYTES = 1024 * 1024;
 /** Problem documents are small; anything longer is none. */
 const MAX_PROBLEM_CHARS = 16 * 1024;
 /**
@@ -127,8 +128,13 @@ export class FetchSource {
     const discard = () => end.abort();
     try {
       const { range, version } = await this.#understand(response, fields, asked, pinned);
-      const read: Opened['read'] = (take) => readBody(response, range, take, signal, discard);
-      return { range, version, fields, url: response.url, read, discard };
+      const check = contentCheck(fields, range);
+      const read: Opened['read'] = async (take) => {
+        await readBody(response, range, check?.of(take) ?? take, signal, discard);
+        await check?.finish();
+      };
+      const checked = check !== undefined;
+      return { range, version, fields, url: response.url, checked, read, discard };
     } catch (error) {
       discard();
       throw error;
@@ -214,57 +220,6 @@ export class FetchSource {
     if (status >= 400) return new MillraceError('origin-denied', detail);
     return new MillraceError('malformed-response', detail);
   }
-}
-
-/** Reads into memory of its own that grows no larger than one piece, where the browser can. */
-async function readBody(
-  response: Response,
-  range: ByteRange,
-  take: (position: number, bytes: Uint8Array) => void,
-  signal: AbortSignal,
-  discard: () => void,
-): Promise<void> {
-  const length = rangeBytes(range);
-  let offset = 0;
-  try {
-    const next = pieces(response);
-    for (let piece = await next(); piece !== undefined; piece = await next()) {
-      if (offset + piece.length > length) {
-        throw new MillraceError('wrong-length', `more than ${length} bytes`);
-      }
-      take(range.start + offset, piece);
-      offset += piece.length;
-    }
-  } catch (error) {
-    discard();
-    signal.throwIfAborted();
-    throw error instanceof TypeError ? broken(offset, length, error) : error;
-  }
-  // An end before the end is a broken connection, however clean it looks (ANYCAST 3.1.1).
-  if (offset !== length) throw broken(offset, length);
-}
-
-function broken(offset: number, length: number, cause?: unknown): MillraceError {
-  return new MillraceError('origin-reset', `${offset} of ${length} bytes`, { cause });
-}
-
-function pieces(response: Response): () => Promise<Uint8Array | undefined> {
-  const { body } = response;
-  if (body === null) return async () => undefined;
-  let memory = new ArrayBuffer(PIECE_BYTES);
-  let reader: ReadableStreamBYOBReader;
-  try {
-    reader = body.getReader({ mode: 'byob' });
-  } catch {
-    const other = body.getReader();
-    return async () => (await other.read()).value;
-  }
-  return async () => {
-    const { done, value } = await reader.read(new Uint8Array(memory));
-    if (done || value === undefined) return undefined;
-    memory = value.buffer;
-    return value;
-  };
 }
 
 async function readProblem(

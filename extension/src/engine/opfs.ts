@@ -45,7 +45,8 @@ export class OpfsFiles implements EngineFiles {
     if (file.size !== length) {
       throw new MillraceError('file-changed', `it has ${file.size} bytes instead of ${length}`);
     }
-    return URL.createObjectURL(file);
+    // Without a type the browser would look for one, and change the name's ending to fit it.
+    return URL.createObjectURL(file.slice(0, length, 'application/octet-stream'));
   }
 
   revoke(url: string): void {

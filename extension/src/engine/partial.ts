@@ -16,6 +16,7 @@ import {
 } from '@millrace/shared/download/journal';
 import { JournalEntries } from '@millrace/shared/download/journal-entries';
 import { matchVersion } from '@millrace/shared/http/validators';
+import { toHex } from './hex.ts';
 
 /** The part of FileSystemSyncAccessHandle that is used. */
 export interface SyncFile {
@@ -153,8 +154,7 @@ export class Partial {
     const read = attempt(() => this.#data.read(bytes, { at: range.start }));
     // The browser works it out beside this thread, from a copy that it makes at once.
     const hash = await crypto.subtle.digest('SHA-256', bytes.subarray(0, read));
-    const first = new Uint8Array(hash, 0, 8);
-    return Array.from(first, (byte) => byte.toString(16).padStart(2, '0')).join('');
+    return toHex(hash.slice(0, 8));
   }
 
   /** Takes over what is still as an earlier run has left it. */

@@ -45,11 +45,19 @@ export const callSchema = z.discriminatedUnion('type', [
   /** The browser has begun to save a file. */
   z.object({ type: z.literal('saving'), id, url, downloadId: z.number().int() }),
   /** It is in the user's folder. */
-  z.object({ type: z.literal('saved'), id, url, downloadId: z.number().int(), length: bytes }),
-  z.object({ type: z.literal('not-saved'), id, url, message: z.string().max(1024) }),
+  z.object({ type: z.literal('saved'), id, downloadId: z.number().int(), length: bytes }),
+  z.object({
+    type: z.literal('not-saved'),
+    id,
+    code: z.enum(['disk-full', 'file-not-writable', 'interrupted', 'origin-reset', 'wrong-length']),
+    message: z.string().max(1024),
+  }),
 ]);
 
 export type EngineCall = z.output<typeof callSchema>;
+
+/** Why the browser has not saved a file. */
+export type NotSavedCode = Extract<EngineCall, { type: 'not-saved' }>['code'];
 
 export interface EngineResults {
   start: Record<string, never>;

@@ -21,6 +21,8 @@ export interface DownloadRecord {
   readonly nameIsGuess?: true | undefined;
   /** Undefined until the origin has said so. */
   readonly length?: number | undefined;
+  /** Bytes that the browser was told of when it was taken from it. */
+  readonly promised?: number | undefined;
   /** The version that all bytes are of. */
   readonly validators?: Validators | undefined;
   /** Fields for the origin; cookies are the browser's to send. */
@@ -34,6 +36,8 @@ export interface DownloadRecord {
    */
   readonly state: 'queued' | 'paused' | 'saving' | 'browser' | 'complete' | 'error';
   readonly storedBytes: number;
+  /** How often it has begun again by itself, since the file was another. */
+  readonly restarts?: number | undefined;
   readonly error?: { readonly code: string; readonly message: string } | undefined;
   /** The browser's download that saves it or has saved it, and from where. */
   readonly save?: { readonly url: string; readonly downloadId?: number | undefined } | undefined;
@@ -102,24 +106,43 @@ export function resumed(
   const { error: _error, save: _save, ...rest } = record;
   const queued: DownloadRecord = { ...rest, state: 'queued' };
   if (!anew) return { record: queued, anew };
-  return {
-    record: { ...queued, length: undefined, validators: undefined, storedBytes: 0 },
-    anew,
-  };
+  return { record: { ...fresh(queued), restarts: 0 }, anew };
 }
 
-/** Failures that say that a file cannot be fetched in parts, though in one piece perhaps. */
-const NOT_IN_PARTS: ReadonlySet<string> = new Set(['range-ignored', 'version-unproven']);
+/** With these the origin has shown that it cannot be asked for parts, though for all perhaps. */
+const NOT_IN_PARTS: ReadonlySet<string> = new Set([
+  'range-ignored',
+  'version-unproven',
+  'wrong-range',
+  'wrong-length',
+  'wrong-encoding',
+  'malformed-response',
+]);
+/** A file that changes more often while it is fetched is not to be had. */
+const MAX_RESTARTS = 3;
 
-/** It cannot go on by itself. Nothing of what is there is lost by that. */
+/**
+ * It cannot go on as it is. One that was taken from the browser is never lost by that: where another
+ * beginning may help it begins again, and where parts are the trouble the browser fetches it whole.
+ */
 export function failed(record: DownloadRecord, error: MillraceError): DownloadRecord {
-  // The version is not known before the first answer: nothing is there yet.
-  if (NOT_IN_PARTS.has(error.code) && record.validators === undefined) {
-    return { ...record, state: 'browser', save: { url: record.url } };
+  const { code } = error;
+  if (record.state !== 'browser' && NOT_IN_PARTS.has(code)) {
+    // What comes must have the length that was promised: it could be a page that asks for a log-in.
+    const length = record.length ?? record.promised;
+    return { ...fresh(record), length, state: 'browser', save: { url: record.url } };
   }
-  const { advice } = ERRORS[error.code];
-  const message = `${error.message}. ${advice}`;
-  return { ...record, state: 'error', error: { code: error.code, message } };
+  const { restarts = 0 } = record;
+  if (code === 'version-changed' && restarts < MAX_RESTARTS) {
+    return { ...fresh(record), restarts: restarts + 1 };
+  }
+  const message = `${error.message}. ${ERRORS[code].advice}`;
+  return { ...record, state: 'error', error: { code, message }, save: undefined };
+}
+
+/** Nothing is known of its version, and nothing is there. */
+function fresh(record: DownloadRecord): DownloadRecord {
+  return { ...record, length: undefined, validators: undefined, storedBytes: 0 };
 }
 
 /** All bytes are there. */

@@ -5,14 +5,14 @@
  */
 
 import type { BrowserApi } from '../browser/api.ts';
-import type { Save } from './protocol.ts';
+import type { NotSavedCode, Save } from './protocol.ts';
 
 type Item = chrome.downloads.DownloadItem;
 
 export interface SaverReports {
   saving(id: string, url: string, downloadId: number): Promise<unknown>;
-  saved(id: string, url: string, downloadId: number, length: number): Promise<unknown>;
-  notSaved(id: string, url: string, message: string): Promise<unknown>;
+  saved(id: string, downloadId: number, length: number): Promise<unknown>;
+  notSaved(id: string, code: NotSavedCode, message: string): Promise<unknown>;
 }
 
 export class Saver {
@@ -46,7 +46,7 @@ export class Saver {
   }
 
   async #look(save: Save): Promise<void> {
-    const { id, url } = save;
+    const { id } = save;
     if (this.#saves.get(id) !== save) return;
     const item = await this.#find(save);
     if (item === undefined) return this.#begin(save);
@@ -57,10 +57,19 @@ export class Saver {
     }
     if (item.state === 'complete') {
       this.#saves.delete(id);
-      await this.#reports.saved(id, url, item.id, Math.max(item.fileSize, item.bytesReceived));
+      const length = Math.max(item.fileSize, item.bytesReceived);
+      if (save.length === undefined || save.length === length) {
+        await this.#reports.saved(id, item.id, length);
+      } else {
+        await this.#downloads.removeFile(item.id).catch(() => {});
+        await this.#downloads.erase({ id: item.id });
+        const message = `${length} of ${save.length} bytes came`;
+        await this.#reports.notSaved(id, 'wrong-length', message);
+      }
     } else if (item.state === 'interrupted' && !item.canResume) {
       this.#saves.delete(id);
-      await this.#reports.notSaved(id, url, item.error ?? 'the browser gave no reason');
+      const reason = item.error ?? 'the browser gave no reason';
+      await this.#reports.notSaved(id, codeOf(reason), reason);
     }
   }
 
@@ -94,7 +103,15 @@ export class Saver {
       await this.#look(begun);
     } catch (error) {
       this.#saves.delete(id);
-      await this.#reports.notSaved(id, url, error instanceof Error ? error.message : String(error));
+      const message = error instanceof Error ? error.message : String(error);
+      await this.#reports.notSaved(id, 'file-not-writable', message);
     }
   }
+}
+
+/** What a reason of the browser's is in our table. */
+function codeOf(reason: string): NotSavedCode {
+  if (reason === 'FILE_NO_SPACE') return 'disk-full';
+  if (reason.startsWith('USER_')) return 'interrupted';
+  return /^(?:NETWORK|SERVER)_/.test(reason) ? 'origin-reset' : 'file-not-writable';
 }

@@ -40,9 +40,8 @@ export class BrowserTaker implements Taker, TakerDownloads {
     const client = this.#client;
     this.#saver = new Saver(api.downloads, {
       saving: (id, url, downloadId) => client.call({ type: 'saving', id, url, downloadId }),
-      saved: (id, url, downloadId, length) =>
-        client.call({ type: 'saved', id, url, downloadId, length }),
-      notSaved: (id, url, message) => client.call({ type: 'not-saved', id, url, message }),
+      saved: (id, downloadId, length) => client.call({ type: 'saved', id, downloadId, length }),
+      notSaved: (id, code, message) => client.call({ type: 'not-saved', id, code, message }),
     });
     api.downloads.onChanged.addListener((delta) => this.#saver.onChanged(delta));
     // Without a listener the background would not be started with the browser.

@@ -41,6 +41,8 @@ interface Running {
   /** Up to here the journal has been told. */
   proven: number;
   position: number;
+  /** There is a digest of the body: what it brings is believed when all of it is there. */
+  checked: boolean;
 }
 
 /** Failures that concern the download and not one source. */
@@ -48,6 +50,7 @@ const FATAL: ReadonlySet<string> = new Set(['disk-full', 'file-not-writable', 'i
 /** Failures after which the bytes of the answer are not believed. */
 const DOUBTFUL: ReadonlySet<string> = new Set([
   'wrong-length',
+  'wrong-digest',
   'wrong-range',
   'malformed-response',
   'different-file',
@@ -143,6 +146,7 @@ export class Transfer {
       got: new RangeSet(),
       proven: start,
       position: start,
+      checked: false,
     };
     this.#running.add(running);
     sources.started(source);
@@ -151,6 +155,7 @@ export class Transfer {
       const signal = AbortSignal.any([this.#stop.signal, running.abort.signal]);
       const opened = await source.open({ start, end: assignment.end }, version, signal);
       running.heardAt = now();
+      running.checked = opened.checked;
       await opened.read((position, bytes) => {
         try {
           this.#take(running, position, bytes);
@@ -159,6 +164,7 @@ export class Transfer {
           throw error;
         }
       });
+      running.checked = false;
       source.vouch();
     } catch (thrown) {
       outcome = 'failed';
@@ -166,7 +172,8 @@ export class Transfer {
       else outcome = this.#isDone(running) ? 'complete' : 'cancelled';
     } finally {
       this.#running.delete(running);
-      this.#prove(running, running.position);
+      if (running.checked) this.#discard(running.got);
+      else this.#prove(running, running.position);
       this.#doubt(source);
       sources.ended(source, outcome === 'complete');
       scheduler.onEnd(assignment, outcome, now());
@@ -193,13 +200,14 @@ export class Transfer {
       this.#prove(running, end - (end % UNIT_BYTES));
       for (const late of scheduler.onBytes(assignment, range, now())) this.#cancel(late);
     }
-    if (assignment.end < assignment.range.end && this.#isDone(running)) throw ENOUGH;
+    const cut = assignment.end < assignment.range.end && !running.checked;
+    if (cut && this.#isDone(running)) throw ENOUGH;
   }
 
   /** Has the journal say what there is, in whole units where that is possible. */
   #prove(running: Running, end: number): void {
-    const { proven } = running;
-    if (end <= proven) return;
+    const { proven, checked } = running;
+    if (checked || end <= proven) return;
     running.proven = end;
     this.#o.partial.prove({ start: proven, end });
   }
@@ -229,7 +237,7 @@ export class Transfer {
     }
     if (!DOUBTFUL.has(error.code)) return;
     running.proven = running.position;
-    this.#discard(got);
+    if (!running.checked) this.#discard(got);
   }
 
   /**

@@ -38,6 +38,8 @@ export class FakeWorld {
   handOffs: HandOffs | undefined;
   over: { readonly taken: boolean }[] = [];
   takerIsThere = true;
+  /** It has all of a file as soon as it has committed. */
+  takerCompletes = false;
   readonly pauses: boolean;
   readonly #outcome: ProofOutcome;
   readonly #random: Random;
@@ -168,10 +170,19 @@ export class FakeWorld {
           this.#call(life, () => {
             if (this.download?.state !== 'complete') this.download = undefined;
           }),
+        remove: () =>
+          this.#call(life, () => {
+            this.download = undefined;
+          }),
       },
       takers: {
         get: () => this.#taker(life),
-        discard: (_, takenAs) => this.#ask(life, () => void this.#discarded.add(takenAs)),
+        discard: (_, takenAs) =>
+          this.#ask(life, () => {
+            if (this.takerCompletes) return 'complete' as const;
+            this.#discarded.add(takenAs);
+            return 'removed' as const;
+          }),
       },
       store: {
         load: () => this.#call(life, () => this.saved),

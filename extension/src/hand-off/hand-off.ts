@@ -20,6 +20,7 @@ import type { OfferState, TakerKind, TakerProblem } from '../taker.ts';
  * - restoring: the taker gives it up, and the browser's goes on
  * - doubtful: the taker could not be asked in time; the browser's goes on meanwhile
  * - discarding: the browser's counts, or the user wants neither: the taker's is removed
+ * - removing: the taker's was complete already: the browser's is removed, complete or not
  */
 export type Phase =
   | 'pausing'
@@ -31,7 +32,8 @@ export type Phase =
   | 'ending'
   | 'restoring'
   | 'doubtful'
-  | 'discarding';
+  | 'discarding'
+  | 'removing';
 
 export interface HandOff {
   /** UUID. */
@@ -63,6 +65,8 @@ export interface BrowserDownload {
   readonly cancelled: boolean;
 }
 
+export type Discarded = 'removed' | 'complete';
+
 export type HandOffEvent =
   /** How the browser's is: asked for, or because it has changed. Undefined: gone. */
   | { readonly type: 'seen'; readonly download: BrowserDownload | undefined }
@@ -74,7 +78,8 @@ export type HandOffEvent =
   /** Undefined: it could not be asked. */
   | { readonly type: 'told'; readonly state: OfferState | undefined }
   | { readonly type: 'resumed'; readonly done: boolean }
-  | { readonly type: 'discarded'; readonly done: boolean }
+  /** What has become of the taker's: it stays where it is complete. Undefined: nobody knows. */
+  | { readonly type: 'discarded'; readonly outcome: Discarded | undefined }
   /** Time has passed. */
   | { readonly type: 'tick' }
   /** The step could not be written down: what it is about to do must not be done. */
@@ -95,7 +100,9 @@ export type Action =
   | 'resume'
   /** Cancels the browser's and takes it out of its list, unless it is complete; then looks. */
   | 'end'
-  | 'discard';
+  | 'discard'
+  /** As `end`, but with the file of one that is complete. */
+  | 'remove';
 
 /** `next` undefined: the hand-off is over. It is written down before the actions are done. */
 export interface Step {

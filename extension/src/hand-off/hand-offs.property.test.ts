@@ -65,6 +65,7 @@ const CANCELLATION: Troubles = {
 
 async function run(random: Random, pauses: boolean, outcome: ProofOutcome, troubles: Troubles) {
   const world = new FakeWorld(random, outcome, pauses);
+  world.takerCompletes = random() < 0.3;
   await world.start();
   void world.handOffs?.begin(OFFER, DOWNLOAD, ['desktop'], pauses);
   const left = Object.values(troubles).flatMap(({ times, happen }) => {

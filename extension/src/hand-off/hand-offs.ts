@@ -97,7 +97,7 @@ export class HandOffs {
     if (next === undefined) {
       this.#running.delete(before.id);
       running.proof?.abort();
-      this.#ports.onOver(before, before.phase === 'ending');
+      this.#ports.onOver(before, before.phase === 'ending' || before.phase === 'removing');
     } else {
       running.handOff = next;
       if (next.phase !== 'offering') running.proof?.abort();
@@ -167,11 +167,14 @@ export class HandOffs {
       case 'withdraw':
         await takers.get(kind).withdraw(handOff.id);
         return undefined;
-      case 'discard': {
-        const { takenAs } = handOff;
-        const discarded = takenAs === undefined || succeeds(takers.discard(kind, takenAs));
-        return { type: 'discarded', done: await discarded };
-      }
+      case 'discard':
+        return takers.discard(kind, handOff.takenAs ?? '').then(
+          (outcome) => ({ type: 'discarded', outcome }),
+          () => ({ type: 'discarded', outcome: undefined }),
+        );
+      case 'remove':
+        await browser.remove(handOff.download);
+        return { type: 'seen', download: await browser.look(handOff.download) };
     }
   }
 

@@ -135,7 +135,14 @@ const PHASES: { readonly [P in Phase]: Handler } = {
 
   discarding: (handOff, event, now) => {
     if (isOver(event)) return to(handOff, 'discarding', now + LATER_MS, 'discard');
-    return event.type === 'discarded' && event.done ? OVER : stay(handOff);
+    if (event.type !== 'discarded' || event.outcome === undefined) return stay(handOff);
+    if (event.outcome === 'removed') return OVER;
+    return to(handOff, 'removing', now + RETRY_MS, 'remove');
+  },
+
+  removing: (handOff, event, now) => {
+    if (isOver(event)) return to(handOff, 'removing', now + RETRY_MS, 'remove');
+    return event.type === 'seen' && event.download === undefined ? OVER : stay(handOff);
   },
 };
 

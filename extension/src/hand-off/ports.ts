@@ -2,7 +2,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Offer, Taker, TakerKind } from '../taker.ts';
-import type { BrowserDownload, HandOff } from './hand-off.ts';
+import type { BrowserDownload, Discarded, HandOff } from './hand-off.ts';
 
 type Ref = HandOff['download'];
 
@@ -14,12 +14,14 @@ export interface BrowserPort {
   resume(download: Ref): Promise<void>;
   /** Cancels it and takes it out of the list with what is there of it, unless it is complete. */
   end(download: Ref): Promise<void>;
+  /** As `end`, but with the file of one that is complete. */
+  remove(download: Ref): Promise<void>;
 }
 
 export interface TakersPort {
   get(kind: TakerKind): Taker;
-  /** Removes a download that has been committed, with its file. @throws TakerError */
-  discard(kind: TakerKind, takenAs: string): Promise<void>;
+  /** Removes a download that has been committed, unless its file has to stay. @throws TakerError */
+  discard(kind: TakerKind, takenAs: string): Promise<Discarded>;
 }
 
 /** What outlives the background. */

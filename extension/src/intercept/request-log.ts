@@ -73,6 +73,10 @@ export class RequestLog {
     return [...this.#requests.values()];
   }
 
+  get(id: string): SeenRequest | undefined {
+    return this.#requests.get(id);
+  }
+
   /** A request begins, or goes on elsewhere after a redirect. */
   began(id: string, method: string, url: string, now: Millis): void {
     const hops = this.#requests.get(id)?.hops ?? [];

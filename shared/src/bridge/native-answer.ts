@@ -27,6 +27,7 @@ const RESULTS: { readonly [T in NativeType]: (given: Fields) => NativeCalls[T]['
   offer: nothing,
   commit: (given) => ({ gid: given.text('gid', GID) }),
   withdraw: nothing,
+  discard: nothing,
   offerState,
   list: (given) => ({ downloads: given.list('downloads', MAX_NATIVE_LIST, download) }),
   watch: nothing,

@@ -56,6 +56,11 @@ export interface NativeCalls {
    * own download goes on in its place.
    */
   withdraw: { params: { readonly handOff: string }; result: Record<string, never> };
+  /**
+   * Removes a download with all that is there of it, its file included where it is complete: the
+   * browser has the same file, or nobody wants it. One that is not there (any more) is no error.
+   */
+  discard: { params: { readonly gid: string }; result: Record<string, never> };
   offerState: { params: { readonly handOff: string }; result: NativeOfferState };
   /** Newest first; `DownloadView` of the daemon, cut down. */
   list: {

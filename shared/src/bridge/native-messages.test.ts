@@ -27,6 +27,7 @@ describe('requests', () => {
     { type: 'offer', ...OFFER, etag: undefined, lastModified: 'Sat, 21 Nov 2026 20:00:00 GMT' },
     { type: 'commit', handOff: HAND_OFF },
     { type: 'withdraw', handOff: HAND_OFF },
+    { type: 'discard', gid: GID },
     { type: 'offerState', handOff: HAND_OFF },
     { type: 'list', limit: 500 },
     { type: 'watch', on: true },

@@ -43,6 +43,7 @@ const PARAMS: { readonly [T in NativeType]: (given: Fields) => NativeCalls[T]['p
   offer: nativeOffer,
   commit: handOff,
   withdraw: handOff,
+  discard: (given) => ({ gid: given.text('gid', GID) }),
   offerState: handOff,
   list: (given) => ({ limit: given.whole('limit', 0, MAX_NATIVE_LIST) }),
   watch: (given) => ({ on: given.flag('on') }),

@@ -1,0 +1,225 @@
+/** The extension in a real Firefox: downloads handed over to the desktop, or fetched by itself. */
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'puppeteer-core';
+import { BrowserFiles } from '../fixtures/browser-files.ts';
+import { contentOf, sha256 } from '../fixtures/content.ts';
+import { DaemonCli } from '../fixtures/daemon-cli.ts';
+import { buildExtension } from '../fixtures/extension.ts';
+import { FirefoxBrowser, hasFirefox } from '../fixtures/firefox.ts';
+import { temporaryFolder } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
+
+const MB = 1024 * 1024;
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let files: BrowserFiles;
+let cli: DaemonCli;
+let firefox: FirefoxBrowser;
+const pages: Page[] = [];
+
+beforeAll(async () => {
+  if (!hasFirefox) return;
+  folder = await temporaryFolder();
+  files = await BrowserFiles.start();
+  cli = new DaemonCli(folder.path);
+  const [built] = await Promise.all([
+    buildExtension(join(folder.path, 'built')),
+    cli.json('native-host', 'install', 'firefox'),
+  ]);
+  firefox = await FirefoxBrowser.start(folder.path, built.firefox);
+  await firefox.set({ minBytes: MB, taker: 'desktop' });
+});
+
+afterEach(async () => {
+  files?.release();
+  for (const page of pages.splice(0)) await page.close();
+});
+
+afterAll(async () => {
+  if (!hasFirefox) return;
+  await firefox.stop();
+  await cli.kill();
+  await files.stop();
+  await folder.remove();
+});
+
+/** The set-up has said what is missing. */
+function withFirefox(name: string, run: () => Promise<void>): void {
+  test(name, async () => {
+    if (hasFirefox) await run();
+  });
+}
+
+/** Opens a file's page and clicks. */
+async function click(pageUrl: string, what = '#link'): Promise<void> {
+  const page = await firefox.open(pageUrl);
+  pages.push(page);
+  await page.evaluate((selector) => {
+    const found = document.querySelector(selector);
+    if (found instanceof HTMLFormElement) found.submit();
+    else (found as HTMLElement).click();
+  }, what);
+}
+
+interface Taken {
+  readonly name: string;
+  readonly status: string;
+  readonly path: string;
+}
+
+/** What the desktop has. */
+async function taken(name: string): Promise<Taken | undefined> {
+  if ((await cli.pid()) === undefined) return undefined;
+  const { downloads } = await cli.json<{ downloads: Taken[] }>('list');
+  return downloads.find((one) => one.name === name);
+}
+
+async function digestOf(path: string): Promise<string> {
+  return sha256(await readFile(path));
+}
+
+/** Waits until Firefox has saved a file by itself; then no other has it, and nothing is left over. */
+async function savedByFirefox(path: string, name: string): Promise<void> {
+  const saved = join(firefox.downloads, name);
+  await until(async () =>
+    (await firefox.listed()).some(
+      ({ filename, state }) => filename === saved && state === 'complete',
+    ),
+  );
+  expect(await digestOf(saved)).toBe(files.digest(path));
+  expect(await taken(name)).toBeUndefined();
+  expect((await firefox.files()).filter((one) => one.startsWith(name))).toEqual([name]);
+}
+
+describe('Firefox', () => {
+  withFirefox('closes the connection of a download that is paused: hand-offs do not', async () => {
+    await firefox.set({ on: false });
+    await click(files.add('/paused', { body: contentOf('paused', 2 * MB), name: 'paused.bin' }));
+    await until(() => files.held === 1);
+    const named = "browser.downloads.search({ filenameRegex: 'paused' })";
+    await until(async () => (await firefox.asExtension<unknown[]>(named)).length === 1);
+    await firefox.asExtension(`${named}.then(([{ id }]) => browser.downloads.pause(id))`);
+    await until(() => files.held === 0);
+    // To go on it asks for the rest: without ranges all is lost, whatever it says of resuming.
+    await firefox.asExtension(`${named}.then(([{ id }]) => browser.downloads.resume(id))`);
+    await savedByFirefox('/paused', 'paused.bin');
+    expect(files.asked('/paused', 'taker').map(({ headers }) => headers.range)).toEqual([
+      expect.stringMatching(/^bytes=[1-9]\d*-$/),
+    ]);
+    await firefox.set({ on: true });
+  });
+});
+
+describe('the desktop takes', () => {
+  const takes = (what: string, path: string, add: () => string) =>
+    withFirefox(what, async () => {
+      const name = `${path}.bin`;
+      await click(add());
+      await until(async () => (await taken(name))?.status === 'complete');
+      const { path: saved } = (await taken(name)) as Taken;
+      expect(saved.startsWith(join(folder.path, 'Downloads'))).toBe(true);
+      expect(await digestOf(saved)).toBe(files.digest(`/${path}`));
+      // Firefox has nothing of it any more, and asks nobody for it.
+      await until(
+        async () =>
+          files.held === 0 && (await firefox.files()).every((one) => !one.startsWith(path)),
+      );
+      expect((await firefox.listed()).filter(({ url }) => url.includes(path))).toEqual([]);
+      expect(files.asked(`/${path}`, 'browser')).toHaveLength(1);
+      for (const { headers } of files.asked(`/${path}`, 'taker')) {
+        expect(headers['user-agent']).toMatch(/Firefox/);
+        expect(headers.referer).toMatch(/\/page\?to=/);
+      }
+    });
+
+  takes('a link', 'linked', () =>
+    files.add('/linked', { body: contentOf('linked', 3 * MB), name: 'linked.bin' }),
+  );
+  takes('what a cookie is needed for', 'private', () =>
+    files.add('/private', {
+      body: contentOf('private', 3 * MB),
+      name: 'private.bin',
+      cookie: 'session=42',
+    }),
+  );
+  takes('what a link redirects to', 'target', () => {
+    files.add('/target', { body: contentOf('target', 3 * MB), name: 'target.bin' });
+    return files.add('/redirected', { body: Buffer.alloc(0), name: '', at: '/target' });
+  });
+});
+
+describe('Firefox keeps', () => {
+  withFirefox('what is small, posted, or made by a page', async () => {
+    await click(
+      files.add('/small', { body: contentOf('small', MB - 1), name: 'small.bin', held: false }),
+    );
+    await savedByFirefox('/small', 'small.bin');
+    const posted = files.add('/posted', {
+      body: contentOf('posted', 2 * MB),
+      name: 'posted.bin',
+      held: false,
+    });
+    await click(posted, '#form');
+    await savedByFirefox('/posted', 'posted.bin');
+    const page = await firefox.open(posted);
+    pages.push(page);
+    await page.evaluate((bytes) => {
+      const link = document.createElement('a');
+      link.href = URL.createObjectURL(new Blob([new Uint8Array(bytes)]));
+      link.download = 'blob.bin';
+      link.click();
+    }, 2 * MB);
+    await until(async () =>
+      (await firefox.listed()).some(
+        ({ url, state }) => url.startsWith('blob:') && state === 'complete',
+      ),
+    );
+    expect(await taken('blob.bin')).toBeUndefined();
+    for (const path of ['/small', '/posted']) expect(files.asked(path, 'taker')).toEqual([]);
+  });
+
+  const keeps = (
+    what: string,
+    toTakers: 'forbidden' | 'longer' | 'another' | 'reset' | 'nothing',
+    meanwhile = async () => {},
+  ) =>
+    withFirefox(`what ${what}`, async () => {
+      const [path, name] = [`/${toTakers}`, `${toTakers}.bin`];
+      await click(files.add(path, { body: contentOf(toTakers, 2 * MB), name, toTakers }));
+      await until(() => files.asked(path, 'taker').length > 0);
+      await meanwhile();
+      files.release();
+      await savedByFirefox(path, name);
+      expect(files.asked(path, 'browser')).toHaveLength(1);
+    });
+
+  keeps('is refused to others', 'forbidden');
+  keeps('has another length for others', 'longer');
+  keeps('is another version for others', 'another');
+  keeps('is reset for others', 'reset');
+  keeps('the daemon is killed over', 'nothing', () => cli.kill());
+});
+
+describe('the extension takes', () => {
+  withFirefox('a link by itself, and saves it where downloads go', async () => {
+    await firefox.set({ taker: 'browser' });
+    await click(files.add('/own', { body: contentOf('own', 3 * MB), name: 'own.bin' }));
+    const saved = join(firefox.downloads, 'own.bin');
+    await until(async () =>
+      (await firefox.listed()).some(
+        ({ filename, state, byExtensionId }) =>
+          filename === saved && state === 'complete' && byExtensionId !== undefined,
+      ),
+    );
+    expect(await digestOf(saved)).toBe(files.digest('/own'));
+    await until(() => files.held === 0);
+    expect(files.asked('/own', 'browser')).toHaveLength(1);
+    expect((await readdir(firefox.downloads)).filter((one) => one.startsWith('own'))).toEqual([
+      'own.bin',
+    ]);
+    expect(await taken('own.bin')).toBeUndefined();
+  });
+});

@@ -1,0 +1,302 @@
+/** The extension in a real Chromium: what it hands over to the desktop, and what it leaves alone. */
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { seededRandom } from '@millrace/shared/base/clock';
+import type { Page } from 'playwright-core';
+import { type BrowserFile, BrowserFiles } from '../fixtures/browser-files.ts';
+import { contentOf, sha256 } from '../fixtures/content.ts';
+import { DaemonCli, isAlive } from '../fixtures/daemon-cli.ts';
+import { buildExtension, ExtensionBrowser } from '../fixtures/extension.ts';
+import { temporaryFolder } from '../fixtures/processes.ts';
+import { browserOrComplain } from '../fixtures/ui.ts';
+import { until } from '../fixtures/until.ts';
+
+const MB = 1024 * 1024;
+const available = browserOrComplain('hand-offs of the extension');
+const when = available ? describe : describe.skip;
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let files: BrowserFiles;
+let cli: DaemonCli;
+let browser: ExtensionBrowser;
+const pages: Page[] = [];
+
+beforeAll(async () => {
+  if (!available) return;
+  folder = await temporaryFolder();
+  files = await BrowserFiles.start();
+  cli = new DaemonCli(folder.path);
+  const profile = join(folder.path, 'profile');
+  const [built] = await Promise.all([
+    buildExtension(join(folder.path, 'built')),
+    cli.json('native-host', 'install', 'chromium', '--dir', profile),
+  ]);
+  browser = await ExtensionBrowser.start({
+    extension: built.chromium,
+    profile,
+    environment: cli.env,
+  });
+});
+
+afterEach(async () => {
+  files?.release();
+  for (const page of pages.splice(0)) await page.close();
+});
+
+afterAll(async () => {
+  if (!available) return;
+  await browser?.stop();
+  await cli.kill();
+  await files.stop();
+  await folder.remove();
+});
+
+/** Adds a file, opens a page with a link to it, and clicks. */
+async function click(path: string, file: BrowserFile, what = '#link'): Promise<void> {
+  const page = await browser.context.newPage();
+  pages.push(page);
+  await page.goto(files.add(path, file));
+  await page.evaluate((selector) => {
+    const found = document.querySelector(selector);
+    if (found instanceof HTMLFormElement) found.submit();
+    else (found as HTMLElement).click();
+  }, what);
+}
+
+const fileOf = (name: string, bytes: number, more: Partial<BrowserFile> = {}): BrowserFile => ({
+  body: contentOf(name, bytes),
+  name: `${name}.bin`,
+  ...more,
+});
+
+interface Taken {
+  readonly name: string;
+  readonly status: string;
+  readonly path: string;
+}
+
+/** What the desktop has of a name, under whatever number. */
+async function taken(name: string): Promise<Taken[]> {
+  const pid = await cli.pid();
+  if (pid === undefined || !isAlive(pid)) return [];
+  const { downloads } = await cli.call<{ downloads: Taken[] }>('list');
+  return downloads.filter((one) => one.name.startsWith(name));
+}
+
+const saved = async (name: string) =>
+  (await readdir(browser.downloads)).filter((one) => one.startsWith(name) || one.endsWith('load'));
+const digestOf = async (path: string) => sha256(await readFile(path));
+const listed = async (path: string) =>
+  (await browser.listed()).filter(
+    ({ url, finalUrl }) => url.endsWith(path) || finalUrl.endsWith(path),
+  );
+
+/** The desktop has it, complete and once; the browser has nothing of it. */
+async function takenByDesktop(path: string): Promise<void> {
+  const name = path.slice(1);
+  await until(async () => (await taken(name))[0]?.status === 'complete');
+  await until(async () => (await listed(path)).length === 0);
+  const [one, ...more] = await taken(name);
+  expect(more).toEqual([]);
+  expect(one?.name).toBe(`${name}.bin`);
+  expect(await digestOf(one?.path ?? '')).toBe(files.digest(path));
+  await until(async () => (await saved(name)).length === 0);
+}
+
+/** The browser has it, complete and once; the desktop has nothing of it. */
+async function keptByBrowser(path: string): Promise<void> {
+  const name = path.slice(1);
+  await until(async () => (await listed(path)).some(({ state }) => state === 'complete'));
+  expect(await listed(path)).toHaveLength(1);
+  expect(await saved(name)).toEqual([`${name}.bin`]);
+  expect(await digestOf(join(browser.downloads, `${name}.bin`))).toBe(files.digest(path));
+  expect(await taken(name)).toEqual([]);
+}
+
+when('the desktop takes, with the settings that everybody begins with,', () => {
+  test('64 MiB behind a link', async () => {
+    await click('/large', fileOf('large', 64 * MB));
+    await takenByDesktop('/large');
+    expect(files.asked('/large', 'browser')).toHaveLength(1);
+    for (const { headers } of files.asked('/large', 'taker')) {
+      expect(headers['user-agent']).toMatch(/Chrome/);
+      expect(headers.referer).toMatch(/\/page\?to=/);
+    }
+  });
+
+  test('64 MiB behind a redirect, for which a cookie is needed', async () => {
+    files.add('/target', fileOf('target', 64 * MB, { cookie: 'session=42' }));
+    await click('/redirect', fileOf('x', 0, { at: '/target' }));
+    await takenByDesktop('/target');
+  });
+
+  test('what a link with "download" brings, whose cookies the browser does not show', async () => {
+    await click('/marked', fileOf('marked', 17 * MB, { cookie: 'session=42' }), '#marked');
+    await takenByDesktop('/marked');
+  });
+});
+
+/** From here on files are smaller. */
+const takesFromOneMb = () => browser.set({ minBytes: MB, taker: 'desktop' });
+
+when('the browser keeps, untouched,', () => {
+  beforeAll(takesFromOneMb);
+
+  const keeps = (what: string, path: string, more: Partial<BrowserFile>, how = '#link') =>
+    test(what, async () => {
+      await click(path, { ...fileOf(path.slice(1), 2 * MB), held: false, ...more }, how);
+      await keptByBrowser(path);
+      expect(files.asked(path, 'taker')).toEqual([]);
+    });
+
+  keeps('what is small', '/small', { body: contentOf('small', MB - 1) });
+  keeps('what a POST brings', '/posted', {}, '#form');
+  keeps('what has no validator', '/unproven', { validator: false });
+
+  test.each(['blob', 'data'])('what a page makes itself: %s', async (scheme) => {
+    const page = await browser.context.newPage();
+    pages.push(page);
+    await page.goto(files.add('/nothing', fileOf('nothing', 0)));
+    await page.evaluate(
+      ([kind, bytes]) => {
+        const link = document.createElement('a');
+        const text = 'x'.repeat(bytes);
+        link.href =
+          kind === 'blob' ? URL.createObjectURL(new Blob([text])) : `data:application/x,${text}`;
+        link.download = `${kind}.bin`;
+        link.click();
+      },
+      [scheme, 1.5 * MB] as const,
+    );
+    const made = async () =>
+      (await browser.listed()).filter(({ url }) => url.startsWith(`${scheme}:`));
+    await until(async () => (await made())[0]?.state === 'complete');
+    expect(await saved(scheme)).toEqual([`${scheme}.bin`]);
+    expect(await taken(scheme)).toEqual([]);
+  });
+
+  test('what the user wants left alone: of a host, the next one, all', async () => {
+    const ask = (request: object) =>
+      browser.asExtension(`chrome.runtime.sendMessage(${JSON.stringify(request)})`);
+    await ask({ type: 'switch-host', host: '127.0.0.1', off: true });
+    await click('/host', fileOf('host', 2 * MB, { held: false }));
+    await keptByBrowser('/host');
+    await ask({ type: 'switch-host', host: '127.0.0.1', off: false });
+    await ask({ type: 'switch-all', on: false });
+    await click('/off', fileOf('off', 2 * MB, { held: false }));
+    await keptByBrowser('/off');
+    await ask({ type: 'switch-all', on: true });
+    await ask({ type: 'skip-next', skip: true });
+    await click('/next', fileOf('next', 2 * MB, { held: false }));
+    await keptByBrowser('/next');
+    await click('/after', fileOf('after', 2 * MB));
+    await takenByDesktop('/after');
+  });
+
+  test('what is clicked with the key held', async () => {
+    const page = await browser.context.newPage();
+    pages.push(page);
+    await page.goto(files.add('/key', fileOf('key', 2 * MB, { held: false })));
+    await page.locator('#link').click({ modifiers: ['Alt'] });
+    await keptByBrowser('/key');
+  });
+});
+
+when('the browser’s own goes on, as if nothing had been, where', () => {
+  beforeAll(takesFromOneMb);
+
+  const goesOn = (
+    what: string,
+    toTakers: NonNullable<BrowserFile['toTakers']>,
+    meanwhile = async () => {},
+  ) =>
+    test(what, async () => {
+      const path = `/${toTakers}`;
+      await click(path, fileOf(toTakers, 2 * MB, { toTakers }));
+      await until(() => files.asked(path, 'taker').length > 0);
+      await meanwhile();
+      files.release();
+      await keptByBrowser(path);
+      expect(files.asked(path, 'browser')).toHaveLength(1);
+    });
+
+  goesOn('others are refused', 'forbidden');
+  goesOn('others get another length', 'longer');
+  goesOn('others get another version', 'another');
+  goesOn('others are reset', 'reset');
+  goesOn('the daemon is killed meanwhile', 'nothing', () => cli.kill());
+});
+
+when('whenever the background ends', () => {
+  beforeAll(takesFromOneMb);
+
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+  const random = seededRandom(seed);
+
+  /** Of these files the hand-off goes well, or does not; and when the background ends. */
+  const deaths = [
+    ...['pausing', 'offering', 'checking', 'committing', 'settling', 'ending'].map(
+      (phase) => [phase, {}] as const,
+    ),
+    ['offering', { toTakers: 'longer' }] as const,
+    ['restoring', { toTakers: 'forbidden' }] as const,
+    ['restoring', { toTakers: 'reset' }] as const,
+  ];
+
+  test.each(deaths)(`while it is %s: %j (SEED=${seed})`, async (phase, more) => {
+    const path = `/dies-${phase}-${more.toTakers ?? 'well'}`;
+    const killed = browser.asExtension(phaseReached(phase)).then(async () => {
+      for (let turns = Math.floor(random() * 5); turns > 0; turns--) await browser.asExtension('0');
+      await browser.killBackground();
+    });
+    await click(path, fileOf(path.slice(1), 2 * MB, more));
+    await killed;
+    await browser.wakeBackground();
+    files.release();
+    await endsOnce(path);
+  });
+
+  test(`and the daemon with it (SEED=${seed})`, async () => {
+    for (const phase of ['offering', 'committing']) {
+      const path = `/both-${phase}`;
+      const killed = browser.asExtension(phaseReached(phase)).then(async () => {
+        await Promise.all([browser.killBackground(), cli.kill()]);
+      });
+      await click(path, fileOf(path.slice(1), 2 * MB));
+      await killed;
+      await browser.wakeBackground();
+      files.release();
+      await endsOnce(path);
+    }
+  });
+});
+
+/** Resolves when a hand-off has been written down as being there. */
+function phaseReached(phase: string): string {
+  return `new Promise((resolve) => {
+    const listener = (changes) => {
+      const reached = Object.entries(changes).some(([key, { newValue }]) => {
+        return key.startsWith('hand-off:') && newValue?.phase === ${JSON.stringify(phase)};
+      });
+      if (!reached) return;
+      chrome.storage.local.onChanged.removeListener(listener);
+      resolve();
+    };
+    chrome.storage.local.onChanged.addListener(listener);
+  })`;
+}
+
+/** One of them has it, complete; the other has nothing of it. */
+async function endsOnce(path: string): Promise<void> {
+  const name = path.slice(1);
+  await until(async () => {
+    await browser.wakeBackground();
+    const own = (await listed(path)).map(({ state }) => state);
+    const theirs = (await taken(name)).map(({ status }) => status);
+    return [...own, ...theirs].join() === 'complete';
+  });
+  if ((await listed(path)).length > 0) return keptByBrowser(path);
+  return takenByDesktop(path);
+}

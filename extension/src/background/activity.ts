@@ -1,0 +1,123 @@
+/**
+ * What is going on, for badge, notifications and pages that watch. The desktop is listened to while
+ * somebody watches or something runs; after that the connection ends, and with it the background.
+ */
+
+import type { BrowserApi } from '../browser/api.ts';
+import type { ShownDownload, TakerKind } from '../taker.ts';
+import type { Takers } from './takers.ts';
+
+const KEY = 'running';
+/** Changes come one after the other: one look is enough for those within this time. */
+const GATHER_MS = 250;
+/** After the last of all, the desktop is listened to for as long. */
+const LINGER_MS = 15_000;
+
+const RUNNING: ReadonlySet<ShownDownload['status']> = new Set(['active', 'queued', 'waiting']);
+
+export interface ActivityOptions {
+  readonly api: BrowserApi;
+  readonly takers: Takers;
+  /** Hand-offs are under way: they need the desktop. */
+  readonly isBusy: () => boolean;
+  readonly isOn: () => boolean;
+  readonly onEnded: (download: ShownDownload) => void;
+}
+
+export class Activity {
+  readonly #o: ActivityOptions;
+  readonly #ports = new Set<chrome.runtime.Port>();
+  #running = new Map<string, ShownDownload>();
+  #looking: ReturnType<typeof setTimeout> | undefined;
+  #closing: ReturnType<typeof setTimeout> | undefined;
+
+  /** To be made while the background's script runs for the first time. */
+  constructor(options: ActivityOptions) {
+    this.#o = options;
+    const { api, takers } = options;
+    takers.get('desktop').onChange(() => this.changed());
+    takers.get('browser').onChange(() => this.changed());
+    api.runtime.onConnect.addListener((port) => {
+      if (port.name !== 'watch' || port.sender?.id !== api.runtime.id) return;
+      this.#ports.add(port);
+      port.onDisconnect.addListener(() => {
+        this.#ports.delete(port);
+        this.changed();
+      });
+      this.changed();
+    });
+    void api.storage.session.get(KEY).then((stored) => {
+      // An earlier background has ended while downloads ran.
+      if (stored[KEY] === true) this.changed();
+    });
+  }
+
+  /** Something may have changed: whoever watches is told, and the badge is set. */
+  changed(): void {
+    this.#looking ??= setTimeout(() => {
+      this.#looking = undefined;
+      for (const port of this.#ports) port.postMessage({ changed: true });
+      void this.#look();
+    }, GATHER_MS);
+  }
+
+  /** Sets the badge. */
+  async show(): Promise<void> {
+    const { api, isOn } = this.#o;
+    const count = this.#running.size;
+    const off = !isOn();
+    const idle = off ? api.i18n.getMessage('badgePaused') : '';
+    await api.action.setBadgeText({ text: count > 0 ? String(count) : idle });
+    await api.action.setBadgeBackgroundColor({ color: off ? '#6b7280' : '#2563eb' });
+    const title = off
+      ? api.i18n.getMessage('actionTitleOff')
+      : api.i18n.getMessage('actionTitle', [this.#progress()]);
+    await api.action.setTitle({ title });
+  }
+
+  /** How many run, and how far they are. */
+  #progress(): string {
+    const downloads = [...this.#running.values()];
+    const known = downloads.filter(({ length }) => length !== undefined);
+    const all = known.reduce((sum, { length = 0 }) => sum + length, 0);
+    const stored = known.reduce((sum, { storedBytes }) => sum + storedBytes, 0);
+    const share = all === 0 ? '' : ` (${Math.floor((100 * stored) / all)} %)`;
+    return `${downloads.length}${share}`;
+  }
+
+  async #look(): Promise<void> {
+    const { takers, onEnded, api } = this.#o;
+    const kinds: readonly TakerKind[] = ['desktop', 'browser'];
+    const downloads = await takers.list(kinds.filter((kind) => this.#isAsked(kind)));
+    const before = this.#running;
+    this.#running = new Map(
+      downloads
+        .filter(({ status }) => RUNNING.has(status))
+        .map((download) => [`${download.taker} ${download.id}`, download]),
+    );
+    for (const download of downloads) {
+      const ran = before.has(`${download.taker} ${download.id}`);
+      if (ran && (download.status === 'complete' || download.status === 'error')) onEnded(download);
+    }
+    const running = this.#running.size > 0;
+    if (running !== before.size > 0) await api.storage.session.set({ [KEY]: running });
+    await this.show().catch(() => {});
+    this.#listen(running || this.#ports.size > 0);
+  }
+
+  /** Nobody starts the desktop's engine only to see that there is nothing. */
+  #isAsked(kind: TakerKind): boolean {
+    return kind === 'browser' || this.#o.takers.desktop.link.connected || this.#ports.size > 0;
+  }
+
+  #listen(needed: boolean): void {
+    const { link } = this.#o.takers.desktop;
+    clearTimeout(this.#closing);
+    if (needed) return void link.watch(true).catch(() => {});
+    this.#closing = setTimeout(() => {
+      if (this.#o.isBusy()) return this.#listen(false);
+      void link.watch(false).catch(() => {});
+      link.close();
+    }, LINGER_MS);
+  }
+}

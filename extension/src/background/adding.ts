@@ -1,0 +1,60 @@
+/** Adds downloads that the browser has not begun. */
+
+import type { BrowserApi } from '../browser/api.ts';
+import { edgesFor } from '../intercept/edges.ts';
+import { hostOf } from '../intercept/hosts.ts';
+import type { AddedLink } from '../taker.ts';
+import type { AskerFields } from './asker-fields.ts';
+import { takersOf } from './interceptor.ts';
+import type { KeptSettings } from './kept-settings.ts';
+import type { SeenRequests } from './seen-requests.ts';
+import type { Takers } from './takers.ts';
+
+/** Where nobody else takes them, the browser downloads so many at a time itself. */
+const MAX_BY_BROWSER = 20;
+
+export interface AddingParts {
+  readonly api: BrowserApi;
+  readonly takers: Takers;
+  readonly settings: KeptSettings;
+  readonly asker: AskerFields;
+  readonly seen: SeenRequests;
+}
+
+export interface AskedLink {
+  readonly url: string;
+  /** The page it is on. */
+  readonly referrer?: string | undefined;
+}
+
+/** @returns how many are being downloaded now, and how many are not */
+export async function addLinks(
+  parts: AddingParts,
+  asked: readonly AskedLink[],
+): Promise<{ added: number; failed: number }> {
+  const { settings, takers, api } = parts;
+  await settings.ready;
+  const possible = asked.filter(({ url }) => hostOf(url) !== undefined);
+  const links = await Promise.all(possible.map((link) => completed(parts, link)));
+  let added = 0;
+  try {
+    if (links.length > 0) added = await takers.add(takersOf(settings.now), links);
+  } catch (error) {
+    if (links.length > MAX_BY_BROWSER) throw error;
+    // Nobody is there who could: the browser can. It asks for each by itself.
+    const begun = links.map(({ url }) => api.downloads.download({ url }));
+    const ends = await Promise.allSettled(begun);
+    added = ends.filter(({ status }) => status === 'fulfilled').length;
+  }
+  return { added, failed: asked.length - added };
+}
+
+async function completed(
+  { settings, asker, seen }: AddingParts,
+  { url: given, referrer }: AskedLink,
+): Promise<AddedLink> {
+  const url = given.replace(/#.*$/s, '');
+  const headers = await asker.of(url, referrer);
+  const edges = edgesFor([url], headers, settings.now, await seen.edgesOf(url));
+  return { url, headers, edges };
+}

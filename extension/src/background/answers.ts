@@ -1,0 +1,159 @@
+/** Answers the extension's own pages, and hears of clicks in others. Nothing that comes is believed. */
+
+import { z } from 'zod';
+import type { BrowserApi } from '../browser/api.ts';
+import { clickSchema } from '../content/click.ts';
+import { hostOf, isAmong } from '../intercept/hosts.ts';
+import {
+  type Answer,
+  type Failed,
+  type FoundLinks,
+  type PopupState,
+  type Request,
+  requestSchema,
+} from '../messages.ts';
+import type { Settings } from '../settings.ts';
+import type { DesktopProblem } from '../takers/native-link.ts';
+import type { Activity } from './activity.ts';
+import { takersOf } from './interceptor.ts';
+import type { KeptSettings } from './kept-settings.ts';
+import { FOUND } from './menus.ts';
+import type { Skipping } from './skipping.ts';
+import type { Takers } from './takers.ts';
+
+export interface AnswersOptions {
+  readonly api: BrowserApi;
+  readonly takers: Takers;
+  readonly settings: KeptSettings;
+  readonly skipping: Skipping;
+  readonly activity: Activity;
+  readonly add: (
+    links: readonly { url: string; referrer?: string | undefined }[],
+  ) => Promise<{ added: number; failed: number }>;
+}
+
+/** Names of what the user is told, by why the desktop is not there. */
+const PROBLEMS: Readonly<Record<DesktopProblem, string>> = {
+  'no-host': 'desktopNoHost',
+  forbidden: 'desktopForbidden',
+  'no-engine': 'desktopNoEngine',
+  'other-version': 'desktopOtherVersion',
+  lost: 'desktopLost',
+};
+
+type Answers = {
+  readonly [T in Request['type']]: (
+    request: Extract<Request, { type: T }>,
+  ) => Promise<Answer<T>> | Answer<T>;
+};
+
+const foundSchema = z.object({
+  page: z.string(),
+  title: z.string(),
+  links: z.array(z.object({ url: z.string(), text: z.string() })),
+});
+
+export class PageAnswers {
+  readonly #o: AnswersOptions;
+
+  /** To be made while the background's script runs for the first time. */
+  constructor(options: AnswersOptions) {
+    this.#o = options;
+    options.api.runtime.onMessage.addListener((message, sender, answer) => {
+      if (sender.id !== options.api.runtime.id) return false;
+      if (!this.#isOwnPage(sender)) {
+        this.#onClick(message);
+        return false;
+      }
+      const parsed = requestSchema.safeParse(message);
+      if (!parsed.success) return false;
+      void this.#answer(parsed.data).then(answer);
+      // The answer comes later.
+      return true;
+    });
+  }
+
+  #isOwnPage({ url }: chrome.runtime.MessageSender): boolean {
+    return url?.startsWith(this.#o.api.runtime.getURL('')) === true;
+  }
+
+  /** A content script, which a page may have got hold of: it can have its downloads left alone. */
+  #onClick(message: unknown): void {
+    const click = clickSchema.safeParse(message).data;
+    const { skipKey } = this.#o.settings.now;
+    if (skipKey !== 'none' && click?.keys.includes(skipKey)) this.#o.skipping.clicked(Date.now());
+  }
+
+  async #answer(request: Request): Promise<unknown> {
+    try {
+      await this.#o.settings.ready;
+      const answer = this.#answers[request.type] as (request: Request) => Promise<unknown>;
+      // Chromium has no word for undefined.
+      return (await answer(request)) ?? null;
+    } catch (error) {
+      return {
+        failed: { message: error instanceof Error ? error.message : String(error) },
+      } as Failed;
+    }
+  }
+
+  readonly #answers: Answers = {
+    state: ({ url }) => this.#state(url),
+    command: async ({ taker, id, command }) => {
+      await this.#o.takers.get(taker).command(id, command);
+      this.#o.activity.changed();
+      return {};
+    },
+    'switch-host': async ({ host, off }) => {
+      const { offHosts } = this.#o.settings.now;
+      const others = offHosts.filter((other) => !isAmong(host, [other]));
+      return this.#change({ offHosts: off ? [...others, host] : others });
+    },
+    'switch-all': ({ on }) => this.#change({ on }),
+    'skip-next': async ({ skip }) => {
+      await this.#o.skipping.setNext(skip);
+      this.#o.activity.changed();
+      return {};
+    },
+    'picked-links': async ({ key }) => {
+      const stored = await this.#o.api.storage.session.get(FOUND + key);
+      return foundSchema.safeParse(stored[FOUND + key]).data as FoundLinks | undefined;
+    },
+    add: ({ links }) => this.#o.add(links),
+    'get-settings': () => this.#o.settings.now,
+    'set-settings': ({ settings }) => this.#change(settings),
+    'open-app': async () => {
+      await this.#o.takers.desktop.openApp();
+      return {};
+    },
+  };
+
+  /** Other pages show it too. */
+  async #change(changes: Partial<Settings>): Promise<Record<string, never>> {
+    await this.#o.settings.change(changes);
+    this.#o.activity.changed();
+    return {};
+  }
+
+  async #state(url: string | undefined): Promise<PopupState> {
+    const { takers, settings, skipping, api } = this.#o;
+    await skipping.ready;
+    const kinds = takersOf(settings.now);
+    // The user has chosen not to ask the desktop; what the browser has is shown whoever takes.
+    const asked =
+      settings.now.taker === 'browser' ? (['browser'] as const) : (['desktop', 'browser'] as const);
+    const downloads = await takers.list(asked);
+    const { link } = takers.desktop;
+    const problem = asked.length === 1 ? undefined : link.problem;
+    const taker = kinds.find((kind) => kind === 'browser' || link.connected);
+    const name = hostOf(url);
+    return {
+      downloads,
+      taker,
+      desktopProblem: problem && api.i18n.getMessage(PROBLEMS[problem]),
+      on: settings.now.on,
+      skipNext: skipping.next,
+      host: name === undefined ? undefined : { name, off: isAmong(name, settings.now.offHosts) },
+    };
+  }
+}

@@ -1,0 +1,45 @@
+/** What the user has chosen, as it is now. */
+
+import type { BrowserApi } from '../browser/api.ts';
+import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../settings.ts';
+
+const KEY = 'settings';
+
+export class KeptSettings {
+  readonly #storage: BrowserApi['storage'];
+  /** Resolves when what was chosen earlier has been read. */
+  readonly ready: Promise<void>;
+  #settings = DEFAULT_SETTINGS;
+
+  /** @param onChange called when they have changed, and when they have been read first */
+  constructor(storage: BrowserApi['storage'], onChange: () => void) {
+    this.#storage = storage;
+    storage.onChanged.addListener((changes, area) => {
+      const change = changes[KEY];
+      if (area !== 'local' || change === undefined) return;
+      this.#settings = parse(change.newValue);
+      onChange();
+    });
+    this.ready = storage.local.get(KEY).then(
+      (stored) => {
+        this.#settings = parse(stored[KEY]);
+        onChange();
+      },
+      () => {},
+    );
+  }
+
+  get now(): Settings {
+    return this.#settings;
+  }
+
+  async change(changes: Partial<Settings>): Promise<void> {
+    await this.ready;
+    this.#settings = { ...this.#settings, ...changes };
+    await this.#storage.local.set({ [KEY]: this.#settings });
+  }
+}
+
+function parse(value: unknown): Settings {
+  return settingsSchema.safeParse(value ?? {}).data ?? DEFAULT_SETTINGS;
+}

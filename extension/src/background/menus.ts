@@ -1,0 +1,102 @@
+/** The context menu: links, images, selections, and all links of a page. */
+
+import { linksInText } from '@millrace/shared/download/links-in-text';
+import type { BrowserApi } from '../browser/api.ts';
+import type { FoundLinks } from '../messages.ts';
+
+export const FOUND = 'found:';
+
+/** By the name of the menu's text: where it is shown. */
+const ITEMS = {
+  menuLink: 'link',
+  menuImage: 'image',
+  menuSelection: 'selection',
+  menuPage: 'page',
+} as const;
+
+type Info = chrome.contextMenus.OnClickData;
+
+export interface MenusOptions {
+  readonly api: BrowserApi;
+  readonly add: (links: readonly { url: string; referrer?: string | undefined }[]) => Promise<void>;
+  /** There is nothing that could be added. */
+  readonly onNothing: () => void;
+}
+
+export class Menus {
+  readonly #o: MenusOptions;
+
+  /** To be made while the background's script runs for the first time. */
+  constructor(options: MenusOptions) {
+    this.#o = options;
+    const { runtime, contextMenus } = options.api;
+    runtime.onInstalled.addListener(() => this.#create());
+    runtime.onStartup.addListener(() => this.#create());
+    contextMenus.onClicked.addListener((info, tab) => void this.#onClicked(info, tab));
+  }
+
+  #create(): void {
+    const { contextMenus, i18n, runtime } = this.#o.api;
+    contextMenus.removeAll(() => {
+      for (const [id, context] of Object.entries(ITEMS)) {
+        const of = { id, title: i18n.getMessage(id), contexts: [context] as never };
+        // What cannot be made is there already.
+        contextMenus.create(of, () => void runtime.lastError);
+      }
+    });
+  }
+
+  async #onClicked(info: Info, tab: chrome.tabs.Tab | undefined): Promise<void> {
+    const page = info.frameUrl ?? info.pageUrl ?? tab?.url;
+    if (info.menuItemId === 'menuLink' || info.menuItemId === 'menuImage') {
+      const url = info.menuItemId === 'menuLink' ? info.linkUrl : info.srcUrl;
+      if (url === undefined || !/^https?:/i.test(url)) return this.#o.onNothing();
+      return this.#o.add([{ url, referrer: page }]);
+    }
+    const found = await this.#collect(info, tab);
+    if (info.menuItemId === 'menuPage') return this.openPicker(found);
+    const links = new Set(found.links.map(({ url }) => url));
+    for (const url of linksInText(info.selectionText ?? '').urls) links.add(url);
+    if (links.size === 0) return this.#o.onNothing();
+    await this.#o.add([...links].map((url) => ({ url, referrer: page })));
+  }
+
+  /** Opens a page to choose in. */
+  async openPicker(found: FoundLinks): Promise<void> {
+    if (found.links.length === 0) return this.#o.onNothing();
+    const { storage, tabs, runtime } = this.#o.api;
+    const key = crypto.randomUUID();
+    await storage.session.set({ [FOUND + key]: found });
+    await tabs.create({ url: runtime.getURL(`picker.html?key=${key}`) });
+  }
+
+  async #collect(info: Info, tab: chrome.tabs.Tab | undefined): Promise<FoundLinks> {
+    const none = { page: info.pageUrl ?? '', title: tab?.title ?? '', links: [] };
+    if (tab?.id === undefined) return none;
+    const selected = info.menuItemId === 'menuSelection';
+    try {
+      const [result] = await this.#o.api.scripting.executeScript({
+        target: { tabId: tab.id, frameIds: [info.frameId ?? 0] },
+        func: linksOfPage,
+        args: [selected],
+      });
+      return result?.result ?? none;
+    } catch {
+      return none; // a page of the browser's own, which nobody may look into
+    }
+  }
+}
+
+/** Runs in the page, alone: nothing of this file is there. */
+function linksOfPage(selected: boolean): FoundLinks {
+  const MAX_FOUND = 10_000;
+  const selection = selected ? getSelection() : null;
+  const links: { url: string; text: string }[] = [];
+  for (const anchor of document.querySelectorAll<HTMLAnchorElement>('a[href], area[href]')) {
+    if (links.length === MAX_FOUND) break;
+    if (selected && !selection?.containsNode(anchor, true)) continue;
+    if (!/^https?:/i.test(anchor.href) || anchor.href.length > 65_536) continue;
+    links.push({ url: anchor.href, text: (anchor.textContent ?? '').trim().slice(0, 300) });
+  }
+  return { page: location.href, title: document.title.slice(0, 300), links };
+}

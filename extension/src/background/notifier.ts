@@ -1,0 +1,31 @@
+/** Tells the user what they would not see otherwise. */
+
+import type { BrowserApi } from '../browser/api.ts';
+
+export class Notifier {
+  readonly #api: BrowserApi;
+  readonly #isOn: () => boolean;
+
+  constructor(api: BrowserApi, isOn: () => boolean) {
+    this.#api = api;
+    this.#isOn = isOn;
+  }
+
+  /** @param title name of a text */
+  tell(title: string, message: string): void {
+    if (!this.#isOn()) return;
+    const { notifications, i18n, runtime } = this.#api;
+    const shown = {
+      type: 'basic' as const,
+      iconUrl: runtime.getURL('icons/128.png'),
+      title: i18n.getMessage(title),
+      message,
+    };
+    // Not every system shows any.
+    void notifications.create('', shown)?.catch?.(() => {});
+  }
+
+  text(name: string, ...values: string[]): string {
+    return this.#api.i18n.getMessage(name, values);
+  }
+}

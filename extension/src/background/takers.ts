@@ -1,0 +1,78 @@
+/** Both takers as one: who takes, and what they have. */
+
+import type { Discarded } from '../hand-off/hand-off.ts';
+import type { TakersPort } from '../hand-off/ports.ts';
+import {
+  type AddedLink,
+  type ShownDownload,
+  type Taker,
+  type TakerDownloads,
+  TakerError,
+  type TakerKind,
+} from '../taker.ts';
+import type { DesktopTaker } from '../takers/desktop.ts';
+
+export type WholeTaker = Taker & TakerDownloads;
+
+/** More are not shown. */
+const MAX_SHOWN = 500;
+
+export class Takers implements TakersPort {
+  readonly desktop: DesktopTaker;
+  readonly #browser: WholeTaker;
+
+  constructor(desktop: DesktopTaker, browser: WholeTaker) {
+    this.desktop = desktop;
+    this.#browser = browser;
+  }
+
+  get(kind: TakerKind): WholeTaker {
+    return kind === 'desktop' ? this.desktop : this.#browser;
+  }
+
+  async discard(kind: TakerKind, takenAs: string): Promise<Discarded> {
+    if (kind === 'desktop') {
+      await this.desktop.discard(takenAs);
+      return 'removed';
+    }
+    // What is complete there is a file in the browser's folder, beside the browser's own.
+    const download = (await this.#browser.list()).find(({ id }) => id === takenAs);
+    if (download?.status === 'complete') return 'complete';
+    if (download !== undefined) await this.#browser.command(takenAs, 'remove');
+    return 'removed';
+  }
+
+  /** Newest first, of all that can be asked. */
+  async list(kinds: readonly TakerKind[]): Promise<readonly ShownDownload[]> {
+    const lists = await Promise.all(
+      kinds.map((kind) =>
+        this.get(kind)
+          .list()
+          .catch(() => []),
+      ),
+    );
+    return lists
+      .flat()
+      .sort((a, b) => b.createdAt - a.createdAt)
+      .slice(0, MAX_SHOWN);
+  }
+
+  /**
+   * Adds downloads with the first that is there.
+   *
+   * @returns how many
+   * @throws TakerError
+   */
+  async add(kinds: readonly TakerKind[], links: readonly AddedLink[]): Promise<number> {
+    let failure = new TakerError('absent', 'Nobody is there to download it');
+    for (const kind of kinds) {
+      try {
+        return (await this.get(kind).add(links)).length;
+      } catch (error) {
+        if (!(error instanceof TakerError) || error.problem !== 'absent') throw error;
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+}

@@ -1,0 +1,67 @@
+/** The browser's downloads, as hand-offs need them. */
+
+import type { BrowserDownload, HandOff } from '../hand-off/hand-off.ts';
+import type { BrowserPort } from '../hand-off/ports.ts';
+import type { BrowserApi } from './api.ts';
+
+export type DownloadItem = chrome.downloads.DownloadItem;
+type Ref = HandOff['download'];
+
+/** Tells a download from another with the same number. */
+export function refOf(item: DownloadItem): Ref {
+  return { id: item.id, begunAt: Date.parse(item.startTime) };
+}
+
+export class BrowserDownloads implements BrowserPort {
+  readonly #downloads: BrowserApi['downloads'];
+
+  constructor(downloads: BrowserApi['downloads']) {
+    this.#downloads = downloads;
+  }
+
+  async pause({ id }: Ref): Promise<void> {
+    // What cannot be paused has ended: that is seen next.
+    await this.#downloads.pause(id).catch(() => {});
+  }
+
+  async look(ref: Ref): Promise<BrowserDownload | undefined> {
+    const item = await this.#item(ref);
+    if (item === undefined) return undefined;
+    const { state, paused, error } = item;
+    return { state, paused, cancelled: error === 'USER_CANCELED' };
+  }
+
+  async resume(ref: Ref): Promise<void> {
+    const item = await this.#item(ref);
+    if (item === undefined || item.error === 'USER_CANCELED') return;
+    const held = item.state === 'in_progress' && item.paused;
+    if (held || (item.state === 'interrupted' && item.canResume)) {
+      await this.#downloads.resume(item.id);
+    }
+  }
+
+  async end(ref: Ref): Promise<void> {
+    const item = await this.#item(ref);
+    if (item === undefined) return;
+    // It may have been completed just now: then it stays.
+    await this.#downloads.cancel(item.id).catch(() => {});
+    const left = await this.#item(ref);
+    if (left !== undefined && left.state !== 'complete') {
+      await this.#downloads.erase({ id: left.id });
+    }
+  }
+
+  async remove(ref: Ref): Promise<void> {
+    await this.end(ref);
+    const item = await this.#item(ref);
+    if (item === undefined) return;
+    // The user may have moved it away.
+    await this.#downloads.removeFile(item.id).catch(() => {});
+    await this.#downloads.erase({ id: item.id });
+  }
+
+  async #item({ id, begunAt }: Ref): Promise<DownloadItem | undefined> {
+    const [item] = await this.#downloads.search({ id });
+    return item !== undefined && Date.parse(item.startTime) === begunAt ? item : undefined;
+  }
+}

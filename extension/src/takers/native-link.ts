@@ -1,0 +1,253 @@
+/**
+ * The connection to the native host: made when it is needed, and again after it has ended. The
+ * browser starts the host with it, and the host the engine.
+ */
+
+import { parseNativeMessage, parseNativeResult } from '@millrace/shared/bridge/native-answer';
+import {
+  MAX_FROM_BROWSER_BYTES,
+  NATIVE_HOST,
+  NATIVE_VERSION,
+  type NativeCalls,
+  type NativeFailure,
+  type NativeType,
+} from '@millrace/shared/bridge/native-api';
+import { TakerError } from '../taker.ts';
+
+/** The host's end of the browser's messaging, as far as it is used. */
+export interface NativePort {
+  postMessage(message: unknown): void;
+  disconnect(): void;
+  readonly onMessage: { addListener(listener: (message: unknown) => void): void };
+  readonly onDisconnect: { addListener(listener: (port: NativePort) => void): void };
+  /** Firefox: why it has ended. */
+  readonly error?: { readonly message?: string } | null;
+}
+
+export interface NativeLinkOptions {
+  /** Starts the host. */
+  readonly connect: (name: string) => NativePort;
+  /** Chromium: why the port whose end is being told of has ended. */
+  readonly lastError: () => string | undefined;
+  readonly browser: string;
+  /** The list of downloads may have changed. */
+  readonly onChanged: () => void;
+}
+
+/** Why the desktop is not there. */
+export type DesktopProblem = 'no-host' | 'forbidden' | 'no-engine' | 'other-version' | 'lost';
+
+/** The engine starts within a few seconds, also on slow machines. */
+const HELLO_MS = 30_000;
+/** Whatever else is asked is answered sooner than this, or not at all. */
+const ANSWER_MS = 30_000;
+/** After it has not been there, it is not looked for again at once. */
+const LOOK_AGAIN_MS = 3000;
+
+interface Waiting {
+  readonly type: NativeType;
+  resolve(result: unknown): void;
+  reject(error: TakerError): void;
+}
+
+class Connection {
+  readonly port: NativePort;
+  readonly waiting = new Map<number, Waiting>();
+  #nextId = 1;
+
+  constructor(port: NativePort) {
+    this.port = port;
+  }
+
+  /** @throws TakerError */
+  call<T extends NativeType>(
+    type: T,
+    params: NativeCalls[T]['params'],
+    timeoutMs: number,
+  ): Promise<NativeCalls[T]['result']> {
+    const id = this.#nextId++;
+    const message = { id, type, ...params };
+    if (JSON.stringify(message).length > MAX_FROM_BROWSER_BYTES / 4) {
+      return Promise.reject(new TakerError('refused', 'It is too long to be sent', 'bad-option'));
+    }
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        this.waiting.delete(id);
+        reject(new TakerError('lost', 'The desktop app does not answer', 'daemon-silent'));
+      }, timeoutMs);
+      const done = () => {
+        clearTimeout(timer);
+        this.waiting.delete(id);
+      };
+      this.waiting.set(id, {
+        type,
+        resolve: (result) => {
+          done();
+          try {
+            resolve(parseNativeResult(type, result));
+          } catch (error) {
+            reject(new TakerError('lost', String(error), 'malformed-response'));
+          }
+        },
+        reject: (error) => {
+          done();
+          reject(error);
+        },
+      });
+      this.port.postMessage(message);
+    });
+  }
+}
+
+export class NativeLink {
+  readonly #o: NativeLinkOptions;
+  #connection: Promise<Connection> | undefined;
+  #absentUntil = 0;
+  #absence: TakerError | undefined;
+  #problem: DesktopProblem | undefined;
+  #watching = false;
+
+  constructor(options: NativeLinkOptions) {
+    this.#o = options;
+  }
+
+  /** Why it is not there; undefined: it is, or nobody has asked it yet. */
+  get problem(): DesktopProblem | undefined {
+    return this.#problem;
+  }
+
+  /** True while it is known to be there. */
+  get connected(): boolean {
+    return this.#connection !== undefined && this.#problem === undefined;
+  }
+
+  /** @throws TakerError `absent` where it cannot be reached: then nothing has been asked */
+  async call<T extends NativeType>(
+    type: T,
+    params: NativeCalls[T]['params'],
+  ): Promise<NativeCalls[T]['result']> {
+    const connection = await this.#open();
+    return connection.call(type, params, ANSWER_MS);
+  }
+
+  /** Whether changes are told of; also by later connections. @throws TakerError */
+  async watch(on: boolean): Promise<void> {
+    if (this.#watching === on) return;
+    this.#watching = on;
+    if (on || this.#connection !== undefined) await this.call('watch', { on });
+  }
+
+  /** Ends the host: the browser would keep the background alive for it. */
+  close(): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    void connection?.then(
+      ({ port }) => port.disconnect(),
+      () => {},
+    );
+  }
+
+  #open(): Promise<Connection> {
+    if (this.#absence !== undefined && Date.now() < this.#absentUntil) {
+      return Promise.reject(this.#absence);
+    }
+    this.#connection ??= this.#connect();
+    return this.#connection;
+  }
+
+  async #connect(): Promise<Connection> {
+    const connection = new Connection(this.#start());
+    const { port } = connection;
+    const opened: Promise<Connection> = connection
+      .call('hello', { version: NATIVE_VERSION, browser: this.#o.browser }, HELLO_MS)
+      .then(async () => {
+        this.#problem = undefined;
+        this.#absence = undefined;
+        if (this.#watching) await connection.call('watch', { on: true }, ANSWER_MS);
+        return connection;
+      })
+      .catch((error: TakerError) => {
+        port.disconnect();
+        throw this.#absent(error);
+      });
+    let why: string | undefined;
+    port.onMessage.addListener((message) => this.#onMessage(connection, message));
+    port.onDisconnect.addListener((ended) => {
+      why = ended.error?.message ?? this.#o.lastError();
+      this.#connection = undefined;
+      if (this.#problem === undefined) this.#problem = problemOf(why);
+      const error = new TakerError(
+        'lost',
+        why ?? 'The connection to the desktop app broke',
+        'ended',
+      );
+      for (const { reject } of [...connection.waiting.values()]) reject(error);
+      if (this.#watching) this.#o.onChanged();
+    });
+    return opened;
+  }
+
+  #start(): NativePort {
+    try {
+      return this.#o.connect(NATIVE_HOST);
+    } catch (error) {
+      throw this.#absent(new TakerError('absent', String(error)));
+    }
+  }
+
+  #absent({ message, code }: TakerError): TakerError {
+    this.#connection = undefined;
+    this.#problem = code === 'bad-option' ? 'other-version' : problemOf(message);
+    if (code?.startsWith('daemon-')) this.#problem = 'no-engine';
+    this.#absentUntil = Date.now() + LOOK_AGAIN_MS;
+    this.#absence = new TakerError('absent', message, code);
+    return this.#absence;
+  }
+
+  #onMessage(connection: Connection, value: unknown): void {
+    const message = parseNativeMessage(value);
+    if (message === undefined) return;
+    if ('event' in message) return this.#o.onChanged();
+    const waiting = connection.waiting.get(message.id);
+    if (waiting === undefined) return;
+    if ('result' in message) waiting.resolve(message.result);
+    else waiting.reject(failure(message.error));
+  }
+}
+
+function problemOf(why: string | undefined): DesktopProblem {
+  if (why === undefined) return 'lost';
+  if (/not found|no such native application/i.test(why)) return 'no-host';
+  if (/forbidden|not allowed|permission/i.test(why)) return 'forbidden';
+  return /exited|failed to start|disconnected/i.test(why) ? 'no-engine' : 'lost';
+}
+
+/** Codes by which the desktop says that it will not have a download. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  'bad-option',
+  'bad-url',
+  'disk-full',
+  'no-such-download',
+  'queue-full',
+  'url-too-long',
+  'wrong-state',
+]);
+/** Codes by which it says that it has got another file. */
+const DIFFERENCES: ReadonlySet<string> = new Set([
+  'different-file',
+  'range-ignored',
+  'version-changed',
+  'version-unproven',
+  'wrong-encoding',
+  'wrong-length',
+  'wrong-range',
+]);
+
+function failure({ code, message, detail }: NativeFailure): TakerError {
+  const text = detail === '' ? message : `${message}: ${detail}`;
+  if (REFUSALS.has(code)) return new TakerError('refused', text, code);
+  if (DIFFERENCES.has(code)) return new TakerError('different', text, code);
+  // The engine has ended, or nobody knows: it has to be asked what became of it.
+  const lost = code.startsWith('daemon-') || code === 'unexpected' || code === 'interrupted';
+  return new TakerError(lost ? 'lost' : 'failed', text, code);
+}

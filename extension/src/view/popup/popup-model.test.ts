@@ -1,0 +1,108 @@
+import { describe, expect, test } from '@jest/globals';
+import type { PopupState, Request } from '../../messages.ts';
+import type { ShownDownload } from '../../taker.ts';
+import { textFor } from '../../text/text.ts';
+import { type Background, BackgroundError } from '../common/background.ts';
+import { PopupModel } from './popup-model.ts';
+
+const download = (storedBytes: number): ShownDownload => ({
+  taker: 'desktop',
+  id: '1',
+  name: 'a.iso',
+  status: 'active',
+  storedBytes,
+  bytesPerSecond: 0,
+  createdAt: 0,
+});
+const state = (...downloads: ShownDownload[]): PopupState => ({
+  downloads,
+  taker: 'desktop',
+  on: true,
+  skipNext: false,
+});
+
+/** A background whose answers are given by hand. */
+function byHand() {
+  const asked: { request: Request; answer: (value: unknown) => void; fail: () => void }[] = [];
+  const background: Background = {
+    ask: (request) =>
+      new Promise((resolve, reject) => {
+        const fail = () => reject(new BackgroundError('no', true));
+        asked.push({ request, answer: resolve as (value: unknown) => void, fail });
+      }),
+    watch: () => () => {},
+  };
+  const model = new PopupModel(background, textFor(['en']), Promise.resolve('https://a.example/'));
+  /** The oldest question that has no answer yet. */
+  const next = async () => {
+    for (let turn = 0; turn < 20 && asked.length === 0; turn++) await Promise.resolve();
+    const question = asked.shift();
+    if (question === undefined) throw new Error('nothing was asked');
+    return question;
+  };
+  const settled = async () => {
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  };
+  return { model, next, settled, asked };
+}
+
+describe('what the popup shows', () => {
+  test('is asked for once more, however often it changes while an answer is under way', async () => {
+    const { model, next, settled, asked } = byHand();
+    for (let i = 0; i < 5; i++) void model.refresh();
+    const first = await next();
+    expect(first.request).toEqual({ type: 'state', url: 'https://a.example/' });
+    first.answer(state(download(1)));
+    (await next()).answer(state(download(2)));
+    await settled();
+    expect(asked).toEqual([]);
+    expect(model.get().state?.downloads).toEqual([download(2)]);
+  });
+
+  test('keeps the rows that have not changed', async () => {
+    const { model, next, settled } = byHand();
+    void model.refresh();
+    (await next()).answer(state(download(1)));
+    await settled();
+    const [before] = model.get().state?.downloads ?? [];
+    void model.refresh();
+    (await next()).answer(state(download(1)));
+    await settled();
+    expect(model.get().state?.downloads[0]).toBe(before);
+  });
+
+  test('is switched at once, and an answer from before does not switch it back', async () => {
+    const { model, next, settled } = byHand();
+    void model.refresh();
+    (await next()).answer(state());
+    await settled();
+    void model.refresh();
+    const old = await next();
+    void model.switchAll(false);
+    expect(model.get().state?.on).toBe(false);
+    const command = await next();
+    old.answer(state());
+    await settled();
+    expect(model.get().state?.on).toBe(false);
+    command.answer({});
+    const now = await next();
+    now.answer({ ...state(), on: false });
+    await settled();
+    expect(model.get().state?.on).toBe(false);
+  });
+
+  test('goes back where a switch did not work, and says why', async () => {
+    const { model, next, settled } = byHand();
+    void model.refresh();
+    (await next()).answer(state());
+    await settled();
+    void model.skipNext(true);
+    (await next()).fail();
+    (await next()).answer(state());
+    await settled();
+    expect(model.get()).toMatchObject({
+      state: { skipNext: false },
+      problem: 'That did not work: no',
+    });
+  });
+});
