@@ -313,6 +313,33 @@ withElectron(
   },
 );
 
+// Ctrl-C and then `npm start`, or somebody who does not like to wait.
+test.each([[['TERM']], [['INT', 'INT']], [['INT', 'TERM']]])(
+  'ended by a signal while it starts its daemon, it leaves none behind: %p',
+  async (signals) => {
+    if (screen === undefined) return;
+    const own = await temporaryFolder();
+    // The daemon's process itself says when it begins: not before, not after.
+    const [node, pidFile] = [join(own.path, 'node'), join(own.path, 'pid')];
+    const lines = [
+      '#!/bin/sh',
+      `echo $$ > "${pidFile}"`,
+      ...signals.map((signal) => `kill -${signal} $PPID`),
+      `exec "${process.execPath}" "$@"`,
+    ];
+    await writeFile(node, lines.join('\n'), { mode: 0o755 });
+    const child = await Shell.startWithNode(own.path, screen.display, node);
+    child.stderr?.resume();
+    await once(child, 'exit');
+    const pid = Number(await readFile(pidFile, 'utf8'));
+    const left = isAlive(pid);
+    if (left) process.kill(pid, 'SIGKILL');
+    expect(left).toBe(false);
+    expect([child.exitCode, child.signalCode]).toEqual([0, null]);
+    await own.remove();
+  },
+);
+
 withElectron('npm start opens the window beside an edge, and ends both', async () => {
   const own = await temporaryFolder();
   const state = join(own.path, 'state');
