@@ -298,6 +298,7 @@ export const de: Readonly<Record<Key, string>> = {
   'source.state.used': 'in Gebrauch',
   'source.state.resting': 'pausiert',
   'source.state.quarantined': 'nicht mehr in Gebrauch',
+  'source.different': 'Dort liegt eine andere Datei',
   'source.name': 'Quelle',
   'source.rtt': 'Laufzeit',
   'source.share': 'Anteil',

@@ -293,6 +293,7 @@ export const en = {
   'source.state.used': 'in use',
   'source.state.resting': 'resting',
   'source.state.quarantined': 'not used any more',
+  'source.different': 'It has another file',
   'source.name': 'Source',
   'source.rtt': 'Round trip',
   'source.share': 'Share',

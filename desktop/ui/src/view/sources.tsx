@@ -4,6 +4,7 @@ import type { SourceView } from '@millrace/shared/bridge/detail-api';
 import { sourceColour } from '../model/source-colours.ts';
 import { sourceLabel } from '../model/source-label.ts';
 import { bytes, percent, rate } from '../text/format.ts';
+import type { Text } from '../text/text.ts';
 import { useAppState, useText } from './context.tsx';
 import { useDark } from './theme.ts';
 
@@ -20,11 +21,9 @@ export function Sources({ sources }: { sources: readonly SourceView[] }) {
           <th scope="col">{text.t('source.speed')}</th>
         </tr>
       </thead>
-      <tbody>
-        {sources.map((source, i) => (
-          <Source key={`${source.kind} ${source.url} ${source.label}`} source={source} index={i} />
-        ))}
-      </tbody>
+      {sources.map((source, i) => (
+        <Source key={`${source.kind} ${source.url} ${source.label}`} source={source} index={i} />
+      ))}
     </table>
   );
 }
@@ -35,41 +34,49 @@ function Source({ source, index }: { source: SourceView; index: number }) {
   const { kind, state, rttMs, share, bytesPerSecond, resets, receivedBytes } = source;
   const edges = useAppState(({ settings }) => settings?.edges);
   const label = sourceLabel(source, edges ?? []);
-  const notes = [text.t(`source.kind.${kind}`)];
+  const notes: string[] = [];
   if (state !== 'used') notes.push(text.t(`source.state.${state}`));
   else if (source.connections > 0) notes.push(text.n('state.connections', source.connections));
   notes.push(bytes(text, receivedBytes));
   if (resets > 0) notes.push(text.n('source.resets', resets));
-  const reason =
-    source.reasonCode === undefined ? source.reason : text.error({ code: source.reasonCode }).title;
+  const reason = state === 'used' ? undefined : reasonWords(text, source);
   return (
-    <tr className={`source ${state}`}>
-      <th scope="row">
-        <i className="dot" style={{ background: sourceColour(index, dark) }} />
-        <span className="source-label" title={source.url}>
-          {label}
-        </span>
-        <span className="note source-notes">
-          {notes.map((note) => (
-            <span key={note}>{note}</span>
-          ))}
-        </span>
-        {reason !== undefined && state !== 'used' && (
-          <span className={`note source-notes${state === 'quarantined' ? ' bad' : ''}`}>
-            {reason}
+    <tbody className={`source ${state}`}>
+      <tr>
+        <th scope="row">
+          <i className="dot" style={{ background: sourceColour(index, dark) }} />
+          <span className="source-label" title={source.url}>
+            {label}
           </span>
-        )}
-      </th>
-      <td className="figures">
-        {rttMs === undefined ? '–' : `${text.number(rttMs, rttMs < 10 ? 1 : 0)} ms`}
-      </td>
-      <td className="figures">
-        {percent(text, share)}
-        <span className="share-bar">
-          <span style={{ transform: `scaleX(${share})`, background: sourceColour(index, dark) }} />
-        </span>
-      </td>
-      <td className="figures">{bytesPerSecond > 0 ? rate(text, bytesPerSecond) : '–'}</td>
-    </tr>
+          <span className="note">{text.t(`source.kind.${kind}`)}</span>
+        </th>
+        <td className="figures">
+          {rttMs === undefined ? '–' : `${text.number(rttMs, rttMs < 10 ? 1 : 0)} ms`}
+        </td>
+        <td className="figures">
+          {percent(text, share)}
+          <span className="share-bar">
+            <span
+              style={{ transform: `scaleX(${share})`, background: sourceColour(index, dark) }}
+            />
+          </span>
+        </td>
+        <td className="figures">{bytesPerSecond > 0 ? rate(text, bytesPerSecond) : '–'}</td>
+      </tr>
+      <tr className="source-notes">
+        <td colSpan={4} className="note figures">
+          {notes.join(' · ')}
+          {reason !== undefined && (
+            <span className={`reason${state === 'quarantined' ? ' bad' : ''}`}>{reason}</span>
+          )}
+        </td>
+      </tr>
+    </tbody>
   );
+}
+
+/** Why a source is not in use. What is said of downloads does not always fit one of many sources. */
+function reasonWords(text: Text, { reason, reasonCode }: SourceView): string | undefined {
+  if (reasonCode === 'different-file') return text.t('source.different');
+  return reasonCode === undefined ? reason : text.error({ code: reasonCode }).title;
 }
