@@ -80,6 +80,7 @@ const PAGES = [
   'Limits',
   'Schedule',
   'Proxy',
+  'Import & export',
   'Integration',
   'Appearance',
   'Language',

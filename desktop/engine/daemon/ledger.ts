@@ -165,6 +165,12 @@ export class Ledger {
     this.emit({ kind: 'changed', gid });
   }
 
+  /** A finished download is listed under another category. */
+  refile(record: DownloadRecord, { category }: Pick<DownloadRecord, 'category'>): void {
+    this.#save({ ...record, category });
+    this.emit({ kind: 'changed', gid: record.gid });
+  }
+
   /** Takes a finished download out of the history. @returns false if it is none */
   forget(gid: string): boolean {
     if (this.#records.has(gid)) return false;

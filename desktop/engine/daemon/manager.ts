@@ -19,10 +19,12 @@ import {
   check,
   checkFile,
   cleanUrls,
+  isOnlyCategory,
   MAX_URLS,
   type NewDownload,
   newRecord,
 } from './new-download.ts';
+import { refiled } from './refiling.ts';
 import { Remover, type Removing } from './remover.ts';
 import { withoutLogins } from './secrets.ts';
 import type { Limits, Settings } from './settings.ts';
@@ -269,18 +271,22 @@ export class Manager {
   }
 
   /**
-   * Changes an unfinished download: its limit and priority at once, the rest by starting it anew.
+   * Changes an unfinished download: its limit, priority and category at once, the rest by starting it
+   * anew. Of a finished one only the category can be changed.
    *
    * @throws MillraceError `no-such-download`, `wrong-state`, `bad-option`
    */
   change(gid: string, wanted: Change): void {
     const record = this.get(gid);
-    if (isFinished(record.state)) throw new MillraceError('wrong-state', `${gid} is finished`);
     const given = check(changeSchema, wanted);
     const { limit, login, priority, category, rename, maxTries, aria2, startAt, ...rest } = given;
-    if (category !== undefined && !this.settings.categories.some((c) => c.name === category)) {
-      throw new MillraceError('bad-option', `category: there is no "${category}"`);
+    const shelves = { dir: this.dir, categories: this.settings.categories };
+    const filed = category === undefined ? undefined : refiled(record, category, shelves);
+    if (isFinished(record.state)) {
+      if (filed !== undefined && isOnlyCategory(given)) return this.#ledger.refile(record, filed);
+      throw new MillraceError('wrong-state', `${gid} is finished`);
     }
+    if (rest.dir === undefined && filed?.dir !== undefined) rest.dir = filed.dir;
     if (rest.file !== undefined) rest.file = checkFile(rest.file);
     if (rest.dir !== undefined) rest.dir = resolve(this.dir, rest.dir);
     const request = { ...record.request, ...rest };
@@ -295,7 +301,7 @@ export class Manager {
     };
     const name = rest.file ?? record.name;
     this.queue.setStart(gid, options.startAt);
-    this.#ledger.update(gid, { request, options, name, category: category ?? record.category });
+    this.#ledger.update(gid, { request, options, name, category: (filed ?? record).category });
     if (limit !== undefined) this.#setLimit(gid, limit ?? undefined);
     if (priority !== undefined) {
       this.queue.setPriority(gid, priority);
