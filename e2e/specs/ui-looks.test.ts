@@ -120,6 +120,21 @@ ui.when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing seri
 });
 
 ui.when('a narrow window', () => {
+  test('has the details over the list, as high as the window', async () => {
+    await ui.page.setViewportSize({ width: 900, height: 700 });
+    await rowOf(ui.page, 'gone.zip').click();
+    const details = ui.page.getByRole('complementary');
+    const { x, y, width, height } = (await details.boundingBox()) ?? {};
+    expect({ right: (x ?? 0) + (width ?? 0), y, height }).toEqual({
+      right: 900,
+      y: 0,
+      height: 700,
+    });
+    const main = await ui.page.getByRole('main').boundingBox();
+    expect({ y: main?.y, height: main?.height }).toEqual({ y: 0, height: 700 });
+    expect(await overflow()).toBe(0);
+  });
+
   test('shows the list, and filters and details over it', async () => {
     await ui.page.setViewportSize({ width: 420, height: 760 });
     const details = ui.page.getByRole('complementary');
@@ -173,6 +188,8 @@ ui.when('the keyboard alone', () => {
     expect(await grid.getAttribute('aria-activedescendant')).toMatch(/^row-[0-9a-f]{16}$/);
     await ui.page.keyboard.press('n');
     await ui.page.getByRole('dialog').waitFor();
+    await ui.page.keyboard.type('http://a.example/typed.iso');
+    await ui.page.getByRole('checkbox', { name: /Add typed.iso/ }).waitFor();
     await ui.page.keyboard.press('Escape');
     await ui.page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await grid.evaluate((e) => e === document.activeElement)).toBe(true);
