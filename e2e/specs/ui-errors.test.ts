@@ -104,6 +104,11 @@ ui.when('a source that fails', () => {
     await ui.daemon.call('millrace.setSettings', { language: 'de' });
     await sources.getByText(/\d+ Abbr[uü]ch.* überstanden/).waitFor();
     await sources.getByText('Dort liegt eine andere Datei').waitFor();
+    await ui.page.getByRole('tab', { name: 'Protokoll' }).click();
+    const log = ui.page.getByRole('tabpanel').getByRole('listitem');
+    const left = /wird nicht mehr benutzt: Der Server hat einen anderen Teil der Datei gesendet/;
+    await log.filter({ hasText: left }).waitFor();
+    await log.filter({ hasText: /benutzt: Dort liegt eine andere Datei/ }).waitFor();
     await ui.daemon.call('millrace.setSettings', { language: 'en' });
   });
 });

@@ -3,6 +3,7 @@
 import { relative, resolve } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { noteOf } from '@millrace/shared/base/notes';
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { ScheduleState } from '@millrace/shared/download/schedule';
@@ -404,8 +405,8 @@ export class Manager {
     const [before, now] = [request.urls[0], urls[0]].map((url) => new URL(url as string).origin);
     const clean = before === now ? request : withoutLogins(request);
     if (JSON.stringify(clean) !== JSON.stringify(request)) {
-      const text = `log-in and cookies were for ${before}: ${now} does not get them`;
-      this.#ledger.emit({ kind: 'note', gid, text });
+      const note = noteOf('login-left-out', { before: String(before), now: String(now) });
+      this.#ledger.emit({ kind: 'note', gid, ...note });
     }
     return { ...clean, urls, login: login ?? clean.login };
   }

@@ -290,6 +290,28 @@ export const de: Readonly<Record<Key, string>> = {
   'log.complete': 'Fertig',
   'log.removed': 'Entfernt',
   'log.restored': 'Zurückgeholt',
+  'note.edges-left-out':
+    'Kopfzeilen sind angegeben, die Edges nicht weitergeben: Es wird direkt geladen',
+  'note.source-left-out': '{source} wird nicht mehr benutzt: {why}',
+  'note.first-left-out':
+    '{source} hat nichts geliefert: Die anderen Quellen sagen, was die Datei ist',
+  'note.wrong-file': 'Was gekommen ist, ist nicht die Datei: Die anderen Quellen werden versucht',
+  'note.one-piece':
+    'Keine Quelle ist übrig, die Teile der Datei sendet: Sie wird in einem Stück geladen',
+  'note.cannot-resume':
+    'Die Quelle sendet die Datei in einem Stück: Sie kann nicht fortgesetzt werden',
+  'note.new-version':
+    'Die Datei hat sich an der Quelle geändert: Es wird mit der neuen Fassung begonnen',
+  'note.partial-changed': 'Jemand hat die Teildatei verändert: Was noch stimmt, wird behalten',
+  'note.partial-of-other':
+    'Eine frühere Teildatei war von einer anderen Fassung und nicht zu gebrauchen',
+  'note.pieces-again': '{n} Stücke haben eine andere Prüfsumme: Sie werden noch einmal geholt',
+  'note.digest-from': 'Die Prüfsumme ist von {url}',
+  'note.waits-for-room': '{why}: Es wird gewartet, bis Platz ist',
+  'note.name-taken': 'Der Name ist vergeben: Gespeichert wird als {name}',
+  'note.login-left-out': 'Anmeldung und Cookies waren für {before}: {now} bekommt sie nicht',
+  'note.failed': '{why}',
+  'note.system': '{text}',
   'details.sources.none': 'Quellen stehen hier, solange der Download läuft.',
 
   'source.kind.edge': 'Edge',

@@ -1,6 +1,7 @@
 /** The interface's words in one language: from the catalogues, with numbers and dates as usual there. */
 
 import type { ErrorCode } from '@millrace/shared/base/errors';
+import type { NoteCode, NoteValues } from '@millrace/shared/base/notes';
 import { de } from './de.ts';
 import { en, type Key } from './en.ts';
 import { errorsDe } from './errors-de.ts';
@@ -31,6 +32,13 @@ type Values<K extends Key> = [Names<(typeof en)[K]>] extends [never]
 /** Keys that come as `.one` and `.other`. */
 export type PluralKey = BaseOf<Key, '.one'> & BaseOf<Key, '.other'>;
 type BaseOf<K extends string, End extends string> = K extends `${infer Base}${End}` ? Base : never;
+
+interface NoteWords {
+  readonly note?: string | undefined;
+  readonly values?: NoteValues | undefined;
+  /** In English. */
+  readonly text?: string | undefined;
+}
 
 export class Text {
   readonly language: Language;
@@ -67,6 +75,21 @@ export class Text {
     // What every object has by birth is no entry.
     if (known?.title !== undefined) return known as ErrorWords;
     return { title: error.message ?? error.code, help: error.advice ?? '' };
+  }
+
+  /** The words for a note; those of the daemon where it is of another version. */
+  note({ note, values = {}, text = '' }: NoteWords): string {
+    const words: string | undefined = CATALOGUES[this.language][`note.${note as NoteCode}`];
+    if (words === undefined) return text;
+    const { why, code } = values;
+    if (code === undefined) return fill(words, values);
+    return fill(words, { ...values, why: this.reason(String(code), String(why)) ?? '' });
+  }
+
+  /** Why a source is not in use: what is said of downloads does not always fit one source of many. */
+  reason(code: string | undefined, message: string | undefined): string | undefined {
+    if (code === 'different-file') return this.t('source.different');
+    return code === undefined ? message : this.error({ code, message: message ?? code }).title;
   }
 
   /** @param digits after the decimal point, at most */

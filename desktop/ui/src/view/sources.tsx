@@ -4,7 +4,6 @@ import type { SourceView } from '@millrace/shared/bridge/detail-api';
 import { sourceColour } from '../model/source-colours.ts';
 import { sourceLabel } from '../model/source-label.ts';
 import { bytes, percent, rate } from '../text/format.ts';
-import type { Text } from '../text/text.ts';
 import { useAppState, useText } from './context.tsx';
 import { useDark } from './theme.ts';
 
@@ -39,7 +38,7 @@ function Source({ source, index }: { source: SourceView; index: number }) {
   else if (source.connections > 0) notes.push(text.n('state.connections', source.connections));
   notes.push(bytes(text, receivedBytes));
   if (resets > 0) notes.push(text.n('source.resets', resets));
-  const reason = state === 'used' ? undefined : reasonWords(text, source);
+  const reason = state === 'used' ? undefined : text.reason(source.reasonCode, source.reason);
   return (
     <tbody className={`source ${state}`}>
       <tr>
@@ -73,10 +72,4 @@ function Source({ source, index }: { source: SourceView; index: number }) {
       </tr>
     </tbody>
   );
-}
-
-/** Why a source is not in use. What is said of downloads does not always fit one of many sources. */
-function reasonWords(text: Text, { reason, reasonCode }: SourceView): string | undefined {
-  if (reasonCode === 'different-file') return text.t('source.different');
-  return reasonCode === undefined ? reason : text.error({ code: reasonCode }).title;
 }
