@@ -121,8 +121,8 @@ ui.when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing seri
 
 ui.when('a narrow window', () => {
   test('has the details over the list, as high as the window', async () => {
-    await ui.page.setViewportSize({ width: 900, height: 700 });
     await rowOf(ui.page, 'gone.zip').click();
+    await ui.page.setViewportSize({ width: 900, height: 700 });
     const details = ui.page.getByRole('complementary');
     const { x, y, width, height } = (await details.boundingBox()) ?? {};
     expect({ right: (x ?? 0) + (width ?? 0), y, height }).toEqual({
