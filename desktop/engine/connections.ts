@@ -1,6 +1,7 @@
 /** How a download reaches its sources: the HTTP client, what is said to whom, and the sources. */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
+import { type Note, noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import { SourceHealth } from '@millrace/shared/download/source-health';
 import { HttpClient, type HttpStream } from '@millrace/shared/node/http-client';
@@ -60,12 +61,12 @@ export class Connections {
   }
 
   /** The sources that the user has named: edges first, then the origin, then mirrors. */
-  async sources(random: Random, onNote: (text: string) => void): Promise<HttpSource[]> {
+  async sources(random: Random, onNote: (note: Note) => void): Promise<HttpSource[]> {
     const { edges, direct } = this.#request;
     const [url = '', ...mirrors] = this.urls;
     const { personal } = this.#fields;
     if (personal && edges.length > 0) {
-      onNote('header fields are given, which edges do not carry: downloading directly');
+      onNote(noteOf('edges-left-out'));
     }
     const used = personal ? [] : edges;
     const all = await Promise.all(used.map((edge) => this.edge(edge, url, random)));

@@ -7,6 +7,7 @@
 
 import type { Random } from '@millrace/shared/base/clock';
 import { asMillraceError } from '@millrace/shared/base/errors';
+import { type Note, noteOf, noteOfError } from '@millrace/shared/base/notes';
 import type { Statement } from '@millrace/shared/download/description-merge';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { SourceOptions } from '@millrace/shared/download/scheduler';
@@ -27,7 +28,7 @@ export interface DiscoveryOptions {
   readonly onSource: (source: HttpSource) => void;
   /** Chunks have got owners: what `ownership` says has changed. */
   readonly onOwners: () => void;
-  readonly onNote: (text: string) => void;
+  readonly onNote: (note: Note) => void;
 }
 
 const MAX_EDGE_LIST_BYTES = 512 * 1024;
@@ -78,7 +79,7 @@ export class Discovery {
   #task(work: () => Promise<void>): void {
     this.#tasks.push(
       work().catch((error) => {
-        if (!this.#o.signal.aborted) this.#o.onNote(asMillraceError(error).message);
+        if (!this.#o.signal.aborted) this.#o.onNote(noteOfError('failed', asMillraceError(error)));
       }),
     );
   }
@@ -146,7 +147,7 @@ export class Discovery {
       const digests = findDigests(file.body, sidecar, name);
       if (digests.length === 0) continue;
       this.#statements.push({ by: url, digests });
-      onNote(`the digest is taken from ${url}`);
+      onNote(noteOf('digest-from', { url }));
       return;
     }
   }

@@ -1,6 +1,7 @@
 /** What a download tells of itself while it runs. */
 
 import type { MillraceError } from '@millrace/shared/base/errors';
+import { type Note, noteOfError } from '@millrace/shared/base/notes';
 import { RateMeter } from '@millrace/shared/download/rate-meter';
 import type { DownloadEvent, DownloadState } from './download-types.ts';
 import type { HttpSource } from './http-source.ts';
@@ -52,19 +53,19 @@ export class DownloadReport {
     this.#tell({ kind: 'check', what: 'checksum' });
   }
 
-  note(text: string): void {
-    this.#tell({ kind: 'note', text });
+  note(note: Note): void {
+    this.#tell({ kind: 'note', ...note });
   }
 
-  readonly noteOnce = (text: string): void => {
-    if (this.#notes.has(text)) return;
-    this.#notes.add(text);
-    this.note(text);
+  readonly noteOnce = (note: Note): void => {
+    if (this.#notes.has(note.text)) return;
+    this.#notes.add(note.text);
+    this.note(note);
   };
 
   /** Tells of a source that is given up; passing failures are nobody's business. */
   readonly sourceFailed = (source: HttpSource, error: MillraceError): void => {
     if (source.health.quarantine === undefined) return;
-    this.noteOnce(`${source.label} is not used any more: ${error.message}`);
+    this.noteOnce(noteOfError('source-left-out', error, { source: source.label }));
   };
 }

@@ -1,6 +1,7 @@
 /** What a download needs, tells and gives. */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
+import type { Note } from '@millrace/shared/base/notes';
 import type { Digest } from '@millrace/shared/download/digest';
 import type { RateLimit } from './rate-limit.ts';
 import type { HostLimits, SourceStatus } from './source-set.ts';
@@ -23,7 +24,7 @@ export type DownloadState =
   | 'checking';
 
 export type DownloadEvent =
-  | { readonly kind: 'note'; readonly text: string }
+  | ({ readonly kind: 'note' } & Note)
   | {
       readonly kind: 'start';
       readonly path: string;

@@ -5,6 +5,7 @@
 
 import { basename } from 'node:path';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { type Note, noteOf, noteOfError } from '@millrace/shared/base/notes';
 import { broughtBy, type Giver, storedShares } from '@millrace/shared/download/cell-map';
 import type { Digest } from '@millrace/shared/download/digest';
 import { fileDigests } from '@millrace/shared/download/digest-fields';
@@ -141,7 +142,7 @@ export class Download {
     }
   }
 
-  #otherWay(error: unknown): string | undefined {
+  #otherWay(error: unknown): Note | undefined {
     const sources = this.#sources?.sources ?? [];
     return this.#ways.next(
       error,
@@ -260,7 +261,7 @@ export class Download {
       url: first.source.url,
       referrer: request.headers.referer,
     });
-    if (note !== undefined) this.#report.note(note);
+    if (note !== undefined) this.#report.note(noteOf('system', { text: note }));
     return {
       path,
       bytes: total,
@@ -365,7 +366,7 @@ export class Download {
       if (check.needed) this.#report.checking();
       const bad = await check.badPieces(this.#target.hasher, version.length, signal);
       if (bad.length === 0) return this.#target.check(check, version.length);
-      this.#report.note(`${bad.length} pieces have another digest: they are fetched again`);
+      this.#report.note(noteOf('pieces-again', { n: bad.length }));
       for (const range of bad) await file.forget(range);
       blame(bad, (this.#sources as SourceSet).sources, this.#report.sourceFailed);
     }
@@ -381,7 +382,7 @@ export class Download {
         this.#context.signal.throwIfAborted();
         if (!isMillraceError(error, 'disk-full')) throw error;
         this.#report.setState('waiting-for-room');
-        this.#report.note(`${(error as MillraceError).message}: waiting until there is`);
+        this.#report.note(noteOfError('waits-for-room', error as MillraceError));
         const { retryForMs } = this.#request;
         if (await waitForRoom(file, retryForMs, this.#now, this.#context.signal)) continue;
         throw error;
@@ -437,7 +438,7 @@ export class Download {
     const validators = opened.kind === 'range' ? opened.version.validators : {};
     const file = await this.#openFile(first, { length, validators, digests: [] });
     if (length === undefined) {
-      this.#report.note('the source sends the file in one piece: it cannot be resumed');
+      this.#report.note(noteOf('cannot-resume'));
     }
     this.#tellStart(first, opened.kind === 'whole' ? opened.length : length);
     this.#report.setState('running');
@@ -532,12 +533,12 @@ export class Download {
 }
 
 /** What is said where a download begins again by itself; undefined: it does not. */
-function restartNote(error: unknown): string | undefined {
+function restartNote(error: unknown): Note | undefined {
   if (isMillraceError(error, 'version-changed')) {
-    return 'the file has changed at the source: starting again with the new version';
+    return noteOf('new-version');
   }
   if (isMillraceError(error, 'file-changed')) {
-    return 'somebody has changed the partial file: what is still right is kept';
+    return noteOf('partial-changed');
   }
   return undefined;
 }

@@ -14,7 +14,7 @@ function source(id: string, quarantine?: ErrorCode, givenBytes = 0): HttpSource 
 /** Which of the sources are excluded after the way chosen. */
 function chosen(code: ErrorCode, sources: readonly HttpSource[], storedBytes: number) {
   const ways = new OtherWays();
-  const text = ways.next(new MillraceError(code), sources, sources[0], storedBytes);
+  const text = ways.next(new MillraceError(code), sources, sources[0], storedBytes)?.text;
   return {
     text,
     excluded: sources.filter(({ id }) => ways.excludes(id)).map(({ id }) => id),

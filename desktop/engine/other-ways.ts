@@ -4,6 +4,7 @@
  */
 
 import { EXIT, isMillraceError } from '@millrace/shared/base/errors';
+import { type Note, noteOf } from '@millrace/shared/base/notes';
 import type { HttpSource } from './http-source.ts';
 
 /** Failures of sources, rather than of this machine or of what the user wants. */
@@ -46,7 +47,7 @@ export class OtherWays {
     sources: readonly HttpSource[],
     first: HttpSource | undefined,
     storedBytes: number,
-  ): string | undefined {
+  ): Note | undefined {
     if (!isMillraceError(error) || first === undefined || !SOURCE_EXITS.has(error.row.exit)) {
       return undefined;
     }
@@ -56,24 +57,22 @@ export class OtherWays {
     if (error.row.exit === EXIT.checksum) return undefined;
     if (storedBytes === 0 && first.health.quarantine !== undefined && sources.length > 1) {
       this.#excluded.add(first.id);
-      return `${first.label} has given nothing: the other sources say what the file is`;
+      return noteOf('first-left-out', { source: first.label });
     }
     return this.#inOnePiece(sources);
   }
 
   /** The one that others were compared with had the wrong file: perhaps they have the right one. */
-  #withoutWrong(sources: readonly HttpSource[], all: boolean): string | undefined {
+  #withoutWrong(sources: readonly HttpSource[], all: boolean): Note | undefined {
     const wrong = sources.filter(
       ({ given, health }) => health.quarantine?.code === 'wrong-digest' || (all && given.bytes > 0),
     );
     for (const { id } of wrong) this.#excluded.add(id);
-    return wrong.length === 0
-      ? undefined
-      : 'what has come is not the file: trying the other sources';
+    return wrong.length === 0 ? undefined : noteOf('wrong-file');
   }
 
   /** Those that could not take part by ranges give the file in one piece, if at all. */
-  #inOnePiece(sources: readonly HttpSource[]): string | undefined {
+  #inOnePiece(sources: readonly HttpSource[]): Note | undefined {
     const whole = sources.filter(({ id, health }) => {
       const code = health.quarantine?.code ?? '';
       return WHOLE_ONLY.has(code) && !this.#triedWhole.has(id);
@@ -81,6 +80,6 @@ export class OtherWays {
     if (whole.length === 0) return undefined;
     for (const { id } of whole) this.#triedWhole.add(id);
     for (const source of sources) if (!whole.includes(source)) this.#excluded.add(source.id);
-    return 'no source is left that serves ranges: downloading in one piece';
+    return noteOf('one-piece');
   }
 }

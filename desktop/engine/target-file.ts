@@ -6,6 +6,7 @@
 import { basename, resolve } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { isMillraceError } from '@millrace/shared/base/errors';
+import { noteOf } from '@millrace/shared/base/notes';
 import { type Digest, strongest } from '@millrace/shared/download/digest';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { SourceVersion } from '@millrace/shared/download/same-file';
@@ -92,7 +93,7 @@ export class TargetFile {
       try {
         const opened = await this.#openAt(numberedPath(path, number), first, version, ownUrls);
         if (number > 0) {
-          this.#o.report.note(`the name is taken: saving as ${basename(opened.path)}`);
+          this.#o.report.note(noteOf('name-taken', { name: basename(opened.path) }));
         }
         return opened;
       } catch (error) {
@@ -202,7 +203,7 @@ export class TargetFile {
     const { random, signal } = this.#o.context;
     await checkEarlierBytes({ file, source, version, ownUrls, random, signal });
     if (file.startedOver) {
-      this.#o.report.note('an earlier partial file was of another version and could not be used');
+      this.#o.report.note(noteOf('partial-of-other'));
     }
   }
 }

@@ -72,7 +72,7 @@ function start(): void {
     first.catch(() => {}); // seen by whoever waits for it
     await app.whenReady();
     shell = new ShellApp(place, first);
-    if (quitEarly) app.quit();
+    if (quitEarly) return app.quit();
     for (const request of early) take(request, '/');
     await shell.run(readArguments(process.argv.slice(1)), process.cwd());
   };

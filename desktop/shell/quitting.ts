@@ -55,6 +55,10 @@ export function watchQuitting({ question, toBackground, finish }: QuittingOption
     });
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    // Chromium has put its own handler in the place of Node's: it asks as if the user had quit, and
+    // only once, a second signal ends the app with its daemon left behind. Node puts its own back
+    // for the first listener only.
+    process.removeAllListeners(signal);
     process.on(signal, () => {
       forced = true;
       app.quit();

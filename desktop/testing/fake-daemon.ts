@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import { Chronicle } from '../engine/daemon/chronicle.ts';
 import type {
@@ -54,7 +55,7 @@ export class FakeRun implements Run {
   }
 
   note(text: string): void {
-    this.#context.onEvent({ kind: 'note', text });
+    this.#context.onEvent({ kind: 'note', ...noteOf('system', { text }) });
   }
 
   complete(): Promise<void> {

@@ -237,6 +237,77 @@ withElectron('language and theme are those that the page was set to', async (she
   );
 });
 
+/** Clicks on the first of these elements that has the text. */
+const click = (selector: string, text: string) =>
+  page.evaluate(`(() => {
+    const all = [...document.querySelectorAll(${JSON.stringify(selector)})];
+    const found = all.find((one) => one.textContent.trim() === ${JSON.stringify(text)});
+    const event = { bubbles: true, button: 0, ctrlKey: false };
+    found.dispatchEvent(new MouseEvent('mousedown', event));
+    found.click();
+  })()`);
+
+withElectron(
+  'the list is exported to a file; nothing else is saved by the window',
+  async (shell) => {
+    await page.evaluate(waiting('document.querySelector(".side-item")'));
+    const path = join(folder.path, 'exported.json');
+    await shell.main.evaluate(`void (globalThis.saved = [], millraceTest.electron.session.defaultSession
+    .on('will-download', (event, item) => {
+      item.setSavePath(${JSON.stringify(path)});
+      item.once('done', (_event, state) => saved.push(state));
+    }))`);
+    await click('button', 'Settings');
+    await page.evaluate(waiting('document.querySelector("[role=dialog] [role=tab]")'));
+    await click('[role=tab]', 'Import & export');
+    await page.evaluate(waiting('document.querySelector(".exchange")'));
+    await click('.exchange button', 'Export to a file…');
+    await until(() => shell.main.evaluate<boolean>('saved.length > 0'));
+    expect(await shell.main.evaluate('saved')).toEqual(['completed']);
+    expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ millrace: 'downloads' });
+    // What would come from elsewhere does not get as far as a file.
+    const started =
+      'new Promise((resolve) => millraceTest.electron.session.defaultSession' +
+      ".once('will-download', (event) => resolve(event.defaultPrevented)))";
+    const prevented = shell.main.evaluate<boolean>(started);
+    await shell.window('window.webContents.downloadURL(window.webContents.getURL())');
+    expect(await prevented).toBe(true);
+  },
+);
+
+withElectron('the page is laid out as it should be, in this Chromium as well', async (shell) => {
+  await page.evaluate(waiting('document.querySelector("[role=dialog] [role=tab]")'));
+  await click('[role=tab]', 'Schedule');
+  await page.evaluate(waiting('document.querySelector(".week")'));
+  await click('[role=tabpanel] button', 'Add time window');
+  await page.evaluate(waiting('document.querySelectorAll(".days button").length === 7'));
+  const tops =
+    '[...document.querySelectorAll(".days button")].map((b) => b.getBoundingClientRect().top)';
+  expect(new Set(await page.evaluate<number[]>(tops)).size).toBe(1);
+  await page.evaluate('document.querySelector("[role=dialog] [aria-label=Close]").click()');
+  await page.evaluate(waiting('!document.querySelector("[role=dialog]")'));
+
+  // Where the details lie over the list, a menu lies over both.
+  await shell.window('window.setSize(1000, 700)');
+  const { gid } = await add(shell, { paused: true });
+  await page.evaluate(waiting(`document.querySelector('[data-gid="${gid}"]')`));
+  await page.evaluate(`document.querySelector('[data-gid="${gid}"]').click()`);
+  await page.evaluate('document.querySelector(".tools [aria-pressed=false]")?.click()');
+  await page.evaluate(waiting('document.querySelector(".details")'));
+  await page.evaluate(`document.querySelector('[data-gid="${gid}"]').dispatchEvent(
+    new MouseEvent('contextmenu', { bubbles: true, clientX: 560, clientY: 200, button: 2 }))`);
+  await page.evaluate(waiting('document.querySelector("[role=menu]")'));
+  const covered = `(() => {
+    const menu = document.querySelector('[role=menu]').getBoundingClientRect();
+    const details = document.querySelector('.details').getBoundingClientRect();
+    const top = document.elementFromPoint(menu.right - 4, menu.top + 12);
+    return [details.left < menu.right, details.top, top.closest('[role=menu]') !== null];
+  })()`;
+  await page.evaluate(waiting(`(${covered})[2]`));
+  expect(await page.evaluate(covered)).toEqual([true, 0, true]);
+  await shell.call('remove', { gids: [gid], forget: true });
+});
+
 withElectron('a second start hands over its links and files, and ends', async (shell) => {
   await shell.window('window.close()');
   await listen();
@@ -327,6 +398,33 @@ withElectron(
     await shell.quit();
     await shell.ended();
     expect(isAlive(pid)).toBe(false);
+  },
+);
+
+// Ctrl-C and then `npm start`, or somebody who does not like to wait.
+test.each([[['TERM']], [['INT', 'INT']], [['INT', 'TERM']]])(
+  'ended by a signal while it starts its daemon, it leaves none behind: %p',
+  async (signals) => {
+    if (screen === undefined) return;
+    const own = await temporaryFolder();
+    // The daemon's process itself says when it begins: not before, not after.
+    const [node, pidFile] = [join(own.path, 'node'), join(own.path, 'pid')];
+    const lines = [
+      '#!/bin/sh',
+      `echo $$ > "${pidFile}"`,
+      ...signals.map((signal) => `kill -${signal} $PPID`),
+      `exec "${process.execPath}" "$@"`,
+    ];
+    await writeFile(node, lines.join('\n'), { mode: 0o755 });
+    const child = await Shell.startWithNode(own.path, screen.display, node);
+    child.stderr?.resume();
+    await once(child, 'exit');
+    const pid = Number(await readFile(pidFile, 'utf8'));
+    const left = isAlive(pid);
+    if (left) process.kill(pid, 'SIGKILL');
+    expect(left).toBe(false);
+    expect([child.exitCode, child.signalCode]).toEqual([0, null]);
+    await own.remove();
   },
 );
 

@@ -1,69 +1,33 @@
 /** The interface: a download from the pasted link to the finished file, and what can go wrong with it. */
 
 import { readFile } from 'node:fs/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
+import { afterEach, expect, test } from '@jest/globals';
 import { sha256 } from '../fixtures/content.ts';
-import type { DaemonProcess } from '../fixtures/daemon.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { EdgeProcess } from '../fixtures/processes.ts';
 import { SlowFiles } from '../fixtures/slow-files.ts';
-import {
-  browserOrComplain,
-  launchBrowser,
-  openUi,
-  paste,
-  rowOf,
-  says,
-  startUiDaemon,
-} from '../fixtures/ui.ts';
+import { paste, rowOf, says } from '../fixtures/ui.ts';
+import { UiStage } from '../fixtures/ui-stage.ts';
 import { until } from '../fixtures/until.ts';
 
 const MIB = 1024 * 1024;
-const available = browserOrComplain('downloads in the interface');
-const when = available ? describe : describe.skip;
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let origin: SlowFiles;
 let mirror: SlowFiles;
 let edge: EdgeProcess;
-let daemon: DaemonProcess;
-let browser: Browser;
-let page: Page;
-let problems: string[];
-
-beforeAll(async () => {
-  if (!available) return;
-  folder = await temporaryFolder();
-  origin = await SlowFiles.start(MIB);
-  mirror = await SlowFiles.start(MIB);
-  const allow = ['--allow-origin', '127.0.0.1', '--log-level', 'error'];
-  [edge, daemon, browser] = await Promise.all([
-    EdgeProcess.start(allow),
-    startUiDaemon(folder.path),
-    launchBrowser(),
-  ]);
-  ({ page, problems } = await openUi(browser, daemon));
+const ui = new UiStage('downloads in the interface', async (stage) => {
+  origin = stage.keep(await SlowFiles.start(MIB));
+  mirror = stage.keep(await SlowFiles.start(MIB));
+  edge = stage.keep(
+    await EdgeProcess.start(['--allow-origin', '127.0.0.1', '--log-level', 'error']),
+  );
 });
 afterEach(() => {
-  expect(problems).toEqual([]);
+  expect(ui.problems).toEqual([]);
 });
-afterAll(async () => {
-  await browser?.close();
-  await daemon?.stop();
-  await edge?.stop();
-  await origin?.stop();
-  await mirror?.stop();
-  await folder?.remove();
-});
-
-async function gidOf(name: string): Promise<string> {
-  const found = await daemon.call<{ downloads: { gid: string; name: string }[] }>('millrace.list');
-  return found.downloads.find((one) => one.name === name)?.gid ?? '';
-}
 
 /** Colours of the map's cells, in the order of the file. */
 async function mapCells(): Promise<string[]> {
-  return page.locator('canvas.block-map').evaluate((element) => {
+  return ui.page.locator('canvas.block-map').evaluate((element) => {
     const canvas = element as HTMLCanvasElement;
     const { width, height } = canvas;
     const { data } = (canvas.getContext('2d') as CanvasRenderingContext2D).getImageData(
@@ -89,24 +53,24 @@ async function mapCells(): Promise<string[]> {
   });
 }
 
-when('a download', () => {
+ui.when('a download', () => {
   test('is added by pasting, fills its map out of order, pauses, goes on and is right', async () => {
     const bytes = 24 * MIB;
     const file = { bytes, seed: 'big' };
     const url = origin.add('/big file.iso', file);
     const other = mirror.add('/big file.iso', { ...file, rate: MIB / 2 });
-    await daemon.call('millrace.addEdge', { url: edge.url, name: 'riverside' });
-    await page.getByText('Nothing to download yet').waitFor();
+    await ui.daemon.call('millrace.addEdge', { url: edge.url, name: 'riverside' });
+    await ui.page.getByText('Nothing to download yet').waitFor();
 
-    await paste(page, `Two places: ${encodeURI(url)} and <${encodeURI(other)}>.`);
-    const dialog = page.getByRole('dialog', { name: 'Add downloads' });
+    await paste(ui.page, `Two places: ${encodeURI(url)} and <${encodeURI(other)}>.`);
+    const dialog = ui.page.getByRole('dialog', { name: 'Add downloads' });
     await dialog.getByText('2 links found').waitFor();
     await dialog.getByText('All links are sources of one file').click();
     await dialog.getByRole('button', { name: 'Add 1 download' }).click();
 
-    const row = rowOf(page, 'big file.iso');
+    const row = rowOf(ui.page, 'big file.iso');
     await row.click();
-    await page.getByRole('img', { name: /Block map/ }).waitFor();
+    await ui.page.getByRole('img', { name: /Block map/ }).waitFor();
     const empty = (await mapCells()).at(-1);
     await until(async () => {
       const cells = await mapCells();
@@ -115,35 +79,35 @@ when('a download', () => {
       const colours = new Set(cells.filter((_, i) => filled[i]));
       return hole >= 0 && filled.lastIndexOf(true) > hole && colours.size > 1;
     });
-    await page.getByRole('tab', { name: 'Sources' }).click();
-    await page.getByRole('rowheader', { name: /riverside/ }).waitFor();
-    await page.getByRole('rowheader', { name: /Mirror/ }).waitFor();
+    await ui.page.getByRole('tab', { name: 'Sources' }).click();
+    await ui.page.getByRole('rowheader', { name: /riverside/ }).waitFor();
+    await ui.page.getByRole('rowheader', { name: /Mirror/ }).waitFor();
 
-    await page.getByRole('grid').focus();
-    await page.keyboard.press('Space');
+    await ui.page.getByRole('grid').focus();
+    await ui.page.keyboard.press('Space');
     await says(row, 'Paused');
-    const gid = await gidOf('big file.iso');
-    const { storedBytes } = await daemon.reaches(gid, 'paused');
+    const gid = await ui.gidOf('big file.iso');
+    const { storedBytes } = await ui.daemon.reaches(gid, 'paused');
     expect(storedBytes).toBeGreaterThan(0);
     [origin.rate, mirror.rate] = [100 * MIB, 100 * MIB];
-    await page.getByRole('button', { name: 'Resume', exact: true }).click();
-    const { path } = await daemon.reaches(gid, 'complete');
+    await ui.page.getByRole('button', { name: 'Resume', exact: true }).click();
+    const { path } = await ui.daemon.reaches(gid, 'complete');
     await says(row, /Done/);
     expect(sha256(await readFile(path))).toBe(sha256(origin.content('/big file.iso')));
-    await page.getByRole('tab', { name: 'Log' }).click();
-    await page.getByRole('tabpanel').getByText('Paused').waitFor();
+    await ui.page.getByRole('tab', { name: 'Log' }).click();
+    await ui.page.getByRole('tabpanel').getByText('Paused').waitFor();
   });
 
   test('that was there before is recognised and left out', async () => {
     const url = encodeURI(`http://127.0.0.1:${origin.port}/big file.iso`);
-    await page.getByRole('button', { name: 'Add downloads' }).click();
-    const dialog = page.getByRole('dialog');
+    await ui.page.getByRole('button', { name: 'Add downloads' }).click();
+    const dialog = ui.page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Links' }).fill(url);
     await dialog.getByText('was downloaded before').waitFor();
     const box = dialog.getByRole('checkbox', { name: /Add big file.iso/ });
     expect(await box.isChecked()).toBe(false);
     expect(await dialog.getByRole('button', { name: 'Add', exact: true }).isDisabled()).toBe(true);
-    await page.keyboard.press('Escape');
+    await ui.page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
   });
 
@@ -153,7 +117,7 @@ when('a download', () => {
     const metalink = `<?xml version="1.0"?><metalink xmlns="urn:ietf:params:xml:ns:metalink">
       <file name="from-metalink.iso"><size>${MIB}</size><hash type="sha-256">${digest}</hash>
       <url>${url}</url></file></metalink>`;
-    await page.evaluate((text) => {
+    await ui.page.evaluate((text) => {
       const dataTransfer = new DataTransfer();
       dataTransfer.items.add(new File([text], 'some.meta4'));
       document.body.dispatchEvent(new DragEvent('dragover', { dataTransfer, bubbles: true }));
@@ -161,20 +125,20 @@ when('a download', () => {
         new DragEvent('drop', { dataTransfer, bubbles: true, cancelable: true }),
       );
     }, metalink);
-    const dialog = page.getByRole('dialog');
+    const dialog = ui.page.getByRole('dialog');
     await dialog.getByText('1 MiB · 1 source · checksum included').waitFor();
     await dialog.getByRole('button', { name: 'Add 1 download' }).click();
-    await says(rowOf(page, 'from-metalink.iso'), /Done/);
-    await rowOf(page, 'from-metalink.iso').click();
-    await page.getByRole('tab', { name: 'File' }).click();
-    await page.getByText('checked: the file has it').waitFor();
-    await page.getByText(digest).waitFor();
+    await says(rowOf(ui.page, 'from-metalink.iso'), /Done/);
+    await rowOf(ui.page, 'from-metalink.iso').click();
+    await ui.page.getByRole('tab', { name: 'File' }).click();
+    await ui.page.getByText('checked: the file has it').waitFor();
+    await ui.page.getByText(digest).waitFor();
   });
 
   test('with the wrong checksum says so, and is right with the right one', async () => {
     const url = origin.add('/checked.bin', { bytes: MIB });
-    await page.getByRole('button', { name: 'Add downloads' }).click();
-    const dialog = page.getByRole('dialog');
+    await ui.page.getByRole('button', { name: 'Add downloads' }).click();
+    const dialog = ui.page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Links' }).fill(url);
     await dialog.getByText('1 link found').waitFor();
     await dialog.getByRole('button', { name: 'More options' }).click();
@@ -184,23 +148,23 @@ when('a download', () => {
     await dialog.getByText('Taken as SHA-256').waitFor();
     await dialog.getByRole('button', { name: 'Add 1 download' }).click();
 
-    const row = rowOf(page, 'checked.bin');
+    const row = rowOf(ui.page, 'checked.bin');
     await says(row, 'The file does not have the checksum it should have');
     await row.getByRole('button', { name: 'Change' }).click();
     const digest = sha256(origin.content('/checked.bin'));
-    await page.getByRole('dialog').getByRole('textbox', { name: 'Checksum' }).fill(digest);
-    await page.getByRole('dialog').getByRole('button', { name: 'Try again' }).click();
+    await ui.page.getByRole('dialog').getByRole('textbox', { name: 'Checksum' }).fill(digest);
+    await ui.page.getByRole('dialog').getByRole('button', { name: 'Try again' }).click();
     await says(row, /Done/);
   });
 
   test('whose link has expired goes on with a new one', async () => {
     const old = origin.add('/signed.bin', { bytes: 1, status: 403 });
     const good = origin.add('/fresh/signed.bin', { bytes: MIB });
-    await daemon.reaches(await daemon.add({ urls: [old] }), 'error');
-    const row = rowOf(page, 'signed.bin');
+    await ui.daemon.reaches(await ui.daemon.add({ urls: [old] }), 'error');
+    const row = rowOf(ui.page, 'signed.bin');
     await says(row, 'The server refuses access');
     await row.getByRole('button', { name: 'New link' }).click();
-    const dialog = page.getByRole('dialog', { name: 'New link for signed.bin' });
+    const dialog = ui.page.getByRole('dialog', { name: 'New link for signed.bin' });
     await dialog.getByRole('textbox').fill('ftp://nowhere');
     await dialog.getByRole('button', { name: 'Use this link' }).click();
     await dialog.getByText(/not a link that can be downloaded/).waitFor();
@@ -210,26 +174,26 @@ when('a download', () => {
   });
 
   test('that was removed by mistake comes back', async () => {
-    const row = rowOf(page, 'signed.bin');
+    const row = rowOf(ui.page, 'signed.bin');
     await row.click();
-    await page.keyboard.press('Delete');
+    await ui.page.keyboard.press('Delete');
     await row.waitFor({ state: 'detached' });
-    await page.getByText('signed.bin removed').waitFor();
-    await page.getByRole('button', { name: 'Undo' }).click();
+    await ui.page.getByText('signed.bin removed').waitFor();
+    await ui.page.getByRole('button', { name: 'Undo' }).click();
     await row.waitFor();
   });
 });
 
-when('a limit', () => {
+ui.when('a limit', () => {
   test('is set for all downloads, and holds', async () => {
-    await page.getByRole('button', { name: 'No limit' }).click();
-    const dialog = page.getByRole('dialog', { name: /Speed limit/ });
+    await ui.page.getByRole('button', { name: 'No limit' }).click();
+    const dialog = ui.page.getByRole('dialog', { name: /Speed limit/ });
     await dialog.getByRole('combobox').fill('as fast as possible');
     await dialog.getByText('This is no speed such as 500 KiB/s.').waitFor();
     await dialog.getByRole('combobox').fill('1.5 MiB/s');
     await dialog.getByRole('button', { name: 'Save' }).click();
-    await page.getByRole('button', { name: /Limit: 1.5 MiB\/s/ }).waitFor();
-    const { limit } = await daemon.call<{ limit: number }>('millrace.getLimits');
+    await ui.page.getByRole('button', { name: /Limit: 1.5 MiB\/s/ }).waitFor();
+    const { limit } = await ui.daemon.call<{ limit: number }>('millrace.getLimits');
     expect(limit).toBe(1.5 * MIB);
   });
 });

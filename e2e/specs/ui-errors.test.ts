@@ -1,41 +1,16 @@
 /** The interface tells what went wrong in plain words, with what helps. */
 
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
-import type { DaemonProcess } from '../fixtures/daemon.ts';
+import { expect, test } from '@jest/globals';
+import { sha256 } from '../fixtures/content.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
-import {
-  browserOrComplain,
-  launchBrowser,
-  openUi,
-  rowOf,
-  says,
-  startUiDaemon,
-} from '../fixtures/ui.ts';
+import { rowOf, says } from '../fixtures/ui.ts';
+import { UiStage } from '../fixtures/ui-stage.ts';
 
-const available = browserOrComplain('error messages in the interface');
-const when = available ? describe : describe.skip;
-
-const origin = await FaultOrigin.start();
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let daemon: DaemonProcess;
-let browser: Browser;
-let page: Page;
-
-beforeAll(async () => {
-  if (!available) return;
-  folder = await temporaryFolder();
-  [daemon, browser] = await Promise.all([startUiDaemon(folder.path), launchBrowser()]);
-  ({ page } = await openUi(browser, daemon));
-});
-afterAll(async () => {
-  await browser?.close();
-  await daemon?.stop();
-  await origin.stop();
-  await folder?.remove();
+let origin: FaultOrigin;
+const ui = new UiStage('error messages in the interface', async (stage) => {
+  origin = stage.keep(await FaultOrigin.start());
 });
 
 /** Fault of the origin, what is said in the list, the first button beside it, and a part of the help. */
@@ -48,55 +23,92 @@ const FAULTS = [
   ['redirect-to-file', 'The link leads nowhere', 'New link', /look for another link/],
 ] as const;
 
-when('a failure', () => {
+ui.when('a failure', () => {
   test.each(FAULTS)('%s: %s', async (fault, title, button, help) => {
     const name = `${fault}.bin`;
     const urls = [origin.url(fault, { name })];
-    await daemon.reaches(await daemon.add({ urls, maxTries: 1, retryForMs: 0 }), 'error');
-    const row = rowOf(page, name);
+    await ui.daemon.reaches(await ui.daemon.add({ urls, maxTries: 1, retryForMs: 0 }), 'error');
+    const row = rowOf(ui.page, name);
     await says(row, title);
     expect(await row.getByRole('button').first().textContent()).toBe(button);
     await row.click();
-    await page.getByRole('note').getByText(help).waitFor();
+    await ui.page.getByRole('note').getByText(help).waitFor();
   });
 
   test('of a name that is taken offers another name, which helps', async () => {
-    await writeFile(join(folder.path, 'downloads', 'taken.bin'), 'mine');
+    await writeFile(join(ui.folder, 'downloads', 'taken.bin'), 'mine');
     const urls = [origin.url('none', { name: 'taken.bin' })];
-    await daemon.reaches(await daemon.add({ urls, rename: false, file: 'taken.bin' }), 'error');
-    const row = rowOf(page, 'taken.bin');
+    await ui.daemon.reaches(
+      await ui.daemon.add({ urls, rename: false, file: 'taken.bin' }),
+      'error',
+    );
+    const row = rowOf(ui.page, 'taken.bin');
     await says(row, 'There is a file of this name already');
     await row.getByRole('button', { name: 'Change' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Change taken.bin' });
+    const dialog = ui.page.getByRole('dialog', { name: 'Change taken.bin' });
     await dialog.getByRole('textbox', { name: 'File name' }).fill('free.bin');
     await dialog.getByRole('button', { name: 'Try again' }).click();
-    await says(rowOf(page, 'free.bin'), /Done/);
+    await says(rowOf(ui.page, 'free.bin'), /Done/);
   });
 
   test('that may pass says when it is tried again, and can be tried at once', async () => {
     const urls = [origin.url('server-error', { name: 'later.bin', seed: 'later' })];
-    const gid = await daemon.add({ urls, retryForMs: 0 });
-    await daemon.reaches(gid, 'waiting');
-    const row = rowOf(page, 'later.bin');
+    const gid = await ui.daemon.add({ urls, retryForMs: 0 });
+    await ui.daemon.reaches(gid, 'waiting');
+    const row = rowOf(ui.page, 'later.bin');
     await says(row, /Tries again (in|soon).*The server has a problem/);
-    const { attempts } = await daemon.call<{ attempts: number }>('millrace.status', { gid });
+    const { attempts } = await ui.daemon.call<{ attempts: number }>('millrace.status', { gid });
     await row.click();
-    await page.getByRole('complementary').getByRole('button', { name: 'Try again' }).click();
-    await daemon.reaches(gid, 'waiting');
-    await page.getByRole('tab', { name: 'Log' }).click();
-    await page
+    await ui.page.getByRole('complementary').getByRole('button', { name: 'Try again' }).click();
+    await ui.daemon.reaches(gid, 'waiting');
+    await ui.page.getByRole('tab', { name: 'Log' }).click();
+    await ui.page
       .getByText(/Will be tried again at/)
       .nth(attempts)
       .waitFor();
   });
 
   test('is found by its words', async () => {
-    await page.getByRole('tab', { name: 'Overview' }).click();
-    await page.keyboard.press('Control+f');
-    await page.keyboard.type('redirects');
-    await page.getByRole('grid').and(page.locator('[aria-rowcount="3"]')).waitFor();
-    await rowOf(page, 'redirect-loop.bin').waitFor();
-    await page.keyboard.press('Escape');
-    await rowOf(page, 'free.bin').waitFor();
+    await ui.page.getByRole('tab', { name: 'Overview' }).click();
+    await ui.page.keyboard.press('Control+f');
+    await ui.page.keyboard.type('redirects');
+    await ui.page.getByRole('grid').and(ui.page.locator('[aria-rowcount="3"]')).waitFor();
+    await rowOf(ui.page, 'redirect-loop.bin').waitFor();
+    await ui.page.keyboard.press('Escape');
+    await rowOf(ui.page, 'free.bin').waitFor();
+  });
+});
+
+ui.when('a source that fails', () => {
+  test('is shown put aside with the reason, or with what it survived; the file is right', async () => {
+    const file = { size: 3_000_000, seed: 'sources', name: 'several-sources.bin' };
+    const urls = [
+      origin.url('reset-after', file),
+      origin.url('wrong-start', file),
+      origin.url('none', { ...file, size: 3_000_001 }),
+    ];
+    // Slow at first: all have to be asked before it is over.
+    const gid = await ui.daemon.add({ urls, limit: 300_000 });
+    await rowOf(ui.page, file.name).click();
+    await ui.page.getByRole('tab', { name: 'Sources' }).click();
+    const sources = ui.page.getByRole('tabpanel').getByRole('rowgroup');
+    await sources.filter({ hasText: /Origin.*survived \d+ broken connection/ }).waitFor();
+    const breach = 'The server sent another part of the file than asked for';
+    await sources.filter({ hasText: new RegExp(`Mirror.*not used any more.*${breach}`) }).waitFor();
+    await sources.filter({ hasText: /Mirror.*not used any more.*It has another file/ }).waitFor();
+
+    await ui.daemon.call('millrace.change', { gid, limit: null });
+    const { path } = await ui.daemon.reaches(gid, 'complete');
+    expect(sha256(await readFile(path))).toBe(origin.digest(urls[0] as string));
+    // It stays to be read when all is over, in the user's language.
+    await ui.daemon.call('millrace.setSettings', { language: 'de' });
+    await sources.getByText(/\d+ Abbr[uü]ch.* überstanden/).waitFor();
+    await sources.getByText('Dort liegt eine andere Datei').waitFor();
+    await ui.page.getByRole('tab', { name: 'Protokoll' }).click();
+    const log = ui.page.getByRole('tabpanel').getByRole('listitem');
+    const left = /wird nicht mehr benutzt: Der Server hat einen anderen Teil der Datei gesendet/;
+    await log.filter({ hasText: left }).waitFor();
+    await log.filter({ hasText: /benutzt: Dort liegt eine andere Datei/ }).waitFor();
+    await ui.daemon.call('millrace.setSettings', { language: 'en' });
   });
 });

@@ -1,68 +1,47 @@
 /** The interface for everybody: accessible in both themes, in two languages, in narrow windows. */
 
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
+import { expect, test } from '@jest/globals';
 import { barriers, overflow } from '../fixtures/axe.ts';
-import type { DaemonProcess } from '../fixtures/daemon.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
 import { SlowFiles } from '../fixtures/slow-files.ts';
-import { browserOrComplain, launchBrowser, openUi, rowOf, startUiDaemon } from '../fixtures/ui.ts';
+import { rowOf } from '../fixtures/ui.ts';
+import { UiStage } from '../fixtures/ui-stage.ts';
 
 const MIB = 1024 * 1024;
-const available = browserOrComplain('looks and accessibility of the interface');
-const when = available ? describe : describe.skip;
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let origin: SlowFiles;
-let daemon: DaemonProcess;
-let browser: Browser;
-let page: Page;
-let problems: string[];
-
-beforeAll(async () => {
-  if (!available) return;
-  folder = await temporaryFolder();
-  origin = await SlowFiles.start(MIB / 4);
-  [daemon, browser] = await Promise.all([startUiDaemon(folder.path), launchBrowser()]);
+const ui = new UiStage('looks and accessibility of the interface', async (stage) => {
+  const { daemon } = stage;
+  const origin = stage.keep(await SlowFiles.start(MIB / 4));
   const urls = (path: string, file: Parameters<SlowFiles['add']>[1]) => [origin.add(path, file)];
   await daemon.reaches(await daemon.add({ urls: urls('/done.pdf', { bytes: 9 }) }), 'complete');
   const gone = urls('/gone.zip', { bytes: 1, status: 410 });
   await daemon.reaches(await daemon.add({ urls: gone }), 'error');
   await daemon.add({ urls: urls('/paused.mkv', { bytes: MIB }), paused: true });
   await daemon.add({ urls: urls('/running.iso', { bytes: 400 * MIB }) });
-  ({ page, problems } = await openUi(browser, daemon));
-  await rowOf(page, 'running.iso').waitFor();
-});
-afterAll(async () => {
-  await browser?.close();
-  await daemon?.stop();
-  await origin?.stop();
-  await folder?.remove();
 });
 
 const STATES: readonly (readonly [string, () => Promise<void>])[] = [
-  ['the list', async () => rowOf(page, 'done.pdf').click()],
+  ['the list', async () => rowOf(ui.page, 'done.pdf').click()],
   [
     'a download that runs',
     async () => {
-      await rowOf(page, 'running.iso').click();
-      await page.getByRole('tab', { name: 'Overview' }).click();
-      await page.getByRole('img', { name: /Block map/ }).waitFor();
+      await rowOf(ui.page, 'running.iso').click();
+      await ui.page.getByRole('tab', { name: 'Overview' }).click();
+      await ui.page.getByRole('img', { name: /Block map/ }).waitFor();
     },
   ],
-  ['its sources', async () => page.getByRole('tab', { name: 'Sources' }).click()],
-  ['its log', async () => page.getByRole('tab', { name: 'Log' }).click()],
-  ['its file', async () => page.getByRole('tab', { name: 'File' }).click()],
-  ['a failed download', async () => rowOf(page, 'gone.zip').click()],
+  ['its sources', async () => ui.page.getByRole('tab', { name: 'Sources' }).click()],
+  ['its log', async () => ui.page.getByRole('tab', { name: 'Log' }).click()],
+  ['its file', async () => ui.page.getByRole('tab', { name: 'File' }).click()],
+  ['a failed download', async () => rowOf(ui.page, 'gone.zip').click()],
   [
     'the dialog for adding',
     async () => {
-      await page.getByRole('button', { name: 'Add downloads' }).click();
-      await page
+      await ui.page.getByRole('button', { name: 'Add downloads' }).click();
+      await ui.page
         .getByRole('textbox', { name: 'Links' })
         .fill('http://a.example/x.iso http://b.example/y.iso');
-      await page.getByText('2 links found').waitFor();
-      await page.getByRole('button', { name: 'More options' }).click();
+      await ui.page.getByText('2 links found').waitFor();
+      await ui.page.getByRole('button', { name: 'More options' }).click();
     },
   ],
 ];
@@ -74,106 +53,125 @@ const PAGES = [
   'Limits',
   'Schedule',
   'Proxy',
+  'Import & export',
   'Integration',
   'Appearance',
   'Language',
 ];
 
 async function setTheme(theme: 'light' | 'dark'): Promise<void> {
-  await daemon.call('millrace.setSettings', { appearance: { theme } });
-  await page.locator(`html[data-theme="${theme}"]`).waitFor();
+  await ui.daemon.call('millrace.setSettings', { appearance: { theme } });
+  await ui.page.locator(`html[data-theme="${theme}"]`).waitFor();
 }
 
 /** Themes differ in nothing but their colours. */
 const RULES = { light: undefined, dark: ['color-contrast'] } as const;
 
-when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing serious', (theme) => {
+ui.when.each(['light', 'dark'] as const)('in the %s theme axe finds nothing serious', (theme) => {
   test('in the list, the details, and the dialog for adding', async () => {
     await setTheme(theme);
     for (const [name, show] of STATES) {
       await show();
-      expect({ name, barriers: await barriers(page, RULES[theme]) }).toEqual({
+      expect({ name, barriers: await barriers(ui.page, RULES[theme]) }).toEqual({
         name,
         barriers: [],
       });
     }
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await ui.page.keyboard.press('Escape');
+    await ui.page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 
   test('in the settings', async () => {
     await setTheme(theme);
-    await page.keyboard.press('Control+,');
+    await ui.page.keyboard.press('Control+,');
     for (const name of PAGES) {
-      await page.getByRole('tab', { name }).click();
-      if (name === 'Schedule') await page.getByRole('button', { name: 'Add time window' }).click();
-      expect({ name, barriers: await barriers(page, RULES[theme]) }).toEqual({
+      await ui.page.getByRole('tab', { name }).click();
+      if (name === 'Schedule')
+        await ui.page.getByRole('button', { name: 'Add time window' }).click();
+      expect({ name, barriers: await barriers(ui.page, RULES[theme]) }).toEqual({
         name,
         barriers: [],
       });
     }
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await ui.page.keyboard.press('Escape');
+    await ui.page.getByRole('dialog').waitFor({ state: 'detached' });
   });
 });
 
-when('a narrow window', () => {
+ui.when('a narrow window', () => {
+  test('has the details over the list, as high as the window', async () => {
+    await rowOf(ui.page, 'gone.zip').click();
+    await ui.page.setViewportSize({ width: 900, height: 700 });
+    const details = ui.page.getByRole('complementary');
+    const { x, y, width, height } = (await details.boundingBox()) ?? {};
+    expect({ right: (x ?? 0) + (width ?? 0), y, height }).toEqual({
+      right: 900,
+      y: 0,
+      height: 700,
+    });
+    const main = await ui.page.getByRole('main').boundingBox();
+    expect({ y: main?.y, height: main?.height }).toEqual({ y: 0, height: 700 });
+    expect(await overflow(ui.page)).toBe(0);
+  });
+
   test('shows the list, and filters and details over it', async () => {
-    await page.setViewportSize({ width: 420, height: 760 });
-    const details = page.getByRole('complementary');
+    await ui.page.setViewportSize({ width: 420, height: 760 });
+    const details = ui.page.getByRole('complementary');
     if (await details.isVisible())
-      await page.getByRole('button', { name: 'Close details' }).click();
+      await ui.page.getByRole('button', { name: 'Close details' }).click();
     await details.waitFor({ state: 'detached' });
-    expect(await overflow(page)).toBe(0);
-    expect(await barriers(page)).toEqual([]);
-    const filters = page.getByRole('navigation');
+    expect(await overflow(ui.page)).toBe(0);
+    expect(await barriers(ui.page)).toEqual([]);
+    const filters = ui.page.getByRole('navigation');
     expect(await filters.isVisible()).toBe(false);
-    await page.getByRole('button', { name: 'Show filters' }).click();
+    await ui.page.getByRole('button', { name: 'Show filters' }).click();
     await filters.getByRole('button', { name: /Failed/ }).click();
     await filters.waitFor({ state: 'hidden' });
-    await rowOf(page, 'gone.zip').dblclick();
+    await rowOf(ui.page, 'gone.zip').dblclick();
     await details.getByText('The file has been taken off the server').waitFor();
-    expect(await overflow(page)).toBe(0);
-    await page.getByRole('button', { name: 'Close details' }).click();
-    await page.setViewportSize({ width: 1280, height: 800 });
-    await page.getByRole('button', { name: 'All', exact: false }).first().click();
+    expect(await overflow(ui.page)).toBe(0);
+    await ui.page.getByRole('button', { name: 'Close details' }).click();
+    await ui.page.setViewportSize({ width: 1280, height: 800 });
+    await ui.page.getByRole('button', { name: 'All', exact: false }).first().click();
   });
 });
 
-when('in German', () => {
+ui.when('in German', () => {
   test('everything is German at once, and fits', async () => {
-    await daemon.call('millrace.setSettings', { language: 'de' });
-    await page.getByRole('button', { name: 'Einstellungen' }).waitFor();
-    await rowOf(page, 'gone.zip').getByText('Die Datei wurde vom Server genommen').waitFor();
-    expect(await page.locator('html').getAttribute('lang')).toBe('de');
+    await ui.daemon.call('millrace.setSettings', { language: 'de' });
+    await ui.page.getByRole('button', { name: 'Einstellungen' }).waitFor();
+    await rowOf(ui.page, 'gone.zip').getByText('Die Datei wurde vom Server genommen').waitFor();
+    expect(await ui.page.locator('html').getAttribute('lang')).toBe('de');
     for (const width of [1280, 420]) {
-      await page.setViewportSize({ width, height: 760 });
-      expect(await overflow(page)).toBe(0);
+      await ui.page.setViewportSize({ width, height: 760 });
+      expect(await overflow(ui.page)).toBe(0);
     }
-    await page.setViewportSize({ width: 1280, height: 800 });
+    await ui.page.setViewportSize({ width: 1280, height: 800 });
   });
 });
 
-when('the keyboard alone', () => {
+ui.when('the keyboard alone', () => {
   test('goes from search to list to details, and dialogs give the focus back', async () => {
-    await daemon.call('millrace.setSettings', { language: 'en' });
-    await page.getByRole('button', { name: 'Settings' }).waitFor();
-    await page.keyboard.press('/');
+    await ui.daemon.call('millrace.setSettings', { language: 'en' });
+    await ui.page.getByRole('button', { name: 'Settings' }).waitFor();
+    await ui.page.keyboard.press('/');
     expect(
-      await page
+      await ui.page
         .getByRole('textbox', { name: /Search/ })
         .evaluate((e) => e === document.activeElement),
     ).toBe(true);
-    await page.keyboard.press('ArrowDown');
-    await page.keyboard.press('Home');
-    const grid = page.getByRole('grid');
+    await ui.page.keyboard.press('ArrowDown');
+    await ui.page.keyboard.press('Home');
+    const grid = ui.page.getByRole('grid');
     expect(await grid.evaluate((e) => e === document.activeElement)).toBe(true);
     expect(await grid.getAttribute('aria-activedescendant')).toMatch(/^row-[0-9a-f]{16}$/);
-    await page.keyboard.press('n');
-    await page.getByRole('dialog').waitFor();
-    await page.keyboard.press('Escape');
-    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await ui.page.keyboard.press('n');
+    await ui.page.getByRole('dialog').waitFor();
+    await ui.page.keyboard.type('http://a.example/typed.iso');
+    await ui.page.getByRole('checkbox', { name: /Add typed.iso/ }).waitFor();
+    await ui.page.keyboard.press('Escape');
+    await ui.page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(await grid.evaluate((e) => e === document.activeElement)).toBe(true);
-    expect(problems).toEqual([]);
+    expect(ui.problems).toEqual([]);
   });
 });

@@ -1,5 +1,6 @@
 /** What is remembered of how one download goes: its log, its speed, and its last run. */
 
+import type { NoteValues } from '@millrace/shared/base/notes';
 import type { LogEntry, SourceView } from '@millrace/shared/bridge/detail-api';
 import { SpeedRing } from '@millrace/shared/download/speed-ring';
 import { z } from 'zod';
@@ -53,7 +54,13 @@ export class Chapter {
 
   note(entry: Omit<LogEntry, 'seq'>): void {
     const text = entry.text?.slice(0, MAX_TEXT_CHARS);
-    this.#log.push({ seq: ++this.#seq, ...entry, ...(text === undefined ? {} : { text }) });
+    const values = entry.values && shortened(entry.values);
+    this.#log.push({
+      seq: ++this.#seq,
+      ...entry,
+      ...(text === undefined ? {} : { text }),
+      ...(values === undefined ? {} : { values }),
+    });
     if (this.#log.length > MAX_LOG) this.#log.shift();
   }
 
@@ -61,6 +68,12 @@ export class Chapter {
   toKeep(): unknown {
     return { log: this.#log, last: this.last };
   }
+}
+
+function shortened(values: NoteValues): NoteValues {
+  const short = (value: string | number) =>
+    typeof value === 'string' ? value.slice(0, MAX_TEXT_CHARS) : value;
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, short(value)]));
 }
 
 /** How a run stands. */

@@ -91,7 +91,10 @@ export class Chronicle {
     if (event.kind === 'settings') return;
     const { gid } = event;
     if (event.kind === 'stand') return this.#noteRun(gid, event.progress);
-    if (event.kind === 'note') return this.#note(gid, { event: 'note', text: event.text });
+    if (event.kind === 'note') {
+      const { text, note, values } = event;
+      return this.#note(gid, { event: 'note', text, note, values });
+    }
     if (event.kind === 'changed') return this.#onChanged(gid);
     if (event.kind === 'started') {
       this.#note(gid, { event: 'started' });

@@ -3,6 +3,7 @@
 import { join, relative } from 'node:path';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';
+import { noteOf } from '@millrace/shared/base/notes';
 import { nameFromUrl } from '@millrace/shared/download/file-name';
 import type { QueueItem } from '@millrace/shared/download/queue';
 import type { DownloadRequest } from '@millrace/shared/download/request';
@@ -212,7 +213,7 @@ export class Conductor {
   }
 
   #onEvent(gid: string, event: RunEvent): void {
-    if (event.kind === 'note') return this.#ledger.emit({ kind: 'note', gid, text: event.text });
+    if (event.kind === 'note') return this.#ledger.emit({ ...event, gid });
     const record = this.#ledger.find(gid);
     if (record === undefined) return;
     if (event.kind !== 'start') return this.#ledger.emit({ kind: 'changed', gid });
@@ -284,7 +285,7 @@ export class Conductor {
         error: undefined,
         request: { ...request, file },
       });
-      this.#ledger.emit({ kind: 'note', gid, text: `the name is taken: saving as ${file}` });
+      this.#ledger.emit({ kind: 'note', gid, ...noteOf('name-taken', { name: file }) });
       return true;
     } catch {
       return false;

@@ -44,6 +44,11 @@ export class HostMemory implements HostLimits {
     this.#store.replace([]);
   }
 
+  forget(host: string): void {
+    this.#limits.forget(host);
+    this.#store.delete(host);
+  }
+
   #keep(host: string): void {
     const entry = this.#limits.get(host);
     try {

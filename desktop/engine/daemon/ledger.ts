@@ -6,6 +6,7 @@
 import { randomBytes } from 'node:crypto';
 import { basename, join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { Note } from '@millrace/shared/base/notes';
 import { nameFromUrl } from '@millrace/shared/download/file-name';
 import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue';
 import { isStorageError } from '../store/database.ts';
@@ -23,7 +24,7 @@ export type ManagerEvent =
     }
   /** How a run stood when it ended. */
   | { readonly kind: 'stand'; readonly gid: string; readonly progress: RunProgress }
-  | { readonly kind: 'note'; readonly gid: string; readonly text: string }
+  | ({ readonly kind: 'note'; readonly gid: string } & Note)
   | { readonly kind: 'forgotten'; readonly gids: readonly string[] };
 
 export class Ledger {
@@ -163,6 +164,12 @@ export class Ledger {
     this.#records.delete(gid);
     this.#save({ ...record, ...patch, state, finishedAt: at, retryAt: undefined });
     this.emit({ kind: 'changed', gid });
+  }
+
+  /** A finished download is listed under another category. */
+  refile(record: DownloadRecord, { category }: Pick<DownloadRecord, 'category'>): void {
+    this.#save({ ...record, category });
+    this.emit({ kind: 'changed', gid: record.gid });
   }
 
   /** Takes a finished download out of the history. @returns false if it is none */

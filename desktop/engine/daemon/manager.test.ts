@@ -508,6 +508,41 @@ describe('changes', () => {
     expect(last().request).toMatchObject({ dir: join(folder, 'other'), file: 'y.bin' });
   });
 
+  test('of the category take the folder along where nothing has begun', async () => {
+    manager.settings.categories = [
+      { name: 'films', folder: 'films', extensions: ['mkv'] },
+      { name: 'notes', folder: 'notes', extensions: ['txt'] },
+    ];
+    const url = 'http://a.example/film.mkv';
+    const [waits, own] = ['', 'own'].map(
+      (dir) => manager.add({ urls: [url], paused: true, ...(dir === '' ? {} : { dir }) }).gid,
+    ) as [string, string];
+    manager.change(waits, { category: 'notes' });
+    expect(manager.get(waits)).toMatchObject({
+      category: 'notes',
+      request: { dir: join(folder, 'notes') },
+    });
+    manager.change(own, { category: null });
+    expect(manager.get(own).category).toBeUndefined();
+    expect(manager.get(own).request.dir).toBe(join(folder, 'own'));
+
+    const { gid: begun } = manager.add({ urls: [url] });
+    await settled();
+    last().begin();
+    const runsBefore = runs.length;
+    manager.change(begun, { category: 'notes' });
+    await settled();
+    expect(manager.get(begun)).toMatchObject({
+      category: 'notes',
+      request: { dir: join(folder, 'films') },
+    });
+    expect(runs).toHaveLength(runsBefore);
+    await last().complete();
+    manager.change(begun, { category: 'films' });
+    expect(manager.get(begun)).toMatchObject({ category: 'films', state: 'complete' });
+    expect(() => manager.change(begun, { category: 'films', priority: 1 })).toThrow(/finished/);
+  });
+
   test('more URLs are told to the run, others need a new one', async () => {
     const gid = await add();
     const [url] = manager.get(gid).request.urls as [string];

@@ -3,6 +3,7 @@
 import { relative, resolve } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { noteOf } from '@millrace/shared/base/notes';
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { ScheduleState } from '@millrace/shared/download/schedule';
@@ -19,10 +20,12 @@ import {
   check,
   checkFile,
   cleanUrls,
+  isOnlyCategory,
   MAX_URLS,
   type NewDownload,
   newRecord,
 } from './new-download.ts';
+import { refiled } from './refiling.ts';
 import { Remover, type Removing } from './remover.ts';
 import { withoutLogins } from './secrets.ts';
 import type { Limits, Settings } from './settings.ts';
@@ -274,18 +277,22 @@ export class Manager {
   }
 
   /**
-   * Changes an unfinished download: its limit and priority at once, the rest by starting it anew.
+   * Changes an unfinished download: its limit, priority and category at once, the rest by starting it
+   * anew. Of a finished one only the category can be changed.
    *
    * @throws MillraceError `no-such-download`, `wrong-state`, `bad-option`
    */
   change(gid: string, wanted: Change): void {
     const record = this.get(gid);
-    if (isFinished(record.state)) throw new MillraceError('wrong-state', `${gid} is finished`);
     const given = check(changeSchema, wanted);
     const { limit, login, priority, category, rename, maxTries, aria2, startAt, ...rest } = given;
-    if (category !== undefined && !this.settings.categories.some((c) => c.name === category)) {
-      throw new MillraceError('bad-option', `category: there is no "${category}"`);
+    const shelves = { dir: this.dir, categories: this.settings.categories };
+    const filed = category === undefined ? undefined : refiled(record, category, shelves);
+    if (isFinished(record.state)) {
+      if (filed !== undefined && isOnlyCategory(given)) return this.#ledger.refile(record, filed);
+      throw new MillraceError('wrong-state', `${gid} is finished`);
     }
+    if (rest.dir === undefined && filed?.dir !== undefined) rest.dir = filed.dir;
     if (rest.file !== undefined) rest.file = checkFile(rest.file);
     if (rest.dir !== undefined) rest.dir = resolve(this.dir, rest.dir);
     const request = { ...record.request, ...rest };
@@ -301,7 +308,7 @@ export class Manager {
     };
     const name = rest.file ?? record.name;
     this.queue.setStart(gid, options.startAt);
-    this.#ledger.update(gid, { request, options, name, category: category ?? record.category });
+    this.#ledger.update(gid, { request, options, name, category: (filed ?? record).category });
     if (limit !== undefined) this.#setLimit(gid, limit ?? undefined);
     if (priority !== undefined) {
       this.queue.setPriority(gid, priority);
@@ -404,8 +411,8 @@ export class Manager {
     const [before, now] = [request.urls[0], urls[0]].map((url) => new URL(url as string).origin);
     const clean = before === now ? request : withoutLogins(request);
     if (JSON.stringify(clean) !== JSON.stringify(request)) {
-      const text = `log-in and cookies were for ${before}: ${now} does not get them`;
-      this.#ledger.emit({ kind: 'note', gid, text });
+      const note = noteOf('login-left-out', { before: String(before), now: String(now) });
+      this.#ledger.emit({ kind: 'note', gid, ...note });
     }
     return { ...clean, urls, login: login ?? clean.login };
   }

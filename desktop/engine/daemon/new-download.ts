@@ -212,7 +212,8 @@ export const changeSchema = z.strictObject({
   /** null: no limit. */
   limit: changeable.limit.nullable().optional(),
   priority: z.number().int().min(MIN_PRIORITY).max(MAX_PRIORITY).optional(),
-  category: z.string().max(64).optional(),
+  /** null: none. */
+  category: z.string().max(64).nullable().optional(),
   /** null: now. */
   startAt: z.number().int().min(0).nullable().optional(),
   rename: z.boolean().optional(),
@@ -224,6 +225,11 @@ export const changeSchema = z.strictObject({
 });
 
 export type Change = z.input<typeof changeSchema>;
+
+/** True for what can be changed of a finished download: where it is listed. */
+export function isOnlyCategory(change: Change): boolean {
+  return change.category !== undefined && Object.keys(change).length === 1;
+}
 
 /** @throws MillraceError `bad-option` that names what is wrong */
 export function check<T>(schema: z.ZodType<T>, value: unknown): T {

@@ -121,7 +121,7 @@ export function toNewDownload(
 }
 
 /** Without the ways to take something back that aria2 has no words for. */
-type Aria2Change = Omit<Change, 'limit' | 'login' | 'startAt'> &
+type Aria2Change = Omit<Change, 'limit' | 'login' | 'startAt' | 'category'> &
   Pick<NewDownload, 'limit' | 'login'>;
 
 /** What options mean for a download that is there. */

@@ -4,7 +4,12 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_CELLS } from '@millrace/shared/bridge/detail-api';
 import { z } from 'zod';
 import { appChangeSchema } from '../daemon/app-options.ts';
-import { type Change, changeSettings, edgesOf, settingsOf } from '../daemon/app-settings.ts';
+import {
+  changeSettings,
+  edgesOf,
+  type Change as SettingsChange,
+  settingsOf,
+} from '../daemon/app-settings.ts';
 import { detailOf } from '../daemon/detail.ts';
 import {
   changedEdge,
@@ -14,6 +19,7 @@ import {
   withoutEdge,
 } from '../daemon/kept-edges.ts';
 import type { Manager } from '../daemon/manager.ts';
+import { type Change, isOnlyCategory } from '../daemon/new-download.ts';
 import { limitsSchema } from '../daemon/settings.ts';
 import { testEdge } from '../edge-test.ts';
 import { isFinished } from '../store/record.ts';
@@ -55,10 +61,13 @@ function bulk({ manager }: MillraceOptions): [string, Method][] {
   return [
     method('changeMany', z.looseObject({ gids, retry: z.boolean().optional() }), (p) => {
       const { gids: given, retry = false, ...change } = p;
-      // All are found before the first is touched; finished ones have nothing to change.
+      // All are found before the first is touched; finished ones have nothing else to change.
       const full = given
         .map((one) => manager.get(one))
-        .filter(({ state }) => !isFinished(state) || (retry && state === 'error'));
+        .filter(
+          ({ state }) =>
+            !isFinished(state) || (retry && state === 'error') || isOnlyCategory(change as Change),
+        );
       manager.atOnce(() => {
         for (const one of full) {
           if (retry) manager.retry(one.gid);
@@ -100,7 +109,7 @@ function settings({ manager, local }: MillraceOptions): [string, Method][] {
   return [
     method('getSettings', z.strictObject({}), all),
     method('setSettings', changeSchema, (change) => {
-      changeSettings(manager, change as Change);
+      changeSettings(manager, change as SettingsChange);
       return all();
     }),
   ];

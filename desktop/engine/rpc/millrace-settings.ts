@@ -1,5 +1,6 @@
 /** Methods for limits, schedule and categories. */
 
+import { MAX_PER_HOST } from '@millrace/shared/download/host-limits';
 import {
   DAYS,
   MAX_WINDOWS,
@@ -50,12 +51,14 @@ export const categoriesSchema = z.array(
 export function settingMethods(manager: Manager): [string, Method][] {
   const limits = () => ({
     ...manager.settings.limits,
-    hosts: manager.hosts.known.map(({ host, limit, restsUntil, changedAt }) => ({
-      host,
-      limit,
-      restsUntil: restsUntil > Date.now() ? restsUntil : undefined,
-      learnedAt: changedAt,
-    })),
+    hosts: manager.hosts.known
+      .filter(({ limit, restsUntil }) => limit < MAX_PER_HOST || restsUntil > Date.now())
+      .map(({ host, limit, restsUntil, changedAt }) => ({
+        host,
+        limit,
+        restsUntil: restsUntil > Date.now() ? restsUntil : undefined,
+        learnedAt: changedAt,
+      })),
   });
   return [
     method('getLimits', z.strictObject({}), limits),
@@ -66,8 +69,9 @@ export function settingMethods(manager: Manager): [string, Method][] {
         concurrent: limitsSchema.shape.concurrent.optional(),
         perHost: limitsSchema.shape.perHost.unwrap().nullable().optional(),
         forgetHosts: z.boolean().optional(),
+        forgetHost: z.string().max(300).optional(),
       }),
-      ({ limit, concurrent, perHost, forgetHosts }) => {
+      ({ limit, concurrent, perHost, forgetHosts, forgetHost }) => {
         const now = manager.settings.limits;
         manager.setLimits({
           concurrent: concurrent ?? now.concurrent,
@@ -75,6 +79,7 @@ export function settingMethods(manager: Manager): [string, Method][] {
           perHost: perHost === undefined ? now.perHost : (perHost ?? undefined),
         });
         if (forgetHosts === true) manager.hosts.forgetAll();
+        if (forgetHost !== undefined) manager.hosts.forget(forgetHost);
         return limits();
       },
     ),

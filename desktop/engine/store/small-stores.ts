@@ -76,6 +76,10 @@ export class HostStore {
       );
   }
 
+  delete(host: string): void {
+    this.#db.prepare('DELETE FROM hosts WHERE host = ?').run(host);
+  }
+
   /** Keeps these and no others. */
   replace(entries: readonly HostLimit[]): void {
     this.#db.exec('DELETE FROM hosts');

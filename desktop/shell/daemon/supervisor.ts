@@ -59,7 +59,8 @@ export class Supervisor {
   #daemon: FoundDaemon | undefined;
   #ownedPid: number | undefined;
   #first: Promise<Connected> | undefined;
-  #connecting: Promise<Connected> | undefined;
+  /** The one that is used, or is being started for that. */
+  #current: Promise<Connected> | undefined;
   #ends: Ends = [];
   #stopping = false;
 
@@ -94,8 +95,10 @@ export class Supervisor {
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error);
       }
-      this.#link = undefined;
+      // Whoever stops it still has to reach it.
       if (this.#stopping) return;
+      this.#link = undefined;
+      this.#current = undefined;
       this.#o.onState('down');
       const { ends, next } = afterEnd(this.#ends, Date.now());
       this.#ends = ends;
@@ -108,33 +111,33 @@ export class Supervisor {
     }
   }
 
-  /** Lets go of the daemon, and ends it if it is our own. */
+  /** Lets go of the daemon, and ends it if it is our own. One that is just being started is waited for. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    // One that is just being started would be left behind.
-    await this.#connecting?.catch(() => {});
-    const [link, daemon] = [this.#link, this.#daemon];
-    if (daemon !== undefined && link !== undefined && this.endsDaemon) {
+    const connected = await (this.#current ?? this.#first)?.catch(() => undefined);
+    if (connected === undefined) return;
+    const { daemon, link, started } = connected;
+    if (started || daemon.pid === this.#ownedPid) {
       await link.call('shutdown').catch(() => {});
       if (!(await hasGone(daemon.pid, STOP_TIMEOUT_MS))) process.kill(daemon.pid, 'SIGTERM');
       this.#o.onOwned(undefined);
     }
-    link?.close();
+    link.close();
   }
 
   /** One daemon, for as long as it answers. */
   async #once(): Promise<void> {
     const before = this.#daemon;
-    this.#connecting = this.#first ?? findOrStart(this.#o);
+    this.#current = this.#first ?? findOrStart(this.#o);
     this.#first = undefined;
-    const { daemon, link, started } = await this.#connecting;
+    const { daemon, link, started } = await this.#current;
+    if (this.#stopping) return;
     if (started) {
       this.#ownedPid = daemon.pid;
       this.#o.onOwned(daemon.pid);
     }
     this.#daemon = daemon;
     this.#link = link;
-    if (this.#stopping) return;
     this.#o.onState('running');
     const restarted = before !== undefined && before.pid !== daemon.pid;
     await this.#o.onReady(link, daemon, restarted);

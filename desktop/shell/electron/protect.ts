@@ -1,7 +1,7 @@
 /** Locks the window down: what is not the daemon's page gets nothing. */
 
 import { app, type Session, type WebContents } from 'electron';
-import { CONTENT_SECURITY_POLICY, isOwnPage, mayLoad } from '../logic/page-policy.ts';
+import { CONTENT_SECURITY_POLICY, isOwnPage, mayLoad, maySave } from '../logic/page-policy.ts';
 
 /** Where the daemon's page is, and the shell's own pages (`file:` URL with a slash at its end). */
 export interface PageSources {
@@ -28,8 +28,9 @@ export function protectSession(session: Session, { origin, own }: PageSources): 
     const policy = { 'content-security-policy': [CONTENT_SECURITY_POLICY] };
     answer({ responseHeaders: has ? responseHeaders : { ...responseHeaders, ...policy } });
   });
-  // Files come through the daemon, never through the browser in the window.
-  session.on('will-download', (event) => event.preventDefault());
+  session.on('will-download', (event, item) => {
+    if (!maySave(item.getURL(), origin())) event.preventDefault();
+  });
 }
 
 function protect(contents: WebContents, { origin, own }: PageSources): void {

@@ -8,7 +8,8 @@ import { type Bounds, boundsOnScreen } from '../logic/preferences.ts';
 
 /** Messages kept for a page that does not listen yet. */
 const MAX_KEPT = 100;
-const SIZE = { width: 1080, height: 720 };
+/** List and details have room side by side. */
+const SIZE = { width: 1200, height: 780 };
 
 export interface WindowOptions {
   /** Folder with `preload.cjs` and `pages`. */

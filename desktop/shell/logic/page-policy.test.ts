@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { isOwnPage, mayCall, mayLoad } from './page-policy.ts';
+import { isOwnPage, mayCall, mayLoad, maySave } from './page-policy.ts';
 
 const DAEMON = 'http://127.0.0.1:6800';
 const OWN = 'file:///opt/millrace/pages/';
@@ -42,4 +42,16 @@ test.each([
   ['ftp://127.0.0.1:6800/', false],
 ])('loads %s: %s', (address, allowed) => {
   expect(mayLoad(address, DAEMON, OWN)).toBe(allowed);
+});
+
+test.each([
+  [`blob:${DAEMON}/0b9f`, true],
+  ['blob:http://127.0.0.1:6801/0b9f', false],
+  ['blob:null/0b9f', false],
+  [`${DAEMON}/big.iso`, false],
+  ['https://example.com/big.iso', false],
+  ['data:text/plain,x', false],
+])('saves %s: %s', (address, allowed) => {
+  expect(maySave(address, DAEMON)).toBe(allowed);
+  expect(maySave(address, undefined)).toBe(false);
 });

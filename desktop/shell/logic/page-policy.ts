@@ -33,6 +33,11 @@ export function mayCall(address: string, daemon: string | undefined): boolean {
   return daemon !== undefined && parsed(address)?.origin === daemon;
 }
 
+/** What the page itself has made may be saved, to where the user says. Files come through the daemon. */
+export function maySave(url: string, origin: string | undefined): boolean {
+  return origin !== undefined && url.startsWith(`blob:${origin}/`);
+}
+
 function parsed(address: string): URL | undefined {
   try {
     return new URL(address);

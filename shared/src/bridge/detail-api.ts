@@ -1,5 +1,7 @@
 /** One download in detail: its map of blocks, sources, speed, log and digests. */
 
+import type { NoteValues } from '../base/notes.ts';
+
 export const MAX_CELLS = 2048;
 
 /** The file cut into equal parts ("cells"). Both lists have one entry per cell. */
@@ -74,6 +76,9 @@ export interface LogEntry {
   readonly event: LogEvent;
   /** note: what the engine says, in English; phase: which; started: from whom. */
   readonly text?: string | undefined;
+  /** note: its code in the table of notes, and what is filled in. */
+  readonly note?: string | undefined;
+  readonly values?: NoteValues | undefined;
   /** failed, retry: a code of the table of errors. */
   readonly code?: string | undefined;
   /** retry: when it is tried again, Unix milliseconds. */

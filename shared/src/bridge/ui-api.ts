@@ -58,7 +58,8 @@ export interface ChangeRequest extends Gids {
   readonly priority?: number;
   /** Bytes per second. */
   readonly limit?: number | null;
-  readonly category?: string;
+  /** Also of finished ones, if nothing else is changed; the folder follows where nothing has begun. */
+  readonly category?: string | null;
   /** null: now. */
   readonly startAt?: number | null;
   readonly dir?: string;
@@ -146,9 +147,29 @@ export interface UiMethods {
     { readonly text: string; readonly paused?: boolean },
     Gids & { readonly skipped: readonly { readonly line: number; readonly reason: string }[] },
   ];
-  /** Forgets what was learned of hosts' limits. */
-  'millrace.setLimits': [{ readonly forgetHosts: true }, unknown];
+  'millrace.getLimits': [Nothing, LearnedLimits];
+  /** Forgets what was learned of one host's limits, or of all. */
+  'millrace.setLimits': [
+    { readonly forgetHosts: true } | { readonly forgetHost: string },
+    LearnedLimits,
+  ];
   'millrace.shutdown': [Nothing, Nothing];
+}
+
+export interface LearnedHost {
+  /** With its port, as in `URL.host`. */
+  readonly host: string;
+  /** Requests at a time. */
+  readonly limit: number;
+  /** It has asked not to be asked before, Unix milliseconds. */
+  readonly restsUntil?: number | undefined;
+  /** When the limit was changed last, Unix milliseconds. */
+  readonly learnedAt: number;
+}
+
+export interface LearnedLimits {
+  /** Of whom something is known that holds still. */
+  readonly hosts: readonly LearnedHost[];
 }
 
 interface Edges {

@@ -52,6 +52,7 @@ export class Catalogue<T extends Texts> {
   }
 }
 
-function fill(text: string, values: Readonly<Record<string, string | number>>): string {
+/** Puts values where their names are between braces. */
+export function fill(text: string, values: Readonly<Record<string, string | number>>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }

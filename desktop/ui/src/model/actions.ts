@@ -89,6 +89,11 @@ export class Actions {
     await this.#app.attempt(this.#app.call('millrace.purge', { status: ['complete', 'removed'] }));
   }
 
+  /** @param category null: none */
+  async setCategory(gids: readonly string[], category: string | null): Promise<void> {
+    await this.#app.attempt(this.#app.call('millrace.changeMany', { gids, category }));
+  }
+
   /** Puts downloads before another one of the queue, or at its end. */
   async place(gids: readonly string[], before: string | null): Promise<void> {
     const placed = await this.#app.attempt(this.#app.call('millrace.place', { gids, before }));

@@ -17,6 +17,7 @@ export type SettingsPage =
   | 'limits'
   | 'schedule'
   | 'proxy'
+  | 'exchange'
   | 'integration'
   | 'appearance'
   | 'language';

@@ -34,6 +34,7 @@ export const de: Readonly<Record<Key, string>> = {
   'category.archives': 'Archive',
   'category.documents': 'Dokumente',
   'category.programs': 'Programme',
+  'category.none': 'Keine',
 
   'bar.add': 'Hinzufügen',
   'bar.search': 'Namen, Links und Fehler suchen',
@@ -289,6 +290,28 @@ export const de: Readonly<Record<Key, string>> = {
   'log.complete': 'Fertig',
   'log.removed': 'Entfernt',
   'log.restored': 'Zurückgeholt',
+  'note.edges-left-out':
+    'Kopfzeilen sind angegeben, die Edges nicht weitergeben: Es wird direkt geladen',
+  'note.source-left-out': '{source} wird nicht mehr benutzt: {why}',
+  'note.first-left-out':
+    '{source} hat nichts geliefert: Die anderen Quellen sagen, was die Datei ist',
+  'note.wrong-file': 'Was gekommen ist, ist nicht die Datei: Die anderen Quellen werden versucht',
+  'note.one-piece':
+    'Keine Quelle ist übrig, die Teile der Datei sendet: Sie wird in einem Stück geladen',
+  'note.cannot-resume':
+    'Die Quelle sendet die Datei in einem Stück: Sie kann nicht fortgesetzt werden',
+  'note.new-version':
+    'Die Datei hat sich an der Quelle geändert: Es wird mit der neuen Fassung begonnen',
+  'note.partial-changed': 'Jemand hat die Teildatei verändert: Was noch stimmt, wird behalten',
+  'note.partial-of-other':
+    'Eine frühere Teildatei war von einer anderen Fassung und nicht zu gebrauchen',
+  'note.pieces-again': '{n} Stücke haben eine andere Prüfsumme: Sie werden noch einmal geholt',
+  'note.digest-from': 'Die Prüfsumme ist von {url}',
+  'note.waits-for-room': '{why}: Es wird gewartet, bis Platz ist',
+  'note.name-taken': 'Der Name ist vergeben: Gespeichert wird als {name}',
+  'note.login-left-out': 'Anmeldung und Cookies waren für {before}: {now} bekommt sie nicht',
+  'note.failed': '{why}',
+  'note.system': '{text}',
   'details.sources.none': 'Quellen stehen hier, solange der Download läuft.',
 
   'source.kind.edge': 'Edge',
@@ -298,6 +321,7 @@ export const de: Readonly<Record<Key, string>> = {
   'source.state.used': 'in Gebrauch',
   'source.state.resting': 'pausiert',
   'source.state.quarantined': 'nicht mehr in Gebrauch',
+  'source.different': 'Dort liegt eine andere Datei',
   'source.name': 'Quelle',
   'source.rtt': 'Laufzeit',
   'source.share': 'Anteil',
@@ -312,6 +336,7 @@ export const de: Readonly<Record<Key, string>> = {
   'settings.limits': 'Grenzen',
   'settings.schedule': 'Zeitplan',
   'settings.proxy': 'Proxy',
+  'settings.exchange': 'Import & Export',
   'settings.integration': 'Integration',
   'settings.appearance': 'Aussehen',
   'settings.language': 'Sprache',
@@ -361,6 +386,39 @@ export const de: Readonly<Record<Key, string>> = {
   'limits.hosts.text':
     'Manche Server erlauben nur wenige Verbindungen zugleich. Millrace merkt sich, wie viele.',
   'limits.hosts.forget': 'Alles vergessen',
+  'limits.hosts.none': 'Bisher wurde nichts gelernt.',
+  'limits.hosts.limit.one': '{n} Verbindung zugleich',
+  'limits.hosts.limit.other': '{n} Verbindungen zugleich',
+  'limits.hosts.since': 'seit {time}',
+  'limits.hosts.rests': 'nicht vor {time}',
+  'limits.hosts.forgetOne': '{host} vergessen',
+
+  'exchange.text':
+    'Die Liste kann auf einen anderen Computer oder in ein anderes Programm mitgenommen werden.',
+  'exchange.export': 'Exportieren',
+  'exchange.format': 'Format',
+  'exchange.format.json': 'Millrace (alles)',
+  'exchange.format.urls': 'Links, einer je Zeile',
+  'exchange.format.aria2': 'aria2-Sitzung',
+  'exchange.which': 'Downloads',
+  'exchange.which.all': 'Alle',
+  'exchange.which.queue': 'Unfertige',
+  'exchange.which.history': 'Beendete',
+  'exchange.secrets': 'Mit Passwörtern und Cookies',
+  'exchange.secrets.help': 'Wer die Datei hat, kann sie dann benutzen.',
+  'exchange.export.submit': 'In eine Datei exportieren …',
+  'exchange.import': 'Importieren',
+  'exchange.import.text':
+    'Listen von Millrace, Sitzungen von aria2 und Texte mit einem Link je Zeile.',
+  'exchange.import.paused': 'Pausiert hinzufügen',
+  'exchange.import.submit': 'Aus einer Datei importieren …',
+  'exchange.import.working': 'Wird importiert …',
+  'exchange.import.nothing': 'Nichts wurde hinzugefügt.',
+  'exchange.import.skipped.one': '{n} Eintrag wurde ausgelassen:',
+  'exchange.import.skipped.other': '{n} Einträge wurden ausgelassen:',
+  'exchange.import.line': 'Eintrag {n}: {why}',
+  'exchange.import.bad': '{name} kann nicht importiert werden: {why}',
+  'exchange.import.large': '{name} ist zu groß: Eine Liste hat höchstens {most}.',
 
   'schedule.text': 'Zeiten der Woche, in denen Downloads ruhen oder langsamer sind.',
   'schedule.add': 'Zeitfenster hinzufügen',

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ERRORS } from '@millrace/shared/base/errors';
+import { NOTES, type NoteCode, noteOf, noteOfError } from '@millrace/shared/base/notes';
 import { CATALOGUES, chooseLanguage, ERROR_WORDS, LANGUAGES, localeFor, Text } from './text.ts';
 
 const names = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
@@ -21,6 +22,13 @@ describe('catalogues', () => {
     for (const { title, help } of Object.values(ERROR_WORDS[language])) {
       expect(title).toMatch(/[^.]$/);
       expect(help).toMatch(/\.$/);
+    }
+  });
+
+  test('every note of the table is there, with the same values', () => {
+    for (const [code, text] of Object.entries(NOTES)) {
+      const said = CATALOGUES.en[`note.${code as NoteCode}`];
+      expect({ code, names: names(said) }).toEqual({ code, names: names(text) });
     }
   });
 
@@ -46,6 +54,19 @@ describe('texts', () => {
     expect(new Text('de').error(error)).toEqual({ title: 'New trouble', help: 'Wait.' });
     expect(new Text('en').error({ code: 'toString' }).title).toBe('toString');
   });
+});
+
+test('notes are said in the language of the page, with the reason', () => {
+  const error = { code: 'wrong-range', message: 'The answer is for another range' };
+  const left = noteOfError('source-left-out', error, { source: 'a.example' });
+  expect(new Text('de').note(left)).toBe(
+    'a.example wird nicht mehr benutzt: Der Server hat einen anderen Teil der Datei gesendet',
+  );
+  expect(new Text('en').note(noteOf('name-taken', { name: 'x.1.iso' }))).toBe(
+    'The name is taken: saving as x.1.iso',
+  );
+  expect(new Text('de').note({ note: 'of-tomorrow', text: 'Something new' })).toBe('Something new');
+  expect(new Text('de').note({ text: 'of an older daemon' })).toBe('of an older daemon');
 });
 
 test.each([

@@ -1,7 +1,7 @@
 /** Adding downloads: links out of any text, Metalink documents, and how they are to be fetched. */
 
 import type { FoundLink } from '@millrace/shared/bridge/adding-api';
-import { type ChangeEvent, useEffect, useId, useRef, useState } from 'react';
+import { type ChangeEvent, useEffect, useRef, useState } from 'react';
 import { commonRequest, FIRST_FORM, problemsOf, requestsOf } from '../model/add-form.ts';
 import type { GivenMetalink } from '../model/app-state.ts';
 import { readMetalinkFiles } from '../model/metalinks.ts';
@@ -9,6 +9,7 @@ import { FoundFile, FoundLinks } from './add-found.tsx';
 import { AddOptions } from './add-options.tsx';
 import { useActions, useApp, useAppState, useText } from './context.tsx';
 import { Dialog, DialogForm } from './dialog.tsx';
+import { Lines } from './fields.tsx';
 import { Icon } from './icons.tsx';
 
 const TYPING_MS = 120;
@@ -145,28 +146,20 @@ function fileKey(document: GivenMetalink, index: number): string {
 
 function LinksField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const text = useText();
-  const id = useId();
   return (
-    <div className="field">
-      <label className="label" htmlFor={id}>
-        {text.t('add.links')}
-      </label>
-      <textarea
-        id={id}
-        className="textarea mono"
-        rows={4}
-        spellCheck={false}
-        maxLength={MAX_TEXT}
-        placeholder={text.t('add.links.placeholder')}
-        value={value}
-        onChange={(event) => onChange(event.target.value)}
-        onKeyDown={(event) => {
-          if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
-          event.preventDefault();
-          event.currentTarget.form?.requestSubmit();
-        }}
-      />
-    </div>
+    <Lines
+      label={text.t('add.links')}
+      rows={4}
+      maxLength={MAX_TEXT}
+      placeholder={text.t('add.links.placeholder')}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+        event.preventDefault();
+        event.currentTarget.form?.requestSubmit();
+      }}
+    />
   );
 }
 

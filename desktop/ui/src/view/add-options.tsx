@@ -1,6 +1,6 @@
 /** How downloads are to be fetched: folder and edges at once, the rest for those who want it. */
 
-import { type ReactNode, useId, useState } from 'react';
+import { useState } from 'react';
 import {
   type AddForm,
   type AddProblem,
@@ -8,10 +8,10 @@ import {
   readHeaders,
   type Start,
 } from '../model/add-form.ts';
-import { shell } from '../model/shell.ts';
 import { algorithmName } from '../text/format.ts';
 import { useAppState, useText } from './context.tsx';
-import { Field, Switch } from './fields.tsx';
+import { Field, Lines, Select, Switch } from './fields.tsx';
+import { FolderField } from './folder-field.tsx';
 import { Icon } from './icons.tsx';
 
 interface OptionsProps {
@@ -129,83 +129,31 @@ interface PartProps {
 
 function HeadersField({ form, onChange }: PartProps) {
   const text = useText();
-  const id = useId();
   const bad = readHeaders(form.headers);
   return (
-    <div className="field">
-      <label className="label" htmlFor={id}>
-        {text.t('add.headers')}
-      </label>
-      <textarea
-        id={id}
-        className="textarea mono short"
-        rows={2}
-        spellCheck={false}
-        placeholder={text.t('add.headers.placeholder')}
-        value={form.headers}
-        aria-invalid={typeof bad === 'number'}
-        aria-describedby={`${id}-note`}
-        onChange={(event) => onChange({ headers: event.target.value })}
-      />
-      <span id={`${id}-note`} className={`note${typeof bad === 'number' ? ' bad' : ''}`}>
-        {typeof bad === 'number' ? text.t('add.headers.bad', { n: bad }) : text.t('add.edges.help')}
-      </span>
-    </div>
+    <Lines
+      label={text.t('add.headers')}
+      className="short"
+      rows={2}
+      placeholder={text.t('add.headers.placeholder')}
+      value={form.headers}
+      note={text.t('add.edges.help')}
+      problem={typeof bad === 'number' ? text.t('add.headers.bad', { n: bad }) : undefined}
+      onChange={(event) => onChange({ headers: event.target.value })}
+    />
   );
 }
+
+const STARTS = ['now', 'next', 'paused', 'at'] as const;
 
 function StartField({ form, onChange }: PartProps) {
   const text = useText();
-  const id = useId();
-  const option = (value: Start): ReactNode => (
-    <option value={value}>{text.t(`add.start.${value}`)}</option>
-  );
   return (
-    <div className="field">
-      <label className="label" htmlFor={id}>
-        {text.t('add.start')}
-      </label>
-      <select
-        id={id}
-        className="select"
-        value={form.start}
-        onChange={(event) => onChange({ start: event.target.value as Start })}
-      >
-        {option('now')}
-        {option('next')}
-        {option('paused')}
-        {option('at')}
-      </select>
-    </div>
-  );
-}
-
-export function FolderField({
-  value,
-  onChange,
-}: {
-  value: string;
-  onChange: (dir: string) => void;
-}) {
-  const text = useText();
-  const dir = useAppState(({ settings }) => settings?.dir ?? '');
-  const chooseFolder = async () => {
-    const chosen = await shell?.chooseFolder(value === '' ? dir : value);
-    if (chosen) onChange(chosen);
-  };
-  return (
-    <Field
-      label={text.t('add.folder')}
-      value={value}
-      placeholder={text.t('add.folder.auto', { dir })}
-      onChange={(event) => onChange(event.target.value)}
-      after={
-        shell && (
-          <button type="button" className="button" onClick={() => void chooseFolder()}>
-            {text.t('add.folder.choose')}
-          </button>
-        )
-      }
+    <Select<Start>
+      label={text.t('add.start')}
+      options={STARTS.map((value) => ({ value, label: text.t(`add.start.${value}`) }))}
+      value={form.start}
+      onChange={(start) => onChange({ start })}
     />
   );
 }

@@ -12,10 +12,21 @@ interface DialogProps {
   readonly alert?: boolean;
 }
 
+/** Where one begins: the first field, the page of the settings, or the button that does nothing. */
+const FIRST =
+  'textarea, input:not([hidden]):not([type="checkbox"]), select, ' +
+  '[role="tab"][data-state="active"], .dialog-foot .button';
+
 export function Dialog({ title, children, size = 'medium', alert = false }: DialogProps) {
   const text = useText();
   const actions = useActions();
   const [before] = useState(() => document.activeElement);
+  const begin = (event: Event) => {
+    const first = (event.currentTarget as HTMLElement).querySelector<HTMLElement>(FIRST);
+    if (first === null) return;
+    event.preventDefault();
+    first.focus();
+  };
   // Opened by a key, a dialog has no button to give the focus back to.
   const giveBack = (event: Event) => {
     event.preventDefault();
@@ -30,6 +41,7 @@ export function Dialog({ title, children, size = 'medium', alert = false }: Dial
         <Radix.Content
           className={`dialog ${size}`}
           aria-describedby={undefined}
+          onOpenAutoFocus={begin}
           onCloseAutoFocus={giveBack}
           {...(alert ? { role: 'alertdialog' } : {})}
         >

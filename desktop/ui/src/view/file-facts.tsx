@@ -4,10 +4,10 @@ import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import type { DigestView, DownloadDetail } from '@millrace/shared/bridge/detail-api';
 import { copyText } from '../model/shell.ts';
 import { algorithmName, bytes, dateTime } from '../text/format.ts';
-import { useApp, useText } from './context.tsx';
+import { CategorySelect } from './category-select.tsx';
+import { useActions, useApp, useText } from './context.tsx';
 import { Fact } from './details.tsx';
 import { Icon } from './icons.tsx';
-import { categoryName } from './side-bar.tsx';
 
 interface FileProps {
   readonly row: DownloadView;
@@ -16,6 +16,7 @@ interface FileProps {
 
 export function FileFacts({ row, detail }: FileProps) {
   const text = useText();
+  const actions = useActions();
   const digests = detail?.digests ?? [];
   return (
     <>
@@ -27,9 +28,13 @@ export function FileFacts({ row, detail }: FileProps) {
             {`${bytes(text, row.length)} (${text.number(row.length)} B)`}
           </Fact>
         )}
-        {row.category !== undefined && (
-          <Fact name={text.t('details.category')}>{categoryName(text, row.category)}</Fact>
-        )}
+        <Fact name={text.t('details.category')}>
+          <CategorySelect
+            bare
+            value={row.category ?? null}
+            onChange={(category) => void actions.setCategory([row.gid], category)}
+          />
+        </Fact>
         <Fact name={text.n('details.links', row.urls.length)}>
           {row.urls.map((url) => (
             <Copyable key={url} value={url} />

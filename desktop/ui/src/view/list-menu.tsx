@@ -6,16 +6,10 @@ import type { ReactNode } from 'react';
 import { canPause, canResume, canRetry, isQueued } from '../model/failure.ts';
 import { targets } from '../model/selection.ts';
 import { shell } from '../model/shell.ts';
+import { useCategories } from './category-select.tsx';
 import { useActions, useApp, useAppState, useText } from './context.tsx';
-import { Icon, type IconName } from './icons.tsx';
-
-export interface MenuEntry {
-  readonly icon: IconName;
-  readonly label: string;
-  readonly key?: string;
-  readonly danger?: boolean;
-  readonly run: () => void;
-}
+import type { IconName } from './icons.tsx';
+import { type MenuEntry, MenuGroups } from './menu.tsx';
 
 export function ListMenu({ children }: { children: ReactNode }) {
   return (
@@ -31,29 +25,15 @@ export function ListMenu({ children }: { children: ReactNode }) {
 }
 
 function Entries() {
-  const groups = useDownloadMenu();
-  return groups.map((entries, i) => (
-    <ContextMenu.Group key={entries[0]?.label ?? i} className="menu-group">
-      {entries.map(({ icon, label, key, danger, run }) => (
-        <ContextMenu.Item
-          key={label}
-          className={`menu-item${danger ? ' danger' : ''}`}
-          onSelect={() => run()}
-        >
-          <Icon name={icon} />
-          <span>{label}</span>
-          <span className="menu-key">{key}</span>
-        </ContextMenu.Item>
-      ))}
-    </ContextMenu.Group>
-  ));
+  return <MenuGroups kit={ContextMenu} groups={useDownloadMenu()} />;
 }
 
-/** What can be done with the selected downloads, in groups; none of them empty. */
+/** What can be done with the selected downloads, in groups. */
 export function useDownloadMenu(): MenuEntry[][] {
   const app = useApp();
   const actions = useActions();
   const text = useText();
+  const categories = useCategories();
   const selection = useAppState((state) => state.selection);
   const gids = targets(selection);
   const rows = gids.flatMap((gid) => app.rows.get(gid) ?? []);
@@ -75,6 +55,13 @@ export function useDownloadMenu(): MenuEntry[][] {
   const line = only(isQueued);
   add(queue, line, 'up', text.t('action.top'), (to) => void actions.toTop(to));
   add(queue, line, 'down', text.t('action.bottom'), (to) => void actions.place(to, null));
+  add(queue, gids, 'categories', text.t('details.category'), () => {}, {
+    choices: categories.map(({ value, label }) => ({
+      label,
+      chosen: rows.length > 0 && rows.every(({ category }) => category === (value ?? undefined)),
+      run: () => void actions.setCategory(gids, value),
+    })),
+  });
   const single = rows.length === 1 ? rows[0] : undefined;
   if (single !== undefined) {
     const { gid } = single;
@@ -103,5 +90,5 @@ export function useDownloadMenu(): MenuEntry[][] {
   const done = only(({ status }) => status === 'complete');
   const removeFiles = (to: readonly string[]) => actions.open({ kind: 'delete', gids: to });
   add(end, done, 'remove', text.t('action.delete'), removeFiles, { danger: true });
-  return groups.filter((group) => group.length > 0);
+  return groups;
 }

@@ -26,12 +26,12 @@ export function Log({ entries }: { entries: readonly LogEntry[] }) {
   );
 }
 
-/** The engine's own notes come in English: they are for whoever looks closely. */
-export function logWords(text: Text, { event, text: said, code, retryAt }: LogEntry): string {
+export function logWords(text: Text, entry: LogEntry): string {
+  const { event, text: said, code, retryAt } = entry;
   const why = code === undefined ? (said ?? '') : text.error({ code, message: said ?? code }).title;
   switch (event) {
     case 'note':
-      return said ?? '';
+      return text.note(entry);
     case 'phase': {
       const key = `state.${said}`;
       return key in PHASE_KEYS ? text.t(key as Key & 'state.running') : (said ?? '');

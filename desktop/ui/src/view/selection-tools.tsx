@@ -1,10 +1,10 @@
 /** What can be done with several downloads at once. */
 
-import * as Menu from '@radix-ui/react-dropdown-menu';
 import { canPause, canResume, canRetry } from '../model/failure.ts';
 import { useActions, useApp, useAppState, useText } from './context.tsx';
 import { Icon } from './icons.tsx';
 import { useDownloadMenu } from './list-menu.tsx';
+import { MoreMenu } from './menu.tsx';
 import { Tool } from './tool.tsx';
 
 export function SelectionTools({ count }: { count: number }) {
@@ -16,6 +16,7 @@ export function SelectionTools({ count }: { count: number }) {
   const pausable = rows.filter(canPause).map(({ gid }) => gid);
   const paused = rows.filter(canResume).map(({ gid }) => gid);
   const failed = rows.filter(canRetry).map(({ gid }) => gid);
+  const groups = useDownloadMenu();
   return (
     <div className="tools line" role="toolbar" aria-label={text.t('bar.selection')}>
       <span className="selected-count figures" role="status">
@@ -43,7 +44,7 @@ export function SelectionTools({ count }: { count: number }) {
         label={text.t('action.remove')}
         run={() => void actions.remove([...gids])}
       />
-      <SelectionMenu />
+      <MoreMenu groups={groups} />
       <button
         type="button"
         className="icon-button"
@@ -54,39 +55,5 @@ export function SelectionTools({ count }: { count: number }) {
         <Icon name="close" />
       </button>
     </div>
-  );
-}
-
-function SelectionMenu() {
-  const text = useText();
-  const groups = useDownloadMenu();
-  return (
-    <Menu.Root>
-      <Menu.Trigger
-        className="icon-button"
-        aria-label={text.t('bar.more')}
-        title={text.t('bar.more')}
-      >
-        <Icon name="more" />
-      </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
-          {groups.map((entries) => (
-            <Menu.Group key={entries[0]?.label} className="menu-group">
-              {entries.map(({ icon, label, danger, run }) => (
-                <Menu.Item
-                  key={label}
-                  className={`menu-item${danger ? ' danger' : ''}`}
-                  onSelect={() => run()}
-                >
-                  <Icon name={icon} />
-                  <span>{label}</span>
-                </Menu.Item>
-              ))}
-            </Menu.Group>
-          ))}
-        </Menu.Content>
-      </Menu.Portal>
-    </Menu.Root>
   );
 }

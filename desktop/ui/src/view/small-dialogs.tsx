@@ -4,10 +4,11 @@ import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import { useId, useState } from 'react';
 import { readChecksum, readRate } from '../model/add-form.ts';
 import { bytes } from '../text/format.ts';
-import { FolderField } from './add-options.tsx';
+import { CategorySelect } from './category-select.tsx';
 import { useActions, useApp, useAppState, useRow, useText } from './context.tsx';
 import { Dialog, DialogForm } from './dialog.tsx';
 import { Choice, Field } from './fields.tsx';
+import { FolderField } from './folder-field.tsx';
 
 export function NewLinkDialog({ gid }: { gid: string }) {
   const text = useText();
@@ -67,6 +68,7 @@ function ChangeForm({ row }: { row: DownloadView }) {
   const actions = useActions();
   const [limit, setLimit] = useState(row.limit === undefined ? '' : bytes(text, row.limit));
   const [priority, setPriority] = useState(priorityOf(row));
+  const [category, setCategory] = useState(row.category ?? null);
   const [dir, setDir] = useState('');
   const [file, setFile] = useState('');
   const [checksum, setChecksum] = useState('');
@@ -80,6 +82,7 @@ function ChangeForm({ row }: { row: DownloadView }) {
       ...(failed ? { retry: true } : {}),
       ...(bytesPerSecond === (row.limit ?? null) ? {} : { limit: bytesPerSecond ?? null }),
       ...(priority === priorityOf(row) ? {} : { priority: PRIORITIES[priority] }),
+      ...(category === (row.category ?? null) ? {} : { category }),
       ...(dir.trim() === '' ? {} : { dir: dir.trim() }),
       ...(file.trim() === '' ? {} : { file: file.trim() }),
       ...(digest === undefined ? {} : { digests: [digest] }),
@@ -96,7 +99,8 @@ function ChangeForm({ row }: { row: DownloadView }) {
         onSubmit={() => void submit()}
       >
         {failed && row.error !== undefined && <p>{text.error(row.error).help}</p>}
-        <FolderField value={dir} onChange={setDir} />
+        <CategorySelect value={category} onChange={setCategory} />
+        <FolderField value={dir} placeholder={row.dir} onChange={setDir} />
         <Field
           label={text.t('add.name')}
           value={file}

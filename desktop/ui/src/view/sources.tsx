@@ -20,11 +20,9 @@ export function Sources({ sources }: { sources: readonly SourceView[] }) {
           <th scope="col">{text.t('source.speed')}</th>
         </tr>
       </thead>
-      <tbody>
-        {sources.map((source, i) => (
-          <Source key={`${source.kind} ${source.url} ${source.label}`} source={source} index={i} />
-        ))}
-      </tbody>
+      {sources.map((source, i) => (
+        <Source key={`${source.kind} ${source.url} ${source.label}`} source={source} index={i} />
+      ))}
     </table>
   );
 }
@@ -35,41 +33,43 @@ function Source({ source, index }: { source: SourceView; index: number }) {
   const { kind, state, rttMs, share, bytesPerSecond, resets, receivedBytes } = source;
   const edges = useAppState(({ settings }) => settings?.edges);
   const label = sourceLabel(source, edges ?? []);
-  const notes = [text.t(`source.kind.${kind}`)];
+  const notes: string[] = [];
   if (state !== 'used') notes.push(text.t(`source.state.${state}`));
   else if (source.connections > 0) notes.push(text.n('state.connections', source.connections));
   notes.push(bytes(text, receivedBytes));
   if (resets > 0) notes.push(text.n('source.resets', resets));
-  const reason =
-    source.reasonCode === undefined ? source.reason : text.error({ code: source.reasonCode }).title;
+  const reason = state === 'used' ? undefined : text.reason(source.reasonCode, source.reason);
   return (
-    <tr className={`source ${state}`}>
-      <th scope="row">
-        <i className="dot" style={{ background: sourceColour(index, dark) }} />
-        <span className="source-label" title={source.url}>
-          {label}
-        </span>
-        <span className="note source-notes">
-          {notes.map((note) => (
-            <span key={note}>{note}</span>
-          ))}
-        </span>
-        {reason !== undefined && state !== 'used' && (
-          <span className={`note source-notes${state === 'quarantined' ? ' bad' : ''}`}>
-            {reason}
+    <tbody className={`source ${state}`}>
+      <tr>
+        <th scope="row">
+          <i className="dot" style={{ background: sourceColour(index, dark) }} />
+          <span className="source-label" title={source.url}>
+            {label}
           </span>
-        )}
-      </th>
-      <td className="figures">
-        {rttMs === undefined ? '–' : `${text.number(rttMs, rttMs < 10 ? 1 : 0)} ms`}
-      </td>
-      <td className="figures">
-        {percent(text, share)}
-        <span className="share-bar">
-          <span style={{ transform: `scaleX(${share})`, background: sourceColour(index, dark) }} />
-        </span>
-      </td>
-      <td className="figures">{bytesPerSecond > 0 ? rate(text, bytesPerSecond) : '–'}</td>
-    </tr>
+          <span className="note">{text.t(`source.kind.${kind}`)}</span>
+        </th>
+        <td className="figures">
+          {rttMs === undefined ? '–' : `${text.number(rttMs, rttMs < 10 ? 1 : 0)} ms`}
+        </td>
+        <td className="figures">
+          {percent(text, share)}
+          <span className="share-bar">
+            <span
+              style={{ transform: `scaleX(${share})`, background: sourceColour(index, dark) }}
+            />
+          </span>
+        </td>
+        <td className="figures">{bytesPerSecond > 0 ? rate(text, bytesPerSecond) : '–'}</td>
+      </tr>
+      <tr className="source-notes">
+        <td colSpan={4} className="note figures">
+          {notes.join(' · ')}
+          {reason !== undefined && (
+            <span className={`reason${state === 'quarantined' ? ' bad' : ''}`}>{reason}</span>
+          )}
+        </td>
+      </tr>
+    </tbody>
   );
 }

@@ -6,7 +6,8 @@ import { logOut } from '../api/session.ts';
 import { SORTS, sortBy } from '../model/filter.ts';
 import { shell } from '../model/shell.ts';
 import { useActions, useApp, useAppState, useText } from './context.tsx';
-import { Icon, type IconName } from './icons.tsx';
+import { Icon } from './icons.tsx';
+import { ButtonMenu, type MenuEntry, MoreMenu } from './menu.tsx';
 import { SelectionTools } from './selection-tools.tsx';
 import { Tool } from './tool.tsx';
 
@@ -107,7 +108,7 @@ function ListTools() {
       >
         <Icon name="panel" />
       </button>
-      <MoreMenu />
+      <AppMenu />
     </div>
   );
 }
@@ -119,41 +120,42 @@ function SortMenu() {
   const what = text.t(`sort.${view.sort}` as 'sort.queue');
   const label = text.t('bar.sortedBy', { what });
   return (
-    <Menu.Root>
-      <Menu.Trigger className="button tool" aria-label={label} title={label}>
-        <Icon name="sort" />
-        <span className="tool-label">{what}</span>
-      </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
-          <Menu.RadioGroup value={view.sort}>
-            {SORTS.map((sort) => (
-              <Menu.RadioItem
-                key={sort}
-                value={sort}
-                className="menu-item"
-                onSelect={() => void app.setView(sortBy(view, sort))}
-              >
-                {view.sort === sort ? <Icon name="check" /> : <span />}
-                <span>{text.t(`sort.${sort}`)}</span>
-                {view.sort === sort && sort !== 'queue' && (
-                  <span className="menu-key">
-                    <span className="hidden">
-                      {text.t(view.descending ? 'bar.descending' : 'bar.ascending')}
-                    </span>
-                    <Icon name={view.descending ? 'down' : 'up'} size={14} />
-                  </span>
-                )}
-              </Menu.RadioItem>
-            ))}
-          </Menu.RadioGroup>
-        </Menu.Content>
-      </Menu.Portal>
-    </Menu.Root>
+    <ButtonMenu
+      label={label}
+      className="button tool"
+      face={
+        <>
+          <Icon name="sort" />
+          <span className="tool-label">{what}</span>
+        </>
+      }
+    >
+      <Menu.RadioGroup value={view.sort}>
+        {SORTS.map((sort) => (
+          <Menu.RadioItem
+            key={sort}
+            value={sort}
+            className="menu-item"
+            onSelect={() => void app.setView(sortBy(view, sort))}
+          >
+            {view.sort === sort ? <Icon name="check" /> : <span />}
+            <span>{text.t(`sort.${sort}`)}</span>
+            {view.sort === sort && sort !== 'queue' && (
+              <span className="menu-key">
+                <span className="hidden">
+                  {text.t(view.descending ? 'bar.descending' : 'bar.ascending')}
+                </span>
+                <Icon name={view.descending ? 'down' : 'up'} size={14} />
+              </span>
+            )}
+          </Menu.RadioItem>
+        ))}
+      </Menu.RadioGroup>
+    </ButtonMenu>
   );
 }
 
-function MoreMenu() {
+function AppMenu() {
   const text = useText();
   const app = useApp();
   const actions = useActions();
@@ -162,38 +164,25 @@ function MoreMenu() {
     app.connection.close();
     app.store.set({ link: { kind: 'logged-out' } });
   };
-  const item = (icon: IconName, label: string, run: () => void, key = '') => (
-    <Menu.Item className="menu-item" onSelect={run}>
-      <Icon name={icon} />
-      <span>{label}</span>
-      <span className="menu-key">{key}</span>
-    </Menu.Item>
-  );
-  return (
-    <Menu.Root>
-      <Menu.Trigger
-        className="icon-button"
-        aria-label={text.t('bar.more')}
-        title={text.t('bar.more')}
-      >
-        <Icon name="more" />
-      </Menu.Trigger>
-      <Menu.Portal>
-        <Menu.Content className="menu" align="end" sideOffset={4} collisionPadding={8}>
-          <Menu.Group className="menu-group">
-            {item('clear', text.t('bar.clearDone'), () => void actions.clearDone())}
-          </Menu.Group>
-          <Menu.Group className="menu-group">
-            {item('settings', text.t('side.settings'), () => actions.openSettings(), 'Ctrl ,')}
-            {item('keyboard', text.t('bar.shortcuts'), () => actions.open({ kind: 'keys' }), '?')}
-          </Menu.Group>
-          {shell === undefined && (
-            <Menu.Group className="menu-group">
-              {item('logout', text.t('bar.logOut'), () => void leave())}
-            </Menu.Group>
-          )}
-        </Menu.Content>
-      </Menu.Portal>
-    </Menu.Root>
-  );
+  const groups: MenuEntry[][] = [
+    [{ icon: 'clear', label: text.t('bar.clearDone'), run: () => void actions.clearDone() }],
+    [
+      {
+        icon: 'settings',
+        label: text.t('side.settings'),
+        key: 'Ctrl ,',
+        run: () => actions.openSettings(),
+      },
+      {
+        icon: 'keyboard',
+        label: text.t('bar.shortcuts'),
+        key: '?',
+        run: () => actions.open({ kind: 'keys' }),
+      },
+    ],
+    shell === undefined
+      ? [{ icon: 'logout', label: text.t('bar.logOut'), run: () => void leave() }]
+      : [],
+  ];
+  return <MoreMenu groups={groups} />;
 }

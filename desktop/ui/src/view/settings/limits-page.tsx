@@ -1,8 +1,9 @@
 import { useState } from 'react';
 import { readRate } from '../../model/add-form.ts';
 import { rate } from '../../text/format.ts';
-import { useApp, useText } from '../context.tsx';
+import { useText } from '../context.tsx';
 import { Field } from '../fields.tsx';
+import { LearnedHosts } from './learned-hosts.tsx';
 import { SaveButton } from './save-button.tsx';
 import type { PageProps } from './settings.tsx';
 
@@ -59,25 +60,7 @@ export function LimitsPage({ settings, save }: PageProps) {
         />
       </div>
       <SaveButton disabled={bad} save={store} />
-      <Learned />
+      <LearnedHosts />
     </>
-  );
-}
-
-function Learned() {
-  const text = useText();
-  const app = useApp();
-  const forget = async () => {
-    const done = await app.attempt(app.call('millrace.setLimits', { forgetHosts: true }));
-    if (done !== undefined) app.toast(app.text.t('toast.saved'));
-  };
-  return (
-    <section className="learned">
-      <h4>{text.t('limits.hosts')}</h4>
-      <p className="note">{text.t('limits.hosts.text')}</p>
-      <button type="button" className="button small start" onClick={() => void forget()}>
-        {text.t('limits.hosts.forget')}
-      </button>
-    </section>
   );
 }

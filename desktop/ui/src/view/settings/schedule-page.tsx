@@ -93,20 +93,23 @@ function Window({ draft, change, remove }: WindowProps) {
   );
   return (
     <li className="window">
-      <fieldset className="days">
+      <fieldset>
         <legend className="hidden">{text.t('schedule.days')}</legend>
-        {WEEKDAYS.map((day) => (
-          <button
-            key={day}
-            type="button"
-            className={days.includes(day) ? 'on' : ''}
-            aria-pressed={days.includes(day)}
-            onClick={() => flip(day)}
-          >
-            {text.t(`day.${day}`).slice(0, 2)}
-            <span className="hidden">{text.t(`day.${day}`).slice(2)}</span>
-          </button>
-        ))}
+        {/* Chromium before 86 lays nothing out in a row in a fieldset. */}
+        <div className="days">
+          {WEEKDAYS.map((day) => (
+            <button
+              key={day}
+              type="button"
+              className={days.includes(day) ? 'on' : ''}
+              aria-pressed={days.includes(day)}
+              onClick={() => flip(day)}
+            >
+              {text.t(`day.${day}`).slice(0, 2)}
+              <span className="hidden">{text.t(`day.${day}`).slice(2)}</span>
+            </button>
+          ))}
+        </div>
       </fieldset>
       {time(text.t('schedule.from'), from, (value) => change({ from: value }))}
       <span aria-hidden="true">–</span>

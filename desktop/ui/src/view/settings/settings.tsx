@@ -9,6 +9,7 @@ import { Icon, type IconName } from '../icons.tsx';
 import { AppearancePage, LanguagePage } from './appearance-page.tsx';
 import { CategoriesPage } from './categories-page.tsx';
 import { EdgesPage } from './edges-page.tsx';
+import { ExchangePage } from './exchange-page.tsx';
 import { FoldersPage } from './folders-page.tsx';
 import { IntegrationPage } from './integration-page.tsx';
 import { LimitsPage } from './limits-page.tsx';
@@ -29,6 +30,7 @@ const PAGES: readonly (readonly [SettingsPage, IconName, (props: PageProps) => R
     ['limits', 'limit', LimitsPage],
     ['schedule', 'schedule', SchedulePage],
     ['proxy', 'proxy', ProxyPage],
+    ['exchange', 'exchange', ExchangePage],
     ['integration', 'integration', IntegrationPage],
     ['appearance', 'appearance', AppearancePage],
     ['language', 'language', LanguagePage],

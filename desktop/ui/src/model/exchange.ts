@@ -1,0 +1,28 @@
+/** Taking the list of downloads out into a file, and in from one. */
+
+/** Formats of lists, with the endings of their files. */
+export const FORMATS = { json: 'json', urls: 'txt', aria2: 'txt' } as const;
+export type Format = keyof typeof FORMATS;
+
+/** A call takes little more, with what goes around the text. */
+export const MAX_IMPORT_BYTES = 15 * 1024 * 1024;
+
+/** @param now Unix milliseconds: the day is part of the name */
+export function exportName(format: Format, now: number): string {
+  const day = new Date(now).toISOString().slice(0, 10);
+  const kind = format === 'aria2' ? 'aria2-' : '';
+  return `millrace-${kind}${day}.${FORMATS[format]}`;
+}
+
+/** Gives a text to the browser as a file to be saved. */
+export function saveText(name: string, text: string): void {
+  const url = URL.createObjectURL(new Blob([text], { type: 'text/plain' }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  // Saving begins after this; by then the browser has taken hold of it.
+  setTimeout(() => URL.revokeObjectURL(url), RELEASE_MS);
+}
+
+const RELEASE_MS = 60_000;

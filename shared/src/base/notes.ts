@@ -1,0 +1,49 @@
+/** The table of notes: what a download says of itself beside its state, by code and in English. */
+
+export const NOTES = {
+  'edges-left-out': 'header fields are given, which edges do not carry: downloading directly',
+  'source-left-out': '{source} is not used any more: {why}',
+  'first-left-out': '{source} has given nothing: the other sources say what the file is',
+  'wrong-file': 'what has come is not the file: trying the other sources',
+  'one-piece': 'no source is left that serves ranges: downloading in one piece',
+  'cannot-resume': 'the source sends the file in one piece: it cannot be resumed',
+  'new-version': 'the file has changed at the source: starting again with the new version',
+  'partial-changed': 'somebody has changed the partial file: what is still right is kept',
+  'partial-of-other': 'an earlier partial file was of another version and could not be used',
+  'pieces-again': '{n} pieces have another digest: they are fetched again',
+  'digest-from': 'the digest is taken from {url}',
+  'waits-for-room': '{why}: waiting until there is',
+  'name-taken': 'the name is taken: saving as {name}',
+  'login-left-out': 'log-in and cookies were for {before}: {now} does not get them',
+  failed: '{why}',
+  /** What a part of the system has said. */
+  system: '{text}',
+} as const;
+
+export type NoteCode = keyof typeof NOTES;
+
+/** What is filled in. `why` is an error's message; `code`, its code, for readers of other languages. */
+export type NoteValues = Readonly<Record<string, string | number>>;
+
+export interface Note {
+  /** In English. */
+  readonly text: string;
+  readonly note: NoteCode;
+  readonly values: NoteValues;
+}
+
+export function noteOf(note: NoteCode, values: NoteValues = {}): Note {
+  const text = NOTES[note].replace(/\{(\w+)\}/g, (whole, name: string) =>
+    String(values[name] ?? whole),
+  );
+  return { text, note, values };
+}
+
+/** A note that gives an error as the reason. */
+export function noteOfError(
+  note: NoteCode,
+  error: { readonly code: string; readonly message: string },
+  values: NoteValues = {},
+): Note {
+  return noteOf(note, { ...values, why: error.message, code: error.code });
+}
