@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Page } from 'puppeteer-core';
 import { BrowserFiles } from '../fixtures/browser-files.ts';
 import { contentOf, sha256 } from '../fixtures/content.ts';
-import { DaemonCli } from '../fixtures/daemon-cli.ts';
+import { DaemonCli, isAlive } from '../fixtures/daemon-cli.ts';
 import { buildExtension } from '../fixtures/extension.ts';
 import { FirefoxBrowser, hasFirefox } from '../fixtures/firefox.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
@@ -72,7 +72,10 @@ interface Taken {
 
 /** What the desktop has. */
 async function taken(name: string): Promise<Taken | undefined> {
-  if ((await cli.pid()) === undefined) return undefined;
+  const pid = await cli.pid();
+  if (pid === undefined) return undefined;
+  // It was killed: what it has written down counts.
+  if (!isAlive(pid)) await cli.startDaemon();
   const { downloads } = await cli.json<{ downloads: Taken[] }>('list');
   return downloads.find((one) => one.name === name);
 }
