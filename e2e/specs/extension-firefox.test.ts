@@ -206,6 +206,39 @@ describe('Firefox keeps', () => {
   keeps('the daemon is killed over', 'nothing', () => cli.kill());
 });
 
+describe('a download that Firefox completes while it is handed over', () => {
+  withFirefox('exists once', async () => {
+    for (let i = 0; i < 5; i++) {
+      const [path, name] = [`/race${i}`, `race${i}.bin`];
+      await click(files.add(path, { body: contentOf(path, 2 * MB), name }));
+      await until(() => files.asked(path, 'taker').length > 0);
+      files.release();
+      const saved = join(firefox.downloads, name);
+      const copies = async () => {
+        const listed = await firefox.listed();
+        const own = listed.filter(
+          ({ filename, state }) => filename === saved && state === 'complete',
+        );
+        const desktop = await taken(name);
+        return [
+          ...own.map(({ filename }) => filename),
+          ...(desktop?.status === 'complete' ? [desktop.path] : []),
+        ];
+      };
+      // Over when nothing of it is written down any more.
+      const under = 'browser.storage.local.get(null).then((all) => Object.keys(all))';
+      await until(async () => {
+        const keys = await firefox.asExtension<string[]>(under);
+        return keys.every((key) => !key.startsWith('hand-off:')) && (await copies()).length === 1;
+      });
+      const [copy = ''] = await copies();
+      expect(await digestOf(copy)).toBe(files.digest(path));
+      const both = [...(await firefox.files()), ...(await readdir(join(folder.path, 'Downloads')))];
+      expect(both.filter((one) => one.startsWith(`race${i}`))).toEqual([name]);
+    }
+  });
+});
+
 describe('the extension takes', () => {
   withFirefox('a link by itself, and saves it where downloads go', async () => {
     await firefox.set({ taker: 'browser' });
