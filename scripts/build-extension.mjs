@@ -27,6 +27,7 @@ const require = createRequire(join(extension, 'package.json'));
 const ENTRIES = {
   background: { source: 'src/background.ts' },
   popup: { source: 'src/view/popup.tsx' },
+  'popup-early': { source: 'src/view/popup-early.ts' },
   options: { source: 'src/view/options.tsx' },
   picker: { source: 'src/view/picker.tsx' },
   offscreen: { source: 'src/engine/offscreen.ts', only: 'chromium' },
@@ -34,8 +35,11 @@ const ENTRIES = {
   'skip-key': { source: 'src/content/skip-key.ts' },
 };
 
-/** Content scripts are no modules: they may not leave names behind in the page's world. */
-const CLASSIC = new Set(['skip-key']);
+/**
+ * No modules: content scripts may not leave names behind in the page's world, and what is to run
+ * early may not wait for the page.
+ */
+const CLASSIC = new Set(['skip-key', 'popup-early']);
 
 /** What the sources are compiled for: the oldest that the manifests let in. */
 const TARGETS = { chromium: 'chrome120', firefox: 'firefox128' };
