@@ -247,7 +247,12 @@ when('whenever the background ends', () => {
         for (let turns = Math.floor(random() * 300); turns > 0; turns--) {
           await browser.asExtension('0');
         }
-        console.log(kind, await browser.asExtension(`chrome.storage.local.get(null).then((all) => Object.entries(all).filter(([k]) => k.startsWith('hand-off')).map(([,v]) => v.phase).join())`));
+        console.log(
+          kind,
+          await browser.asExtension(
+            `chrome.storage.local.get(null).then((all) => Object.entries(all).filter(([k]) => k.startsWith('hand-off')).map(([,v]) => v.phase).join())`,
+          ),
+        );
         await browser.killBackground();
       })();
       await click(path, fileOf(`dies${i}`, 2 * MB, toTakers));
