@@ -81,7 +81,7 @@ interface Taken {
 async function taken(name: string): Promise<Taken[]> {
   const pid = await cli.pid();
   if (pid === undefined || !isAlive(pid)) return [];
-  const { downloads } = await cli.json<{ downloads: Taken[] }>('list');
+  const { downloads } = await cli.call<{ downloads: Taken[] }>('list');
   return downloads.filter((one) => one.name.startsWith(name));
 }
 
@@ -138,8 +138,23 @@ when('the desktop takes, with the settings that everybody begins with,', () => {
   });
 });
 
+when('the menu', () => {
+  test('has a link downloaded by the desktop, with its cookies', async () => {
+    const page = await browser.context.newPage();
+    pages.push(page);
+    const file = fileOf('menu', MB, { cookie: 'session=42' });
+    await page.goto(files.add('/menu', file));
+    await browser.chooseInMenu(page, 'menuLink', { linkUrl: files.url('/menu') });
+    await takenByDesktop('/menu');
+    expect(files.asked('/menu', 'browser')).toEqual([]);
+  });
+});
+
+/** From here on files are smaller. */
+const takesFromOneMb = () => browser.set({ minBytes: MB, taker: 'desktop' });
+
 when('the browser keeps, untouched,', () => {
-  beforeAll(() => browser.set({ minBytes: MB, taker: 'desktop' }));
+  beforeAll(takesFromOneMb);
 
   const keeps = (what: string, path: string, more: Partial<BrowserFile>, how = '#link') =>
     test(what, async () => {
@@ -202,6 +217,8 @@ when('the browser keeps, untouched,', () => {
 });
 
 when('the browser’s own goes on, as if nothing had been, where', () => {
+  beforeAll(takesFromOneMb);
+
   const goesOn = (
     what: string,
     toTakers: NonNullable<BrowserFile['toTakers']>,
@@ -225,54 +242,76 @@ when('the browser’s own goes on, as if nothing had been, where', () => {
 });
 
 when('whenever the background ends', () => {
+  beforeAll(takesFromOneMb);
+
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
   const random = seededRandom(seed);
 
-  test(`each file is there once (SEED=${seed})`, async () => {
-    const kinds = [
-      'good',
-      'good',
-      'forbidden',
-      'another',
-      'good',
-      'longer',
-      'good',
-      'reset',
-    ] as const;
-    for (const [i, kind] of kinds.entries()) {
-      const path = `/dies${i}`;
-      const toTakers = kind === 'good' ? {} : { toTakers: kind };
-      const killed = (async () => {
-        await until(() => files.asked(path, 'browser').length > 0);
-        for (let turns = Math.floor(random() * 300); turns > 0; turns--) {
-          await browser.asExtension('0');
-        }
-        console.log(
-          kind,
-          await browser.asExtension(
-            `chrome.storage.local.get(null).then((all) => Object.entries(all).filter(([k]) => k.startsWith('hand-off')).map(([,v]) => v.phase).join())`,
-          ),
-        );
-        await browser.killBackground();
-      })();
-      await click(path, fileOf(`dies${i}`, 2 * MB, toTakers));
+  /** Of these files the hand-off goes well, or does not; and when the background ends. */
+  const deaths: (readonly [phase: string, more: Partial<BrowserFile>])[] = [
+    ['pausing', {}],
+    ['offering', {}],
+    ['checking', {}],
+    ['committing', {}],
+    ['settling', {}],
+    ['ending', {}],
+    ['offering', { toTakers: 'longer' }],
+    ['restoring', { toTakers: 'forbidden' }],
+    ['restoring', { toTakers: 'reset' }],
+  ];
+
+  test.each(deaths)(`while it is %s: %j (SEED=${seed})`, async (phase, more) => {
+    const path = `/dies-${phase}-${more.toTakers ?? 'well'}`;
+    const killed = browser.asExtension(phaseReached(phase)).then(async () => {
+      for (let turns = Math.floor(random() * 5); turns > 0; turns--) await browser.asExtension('0');
+      await browser.killBackground();
+    });
+    await click(path, fileOf(path.slice(1), 2 * MB, more));
+    await killed;
+    await browser.wakeBackground();
+    files.release();
+    await endsOnce(path);
+  });
+
+  test(`and the daemon with it (SEED=${seed})`, async () => {
+    for (const phase of ['offering', 'committing']) {
+      const path = `/both-${phase}`;
+      const killed = browser.asExtension(phaseReached(phase)).then(async () => {
+        await Promise.all([browser.killBackground(), cli.kill()]);
+      });
+      await click(path, fileOf(path.slice(1), 2 * MB));
       await killed;
       await browser.wakeBackground();
       files.release();
-      await endsOnce(path, () => browser.wakeBackground());
+      await endsOnce(path);
     }
   });
 });
 
+/** Resolves when a hand-off has been written down as being there. */
+function phaseReached(phase: string): string {
+  return `new Promise((resolve) => {
+    const listener = (changes) => {
+      const reached = Object.entries(changes).some(([key, { newValue }]) => {
+        return key.startsWith('hand-off:') && newValue?.phase === ${JSON.stringify(phase)};
+      });
+      if (!reached) return;
+      chrome.storage.local.onChanged.removeListener(listener);
+      resolve();
+    };
+    chrome.storage.local.onChanged.addListener(listener);
+  })`;
+}
+
 /** One of them has it, complete; the other has nothing of it. */
-async function endsOnce(path: string, wake: () => Promise<void>): Promise<void> {
+async function endsOnce(path: string): Promise<void> {
   const name = path.slice(1);
   await until(async () => {
-    await wake();
+    await browser.wakeBackground();
     const own = (await listed(path)).map(({ state }) => state);
     const theirs = (await taken(name)).map(({ status }) => status);
     return [...own, ...theirs].join() === 'complete';
   });
-  if ((await taken(name)).length === 0) return keptByBrowser(path);
+  if ((await listed(path)).length > 0) return keptByBrowser(path);
   return takenByDesktop(path);
 }

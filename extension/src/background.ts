@@ -69,7 +69,8 @@ async function add(links: readonly AskedLink[]): Promise<{ added: number; failed
   return outcome;
 }
 
-new Interceptor(api, { handOffs, settings, skipping, seen, asker, ready });
+const pauses = !isFirefox;
+new Interceptor(api, { handOffs, settings, skipping, seen, asker, pauses, ready });
 new PageAnswers({ api, takers, settings, skipping, activity, add });
 new Menus({
   api,

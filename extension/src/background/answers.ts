@@ -12,6 +12,7 @@ import {
   type Request,
   requestSchema,
 } from '../messages.ts';
+import type { Settings } from '../settings.ts';
 import type { DesktopProblem } from '../takers/native-link.ts';
 import type { Activity } from './activity.ts';
 import { takersOf } from './interceptor.ts';
@@ -106,15 +107,12 @@ export class PageAnswers {
     'switch-host': async ({ host, off }) => {
       const { offHosts } = this.#o.settings.now;
       const others = offHosts.filter((other) => !isAmong(host, [other]));
-      await this.#o.settings.change({ offHosts: off ? [...others, host] : others });
-      return {};
+      return this.#change({ offHosts: off ? [...others, host] : others });
     },
-    'switch-all': async ({ on }) => {
-      await this.#o.settings.change({ on });
-      return {};
-    },
+    'switch-all': ({ on }) => this.#change({ on }),
     'skip-next': async ({ skip }) => {
       await this.#o.skipping.setNext(skip);
+      this.#o.activity.changed();
       return {};
     },
     'picked-links': async ({ key }) => {
@@ -123,15 +121,19 @@ export class PageAnswers {
     },
     add: ({ links }) => this.#o.add(links),
     'get-settings': () => this.#o.settings.now,
-    'set-settings': async ({ settings }) => {
-      await this.#o.settings.change(settings);
-      return {};
-    },
+    'set-settings': ({ settings }) => this.#change(settings),
     'open-app': async () => {
       await this.#o.takers.desktop.openApp();
       return {};
     },
   };
+
+  /** Other pages show it too. */
+  async #change(changes: Partial<Settings>): Promise<Record<string, never>> {
+    await this.#o.settings.change(changes);
+    this.#o.activity.changed();
+    return {};
+  }
 
   async #state(url: string | undefined): Promise<PopupState> {
     const { takers, settings, skipping, api } = this.#o;

@@ -72,7 +72,7 @@ export const de: Readonly<Record<Key, string>> = {
   'taking.on.help': 'Aus: Der Browser lädt alles selbst.',
   'taking.size': 'Ab dieser Größe',
   'taking.size.help':
-    'Kleinere Dateien sind da, bevor es helfen würde. Etwa 16 MiB; 0 übernimmt alles.',
+    'Kleinere Dateien sind da, bevor es helfen würde. Etwa 16 MiB; 0 übernimmt alles.',
   'taking.size.bad': 'Das ist keine Größe wie 500 KiB, 16 MiB oder 1 GiB.',
   'taking.size.large': 'Höchstens 1 TiB.',
   'taking.always': 'Diese Typen immer',
@@ -152,6 +152,8 @@ export const de: Readonly<Record<Key, string>> = {
   'permission.alarms': 'Wacht auf, um nach unterbrochenen Übernahmen zu sehen.',
   'permission.contextMenus':
     'Setzt seine Befehle in die Menüs von Seiten, Links, Bildern und Auswahlen.',
+  'permission.cookies':
+    'Fragt eine Datei in deinem Namen noch einmal an: mit den Cookies ihrer Seite.',
   'permission.downloads':
     'Sieht Downloads, wenn sie beginnen, hält sie während der Übernahme an und speichert Dateien.',
   'permission.nativeMessaging': 'Spricht mit der Desktop-App auf diesem Rechner.',

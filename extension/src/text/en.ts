@@ -67,7 +67,7 @@ export const en = {
   'taking.on': 'Take large downloads',
   'taking.on.help': 'Off: the browser downloads everything itself.',
   'taking.size': 'From this size on',
-  'taking.size.help': 'Smaller files are there before it would help. Such as 16 MiB; 0 takes all.',
+  'taking.size.help': 'Smaller files are there before it would help. Such as 16 MiB; 0 takes all.',
   'taking.size.bad': 'This is no size such as 500 KiB, 16 MiB or 1 GiB.',
   'taking.size.large': 'At most 1 TiB.',
   'taking.always': 'Always these types',
@@ -145,6 +145,7 @@ export const en = {
   'permission.alarms': 'Wakes up to look after hand-overs that were interrupted.',
   'permission.contextMenus':
     'Adds its commands to the menus of pages, links, images and selections.',
+  'permission.cookies': 'Asks for a file again as you: with the cookies of its site.',
   'permission.downloads':
     'Sees downloads when they begin, pauses them during the hand-over, and saves files.',
   'permission.nativeMessaging': 'Talks to the desktop app on this computer.',

@@ -1,23 +1,26 @@
-/** The popup. What it shows is asked for before anything is drawn: it is to be there at once. */
+/** The popup. It is to be there at once: see popup-early.ts. */
 
 import { api } from '../browser/api.ts';
 import './style/popup.css';
 import { followTheme, openPage } from './common/page.tsx';
+import { type Early, withEarly } from './popup/early.ts';
 import { Popup } from './popup/popup.tsx';
 import { PopupModel } from './popup/popup-model.ts';
 
-/** Of the tab that the popup lies over. */
-async function pageUrl(): Promise<string | undefined> {
-  const [tab] = await api.tabs.query({ active: true, currentWindow: true });
-  return tab?.url;
-}
+/** Drawing a list once is faster than drawing that it is loading, and then the list. */
+const WAIT_MS = 100;
 
-const page = openPage();
-// Where there is no tab to ask for there is no switch for its site.
-const url = pageUrl().catch(() => undefined);
-const model = new PopupModel(page.background, page.text, url);
-void model.refresh();
-void followTheme(page);
+const { early } = globalThis as unknown as { early: Early };
+const page = openPage(withEarly(api.runtime, early));
+const model = new PopupModel(page.background, page.text, early.url);
 page.background.watch(() => void model.refresh());
 document.title = page.text.t('popup.title');
-page.show(<Popup model={model} openOptions={() => void api.runtime.openOptionsPage()} />);
+const ready = Promise.all([model.refresh(), followTheme(page)]);
+await Promise.race([ready, new Promise((resolve) => setTimeout(resolve, WAIT_MS))]);
+page.show(
+  <Popup
+    model={model}
+    openOptions={() => void api.runtime.openOptionsPage()}
+    setUp={() => void api.tabs.create({ url: api.runtime.getURL('options.html#taker') })}
+  />,
+);

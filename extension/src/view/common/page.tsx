@@ -13,17 +13,20 @@ import { type Background, backgroundOf } from './background.ts';
 import { Provider } from './context.tsx';
 import { applyKeptTheme, setTheme } from './theme.ts';
 
+type Runtime = Parameters<typeof backgroundOf>[0];
+
 export interface Page {
   readonly background: Background;
   readonly text: Text;
   show(content: ReactNode): void;
 }
 
-export function openPage(): Page {
+/** @param runtime way to the background */
+export function openPage(runtime: Runtime = api.runtime): Page {
   applyKeptTheme();
   const text = textFor(navigator.languages);
   document.documentElement.lang = text.language;
-  const background = backgroundOf(api.runtime);
+  const background = backgroundOf(runtime);
   return {
     background,
     text,

@@ -71,7 +71,7 @@ export class OptionsModel {
     }
   }
 
-  /** Keeps a change, and says so. */
+  /** Keeps a change, and says so. It is shown at once. */
   save(change: Partial<Settings>): Promise<void> {
     return this.#change(change, (before) =>
       this.#say(this.#text.t('word.saved'), false, pick(before, change)),
@@ -91,6 +91,8 @@ export class OptionsModel {
   }
 
   #change(change: Partial<Settings>, saved: (before: Settings) => void): Promise<void> {
+    const { settings: shown } = this.#view;
+    if (shown !== undefined) this.#set({ settings: { ...shown, ...change } });
     const run = async () => {
       try {
         // The popup has switches too: what it has changed meanwhile stays.

@@ -20,6 +20,11 @@ interface OptionsProps {
 export function Options({ model, version, permissions }: OptionsProps) {
   const text = useText();
   const { settings, state, problem, note } = useSyncExternalStore(model.subscribe, model.get);
+  const isHere = settings !== undefined;
+  useEffect(() => {
+    // The browser has looked for the part that is asked for before there was any.
+    if (isHere) document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  }, [isHere]);
   const save = (change: Parameters<OptionsModel['save']>[0]) => void model.save(change);
   return (
     <div className="options">

@@ -44,8 +44,12 @@ export function Switches({ model, state: { on, host, skipNext } }: ControlsProps
   );
 }
 
-/** @param openOptions where what is missing can be set up */
-export function TakerLine({ state, openOptions }: ControlsProps & { openOptions: () => void }) {
+interface TakerLineProps {
+  readonly state: PopupState;
+  readonly setUp: () => void;
+}
+
+export function TakerLine({ state, setUp }: TakerLineProps) {
   const text = useText();
   const { on, taker, desktopProblem } = state;
   const look = !on ? 'off' : taker === undefined ? 'nobody' : 'good';
@@ -59,7 +63,7 @@ export function TakerLine({ state, openOptions }: ControlsProps & { openOptions:
         )}
       </span>
       {on && taker !== 'desktop' && desktopProblem !== undefined && (
-        <button type="button" className="text-button" onClick={openOptions}>
+        <button type="button" className="text-button" onClick={setUp}>
           {text.t('popup.taker.fix')}
         </button>
       )}

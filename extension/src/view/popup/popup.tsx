@@ -11,9 +11,11 @@ import type { PopupModel, PopupView } from './popup-model.ts';
 interface PopupProps {
   readonly model: PopupModel;
   readonly openOptions: () => void;
+  /** Shows how what is missing can be set up. */
+  readonly setUp: () => void;
 }
 
-export function Popup({ model, openOptions }: PopupProps) {
+export function Popup({ model, openOptions, setUp }: PopupProps) {
   const text = useText();
   const view = useSyncExternalStore(model.subscribe, model.get);
   const { state, problem } = view;
@@ -43,7 +45,7 @@ export function Popup({ model, openOptions }: PopupProps) {
       {state !== undefined && (
         <footer className="foot">
           <Switches model={model} state={state} />
-          <TakerLine model={model} state={state} openOptions={openOptions} />
+          <TakerLine state={state} setUp={setUp} />
         </footer>
       )}
     </main>

@@ -1,0 +1,27 @@
+/**
+ * Runs before the popup's own script has even been read, which takes longer than the background
+ * needs to answer: what the popup shows is there by then.
+ */
+
+import { api } from '../browser/api.ts';
+import type { Early } from './popup/early.ts';
+
+/** Of the tab that the popup lies over. Where there is none to ask for, its site has no switch. */
+async function pageUrl(): Promise<string | undefined> {
+  const [tab] = await api.tabs.query({ active: true, currentWindow: true }).catch(() => []);
+  return tab?.url;
+}
+
+async function askForState(url: Promise<string | undefined>): Promise<unknown> {
+  const known = await url;
+  return api.runtime.sendMessage({ type: 'state', ...(known && { url: known }) });
+}
+
+const url = pageUrl();
+const answers = {
+  'get-settings': api.runtime.sendMessage({ type: 'get-settings' }),
+  state: askForState(url),
+};
+// Whoever takes an answer hears of its failure.
+for (const answer of Object.values(answers)) answer.catch(() => {});
+(globalThis as { early?: Early }).early = { url, answers };
