@@ -70,7 +70,8 @@ async function add(links: readonly AskedLink[]): Promise<{ added: number; failed
   return outcome;
 }
 
-new Interceptor(api, { handOffs, settings, skipping, seen, asker, ready });
+const pauses = !isFirefox;
+new Interceptor(api, { handOffs, settings, skipping, seen, asker, pauses, ready });
 const shown = new LastShown({
   takers,
   storage: api.storage.session,

@@ -79,7 +79,13 @@ export function manifest(browser, version, has) {
   if (browser === 'firefox') {
     return {
       ...common,
-      browser_specific_settings: { gecko: { id: FIREFOX_ID, strict_min_version: '128.0' } },
+      browser_specific_settings: {
+        gecko: {
+          id: FIREFOX_ID,
+          strict_min_version: '142.0',
+          data_collection_permissions: { required: ['none'] },
+        },
+      },
       background: { scripts: ['background.js'], type: 'module' },
     };
   }

@@ -1,6 +1,6 @@
 /** From the browser's downloads to hand-offs: asks the decision, and carries it out. */
 
-import { type BrowserApi, isFirefox } from '../browser/api.ts';
+import type { BrowserApi } from '../browser/api.ts';
 import { type DownloadItem, refOf } from '../browser/downloads.ts';
 import type { HandOffs } from '../hand-off/hand-offs.ts';
 import { type BegunDownload, type Draft, decide } from '../intercept/decision.ts';
@@ -19,6 +19,11 @@ export interface InterceptorParts {
   readonly skipping: Skipping;
   readonly seen: SeenRequests;
   readonly asker: AskerFields;
+  /**
+   * False in Firefox, which closes the connection of a download that is paused, and asks again when
+   * it goes on: a server that cannot go on in the middle would have lost it. There it goes on.
+   */
+  readonly pauses: boolean;
   /** Resolves when hand-offs of an earlier background have been read. */
   readonly ready: Promise<void>;
 }
@@ -91,16 +96,14 @@ export class Interceptor {
   }
 
   async #begin(item: DownloadItem, draft: Draft, settings: Settings): Promise<void> {
-    const { seen, asker, handOffs, ready } = this.#p;
+    const { seen, asker, handOffs, pauses, ready } = this.#p;
     await ready;
     const known = Object.keys(draft.headers).length > 0;
     const headers = known ? draft.headers : await asker.of(draft.url, item.referrer);
     const published = await seen.edgesOf(draft.finalUrl);
     const edges = edgesFor([draft.url, draft.finalUrl], headers, settings, published);
     const offer = { ...draft, headers, edges, handOff: crypto.randomUUID() };
-    // Firefox closes the connection of a download that is paused, and asks again when it goes on: a
-    // server that cannot go on in the middle would have lost it. There it goes on meanwhile.
-    await handOffs.begin(offer, refOf(item), takersOf(settings), !isFirefox);
+    await handOffs.begin(offer, refOf(item), takersOf(settings), pauses);
   }
 }
 

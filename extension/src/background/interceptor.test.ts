@@ -1,0 +1,183 @@
+import { describe, expect, test } from '@jest/globals';
+import { BrowserDownloads } from '../browser/downloads.ts';
+import { HandOffs } from '../hand-off/hand-offs.ts';
+import { HandOffStore } from '../hand-off/store.ts';
+import { type Offer, type Taker, TakerError } from '../taker.ts';
+import { AskerFields } from './asker-fields.ts';
+import { FakeBrowser, type FakeRequest } from './fake-browser.ts';
+import { Interceptor } from './interceptor.ts';
+import { KeptSettings } from './kept-settings.ts';
+import { SeenRequests } from './seen-requests.ts';
+import { Skipping } from './skipping.ts';
+
+const LARGE: FakeRequest = {
+  url: 'https://example.com/file.bin',
+  sent: { Cookie: 'session=42', 'User-Agent': 'Browser/1' },
+  headers: { 'Content-Length': String(64 * 1024 * 1024), ETag: '"x"' },
+};
+
+/** Keeps what it is offered; refuses all if told to. */
+class FakeTaker implements Taker {
+  readonly kind = 'desktop';
+  readonly offers: Offer[] = [];
+  readonly committed: string[] = [];
+  refuses = false;
+
+  async offer(offer: Offer): Promise<void> {
+    this.offers.push(offer);
+    if (this.refuses) throw new TakerError('different', 'it is another file');
+  }
+
+  async commit(handOff: string): Promise<string> {
+    this.committed.push(handOff);
+    return 'x';
+  }
+
+  async withdraw(): Promise<void> {}
+
+  async stateOf() {
+    return { state: 'unknown' } as const;
+  }
+}
+
+/** The background, as far as downloads are concerned, in a browser that is not there. */
+async function background(firefox: boolean, settings: object = {}) {
+  const browser = new FakeBrowser(firefox);
+  await browser.local.set({ settings: { taker: 'desktop', ...settings } });
+  const { api } = browser;
+  const taker = new FakeTaker();
+  const over: boolean[] = [];
+  const handOffs = new HandOffs({
+    browser: new BrowserDownloads(api.downloads),
+    takers: { get: () => taker, discard: async () => 'removed' },
+    store: new HandOffStore(api.storage),
+    clock: { now: () => Date.now(), wakeAt: () => {} },
+    onOver: (_, taken) => over.push(taken),
+  });
+  const skipping = new Skipping(api.storage.session);
+  const cookies = { getAll: async () => [{ name: 'a', value: 'b', path: '/' }] };
+  const navigator = { userAgent: 'Asked/1', languages: ['en'] };
+  new Interceptor(api, {
+    handOffs,
+    skipping,
+    settings: new KeptSettings(api.storage, () => {}),
+    seen: new SeenRequests(api),
+    asker: new AskerFields(cookies as never, navigator),
+    pauses: !firefox,
+    ready: handOffs.restart(),
+  });
+  return { browser, taker, skipping, over };
+}
+
+/** Until all that can go on has gone on. */
+async function rest(): Promise<void> {
+  for (let i = 0; i < 300; i++) await undefined;
+}
+
+describe.each([
+  ['Chromium', false],
+  ['Firefox', true],
+])('in %s', (_, firefox) => {
+  test('a large download is handed over, with what was sent for it', async () => {
+    const { browser, taker, over } = await background(firefox);
+    browser.download(LARGE);
+    await rest();
+    expect(taker.offers).toEqual([
+      {
+        handOff: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        url: LARGE.url,
+        finalUrl: LARGE.url,
+        fileName: 'file.bin',
+        length: 64 * 1024 * 1024,
+        etag: '"x"',
+        headers: { cookie: 'session=42', 'user-agent': 'Browser/1' },
+        edges: [],
+      },
+    ]);
+    expect(taker.committed).toHaveLength(1);
+    expect(browser.done).toEqual([...(firefox ? [] : ['pause']), 'cancel', 'erase']);
+    expect(over).toEqual([true]);
+    expect([...browser.local.kept.keys()]).toEqual(['settings']);
+  });
+
+  test('a download that is refused goes on', async () => {
+    const { browser, taker, over } = await background(firefox);
+    taker.refuses = true;
+    const id = browser.download(LARGE);
+    await rest();
+    expect(browser.done).toEqual(firefox ? [] : ['pause', 'resume']);
+    expect(browser.items.get(id)).toMatchObject({ state: 'in_progress', paused: false });
+    expect(over).toEqual([false]);
+  });
+
+  test('a redirect is asked for from its beginning', async () => {
+    const { browser, taker } = await background(firefox);
+    const redirect = 'https://cdn.example.com/file.bin';
+    browser.download({ ...LARGE, redirect });
+    await rest();
+    expect(taker.offers[0]).toMatchObject({ url: LARGE.url, finalUrl: redirect });
+  });
+
+  test.each([
+    ['what is small', { ...LARGE, headers: { ...LARGE.headers, 'Content-Length': '5' } }, {}],
+    ['what is posted', { ...LARGE, method: 'POST' }, {}],
+    ['what another extension has begun', LARGE, { byExtensionId: 'other' }],
+    ['what is private', LARGE, { incognito: true }],
+    ['what was begun long ago', LARGE, { startTime: '2020-01-01T00:00:00Z' }],
+    ['what pages make', { ...LARGE, url: 'blob:https://example.com/1' }, {}],
+  ])('%s is not touched', async (_, request, more) => {
+    const { browser, taker } = await background(firefox);
+    browser.download(request, more);
+    await rest();
+    expect(browser.done).toEqual([]);
+    expect(taker.offers).toEqual([]);
+  });
+
+  test('the next one is left alone where the user wants that, and no other', async () => {
+    const { browser, taker, skipping } = await background(firefox);
+    await skipping.setNext(true);
+    // What no user has begun is not meant.
+    browser.download(LARGE, { byExtensionId: 'other' });
+    browser.download(LARGE);
+    await rest();
+    expect(taker.offers).toEqual([]);
+    skipping.clicked(Date.now());
+    browser.download(LARGE);
+    await rest();
+    expect(taker.offers).toEqual([]);
+    browser.download(LARGE);
+    await rest();
+    expect(taker.offers).toHaveLength(1);
+  });
+
+  test('where the browser keeps to itself what it sends, the same is sent', async () => {
+    const { browser, taker } = await background(firefox);
+    const { url, headers } = LARGE;
+    browser.download({ url, headers }, { referrer: 'https://example.com/page?a=b#c' });
+    await rest();
+    expect(taker.offers[0]?.headers).toEqual({
+      cookie: 'a=b',
+      'accept-language': 'en',
+      'user-agent': 'Asked/1',
+      referer: 'https://example.com/page?a=b',
+    });
+  });
+});
+
+test('cookies for the site alone are not sent for links of other sites', async () => {
+  const all = [
+    { name: 'a', value: '1', path: '/', sameSite: 'strict' },
+    { name: 'b', value: '2', path: '/pub', sameSite: 'lax' },
+  ];
+  const asker = new AskerFields({ getAll: async () => all } as never, {
+    userAgent: 'x',
+    languages: ['en'],
+  });
+  const url = 'http://example.com/pub/a';
+  expect((await asker.of(url, 'http://example.com/')).cookie).toBe('b=2; a=1');
+  expect(await asker.of(url, 'http://other.example/page')).toMatchObject({
+    cookie: 'b=2',
+    referer: 'http://other.example/',
+  });
+  expect(await asker.of(url, 'https://other.example/page')).not.toHaveProperty('referer');
+});
