@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Page } from 'puppeteer-core';
 import { BrowserFiles } from '../fixtures/browser-files.ts';
 import { contentOf, sha256 } from '../fixtures/content.ts';
-import { DaemonCli } from '../fixtures/daemon-cli.ts';
+import { DaemonCli, isAlive } from '../fixtures/daemon-cli.ts';
 import { buildExtension } from '../fixtures/extension.ts';
 import { FirefoxBrowser, hasFirefox } from '../fixtures/firefox.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
@@ -72,7 +72,10 @@ interface Taken {
 
 /** What the desktop has. */
 async function taken(name: string): Promise<Taken | undefined> {
-  if ((await cli.pid()) === undefined) return undefined;
+  const pid = await cli.pid();
+  if (pid === undefined) return undefined;
+  // It was killed: what it has written down counts.
+  if (!isAlive(pid)) await cli.startDaemon();
   const { downloads } = await cli.json<{ downloads: Taken[] }>('list');
   return downloads.find((one) => one.name === name);
 }
@@ -201,6 +204,39 @@ describe('Firefox keeps', () => {
   keeps('is another version for others', 'another');
   keeps('is reset for others', 'reset');
   keeps('the daemon is killed over', 'nothing', () => cli.kill());
+});
+
+describe('a download that Firefox completes while it is handed over', () => {
+  withFirefox('exists once', async () => {
+    for (let i = 0; i < 5; i++) {
+      const [path, name] = [`/race${i}`, `race${i}.bin`];
+      await click(files.add(path, { body: contentOf(path, 2 * MB), name }));
+      await until(() => files.asked(path, 'taker').length > 0);
+      files.release();
+      const saved = join(firefox.downloads, name);
+      const copies = async () => {
+        const listed = await firefox.listed();
+        const own = listed.filter(
+          ({ filename, state }) => filename === saved && state === 'complete',
+        );
+        const desktop = await taken(name);
+        return [
+          ...own.map(({ filename }) => filename),
+          ...(desktop?.status === 'complete' ? [desktop.path] : []),
+        ];
+      };
+      // Over when nothing of it is written down any more.
+      const under = 'browser.storage.local.get(null).then((all) => Object.keys(all))';
+      await until(async () => {
+        const keys = await firefox.asExtension<string[]>(under);
+        return keys.every((key) => !key.startsWith('hand-off:')) && (await copies()).length === 1;
+      });
+      const [copy = ''] = await copies();
+      expect(await digestOf(copy)).toBe(files.digest(path));
+      const both = [...(await firefox.files()), ...(await readdir(join(folder.path, 'Downloads')))];
+      expect(both.filter((one) => one.startsWith(`race${i}`))).toEqual([name]);
+    }
+  });
 });
 
 describe('the extension takes', () => {

@@ -91,6 +91,11 @@ describe('a download is taken', () => {
     expect(decided(download(), request(answer(headers)))).toMatchObject({ take: true });
   });
 
+  test('by the length of the answer, where the browser tells none (yet)', () => {
+    const decision = decided(download({ length: undefined }), request());
+    expect(decision).toMatchObject({ take: true, draft: { length: LENGTH } });
+  });
+
   test('from the size that the user has chosen', () => {
     const seen = request(answer({ etag: '"x"', 'content-length': '1000' }));
     const small = download({ length: 1000 });
@@ -115,7 +120,6 @@ describe('a download is left alone', () => {
     ['host', download({ url: 'https://sub.Other.example/' }), { offHosts: ['Other.example'] }],
     ['host', download(), { onlyHosts: ['other.example'] }],
     ['type', download({ fileName: 'a.ISO' }), { neverTypes: ['iso'] }],
-    ['length', download({ length: undefined }), {}],
     ['length', download({ length: LENGTH - 1 }), {}],
   ])('%s', (why, begun, settings) => {
     expect(decided(begun, request(), settings)).toEqual(left(why));

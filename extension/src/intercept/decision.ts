@@ -21,7 +21,7 @@ export interface BegunDownload {
   readonly finalUrl: string;
   /** Without folders. */
   readonly fileName: string;
-  /** Bytes; undefined where the browser does not know. */
+  /** Bytes; undefined where the browser does not know: Firefox tells only after a while. */
   readonly length: number | undefined;
   readonly begunAt: Millis;
   readonly running: boolean;
@@ -79,7 +79,10 @@ export function decide(
   const asked = hops[firstOfGets(hops)];
   if (asked === undefined) return { take: false, why: 'method' };
   if (looksOneTime(asked.url)) return { take: false, why: 'one-time' };
-  if (tooSmall(download, circumstances.settings)) return { take: false, why: 'small' };
+  const length = Number(answer?.headers['content-length']);
+  if (tooSmall(download.fileName, length, circumstances.settings)) {
+    return { take: false, why: 'small' };
+  }
   const {
     etag,
     'last-modified': lastModified,
@@ -91,7 +94,7 @@ export function decide(
       url: withoutFragment(asked.url),
       finalUrl: withoutFragment(download.finalUrl),
       fileName: download.fileName,
-      length: download.length as number,
+      length,
       ...(etag === undefined ? {} : { etag }),
       ...(lastModified === undefined ? {} : { lastModified }),
       ...(contentType === undefined ? {} : { contentType }),
@@ -132,14 +135,14 @@ function reasonAgainstAnswer(
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   if (encoding !== '' && encoding !== 'identity') return 'encoded';
   const said = headers['content-length']?.trim() ?? '';
-  if (length === undefined || !/^\d{1,15}$/.test(said) || Number(said) !== length) return 'length';
+  if (!/^\d{1,15}$/.test(said) || Number(said) !== (length ?? Number(said))) return 'length';
   const { etag, lastModified } = readValidators(headers);
   return etag === undefined && lastModified === undefined ? 'unproven' : undefined;
 }
 
-function tooSmall({ fileName, length }: BegunDownload, settings: Settings): boolean {
+function tooSmall(fileName: string, length: number, settings: Settings): boolean {
   if (settings.alwaysTypes.includes(typeOf(fileName))) return length === 0;
-  return length === undefined || length === 0 || length < settings.minBytes;
+  return length === 0 || length < settings.minBytes;
 }
 
 /** Where to begin so that all is GET: after the last request that was not. */
