@@ -70,14 +70,14 @@ async function add(links: readonly AskedLink[]): Promise<{ added: number; failed
   return outcome;
 }
 
-const pauses = !isFirefox;
-new Interceptor(api, { handOffs, settings, skipping, seen, asker, pauses, ready });
 const shown = new LastShown({
   takers,
   storage: api.storage.session,
   onLate: () => activity.changed(),
   now: Date.now,
 });
+const pauses = !isFirefox;
+new Interceptor(api, { handOffs, settings, skipping, seen, asker, pauses, ready });
 new PageAnswers({ api, takers, settings, skipping, activity, shown, add });
 new Menus({
   api,
