@@ -1,11 +1,12 @@
 /**
- * `npm run bench [-- single|network|download|ui|popup]`: Millrace against nginx with its slice module, before
+ * `npm run bench [-- single|network|download|ui|popup|extension]`: Millrace against nginx with its slice module, before
  * the same origin, for the same clients, and against aria2c, on the same machine, in the same run. Absolute figures say little on
  * a machine that does other things as well: what counts are the ratios.
  */
 
 import { nginxOrComplain } from '../fixtures/nginx.ts';
 import { download } from './download.ts';
+import { extension } from './extension.ts';
 import { network } from './network.ts';
 import { popup } from './popup.ts';
 import { single } from './single.ts';
@@ -23,6 +24,10 @@ const BENCHMARKS = new Map([
   ],
   ['download', { title: '1 GiB with millrace get and with aria2c', measure: download }],
   ['ui', { title: 'The interface with long lists and 20 running downloads', measure: ui }],
+  [
+    'extension',
+    { title: 'The engine in the extension and the browser itself', measure: extension },
+  ],
   ['popup', { title: 'The popup of the browser extension', measure: popup }],
 ]);
 

@@ -138,6 +138,18 @@ when('the desktop takes, with the settings that everybody begins with,', () => {
   });
 });
 
+when('the menu', () => {
+  test('has a link downloaded by the desktop, with its cookies', async () => {
+    const page = await browser.context.newPage();
+    pages.push(page);
+    const file = fileOf('menu', MB, { cookie: 'session=42' });
+    await page.goto(files.add('/menu', file));
+    await browser.chooseInMenu(page, 'menuLink', { linkUrl: files.url('/menu') });
+    await takenByDesktop('/menu');
+    expect(files.asked('/menu', 'browser')).toEqual([]);
+  });
+});
+
 /** From here on files are smaller. */
 const takesFromOneMb = () => browser.set({ minBytes: MB, taker: 'desktop' });
 
@@ -236,13 +248,16 @@ when('whenever the background ends', () => {
   const random = seededRandom(seed);
 
   /** Of these files the hand-off goes well, or does not; and when the background ends. */
-  const deaths = [
-    ...['pausing', 'offering', 'checking', 'committing', 'settling', 'ending'].map(
-      (phase) => [phase, {}] as const,
-    ),
-    ['offering', { toTakers: 'longer' }] as const,
-    ['restoring', { toTakers: 'forbidden' }] as const,
-    ['restoring', { toTakers: 'reset' }] as const,
+  const deaths: (readonly [phase: string, more: Partial<BrowserFile>])[] = [
+    ['pausing', {}],
+    ['offering', {}],
+    ['checking', {}],
+    ['committing', {}],
+    ['settling', {}],
+    ['ending', {}],
+    ['offering', { toTakers: 'longer' }],
+    ['restoring', { toTakers: 'forbidden' }],
+    ['restoring', { toTakers: 'reset' }],
   ];
 
   test.each(deaths)(`while it is %s: %j (SEED=${seed})`, async (phase, more) => {

@@ -22,6 +22,7 @@ import {
   failed,
   fetched,
   hasPlace,
+  isAtBrowser,
   paused,
   resumed,
   saved,
@@ -144,9 +145,7 @@ export class Engine {
       if (run.tick()) this.#changed = true;
       if (flush) void this.#keep(id, run);
     }
-    const saving = [...this.#records.values()].some(
-      ({ state }) => state === 'saving' || state === 'browser',
-    );
+    const saving = [...this.#records.values()].some(isAtBrowser);
     if (this.#runs.size > 0 || this.#offers.size > 0 || saving) this.#busyAt = now;
     if (this.#changed) this.#o.emit({ event: 'changed' });
     this.#changed = false;
@@ -158,13 +157,6 @@ export class Engine {
   /** The network may have come back. */
   retryNow(): void {
     for (const run of this.#runs.values()) run.retryNow();
-  }
-
-  /** Ends what is under way; all that has come is kept. */
-  async close(): Promise<void> {
-    const runs = [...this.#runs.values()];
-    for (const run of runs) run.stop();
-    await Promise.all(runs.map(({ ended }) => ended));
   }
 
   async #offer(offer: Offer): Promise<Record<string, never>> {
@@ -258,13 +250,13 @@ export class Engine {
 
   async #onSaving(id: string, url: string, downloadId: number) {
     const record = this.#known(id);
-    await this.#put({ ...record, save: { url, downloadId } });
+    if (isAtBrowser(record)) await this.#put({ ...record, save: { url, downloadId } });
     return {};
   }
 
   async #onSaved(id: string, downloadId: number, length: number) {
     const record = this.#records.get(id);
-    if (record?.state !== 'saving' && record?.state !== 'browser') return {};
+    if (record === undefined || !isAtBrowser(record)) return {};
     if (record.length !== undefined && record.length !== length) {
       const detail = `${length} of ${record.length} bytes came`;
       return this.#onNotSaved(id, new MillraceError('wrong-length', detail));
@@ -276,6 +268,7 @@ export class Engine {
 
   async #onNotSaved(id: string, error: MillraceError) {
     const record = this.#known(id);
+    if (!isAtBrowser(record)) return {};
     // The bytes are kept: going on with it saves them again.
     await this.#put(failed(record, error));
     this.#revoke(id);
@@ -393,8 +386,9 @@ export class Engine {
     this.#emitSave(this.#known(id));
   }
 
-  #emitSave({ id, state, fileName, length, save }: DownloadRecord): void {
-    if (save === undefined || (state !== 'saving' && state !== 'browser')) return;
+  #emitSave(record: DownloadRecord): void {
+    const { id, fileName, length, save } = record;
+    if (save === undefined || !isAtBrowser(record)) return;
     const { downloadId, url } = save;
     const event: Save = {
       id,

@@ -113,12 +113,7 @@ export class Partial {
     }
     this.#writeAnew();
     // What lies beside has lost its digest with them.
-    for (const range of unproven) {
-      for (const kept of this.stored.ranges) {
-        const part = intersect(kept, range);
-        if (part !== undefined) this.prove(part);
-      }
-    }
+    for (const range of unproven) this.#proveKept(range);
   }
 
   /** Brings everything to disk, and then says so in the journal. @throws MillraceError */
@@ -136,9 +131,16 @@ export class Partial {
     this.#journal.close();
   }
 
+  #proveKept(range: ByteRange): void {
+    for (const kept of this.stored.ranges) {
+      const part = intersect(kept, range);
+      if (part !== undefined) this.prove(part);
+    }
+  }
+
   async #prove(range: ByteRange): Promise<void> {
     for (;;) {
-      if (!this.stored.covers(range)) return;
+      if (!this.stored.covers(range)) return this.#proveKept(range);
       const removals = this.#removals;
       const entry = { range, digest: await this.#digest(range) };
       if (removals !== this.#removals) continue;

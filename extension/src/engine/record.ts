@@ -54,6 +54,9 @@ export interface LiveFigures {
 export const isUnfinished = ({ state }: DownloadRecord) =>
   state !== 'complete' && state !== 'error' && state !== 'paused';
 
+/** True while the browser puts it into the user's folder, or fetches it. */
+export const isAtBrowser = ({ state }: DownloadRecord) => state === 'saving' || state === 'browser';
+
 /**
  * The downloads to start now, oldest first.
  *

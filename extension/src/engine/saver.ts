@@ -46,7 +46,7 @@ export class Saver {
   }
 
   async #look(save: Save): Promise<void> {
-    const { id } = save;
+    const { id, url } = save;
     if (this.#saves.get(id) !== save) return;
     const item = await this.#find(save);
     if (item === undefined) return this.#begin(save);
@@ -66,7 +66,7 @@ export class Saver {
         const message = `${length} of ${save.length} bytes came`;
         await this.#reports.notSaved(id, 'wrong-length', message);
       }
-    } else if (item.state === 'interrupted' && !item.canResume) {
+    } else if (item.state === 'interrupted' && !(item.canResume && isOrigins(url))) {
       this.#saves.delete(id);
       const reason = item.error ?? 'the browser gave no reason';
       await this.#reports.notSaved(id, codeOf(reason), reason);
@@ -108,6 +108,9 @@ export class Saver {
     }
   }
 }
+
+/** The browser fetches it itself: what broke off can go on, whenever the user likes. */
+const isOrigins = (url: string) => !url.startsWith('blob:');
 
 /** What a reason of the browser's is in our table. */
 function codeOf(reason: string): NotSavedCode {

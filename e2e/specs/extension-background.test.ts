@@ -1,0 +1,116 @@
+/** The extension where there is no desktop: it takes downloads itself, and says what goes on. */
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { BrowserFiles } from '../fixtures/browser-files.ts';
+import { contentOf, sha256 } from '../fixtures/content.ts';
+import { buildExtension, ExtensionBrowser } from '../fixtures/extension.ts';
+import { temporaryFolder } from '../fixtures/processes.ts';
+import { browserOrComplain } from '../fixtures/ui.ts';
+import { until } from '../fixtures/until.ts';
+
+const MB = 1024 * 1024;
+const available = browserOrComplain('the extension without the desktop');
+const when = available ? describe : describe.skip;
+
+interface Shown {
+  readonly taker: string;
+  readonly id: string;
+  readonly name: string;
+  readonly status: string;
+}
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let files: BrowserFiles;
+let browser: ExtensionBrowser;
+const pages: Page[] = [];
+
+beforeAll(async () => {
+  if (!available) return;
+  folder = await temporaryFolder();
+  files = await BrowserFiles.start();
+  const built = await buildExtension(join(folder.path, 'built'));
+  const profile = join(folder.path, 'profile');
+  browser = await ExtensionBrowser.start({ extension: built.chromium, profile });
+  await browser.set({ minBytes: MB });
+});
+
+afterEach(async () => {
+  files?.release();
+  for (const page of pages.splice(0)) await page.close();
+});
+
+afterAll(async () => {
+  if (!available) return;
+  await browser?.stop();
+  await files.stop();
+  await folder.remove();
+});
+
+async function open(url: string): Promise<Page> {
+  const page = await browser.context.newPage();
+  pages.push(page);
+  await page.goto(url);
+  return page;
+}
+
+const ask = <T>(request: object) =>
+  browser.asExtension<T>(`chrome.runtime.sendMessage(${JSON.stringify(request)})`);
+const state = () => ask<{ downloads: Shown[]; taker: string }>({ type: 'state' });
+const shown = async (name: string) =>
+  (await state()).downloads.find((download) => download.name === name);
+
+async function savedOnce(path: string, name: string): Promise<void> {
+  await until(async () => (await shown(name))?.status === 'complete');
+  expect(await readdir(browser.downloads)).toEqual([name]);
+  expect(sha256(await readFile(join(browser.downloads, name)))).toBe(files.digest(path));
+  const listed = await browser.listed();
+  expect(listed.filter(({ url }) => url.startsWith('http'))).toEqual([]);
+}
+
+when('without the desktop', () => {
+  test('a large download is fetched in the extension, and saved once', async () => {
+    const body = contentOf('auto', 3 * MB);
+    const page = await open(files.add('/auto', { body, name: 'auto.bin' }));
+    await page.evaluate(() => (document.querySelector('#link') as HTMLElement).click());
+    await savedOnce('/auto', 'auto.bin');
+    expect(files.asked('/auto', 'browser')).toHaveLength(1);
+    expect((await state()).taker).toBe('browser');
+  });
+
+  test('the badge counts what runs', async () => {
+    const badge = () => browser.asExtension<string>('chrome.action.getBadgeText({})');
+    files.add('/silent', { body: contentOf('silent', MB), name: 's.bin', toTakers: 'nothing' });
+    await ask({ type: 'add', links: [{ url: files.url('/silent') }] });
+    await until(async () => (await badge()) === '1');
+    const [running] = (await state()).downloads.filter(({ status }) => status !== 'complete');
+    await ask({ type: 'command', taker: 'browser', id: running?.id, command: 'remove' });
+    await until(async () => (await badge()) === '');
+    await ask({ type: 'switch-all', on: false });
+    await until(async () => (await badge()) !== '');
+    await ask({ type: 'switch-all', on: true });
+    await until(async () => (await badge()) === '');
+  });
+
+  test('the links of a page are there to choose from', async () => {
+    const body = contentOf('chosen', MB);
+    const page = await open(files.add('/chosen', { body, name: 'chosen.bin' }));
+    await browser.chooseInMenu(page, 'menuPage');
+    const isPicker = (one: Page) => one.url().includes('/picker.html?key=');
+    await until(() => browser.context.pages().some(isPicker));
+    const picker = browser.context.pages().find(isPicker) as Page;
+    pages.push(picker);
+    await picker.getByText('chosen', { exact: false }).first().waitFor();
+  });
+
+  test('what no page of ours would ask is not answered', async () => {
+    for (const request of [{ type: 'other' }, { type: 'state', url: 5 }, 'state', null]) {
+      const asked = `chrome.runtime.sendMessage(${JSON.stringify(request)})`;
+      const answer = `${asked}.then((answer) => answer ?? 'nothing', () => 'nothing')`;
+      expect(await browser.asExtension(answer)).toBe('nothing');
+    }
+    expect(await state()).toMatchObject({ on: true });
+  });
+});

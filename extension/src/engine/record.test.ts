@@ -1,0 +1,110 @@
+import { describe, expect, test } from '@jest/globals';
+import { MillraceError } from '@millrace/shared/base/errors';
+import {
+  type DownloadRecord,
+  failed,
+  hasPlace,
+  MAX_RECORDS,
+  paused,
+  resumed,
+  shown,
+  toForget,
+} from './record.ts';
+import { lackOfRoom } from './room.ts';
+
+const MIB = 1024 * 1024;
+
+const record = (more: Partial<DownloadRecord> = {}): DownloadRecord => ({
+  id: 'a',
+  url: 'http://origin.example/a',
+  fileName: 'a',
+  length: 100 * MIB,
+  promised: 100 * MIB,
+  validators: { etag: '"1"' },
+  headers: {},
+  edges: [],
+  createdAt: 1,
+  state: 'queued',
+  storedBytes: 40 * MIB,
+  ...more,
+});
+
+const many = (count: number, state: DownloadRecord['state']) =>
+  Array.from({ length: count }, (_, i) => record({ id: `${state}${i}`, createdAt: i, state }));
+
+describe('history', () => {
+  test('loses what has ended longest ago, and never what has not', () => {
+    const records = [...many(MAX_RECORDS, 'paused'), ...many(3, 'complete')];
+    expect(toForget(records).map(({ id }) => id)).toEqual(['complete0', 'complete1', 'complete2']);
+    expect(toForget(many(MAX_RECORDS + 2, 'error')).map(({ id }) => id)).toEqual([
+      'error0',
+      'error1',
+    ]);
+    expect(hasPlace(records)).toBe(false);
+    expect(hasPlace(many(MAX_RECORDS, 'complete'))).toBe(true);
+  });
+});
+
+describe('commands', () => {
+  test('pause what waits or runs, and nothing else', () => {
+    expect(paused(record())).toMatchObject({ state: 'paused', storedBytes: 40 * MIB });
+    expect(paused(record({ state: 'saving' }))).toBeUndefined();
+    expect(paused(record({ state: 'complete' }))).toBeUndefined();
+  });
+
+  test('resume with what is there, unless it is of another file', () => {
+    const error = (code: string) => ({ code, message: '' });
+    const state = 'error' as const;
+    expect(resumed(record({ state, error: error('disk-full') }))).toMatchObject({
+      anew: false,
+      record: { state: 'queued', storedBytes: 40 * MIB },
+    });
+    expect(resumed(record({ state, error: error('version-changed') }))).toMatchObject({
+      anew: true,
+      record: { state: 'queued', storedBytes: 0, validators: undefined, restarts: 0 },
+    });
+    expect(resumed(record())).toBeUndefined();
+  });
+});
+
+test('a file that keeps changing is given up after a few beginnings', () => {
+  let now = record();
+  const codes: string[] = [];
+  for (let i = 0; i < 5 && now.state === 'queued'; i++) {
+    now = failed(now, new MillraceError('version-changed'));
+    codes.push(now.error?.code ?? now.state);
+  }
+  expect(codes).toEqual(['queued', 'queued', 'queued', 'version-changed']);
+});
+
+test('what is shown has a state and an end that people understand', () => {
+  const live = { storedBytes: 50 * MIB, bytesPerSecond: MIB, waiting: false };
+  expect(shown(record(), live)).toMatchObject({ status: 'active', etaMs: 50_000 });
+  expect(shown(record(), { ...live, waiting: true })).toMatchObject({
+    status: 'waiting',
+    bytesPerSecond: 0,
+  });
+  expect(shown(record(), undefined)).toMatchObject({ status: 'queued', storedBytes: 40 * MIB });
+  expect(shown(record({ state: 'saving' }), undefined).status).toBe('active');
+});
+
+describe('room', () => {
+  const reserve = 64 * MIB;
+
+  test('is needed twice: for the parts, and for the copy in the folder', () => {
+    const estimate = { quota: reserve + 200 * MIB, usage: 0 };
+    expect(lackOfRoom(estimate, 100 * MIB, [])).toBeUndefined();
+    expect(lackOfRoom(estimate, 100 * MIB + 1, [])).toMatch(/at most fit/);
+  });
+
+  test('is promised to those before', () => {
+    const estimate = { quota: reserve + 360 * MIB + 5, usage: 5 };
+    expect(lackOfRoom(estimate, 100 * MIB, [record()])).toBeUndefined();
+    expect(lackOfRoom(estimate, 100 * MIB, [record({ storedBytes: 0 })])).toBeDefined();
+    expect(lackOfRoom(estimate, 180 * MIB, [record({ state: 'complete' })])).toBeUndefined();
+  });
+
+  test('is not asked for where nobody knows it', () => {
+    expect(lackOfRoom({}, 2 ** 50, [])).toBeUndefined();
+  });
+});
