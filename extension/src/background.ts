@@ -11,6 +11,7 @@ import { PageAnswers } from './background/answers.ts';
 import { AskerFields } from './background/asker-fields.ts';
 import { Interceptor } from './background/interceptor.ts';
 import { KeptSettings } from './background/kept-settings.ts';
+import { LastShown } from './background/last-shown.ts';
 import { Menus } from './background/menus.ts';
 import { Notifier } from './background/notifier.ts';
 import { SeenRequests } from './background/seen-requests.ts';
@@ -69,9 +70,15 @@ async function add(links: readonly AskedLink[]): Promise<{ added: number; failed
   return outcome;
 }
 
+const shown = new LastShown({
+  takers,
+  storage: api.storage.session,
+  onLate: () => activity.changed(),
+  now: Date.now,
+});
 const pauses = !isFirefox;
 new Interceptor(api, { handOffs, settings, skipping, seen, asker, pauses, ready });
-new PageAnswers({ api, takers, settings, skipping, activity, add });
+new PageAnswers({ api, takers, settings, skipping, activity, shown, add });
 new Menus({
   api,
   add: async (links) => {

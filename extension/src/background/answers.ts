@@ -17,6 +17,7 @@ import type { DesktopProblem } from '../takers/native-link.ts';
 import type { Activity } from './activity.ts';
 import { takersOf } from './interceptor.ts';
 import type { KeptSettings } from './kept-settings.ts';
+import type { LastShown } from './last-shown.ts';
 import { FOUND } from './menus.ts';
 import type { Skipping } from './skipping.ts';
 import type { Takers } from './takers.ts';
@@ -27,6 +28,7 @@ export interface AnswersOptions {
   readonly settings: KeptSettings;
   readonly skipping: Skipping;
   readonly activity: Activity;
+  readonly shown: LastShown;
   readonly add: (
     links: readonly { url: string; referrer?: string | undefined }[],
   ) => Promise<{ added: number; failed: number }>;
@@ -136,13 +138,13 @@ export class PageAnswers {
   }
 
   async #state(url: string | undefined): Promise<PopupState> {
-    const { takers, settings, skipping, api } = this.#o;
+    const { takers, settings, skipping, shown, api } = this.#o;
     await skipping.ready;
     const kinds = takersOf(settings.now);
     // The user has chosen not to ask the desktop; what the browser has is shown whoever takes.
     const asked =
       settings.now.taker === 'browser' ? (['browser'] as const) : (['desktop', 'browser'] as const);
-    const downloads = await takers.list(asked);
+    const downloads = await shown.list(asked);
     const { link } = takers.desktop;
     const problem = asked.length === 1 ? undefined : link.problem;
     const taker = kinds.find((kind) => kind === 'browser' || link.connected);

@@ -17,6 +17,16 @@ export type WholeTaker = Taker & TakerDownloads;
 /** More are not shown. */
 const MAX_SHOWN = 500;
 
+/** As many of all as are shown. */
+export function newestFirst(
+  lists: readonly (readonly ShownDownload[])[],
+): readonly ShownDownload[] {
+  return lists
+    .flat()
+    .sort((a, b) => b.createdAt - a.createdAt)
+    .slice(0, MAX_SHOWN);
+}
+
 export class Takers implements TakersPort {
   readonly desktop: DesktopTaker;
   readonly #browser: WholeTaker;
@@ -51,10 +61,7 @@ export class Takers implements TakersPort {
           .catch(() => []),
       ),
     );
-    return lists
-      .flat()
-      .sort((a, b) => b.createdAt - a.createdAt)
-      .slice(0, MAX_SHOWN);
+    return newestFirst(lists);
   }
 
   /**

@@ -15,7 +15,12 @@ const page = openPage(withEarly(api.runtime, early));
 const model = new PopupModel(page.background, page.text, early.url);
 page.background.watch(() => void model.refresh());
 document.title = page.text.t('popup.title');
-const ready = Promise.all([model.refresh(), followTheme(page)]);
+const ready = Promise.all([
+  model.refresh(),
+  followTheme(page),
+  // Text is laid out once, not in another font first.
+  document.fonts.load('13px "Inter Variable"'),
+]);
 await Promise.race([ready, new Promise((resolve) => setTimeout(resolve, WAIT_MS))]);
 page.show(
   <Popup

@@ -1,7 +1,14 @@
 /** The list of downloads: only what can be seen is there, and the keyboard goes through all of it. */
 
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, useCallback, useLayoutEffect, useRef, useState } from 'react';
+import {
+  type KeyboardEvent,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
 import type { DownloadCommand, ShownDownload } from '../../taker.ts';
 import { useText } from '../common/context.tsx';
 import type { PopupModel } from './popup-model.ts';
@@ -31,6 +38,11 @@ export function DownloadList({ model, downloads }: ListProps) {
   const heights = downloads.map(heightOf).join();
   // biome-ignore lint/correctness/useExhaustiveDependencies: rows have other heights then.
   useLayoutEffect(() => virtual.measure(), [virtual, heights]);
+
+  useEffect(() => {
+    // Whoever opens the popup with a key goes on with keys.
+    if (document.activeElement === document.body) scroller.current?.focus();
+  }, []);
 
   const focusIndex = downloads.findIndex((row) => keyOf(row) === focus);
   const run = useCallback(
@@ -78,7 +90,8 @@ export function DownloadList({ model, downloads }: ListProps) {
       aria-rowcount={downloads.length}
       aria-activedescendant={focusIndex >= 0 ? `row-${focus}` : undefined}
       onFocus={(event) => {
-        if (event.target === scroller.current && focusIndex < 0) moveTo(0);
+        const came = event.target === scroller.current && event.relatedTarget !== null;
+        if (came && focusIndex < 0) moveTo(0);
       }}
       onKeyDown={onKeyDown}
     >

@@ -1,0 +1,84 @@
+/**
+ * What the takers have, for pages: they are to be there at once, and the desktop may have to be
+ * started first. Until a taker has answered, what it last said is shown.
+ */
+
+import type { BrowserApi } from '../browser/api.ts';
+import type { ShownDownload, TakerKind } from '../taker.ts';
+import { newestFirst, type Takers } from './takers.ts';
+
+/** Nobody sees this wait. */
+const PATIENCE_MS = 40;
+/** Where nothing is known yet: an empty list would be wrong rather than old. */
+const FIRST_PATIENCE_MS = 3000;
+/** What is kept may be as old as this when the background begins anew. */
+const KEEP_MS = 5000;
+const KEY = 'shown:';
+const KINDS: readonly TakerKind[] = ['desktop', 'browser'];
+
+export interface LastShownOptions {
+  readonly takers: Pick<Takers, 'list'>;
+  readonly storage: Pick<BrowserApi['storage']['session'], 'get' | 'set'>;
+  /** A taker has answered after others were told what it had said before, and says something else. */
+  readonly onLate: () => void;
+  /** Milliseconds. */
+  readonly now: () => number;
+}
+
+export class LastShown {
+  readonly #o: LastShownOptions;
+  readonly #known = new Map<TakerKind, string>();
+  readonly #keptAt = new Map<TakerKind, number>();
+  readonly #ready: Promise<void>;
+
+  constructor(options: LastShownOptions) {
+    this.#o = options;
+    this.#ready = this.#read().catch(() => {});
+  }
+
+  /** Newest first. */
+  async list(kinds: readonly TakerKind[]): Promise<readonly ShownDownload[]> {
+    await this.#ready;
+    return newestFirst(await Promise.all(kinds.map((kind) => this.#listOf(kind))));
+  }
+
+  async #listOf(kind: TakerKind): Promise<readonly ShownDownload[]> {
+    const known = this.#known.get(kind);
+    let late = false;
+    const asked = this.#o.takers.list([kind]).then((list) => {
+      const said = JSON.stringify(list);
+      this.#keep(kind, said);
+      if (late && said !== (known ?? '[]')) this.#o.onLate();
+      return list;
+    });
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const patience = new Promise<undefined>((resolve) => {
+      const ms = known === undefined ? FIRST_PATIENCE_MS : PATIENCE_MS;
+      timer = setTimeout(() => {
+        late = true;
+        resolve(undefined);
+      }, ms);
+    });
+    const list = await Promise.race([asked, patience]);
+    clearTimeout(timer);
+    if (list !== undefined) return list;
+    return known === undefined ? [] : (JSON.parse(known) as ShownDownload[]);
+  }
+
+  #keep(kind: TakerKind, said: string): void {
+    this.#known.set(kind, said);
+    const now = this.#o.now();
+    if (now - (this.#keptAt.get(kind) ?? -KEEP_MS) < KEEP_MS) return;
+    this.#keptAt.set(kind, now);
+    // Without it pages wait a little longer.
+    void Promise.resolve(this.#o.storage.set({ [KEY + kind]: said })).catch(() => {});
+  }
+
+  async #read(): Promise<void> {
+    const stored = await this.#o.storage.get(KINDS.map((kind) => KEY + kind));
+    for (const kind of KINDS) {
+      const said: unknown = stored[KEY + kind];
+      if (typeof said === 'string') this.#known.set(kind, said);
+    }
+  }
+}
