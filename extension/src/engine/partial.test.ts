@@ -72,6 +72,23 @@ describe('after a crash', () => {
   });
 });
 
+test('bytes whose digest others have replaced in part get one of their own', async () => {
+  const { data, journal } = files();
+  const partial = await Partial.open(data, journal, HEADER);
+  for (const [start, end] of [
+    [0, 200],
+    [0, 100],
+    [50, 150],
+    [200, 300],
+  ] as const) {
+    partial.write(start, CONTENT.slice(start, end));
+    partial.prove({ start, end });
+  }
+  await partial.flush();
+  const next = await Partial.open(data, journal, HEADER);
+  expect(next.stored.ranges).toEqual([{ start: 0, end: 300 }]);
+});
+
 test('bytes of another version are given up', async () => {
   const { data, journal } = files();
   const partial = await Partial.open(data, journal, HEADER);

@@ -144,8 +144,14 @@ export class Partial {
       const removals = this.#removals;
       const entry = { range, digest: await this.#digest(range) };
       if (removals !== this.#removals) continue;
+      const replaced = this.#entries.remove(range);
       this.#entries.add(entry);
       attempt(() => this.#append(formatEntry(entry)));
+      // What had a digest together with some of these bytes needs one of its own.
+      for (const { start, end } of replaced) {
+        if (start < range.start) this.#proveKept({ start, end: Math.min(end, range.start) });
+        if (end > range.end) this.#proveKept({ start: Math.max(start, range.end), end });
+      }
       return;
     }
   }
