@@ -64,6 +64,8 @@ export class EngineLink {
 
   async watch(on: boolean): Promise<void> {
     this.#watching = on;
+    // No daemon is started to be left alone.
+    if (!on && this.#link === undefined) return;
     await this.call(on ? 'watch' : 'unwatch', {}, true);
   }
 
