@@ -69,6 +69,8 @@ export function manifest(browser, version, has) {
       ...(has('popup.html') ? { default_popup: 'popup.html' } : {}),
     },
     ...(has('options.html') ? { options_ui: { page: 'options.html', open_in_tab: true } } : {}),
+    // What is private is not for us to see.
+    incognito: 'not_allowed',
     permissions: PERMISSIONS,
     host_permissions: ['<all_urls>'],
     content_scripts: has('skip-key.js')
