@@ -38,6 +38,7 @@ import { markDownloaded } from './platform/mark-downloaded.ts';
 import { AdjustableLimit, type RateLimit } from './rate-limit.ts';
 import { SegmentPool } from './segment-writer.ts';
 import { SingleStream } from './single-stream.ts';
+import { isPage } from './source-answer.ts';
 import { SourceSet } from './source-set.ts';
 import { TargetFile, type UnsizedVersion } from './target-file.ts';
 import { waitForRoom } from './wait-for-room.ts';
@@ -277,12 +278,12 @@ export class Download {
    * @throws MillraceError `origin-denied`
    */
   #expectFile({ opened }: First): void {
-    const isPage = /^text\/html/i.test(listField(opened.headers, 'content-type') ?? '');
-    if (this.#sawFile && isPage && !isPinnable(opened)) {
+    const page = isPage(opened);
+    if (this.#sawFile && page && !isPinnable(opened)) {
       opened.discard();
       throw new MillraceError('origin-denied', 'a web page came in place of the file');
     }
-    this.#sawFile ||= !isPage && isPinnable(opened);
+    this.#sawFile ||= !page && isPinnable(opened);
   }
 
   async #byBlocks(

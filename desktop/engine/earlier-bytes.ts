@@ -12,6 +12,7 @@ import { canPin } from '@millrace/shared/http/validators';
 import { compareSample, readSample } from './admission.ts';
 import type { HttpSource } from './http-source.ts';
 import type { PartialFile } from './partial-file.ts';
+import { isPage } from './source-answer.ts';
 
 export interface EarlierBytesOptions {
   readonly file: PartialFile;
@@ -65,7 +66,14 @@ async function difference(
   const { length, validators } = version;
   const pinned = canPin(validators) ? { length, validators } : undefined;
   for (const range of samplesWithin(file.stored.ranges, random)) {
-    const theirs = await readSample(await source.openRange(range, pinned, signal), range);
+    const opened = await source.openRange(range, pinned, signal);
+    if (opened.kind === 'whole') {
+      opened.discard();
+      // What is there may be right: who sends a page today may send the file tomorrow.
+      if (isPage(opened)) throw new MillraceError('origin-denied', 'a web page came for the file');
+      return 'it sends no ranges any more, so nothing can be compared';
+    }
+    const theirs = await readSample(opened, range);
     const ours = Buffer.alloc(rangeBytes(range));
     await file.read(ours, range.start);
     try {

@@ -46,6 +46,11 @@ export type Opened =
       discard(): void;
     };
 
+/** A web page: a log-in or an error, whatever the status says, unless the file itself is one. */
+export function isPage({ headers }: Opened): boolean {
+  return /^text\/html/i.test(listField(headers, 'content-type') ?? '');
+}
+
 /**
  * Takes bytes at a position of the file; they must be copied before it returns.
  *

@@ -267,8 +267,8 @@ export class RangeConnection {
         return true;
       case 'head': {
         // Likewise: memory may have been handed out before the last head was done with.
-        const expected = this.#headBuffer.byteOffset + this.#headBytes;
-        if (buffer.byteOffset !== expected) {
+        const { buffer: memory, byteOffset } = this.#headBuffer;
+        if (buffer.buffer !== memory || buffer.byteOffset !== byteOffset + this.#headBytes) {
           this.#headBuffer.set(buffer.subarray(0, count), this.#headBytes);
         }
         return this.#headRead(count);

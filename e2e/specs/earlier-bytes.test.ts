@@ -1,0 +1,89 @@
+/** Bytes of an earlier run where the source cannot show which version it sends, and what it sends changes. */
+
+import { once } from 'node:events';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { contentOf, sha256 } from '../fixtures/content.ts';
+import { runCli, temporaryFolder } from '../fixtures/processes.ts';
+
+const BODY = contentOf('earlier bytes', 3_000_000);
+const PAGE = Buffer.from('<!doctype html><title>Log in</title>');
+
+type Answer = (req: IncomingMessage, res: ServerResponse, count: number) => void;
+
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let answer: Answer = (_req, res) => void res.writeHead(500).end();
+let count = 0;
+const server = createServer((req, res) => answer(req, res, ++count));
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+});
+afterAll(async () => {
+  server.closeAllConnections();
+  await once(server.close(), 'close');
+  await folder.remove();
+});
+
+/** Without validators: which version it is of cannot be told. */
+function sendPart(req: IncomingMessage, res: ServerResponse, breaks: boolean): void {
+  const [, from = '0', to = ''] = /bytes=(\d+)-(\d*)/.exec(req.headers.range ?? '') ?? [];
+  const start = Number(from);
+  const end = Math.min(BODY.length, to === '' ? BODY.length : Number(to) + 1);
+  res.writeHead(206, {
+    'content-range': `bytes ${start}-${end - 1}/${BODY.length}`,
+    'content-length': end - start,
+  });
+  if (!breaks) return void res.end(BODY.subarray(start, end));
+  res.write(BODY.subarray(start, (start + end) >> 1), () => res.destroy());
+}
+
+const part: Answer = (req, res) => sendPart(req, res, false);
+const brokenOff: Answer = (req, res) => sendPart(req, res, true);
+const whole: Answer = (_req, res) => {
+  res.writeHead(200, { 'content-length': BODY.length }).end(BODY);
+};
+const page: Answer = (_req, res) => {
+  res.writeHead(200, { 'content-type': 'text/html', 'content-length': PAGE.length }).end(PAGE);
+};
+const gone: Answer = (_req, res) => void res.writeHead(410).end();
+async function get(name: string, answers: Answer) {
+  answer = answers;
+  count = 0;
+  const dir = join(folder.path, name);
+  await mkdir(dir, { recursive: true });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/file.bin`;
+  const result = await runCli(['get', url, '-d', dir, '--json']);
+  return { ...result, dir };
+}
+
+/** Leaves a partial file. */
+async function begin(name: string): Promise<void> {
+  const first = await get(name, (req, res, n) => (n === 1 ? brokenOff : gone)(req, res, n));
+  expect(first.code).not.toBe(0);
+  expect(await readdir(first.dir)).toContain('file.bin.millrace-part');
+}
+
+const digestIn = async (dir: string) => sha256(await readFile(join(dir, 'file.bin')));
+
+test('a source that sends the whole file where a part was asked for compares nothing: it is fetched anew', async () => {
+  await begin('whole');
+  const { code, dir } = await get('whole', (req, res, n) => (n === 1 ? part : whole)(req, res, n));
+  expect(code).toBe(0);
+  expect(await digestIn(dir)).toBe(sha256(BODY));
+});
+
+test('a web page where a part of the file was asked for costs nothing that is there', async () => {
+  await begin('page');
+  const denied = await get('page', (req, res, n) => (n === 1 ? part : page)(req, res, n));
+  expect(denied.code).toBe(4);
+  expect(denied.stdout + denied.stderr).toContain('a web page came for the file');
+  const { code, dir, stdout } = await get('page', part);
+  expect(code).toBe(0);
+  expect(await digestIn(dir)).toBe(sha256(BODY));
+  expect(stdout).toMatch(/"resumedBytes":[1-9]/);
+});
