@@ -39,6 +39,9 @@ export class OptionsModel {
   /** One change after the other: each is made to what the one before has left. */
   #last: Promise<void> = Promise.resolve();
   #notes = 0;
+  /** How many changes have been begun, and how many are not kept yet. */
+  #begun = 0;
+  #unkept = 0;
 
   constructor(background: Background, text: Text) {
     this.#background = background;
@@ -53,8 +56,11 @@ export class OptionsModel {
   };
 
   async load(): Promise<void> {
+    const begun = this.#begun;
     try {
       const settings = await this.#background.ask({ type: 'get-settings' });
+      // What was asked for before a change would undo it on the screen; the change brings the rest.
+      if (this.#unkept > 0 || begun !== this.#begun) return;
       setTheme(settings.theme);
       this.#set({ settings, problem: undefined });
     } catch (error) {
@@ -93,16 +99,21 @@ export class OptionsModel {
   #change(change: Partial<Settings>, saved: (before: Settings) => void): Promise<void> {
     const { settings: shown } = this.#view;
     if (shown !== undefined) this.#set({ settings: { ...shown, ...change } });
+    this.#begun++;
+    this.#unkept++;
     const run = async () => {
       try {
         // The popup has switches too: what it has changed meanwhile stays.
         const before = await this.#background.ask({ type: 'get-settings' });
         const settings = { ...before, ...change };
         await this.#background.ask({ type: 'set-settings', settings });
-        setTheme(settings.theme);
-        this.#set({ settings });
+        if (--this.#unkept === 0) {
+          setTheme(settings.theme);
+          this.#set({ settings });
+        }
         saved(before);
       } catch (error) {
+        this.#unkept--;
         this.#say(whyNot(this.#text, error), true);
         await this.load();
       }

@@ -1,0 +1,81 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Request } from '../../messages.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../../settings.ts';
+import { textFor } from '../../text/text.ts';
+import { type Background, BackgroundError } from '../common/background.ts';
+import type { OptionsModel as Model } from './options-model.ts';
+
+// What the theme is shown with: there before the module that looks at it.
+Object.assign(globalThis, {
+  window: { matchMedia: () => ({ matches: false }) },
+  localStorage: { setItem() {} },
+  document: { documentElement: { dataset: {} } },
+});
+const { OptionsModel } = await import('./options-model.ts');
+
+/** A background whose answers are given by hand. */
+function byHand() {
+  const asked: { request: Request; answer: (value: unknown) => void; fail: () => void }[] = [];
+  const background: Background = {
+    ask: (request) =>
+      new Promise((resolve, reject) => {
+        const fail = () => reject(new BackgroundError('no', true));
+        asked.push({ request, answer: resolve as (value: unknown) => void, fail });
+      }),
+    watch: () => () => {},
+  };
+  const model = new OptionsModel(background, textFor(['en']));
+  const settled = async () => {
+    for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+  };
+  /** The oldest question that has no answer yet. */
+  const next = async (type: Request['type']) => {
+    await settled();
+    const question = asked.shift();
+    expect(question?.request.type).toBe(type);
+    return question as (typeof asked)[number];
+  };
+  const load = async (settings: Settings) => {
+    const loaded = model.load();
+    (await next('get-settings')).answer(settings);
+    await loaded;
+  };
+  return { model, next, settled, load };
+}
+
+const shown = (model: Model) => model.get().settings?.skipKey;
+
+describe('a choice', () => {
+  test('stays on the screen while it is kept, though settings from before come late', async () => {
+    const { model, next, settled, load } = byHand();
+    await load(DEFAULT_SETTINGS);
+    void model.load();
+    const late = await next('get-settings');
+    void model.save({ skipKey: 'shift' });
+    expect(shown(model)).toBe('shift');
+    late.answer(DEFAULT_SETTINGS);
+    await settled();
+    expect(shown(model)).toBe('shift');
+    (await next('get-settings')).answer({ ...DEFAULT_SETTINGS, minBytes: 1 });
+    const set = await next('set-settings');
+    expect(set.request).toMatchObject({ settings: { skipKey: 'shift', minBytes: 1 } });
+    set.answer({});
+    await settled();
+    expect(model.get().settings).toEqual({
+      ...DEFAULT_SETTINGS,
+      skipKey: 'shift',
+      minBytes: 1,
+    });
+  });
+
+  test('that cannot be kept gives way to what holds', async () => {
+    const { model, next, settled, load } = byHand();
+    await load(DEFAULT_SETTINGS);
+    void model.save({ skipKey: 'shift' });
+    (await next('get-settings')).fail();
+    (await next('get-settings')).answer(DEFAULT_SETTINGS);
+    await settled();
+    expect(shown(model)).toBe(DEFAULT_SETTINGS.skipKey);
+    expect(model.get().note).toMatchObject({ bad: true });
+  });
+});
