@@ -1,10 +1,11 @@
 /**
- * `npm run bench [-- single|network|download|ui|shell|extension|popup]`: Millrace against nginx with its slice
+ * `npm run bench [-- single|network|download|ui|shell|extension|popup|decision]`: Millrace against nginx with its slice
  * module, before the same origin, for the same clients, and against aria2c, on the same machine, in the same run. Absolute
  * figures say little on a machine that does other things as well: what counts are the ratios.
  */
 
 import { nginxOrComplain } from '../fixtures/nginx.ts';
+import { decision } from './decision.ts';
 import { download } from './download.ts';
 import { extension } from './extension.ts';
 import { network } from './network.ts';
@@ -31,6 +32,7 @@ const BENCHMARKS = new Map([
     { title: 'The engine in the extension and the browser itself', measure: extension },
   ],
   ['popup', { title: 'The popup of the browser extension', measure: popup }],
+  ['decision', { title: 'Whether the extension takes a download', measure: decision }],
 ]);
 
 async function main(wanted: readonly string[]): Promise<number> {
