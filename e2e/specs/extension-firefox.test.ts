@@ -204,6 +204,7 @@ describe('Firefox keeps', () => {
 
 describe('a download that Firefox completes while it is handed over', () => {
   withFirefox('exists once', async () => {
+    const desktopFolder = join(folder.path, 'Downloads');
     for (let i = 0; i < 3; i++) {
       const [path, name] = [`/race${i}`, `race${i}.bin`];
       await click(files.add(path, { body: contentOf(path, 2 * MB), name }));
@@ -229,8 +230,11 @@ describe('a download that Firefox completes while it is handed over', () => {
       });
       const [copy = ''] = await copies();
       expect(await digestOf(copy)).toBe(files.digest(path));
-      const both = [...(await firefox.files()), ...(await readdir(join(folder.path, 'Downloads')))];
-      expect(both.filter((one) => one.startsWith(`race${i}`))).toEqual([name]);
+      // The other's file goes after its entry has.
+      await until(async () => {
+        const both = [...(await firefox.files()), ...(await readdir(desktopFolder))];
+        return both.filter((one) => one.startsWith(`race${i}`)).join() === name;
+      });
     }
   });
 });
