@@ -20,6 +20,8 @@ interface Smoothness {
   readonly longestMs: number;
   readonly longTasks: number;
   readonly framesPerSecond: number;
+  /** Processor time of the page's main thread for a frame: does not depend on what else runs. */
+  readonly cpuMs: number;
   readonly elements: number;
 }
 
@@ -42,6 +44,7 @@ export async function ui(): Promise<string> {
           String(entries),
           `${Math.round(started)} ms`,
           `${smooth.framesPerSecond.toFixed(0)}/s`,
+          `${smooth.cpuMs.toFixed(1)} ms`,
           `${Math.round(smooth.longestMs)} ms`,
           String(smooth.longTasks),
           String(smooth.elements),
@@ -57,6 +60,7 @@ export async function ui(): Promise<string> {
       'entries',
       'usable after',
       'frames',
+      'CPU per frame',
       'longest task',
       'over 50 ms',
       'elements',
@@ -98,7 +102,9 @@ async function run(daemon: DaemonProcess, origin: SlowFiles): Promise<void> {
 /** Scrolls down and up for a while. */
 async function scroll(page: Page): Promise<Smoothness> {
   await page.getByRole('grid').locator('[data-gid]').nth(3).click();
-  return page.evaluate(async (ms) => {
+  const cpuMs = await mainThreadClock(page);
+  const before = await cpuMs();
+  const seen = await page.evaluate(async (ms) => {
     const grid = document.querySelector('[role="grid"]') as HTMLElement;
     const tasks: number[] = [];
     const observer = new PerformanceObserver((list) => {
@@ -119,10 +125,22 @@ async function scroll(page: Page): Promise<Smoothness> {
     return {
       longestMs: Math.max(0, ...tasks),
       longTasks: tasks.length,
+      frames,
       framesPerSecond: (frames * 1000) / (performance.now() - began),
       elements: document.querySelectorAll('*').length,
     };
   }, SCROLL_MS);
+  return { ...seen, cpuMs: ((await cpuMs()) - before) / seen.frames };
+}
+
+/** @returns reads the processor time that tasks of the page's main thread have taken, milliseconds */
+async function mainThreadClock(page: Page): Promise<() => Promise<number>> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' });
+  return async () => {
+    const { metrics } = await session.send('Performance.getMetrics');
+    return 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN);
+  };
 }
 
 /** Heap of the page at the beginning and the end of a while, in MiB, after collections. */

@@ -23,6 +23,8 @@ export class Catalogue<T extends Texts> {
   readonly locale: string;
   readonly #texts: Readonly<Record<keyof T, string>>;
   readonly #numbers = new Map<number, Intl.NumberFormat>();
+  readonly #dates = new Map<Intl.DateTimeFormatOptions, Intl.DateTimeFormat>();
+  #relative: Intl.RelativeTimeFormat | undefined;
 
   constructor(language: Language, texts: Readonly<Record<keyof T, string>>, locale: string) {
     this.language = language;
@@ -49,6 +51,27 @@ export class Catalogue<T extends Texts> {
       this.#numbers.set(digits, format);
     }
     return format.format(value);
+  }
+
+  /**
+   * A moment in a style. Formatters are kept, because making one costs more than drawing a row.
+   *
+   * @param at Unix milliseconds
+   * @param style a constant: formatters are found by its identity
+   */
+  date(at: number, style: Readonly<Intl.DateTimeFormatOptions>): string {
+    let format = this.#dates.get(style);
+    if (format === undefined) {
+      format = new Intl.DateTimeFormat(this.locale, style);
+      this.#dates.set(style, format);
+    }
+    return format.format(at);
+  }
+
+  /** So many minutes ago, in words. */
+  minutesAgo(minutes: number): string {
+    this.#relative ??= new Intl.RelativeTimeFormat(this.locale, { numeric: 'always' });
+    return this.#relative.format(-minutes, 'minute');
   }
 }
 

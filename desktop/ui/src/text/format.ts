@@ -8,6 +8,12 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
+const DAY = { day: 'numeric', month: 'short' } as const;
+const DAY_AND_YEAR = { ...DAY, year: 'numeric' } as const;
+const DATE_TIME = { dateStyle: 'medium', timeStyle: 'medium' } as const;
+const CLOCK = { hour: '2-digit', minute: '2-digit', hour12: false } as const;
+const CLOCK_SECONDS = { ...CLOCK, second: '2-digit' } as const;
+
 /**
  * A moment as people say it: just now, 5 minutes ago, today 14:02, 3 March 14:02.
  *
@@ -16,38 +22,28 @@ const DAY_MS = 24 * HOUR_MS;
 export function when(text: Text, at: number, now: number): string {
   const ago = now - at;
   if (ago >= 0 && ago < MINUTE_MS) return text.t('when.now');
-  if (ago >= 0 && ago < HOUR_MS) {
-    const relative = new Intl.RelativeTimeFormat(text.locale, { numeric: 'always' });
-    return relative.format(-Math.floor(ago / MINUTE_MS), 'minute');
-  }
+  if (ago >= 0 && ago < HOUR_MS) return text.minutesAgo(Math.floor(ago / MINUTE_MS));
   const time = clock(text, at);
   const days = dayNumber(now) - dayNumber(at);
   if (days === 0) return text.t('when.today', { time });
   if (days === 1) return text.t('when.yesterday', { time });
-  const year = new Date(at).getFullYear() === new Date(now).getFullYear() ? undefined : 'numeric';
-  const format = { day: 'numeric', month: 'short', year } as const;
-  return `${new Intl.DateTimeFormat(text.locale, format).format(at)}, ${time}`;
+  const thisYear = new Date(at).getFullYear() === new Date(now).getFullYear();
+  return `${text.date(at, thisYear ? DAY : DAY_AND_YEAR)}, ${time}`;
 }
 
 /** A day and time in full, for where there is room. */
 export function dateTime(text: Text, at: number): string {
-  const style = { dateStyle: 'medium', timeStyle: 'medium' } as const;
-  return new Intl.DateTimeFormat(text.locale, style as Intl.DateTimeFormatOptions).format(at);
+  return text.date(at, DATE_TIME);
 }
 
 /** A time of day: `14:02`. */
 export function clock(text: Text, at: number): string {
-  return new Intl.DateTimeFormat(text.locale, {
-    hour: '2-digit',
-    minute: '2-digit',
-    hour12: false,
-  }).format(at);
+  return text.date(at, CLOCK);
 }
 
 /** A time of day to the second. */
 export function clockSeconds(text: Text, at: number): string {
-  const style = { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false } as const;
-  return new Intl.DateTimeFormat(text.locale, style).format(at);
+  return text.date(at, CLOCK_SECONDS);
 }
 
 function dayNumber(at: number): number {

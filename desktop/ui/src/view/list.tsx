@@ -1,15 +1,14 @@
 /** The list of downloads: only what can be seen is there, and the keyboard goes through all of it. */
 
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { type KeyboardEvent, type MouseEvent, useEffect, useLayoutEffect, useRef } from 'react';
-import { gidAt, indexOf } from '../model/list-window.ts';
+import { type KeyboardEvent, type MouseEvent, useRef } from 'react';
+import { indexOf } from '../model/list-window.ts';
 import { targets } from '../model/selection.ts';
-import { useActions, useApp, useAppState, useText } from './context.tsx';
+import { useActions, useAppState, useText } from './context.tsx';
 import { useDragOrder } from './drag-order.ts';
 import { useElementWidth } from './element-width.ts';
 import { EmptyList, FailedList, LoadingList } from './empty-list.tsx';
 import { ListMenu } from './list-menu.tsx';
-import { ListRow } from './list-row.tsx';
+import { ListRows } from './list-rows.tsx';
 
 const ROW_PX = { comfortable: 56, compact: 34 } as const;
 /** Below these widths columns give way to the name. */
@@ -38,37 +37,15 @@ export function DownloadList() {
 
 /** @param headPx height of the line with the names of the columns */
 function Grid({ total, headPx }: { total: number; headPx: number }) {
-  const app = useApp();
   const actions = useActions();
   const text = useText();
-  const list = useAppState((state) => state.list);
   const selection = useAppState((state) => state.selection);
+  const focused = useAppState(
+    ({ list, selection: { focus } }) => focus !== undefined && indexOf(list, focus) >= 0,
+  );
   const density = useAppState(({ settings }) => settings?.appearance.density ?? 'comfortable');
   const scroller = useRef<HTMLDivElement>(null);
   const rowPx = ROW_PX[density];
-  const virtual = useVirtualizer({
-    count: total,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => rowPx,
-    overscan: 6,
-    scrollMargin: headPx,
-    scrollPaddingStart: headPx,
-  });
-  const items = virtual.getVirtualItems();
-  const first = items[0]?.index ?? 0;
-  const last = items[items.length - 1]?.index ?? 0;
-  useEffect(() => app.setVisible(first, last), [app, first, last]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: rows have another height then.
-  useLayoutEffect(() => virtual.measure(), [virtual, rowPx]);
-
-  const focusIndex = selection.focus === undefined ? -1 : indexOf(list, selection.focus);
-  const focused = useRef(selection.focus);
-  useEffect(() => {
-    if (focused.current === selection.focus || focusIndex < 0) return;
-    focused.current = selection.focus;
-    virtual.scrollToIndex(focusIndex);
-  }, [selection.focus, focusIndex, virtual]);
-
   const drag = useDragOrder(scroller, rowPx);
   const onClick = (event: MouseEvent) => {
     const gid = gidOf(event.target);
@@ -95,7 +72,7 @@ function Grid({ total, headPx }: { total: number; headPx: number }) {
         aria-label={text.t('list.label')}
         aria-multiselectable="true"
         aria-rowcount={total + 1}
-        aria-activedescendant={focusIndex >= 0 ? `row-${selection.focus}` : undefined}
+        aria-activedescendant={focused ? `row-${selection.focus}` : undefined}
         onClick={onClick}
         onDoubleClick={(event) => gidOf(event.target) && actions.setPanel(true)}
         onContextMenu={onContextMenu}
@@ -103,24 +80,13 @@ function Grid({ total, headPx }: { total: number; headPx: number }) {
         onPointerDown={drag.onPointerDown}
       >
         <Head />
-        <div className="rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
-          {items.map(({ index, start, key }) => {
-            const gid = gidAt(list, index);
-            return (
-              <ListRow
-                key={gid ?? String(key)}
-                gid={gid}
-                index={index}
-                top={start - headPx}
-                selected={gid !== undefined && selection.gids.has(gid)}
-                focused={gid !== undefined && gid === selection.focus}
-              />
-            );
-          })}
-          {drag.line !== undefined && (
-            <div className="drop-line" style={{ transform: `translateY(${drag.line}px)` }} />
-          )}
-        </div>
+        <ListRows
+          scroller={scroller}
+          total={total}
+          rowPx={rowPx}
+          headPx={headPx}
+          dropLine={drag.line}
+        />
       </div>
     </ListMenu>
   );
