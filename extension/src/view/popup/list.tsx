@@ -31,7 +31,7 @@ export function DownloadList({ model, downloads }: ListProps) {
     getScrollElement: () => scroller.current,
     getItemKey: (index) => keyOf(downloads[index] as ShownDownload),
     estimateSize: (index) => heightOf(downloads[index] as ShownDownload),
-    overscan: 4,
+    overscan: 1,
     // For the first drawing, before it is known how large the window is.
     initialRect: { width: 380, height: 380 },
   });
