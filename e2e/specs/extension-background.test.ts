@@ -80,6 +80,23 @@ when('without the desktop', () => {
     expect((await state()).taker).toBe('browser');
   });
 
+  test('the end of a download is told, also by a background that has not seen its beginning', async () => {
+    const told = () =>
+      browser.asExtension<object>('chrome.notifications.getAll()').then((all) => Object.keys(all));
+    for (const id of await told()) {
+      await browser.asExtension(`chrome.notifications.clear(${JSON.stringify(id)})`);
+    }
+    const file = { body: contentOf('told', MB), name: 'told.bin' };
+    files.add('/told', { ...file, toTakers: 'later' });
+    await ask({ type: 'add', links: [{ url: files.url('/told') }] });
+    await until(async () => (await browser.asExtension('chrome.action.getBadgeText({})')) === '1');
+    await browser.killBackground();
+    files.add('/told', file);
+    files.release();
+    await until(async () => (await shown('told.bin'))?.status === 'complete');
+    await until(async () => (await told()).length === 1);
+  });
+
   test('the badge counts what runs', async () => {
     const badge = () => browser.asExtension<string>('chrome.action.getBadgeText({})');
     files.add('/silent', { body: contentOf('silent', MB), name: 's.bin', toTakers: 'nothing' });

@@ -28,6 +28,8 @@ export class Activity {
   readonly #o: ActivityOptions;
   readonly #ports = new Set<chrome.runtime.Port>();
   #running = new Map<string, ShownDownload>();
+  /** By taker and id: what ran when it was last looked, be it by an earlier background. */
+  #ran: Promise<ReadonlySet<string>>;
   #looking: ReturnType<typeof setTimeout> | undefined;
   #closing: ReturnType<typeof setTimeout> | undefined;
 
@@ -46,9 +48,11 @@ export class Activity {
       });
       this.changed();
     });
-    void api.storage.session.get(KEY).then((stored) => {
+    this.#ran = api.storage.session.get(KEY).then((stored) => {
+      const ran = new Set<string>(Array.isArray(stored[KEY]) ? stored[KEY] : []);
       // An earlier background has ended while downloads ran.
-      if (stored[KEY] === true) this.changed();
+      if (ran.size > 0) this.changed();
+      return ran;
     });
   }
 
@@ -87,22 +91,23 @@ export class Activity {
 
   async #look(): Promise<void> {
     const { takers, onEnded, api } = this.#o;
-    const kinds: readonly TakerKind[] = ['desktop', 'browser'];
-    const downloads = await takers.list(kinds.filter((kind) => this.#isAsked(kind)));
-    const before = this.#running;
+    const kinds = (['desktop', 'browser'] as const).filter((kind) => this.#isAsked(kind));
+    const downloads = await takers.list(kinds);
+    const before = await this.#ran;
     this.#running = new Map(
-      downloads
-        .filter(({ status }) => RUNNING.has(status))
-        .map((download) => [`${download.taker} ${download.id}`, download]),
+      downloads.filter(({ status }) => RUNNING.has(status)).map((one) => [keyOf(one), one]),
     );
+    const notAsked = [...before].filter((key) => !kinds.some((kind) => key.startsWith(`${kind} `)));
+    const running = new Set([...this.#running.keys(), ...notAsked]);
+    this.#ran = Promise.resolve(running);
+    // Before it is told: a background that ends in between must not tell it again.
+    if (!sameMembers(running, before)) await api.storage.session.set({ [KEY]: [...running] });
     for (const download of downloads) {
-      const ran = before.has(`${download.taker} ${download.id}`);
-      if (ran && (download.status === 'complete' || download.status === 'error')) onEnded(download);
+      const ended = download.status === 'complete' || download.status === 'error';
+      if (ended && before.has(keyOf(download))) onEnded(download);
     }
-    const running = this.#running.size > 0;
-    if (running !== before.size > 0) await api.storage.session.set({ [KEY]: running });
     await this.show().catch(() => {});
-    this.#listen(running || this.#ports.size > 0);
+    this.#listen(this.#running.size > 0 || this.#ports.size > 0);
   }
 
   /** Nobody starts the desktop's engine only to see that there is nothing. */
@@ -120,4 +125,10 @@ export class Activity {
       link.close();
     }, LINGER_MS);
   }
+}
+
+const keyOf = ({ taker, id }: ShownDownload) => `${taker} ${id}`;
+
+function sameMembers(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && [...one].every((key) => other.has(key));
 }
