@@ -26,8 +26,10 @@ import { Network } from './peers/network.ts';
 import { PeerClient } from './peers/peer-client.ts';
 import { nodeUrl } from './peers/seeds.ts';
 import { AllowList } from './policy/allow-list.ts';
-import { ClientLimits } from './policy/client-limits.ts';
+import { ClientAddress } from './policy/client-address.ts';
+import { type Amplification, ClientLimits } from './policy/client-limits.ts';
 import { LocalAccess } from './policy/local-access.ts';
+import { OriginUse } from './policy/origin-use.ts';
 import { OriginPolicy } from './policy/policy.ts';
 import { adminRoutes, Drain } from './routes/admin.ts';
 import { InsideHandler } from './routes/inside.ts';
@@ -44,6 +46,8 @@ export interface App {
   listen(): Promise<string>;
   /** Ends everything: running transfers are reset, caches written out. */
   close(): Promise<void>;
+  /** Reads the files of the policy again. */
+  reload(): void;
 }
 
 /** Chunk memory besides the cache's: for chunks on their way in or out. */
@@ -55,6 +59,11 @@ const PEER_CONNECTIONS = 64;
 const TRANSFERS_PER_LOAD = 8;
 
 const OFFLOAD_INTERVAL_MS = 1000;
+
+const QUOTAS_INTERVAL_MS = 60_000;
+/** Chunks that may be fetched for a client in vain, and how many more each second. */
+const ALLOWANCE_CHUNKS = 256;
+const REGAINED_CHUNKS = 1;
 
 /** A loop turn of a busy node takes tens of milliseconds; one of hundreds holds everything up. */
 const AWAKE_TICK_MS = 100;
@@ -73,7 +82,8 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const metrics = new Metrics();
   const onOriginBytes = (count: number) => metrics.originBytes.inc(count);
 
-  const policy = new OriginPolicy(new AllowList(config.allowOrigin));
+  const policy = new OriginPolicy(new AllowList(config.allowOrigin), config);
+  const originUse = new OriginUse({ share: 1 / config.workers, wallClock });
   const localAccess =
     config.localTokenFile === undefined
       ? undefined
@@ -82,6 +92,10 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     config.cacheDir === undefined
       ? undefined
       : await DiskCache.open({ dir: config.cacheDir, maxBytes: config.cacheDisk, log });
+
+  const writeQuotas =
+    config.cacheDir === undefined ? undefined : originUse.keepIn(config.cacheDir, log);
+  const writing = setInterval(() => void writeQuotas?.(), QUOTAS_INTERVAL_MS).unref();
 
   const client = new OriginClient({
     policy,
@@ -186,7 +200,10 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       transfers: config.clientTransfers,
       requestsPerSecond: config.clientRequests,
       bytesPerSecond: config.clientRate,
+      amplification: amplification(config),
     }),
+    originUse,
+    clientAddress: new ClientAddress(config.trustedProxy, config.proxyField),
     localAccess,
     resolver,
     chunks,
@@ -264,6 +281,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     async close() {
       clearInterval(offloading);
       clearInterval(ticking);
+      clearInterval(writing);
       insideServer?.close();
       purger.stop();
       await membership.stop();
@@ -273,8 +291,19 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       await transfers.idle();
       await server.close();
       await client.close();
+      await writeQuotas?.();
       await disk?.flush();
     },
+    reload: () => policy.reload(log),
+  };
+}
+
+/** This process's part of what may be fetched for a client that it does not take. */
+function amplification({ maxAmplification, chunkSize, workers }: Config): Amplification {
+  return {
+    ratio: maxAmplification,
+    allowance: Math.ceil(ALLOWANCE_CHUNKS / workers) * chunkSize,
+    regain: (REGAINED_CHUNKS * chunkSize) / workers,
   };
 }
 

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
+import { SIGNED_PATH } from '@millrace/shared/http/signed-link';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify';
 import type { Config } from './config.ts';
 import { problemReply } from './routes/problem-reply.ts';
@@ -74,5 +75,7 @@ export function buildServer(config: Config, log: Log): FastifyInstance {
 }
 
 function isOwn(url: string | undefined): boolean {
+  // The rest of a signed link is an origin's URL.
+  if (url?.startsWith(SIGNED_PATH) === true) return false;
   return url === '/' || url?.startsWith('/?') === true || url?.startsWith('/-/') === true;
 }

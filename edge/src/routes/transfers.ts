@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { chooseOffload } from '@millrace/shared/cdn/offload';
+import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import type { Metrics } from '../metrics.ts';
 import type { Admission } from '../policy/client-limits.ts';
 
@@ -12,9 +13,13 @@ export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly controller: AbortController;
-  readonly admission: Admission;
+  admission: Admission;
+  /** Address of the client, as far as it is known. */
+  readonly client: string;
   readonly startedAt: Millis;
   kind: 'file' | 'tunnel' | 'error';
+  /** Of the signed link that it has come by. */
+  grant?: LinkGrant;
   url: URL | undefined;
   /** Body bytes sent, and how many there will be. */
   sentBytes: number;

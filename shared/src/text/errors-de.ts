@@ -73,6 +73,30 @@ export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {
     title: 'Der Server will eine Pause',
     help: 'Millrace versucht es von selbst wieder, sobald der Server es erlaubt.',
   },
+  'too-much-fetched': {
+    title: 'Zu viele kleine Stücke verlangt',
+    help: 'Warte einen Moment; der Download geht von selbst weiter.',
+  },
+  'content-type-refused': {
+    title: 'Der Edge liefert Dateien dieser Art nicht aus',
+    help: 'Schalte Edges für diesen Download aus.',
+  },
+  'file-too-large': {
+    title: 'Die Datei ist zu groß für den Edge',
+    help: 'Schalte Edges für diesen Download aus.',
+  },
+  'quota-exhausted': {
+    title: 'Der Edge hat für diese Seite vorerst genug gesendet',
+    help: 'Versuch es später noch einmal oder schalte Edges für diesen Download aus.',
+  },
+  'link-invalid': {
+    title: 'Der Link ist unvollständig oder verändert',
+    help: 'Kopier den ganzen Link noch einmal von dort, wo du ihn gefunden hast.',
+  },
+  'link-expired': {
+    title: 'Der Link ist abgelaufen',
+    help: 'Hol dir dort einen neuen, wo du ihn gefunden hast; was schon da ist, bleibt erhalten.',
+  },
   draining: { title: 'Der Edge wird gerade beendet', help: 'Versuch es gleich noch einmal.' },
   'origin-not-found': {
     title: 'Der Server hat keine solche Datei',

@@ -79,6 +79,30 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
     title: 'The server wants a break',
     help: 'Millrace tries again by itself once the server allows it.',
   },
+  'too-much-fetched': {
+    title: 'Too many small pieces were asked for',
+    help: 'Wait a moment; the download goes on by itself.',
+  },
+  'content-type-refused': {
+    title: 'The edge does not serve files of this kind',
+    help: 'Turn edges off for this download.',
+  },
+  'file-too-large': {
+    title: 'The file is too large for the edge',
+    help: 'Turn edges off for this download.',
+  },
+  'quota-exhausted': {
+    title: 'The edge has sent enough of this site for now',
+    help: 'Try again later, or turn edges off for this download.',
+  },
+  'link-invalid': {
+    title: 'The link is not complete or has been changed',
+    help: 'Copy the whole link again from where you found it.',
+  },
+  'link-expired': {
+    title: 'The link has expired',
+    help: 'Get a new one from where you found it; what is there already is kept.',
+  },
   draining: { title: 'The edge is shutting down', help: 'Try again in a moment.' },
   'origin-not-found': {
     title: 'The server has no such file',
