@@ -18,7 +18,13 @@ import type { Config } from './config.ts';
 import { OriginClient } from './egress/origin-client.ts';
 import { OriginRecords } from './egress/origin-records.ts';
 import { OriginSource } from './egress/origin-source.ts';
-import { buildServer, listenAlone, loopbackFor, PREFIXED_ROUTE } from './http-server.ts';
+import {
+  buildServer,
+  isBehindBody,
+  listenAlone,
+  loopbackFor,
+  PREFIXED_ROUTE,
+} from './http-server.ts';
 import { Metrics } from './metrics.ts';
 import { ClusterAuth } from './peers/cluster-auth.ts';
 import { Membership } from './peers/membership.ts';
@@ -52,6 +58,13 @@ export interface App {
 
 /** Chunk memory besides the cache's: for chunks on their way in or out. */
 const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Memory that chunks may take which clients are slow to take, besides the cache: above it each
+ * transfer holds one, and clients that take nothing are not waited for.
+ */
+const HELD_BYTES = 256 * 1024 * 1024;
+const RELIEF_INTERVAL_MS = 1000;
 
 /** Connections to one other node at a time and per hop. */
 const PEER_CONNECTIONS = 64;
@@ -186,22 +199,26 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   if (tcpInfo.reason !== undefined) {
     log.warn({ reason: tcpInfo.reason }, 'vanished clients will only be noticed after minutes');
   }
+  /** Whether transfers may hold more chunks than they need to go on. */
+  const spare = () => memory.figures.usedBytes - cache.bytes < HELD_BYTES;
   const purger = new ClientPurger({
     readTcpInfo: tcpInfo.read,
     now,
     onPurged: () => metrics.purges.inc(),
   });
+  const limits = new ClientLimits({
+    transfers: config.clientTransfers,
+    requestsPerSecond: config.clientRequests,
+    bytesPerSecond: config.clientRate,
+    amplification: amplification(config),
+  });
+  metrics.gauge('clients_known', 'Client addresses that limits are kept for', () => limits.clients);
   const prefixed = new PrefixedHandler({
     name: config.name,
     chunkBytes: config.chunkSize,
     defaultScheme: config.defaultScheme,
     policy,
-    limits: new ClientLimits({
-      transfers: config.clientTransfers,
-      requestsPerSecond: config.clientRequests,
-      bytesPerSecond: config.clientRate,
-      amplification: amplification(config),
-    }),
+    limits,
     originUse,
     clientAddress: new ClientAddress(config.trustedProxy, config.proxyField),
     localAccess,
@@ -215,21 +232,26 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     now,
     wallClock,
     random: Math.random,
+    spare,
   });
   const { transfers } = prefixed;
+  const relieving = setInterval(() => transfers.setPressed(!spare()), RELIEF_INTERVAL_MS).unref();
   addGauges(metrics, cache, disk, pointers, transfers);
 
   const server = buildServer(config, log);
   server.route({
     method: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
     url: PREFIXED_ROUTE,
-    handler: (request, reply) => {
+    // Before the server would read a body: requests here have none that counts.
+    onRequest: (request, reply) => {
       reply.hijack();
+      if (isBehindBody(request.raw, reply.raw)) return;
       if (network !== undefined && request.headers[INSIDE.mark] !== undefined) {
         return inside.handle(request.raw, reply.raw, request.originalUrl);
       }
       return prefixed.handle(request.raw, reply.raw, request.originalUrl);
     },
+    handler() {},
   });
   const own: OwnRoutesOptions = {
     config,
@@ -281,6 +303,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     async close() {
       clearInterval(offloading);
       clearInterval(ticking);
+      clearInterval(relieving);
       clearInterval(writing);
       insideServer?.close();
       purger.stop();

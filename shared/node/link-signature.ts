@@ -59,6 +59,8 @@ export function signLink(url: URL, expires: number, below: boolean, secret: stri
 export interface LinkGrant {
   /** As it was in the link. */
   readonly permit: string;
+  /** Of the URL. */
+  readonly origin: string;
   /** True if the permit covers the URL, however its origin reads the path. */
   covers(url: URL): boolean;
   /** True for a permit of exactly one URL: where that redirects to is its publisher's choice. */
@@ -94,6 +96,7 @@ export function checkLink(
   const { prefixChars } = parsed;
   const grant: LinkGrant = {
     permit,
+    origin: url.origin,
     redirects: prefixChars === undefined,
     covers: (other) =>
       prefixChars === undefined

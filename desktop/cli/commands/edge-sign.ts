@@ -24,9 +24,17 @@ const MAX_EXPIRES = 9_999_999_999;
 export function edgeSignCommand(context: CliContext): Command {
   return new Command('sign')
     .description('make a link that edges take though they do not list its origin')
-    .argument('<url>', 'what may be fetched', reading((text) => urlValue(text)))
+    .argument(
+      '<url>',
+      'what may be fetched',
+      reading((text) => urlValue(text)),
+    )
     .requiredOption('--secret-file <file>', 'secret that the edges know (their --link-secret-file)')
-    .option('--expires <time>', 'how long it is good, such as 12h (default: 7d)', reading(parseDuration))
+    .option(
+      '--expires <time>',
+      'how long it is good, such as 12h (default: 7d)',
+      reading(parseDuration),
+    )
     .option('--below', 'everything below the URL, which ends with a slash')
     .option('--edge <url>', 'edge to put before it; none: its path only', (text) => urlValue(text))
     .option('--json', 'print one JSON document')

@@ -35,6 +35,8 @@ export interface DeliveryOptions {
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
   readonly random: Random;
+  /** False while the node's memory is short. */
+  readonly spare: () => boolean;
   /** Sends status line and header; called once, with the first chunk in hand. */
   readonly begin: (first: Found) => Promise<void> | void;
   readonly observe: DeliveryObserver;
@@ -74,6 +76,7 @@ export class Delivery {
       window: this.#window,
       timer: new RetryTimer(),
       random: options.random,
+      spare: options.spare,
       progressAt: (slice) => options.store.progressAt(this.#request(slice)),
     });
   }

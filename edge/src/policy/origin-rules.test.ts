@@ -83,6 +83,10 @@ describe('a file that cannot be used', () => {
     ['{"defaults": {"contentTypes": []}}', /contentTypes/],
     ['{"defaults": {"quota": {"bytes": "1TB"}}}', /quota\.per/],
     ['{"defaults": {"quota": {"bytes": "1TB", "per": "1ms"}}}', /quota\.per/],
+    [
+      '{"origins": [{"origin": "a.example", "allow": "yes"}]}',
+      /allow: must be true, false or "signed"/,
+    ],
     ['{"defaults": {"transfers": 0}}', /transfers/],
     ['{"defaults": {"rate": "0"}}', /rate: a rate must be more than 0/],
     [JSON.stringify({ origins: Array(1001).fill({ origin: '*' }) }), /origins: Too big/],

@@ -29,10 +29,12 @@ export interface OriginRule {
   readonly rate?: number | undefined;
 }
 
+type Says = 'serve' | 'signed' | 'refuse';
+
 /** What the file says of a URL. */
 export interface RuleVerdict {
-  /** `none`: the file does not name it. */
-  readonly says: 'serve' | 'refuse' | 'none';
+  /** `signed`: served by signed links only; `none`: the file does not name it. */
+  readonly says: Says | 'none';
   /** The entry names the host literally. */
   readonly privateToo: boolean;
   readonly rule: OriginRule;
@@ -73,17 +75,21 @@ const LIMITS = {
   rate: unit(parseRate).optional(),
 } as const;
 
+const ALLOW = z
+  .union([z.boolean(), z.literal('signed')], 'must be true, false or "signed"')
+  .default(true);
+
 const FILE = z.strictObject({
   defaults: z.strictObject(LIMITS).optional(),
   origins: z
-    .array(z.strictObject({ origin: z.string(), allow: z.boolean().optional(), ...LIMITS }))
+    .array(z.strictObject({ origin: z.string(), allow: ALLOW, ...LIMITS }))
     .max(MAX_RULES)
     .default([]),
 });
 
 interface Entry {
   readonly pattern: OriginPattern;
-  readonly refuses: boolean;
+  readonly says: Says;
   readonly rule: OriginRule;
 }
 
@@ -112,7 +118,8 @@ export class OriginRules {
     }
     const entries = file.data.origins.map(({ origin, allow, ...rule }) => ({
       pattern: new OriginPattern(origin),
-      refuses: allow === false,
+      says:
+        allow === 'signed' ? ('signed' as const) : allow ? ('serve' as const) : ('refuse' as const),
       rule,
     }));
     // The narrowest first; of equals the one that stands first in the file.
@@ -136,15 +143,16 @@ export class OriginRules {
 
   /** True where no origin is served because of these rules. */
   get servesNothing(): boolean {
-    return this.#entries.every(({ refuses }) => refuses);
+    return this.#entries.every(({ says }) => says === 'refuse');
   }
 
   /** Looks a canonical URL up. */
   check(url: URL): RuleVerdict {
-    for (const { pattern, refuses, rule } of this.#entries) {
+    for (const { pattern, says, rule } of this.#entries) {
       // What some origin might read as forbidden is forbidden; what is served is so beyond doubt.
-      if (refuses ? !pattern.mayCover(url) : !pattern.covers(url)) continue;
-      return { says: refuses ? 'refuse' : 'serve', privateToo: !refuses && pattern.literal, rule };
+      const covers = pattern.covers(url);
+      if (says === 'serve' ? !covers : !pattern.mayCover(url)) continue;
+      return { says, privateToo: says !== 'refuse' && pattern.literal && covers, rule };
     }
     return { says: 'none', privateToo: false, rule: this.#defaults };
   }

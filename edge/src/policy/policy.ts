@@ -88,10 +88,11 @@ export class OriginPolicy {
       throw new MillraceError('origin-not-allowed', `port ${url.port} is of another protocol`);
     }
     if (scope === 'private') return true;
-    const granted = grant !== undefined && (grant.redirects || grant.covers(url));
-    const allowed = listed.allowed || ruled.says === 'serve' || granted;
-    if (!allowed || ruled.says === 'refuse')
-      throw new MillraceError('origin-not-allowed', url.host);
+    const allowed =
+      ruled.says === 'serve' ||
+      (ruled.says === 'signed' && isGranted(url, grant, true)) ||
+      (ruled.says === 'none' && (listed.allowed || isGranted(url, grant, false)));
+    if (!allowed) throw new MillraceError('origin-not-allowed', url.host);
     if (listed.privateToo || ruled.privateToo) return true;
     // A signature is no reason to look into the operator's network.
     checkLiteral(url);
@@ -149,6 +150,12 @@ export class OriginPolicy {
     if (this.rule(url).ignoreNoCache !== true) return asked;
     return { ...asked, revalidate: false, maxAgeMs: undefined };
   }
+}
+
+/** @param sameOrigin a redirect must stay where the link leads: there may be private addresses */
+function isGranted(url: URL, grant: LinkGrant | undefined, sameOrigin: boolean): boolean {
+  if (grant === undefined) return false;
+  return grant.covers(url) || (grant.redirects && (!sameOrigin || url.origin === grant.origin));
 }
 
 function readRules({ rulesFile }: PolicyFiles): OriginRules {

@@ -57,10 +57,9 @@ export interface PrefixedOptions {
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
   readonly random: Random;
+  /** False while memory for chunks is short. */
+  readonly spare: () => boolean;
 }
-
-/** A client that takes not one byte for so long is cut off. */
-const CLIENT_STALL_MS = 120_000;
 
 export class PrefixedHandler {
   readonly #o: PrefixedOptions;
@@ -221,7 +220,7 @@ export class PrefixedHandler {
     plan: BodyPlan,
     begin: (first: Found) => Promise<void>,
   ): Promise<void> {
-    const { chunks, chunkBytes, metrics, now, random } = this.#o;
+    const { chunks, chunkBytes, metrics, now, random, spare } = this.#o;
     return new Delivery({
       res: exchange.res,
       version,
@@ -234,6 +233,7 @@ export class PrefixedHandler {
       admission: exchange.admission,
       now,
       random,
+      spare,
       begin,
       observe: {
         chunk: (found) => {
@@ -316,13 +316,14 @@ export class PrefixedHandler {
       'close',
       this.#o.purger.watch(req.socket, () => res.headersSent, vanished),
     );
-    req.socket.setTimeout(CLIENT_STALL_MS);
+    req.socket.setTimeout(this.transfers.patienceMs);
     // With a listener here Node leaves it to us what to do; afterwards its own timeout for idle
     // connections takes over.
     res.on('timeout', () => {
       // Without anything to write it is the origin that is waited for, which has its own limits.
-      if (res.writableLength === 0 || !res.headersSent) req.socket.setTimeout(CLIENT_STALL_MS);
-      else controller.abort(new MillraceError('interrupted', 'the client takes nothing'));
+      if (res.writableLength === 0 || !res.headersSent) {
+        req.socket.setTimeout(this.transfers.patienceMs);
+      } else controller.abort(new MillraceError('interrupted', 'the client takes nothing'));
     });
   }
 

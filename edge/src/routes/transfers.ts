@@ -28,10 +28,15 @@ export interface Exchange {
   readonly aware: boolean;
 }
 
+/** A client that takes not one byte for so long is cut off; the shorter time is for hard times. */
+const PATIENCE_MS = 120_000;
+const SHORT_PATIENCE_MS = 10_000;
+
 export class Transfers {
   readonly #metrics: Metrics;
   readonly #running = new Set<Exchange>();
   #draining = false;
+  #pressed = false;
   #idle: (() => void)[] = [];
 
   constructor(metrics: Metrics) {
@@ -55,6 +60,18 @@ export class Transfers {
 
   get draining(): boolean {
     return this.#draining;
+  }
+
+  /** How long a client may take nothing, milliseconds. */
+  get patienceMs(): Millis {
+    return this.#pressed ? SHORT_PATIENCE_MS : PATIENCE_MS;
+  }
+
+  /** Whether clients that take nothing hold memory that others need. */
+  setPressed(pressed: boolean): void {
+    if (pressed === this.#pressed) return;
+    this.#pressed = pressed;
+    for (const { req } of this.#running) req.socket.setTimeout(this.patienceMs);
   }
 
   /** Takes no more requests, or takes them again; those under way go on. */

@@ -40,6 +40,13 @@ export const ERRORS = {
     title: 'The URL is not one that can be fetched',
     advice: 'A complete http:// or https:// URL is needed; that of an edge goes before it.',
   },
+  'bad-request': {
+    status: 400,
+    retryable: false,
+    exit: EXIT.usage,
+    title: 'The request cannot be read',
+    advice: 'Send what the path takes, or no body at all.',
+  },
   'url-too-long': {
     status: 414,
     retryable: false,

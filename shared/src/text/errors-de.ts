@@ -8,6 +8,10 @@ export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {
     title: 'Dieser Link lässt sich nicht herunterladen',
     help: 'Gib einen vollständigen Link an, der mit http:// oder https:// beginnt.',
   },
+  'bad-request': {
+    title: 'Der Server hat die Anfrage nicht verstanden',
+    help: 'Versuch es noch einmal; wenn es dabei bleibt, such einen anderen Link zur Datei.',
+  },
   'url-too-long': { title: 'Der Link ist zu lang', help: 'Such einen kürzeren Link zur Datei.' },
   'credentials-in-url': {
     title: 'Der Link enthält ein Passwort',

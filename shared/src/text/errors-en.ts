@@ -14,6 +14,10 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
     title: 'This is not a link that can be downloaded',
     help: 'Give a complete link that begins with http:// or https://.',
   },
+  'bad-request': {
+    title: 'The server did not understand the request',
+    help: 'Try again; if it stays, look for another link to the file.',
+  },
   'url-too-long': { title: 'The link is too long', help: 'Look for a shorter link to the file.' },
   'credentials-in-url': {
     title: 'The link has a password in it',
