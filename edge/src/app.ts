@@ -18,7 +18,13 @@ import type { Config } from './config.ts';
 import { OriginClient } from './egress/origin-client.ts';
 import { OriginRecords } from './egress/origin-records.ts';
 import { OriginSource } from './egress/origin-source.ts';
-import { buildServer, listenAlone, loopbackFor, PREFIXED_ROUTE } from './http-server.ts';
+import {
+  buildServer,
+  isBehindBody,
+  listenAlone,
+  loopbackFor,
+  PREFIXED_ROUTE,
+} from './http-server.ts';
 import { Metrics } from './metrics.ts';
 import { ClusterAuth } from './peers/cluster-auth.ts';
 import { Membership } from './peers/membership.ts';
@@ -26,8 +32,10 @@ import { Network } from './peers/network.ts';
 import { PeerClient } from './peers/peer-client.ts';
 import { nodeUrl } from './peers/seeds.ts';
 import { AllowList } from './policy/allow-list.ts';
-import { ClientLimits } from './policy/client-limits.ts';
+import { ClientAddress } from './policy/client-address.ts';
+import { type Amplification, ClientLimits } from './policy/client-limits.ts';
 import { LocalAccess } from './policy/local-access.ts';
+import { OriginUse } from './policy/origin-use.ts';
 import { OriginPolicy } from './policy/policy.ts';
 import { adminRoutes, Drain } from './routes/admin.ts';
 import { InsideHandler } from './routes/inside.ts';
@@ -44,10 +52,19 @@ export interface App {
   listen(): Promise<string>;
   /** Ends everything: running transfers are reset, caches written out. */
   close(): Promise<void>;
+  /** Reads the files of the policy again. */
+  reload(): void;
 }
 
 /** Chunk memory besides the cache's: for chunks on their way in or out. */
 const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Memory that chunks may take which clients are slow to take, besides the cache: above it each
+ * transfer holds one, and clients that take nothing are not waited for.
+ */
+const HELD_BYTES = 256 * 1024 * 1024;
+const RELIEF_INTERVAL_MS = 1000;
 
 /** Connections to one other node at a time and per hop. */
 const PEER_CONNECTIONS = 64;
@@ -55,6 +72,11 @@ const PEER_CONNECTIONS = 64;
 const TRANSFERS_PER_LOAD = 8;
 
 const OFFLOAD_INTERVAL_MS = 1000;
+
+const QUOTAS_INTERVAL_MS = 60_000;
+/** Chunks that may be fetched for a client in vain, and how many more each second. */
+const ALLOWANCE_CHUNKS = 256;
+const REGAINED_CHUNKS = 1;
 
 /** A loop turn of a busy node takes tens of milliseconds; one of hundreds holds everything up. */
 const AWAKE_TICK_MS = 100;
@@ -73,7 +95,8 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const metrics = new Metrics();
   const onOriginBytes = (count: number) => metrics.originBytes.inc(count);
 
-  const policy = new OriginPolicy(new AllowList(config.allowOrigin));
+  const policy = new OriginPolicy(new AllowList(config.allowOrigin), config);
+  const originUse = new OriginUse({ share: 1 / config.workers, wallClock });
   const localAccess =
     config.localTokenFile === undefined
       ? undefined
@@ -82,6 +105,10 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     config.cacheDir === undefined
       ? undefined
       : await DiskCache.open({ dir: config.cacheDir, maxBytes: config.cacheDisk, log });
+
+  const writeQuotas =
+    config.cacheDir === undefined ? undefined : originUse.keepIn(config.cacheDir, log);
+  const writing = setInterval(() => void writeQuotas?.(), QUOTAS_INTERVAL_MS).unref();
 
   const client = new OriginClient({
     policy,
@@ -172,21 +199,28 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   if (tcpInfo.reason !== undefined) {
     log.warn({ reason: tcpInfo.reason }, 'vanished clients will only be noticed after minutes');
   }
+  /** Whether transfers may hold more chunks than they need to go on. */
+  const spare = () => memory.figures.usedBytes - cache.bytes < HELD_BYTES;
   const purger = new ClientPurger({
     readTcpInfo: tcpInfo.read,
     now,
     onPurged: () => metrics.purges.inc(),
   });
+  const limits = new ClientLimits({
+    transfers: config.clientTransfers,
+    requestsPerSecond: config.clientRequests,
+    bytesPerSecond: config.clientRate,
+    amplification: amplification(config),
+  });
+  metrics.gauge('clients_known', 'Client addresses that limits are kept for', () => limits.clients);
   const prefixed = new PrefixedHandler({
     name: config.name,
     chunkBytes: config.chunkSize,
     defaultScheme: config.defaultScheme,
     policy,
-    limits: new ClientLimits({
-      transfers: config.clientTransfers,
-      requestsPerSecond: config.clientRequests,
-      bytesPerSecond: config.clientRate,
-    }),
+    limits,
+    originUse,
+    clientAddress: new ClientAddress(config.trustedProxy, config.proxyField),
     localAccess,
     resolver,
     chunks,
@@ -198,21 +232,26 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     now,
     wallClock,
     random: Math.random,
+    spare,
   });
   const { transfers } = prefixed;
+  const relieving = setInterval(() => transfers.setPressed(!spare()), RELIEF_INTERVAL_MS).unref();
   addGauges(metrics, cache, disk, pointers, transfers);
 
   const server = buildServer(config, log);
   server.route({
     method: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
     url: PREFIXED_ROUTE,
-    handler: (request, reply) => {
+    // Before the server would read a body: requests here have none that counts.
+    onRequest: (request, reply) => {
       reply.hijack();
+      if (isBehindBody(request.raw, reply.raw)) return;
       if (network !== undefined && request.headers[INSIDE.mark] !== undefined) {
         return inside.handle(request.raw, reply.raw, request.originalUrl);
       }
       return prefixed.handle(request.raw, reply.raw, request.originalUrl);
     },
+    handler() {},
   });
   const own: OwnRoutesOptions = {
     config,
@@ -264,6 +303,8 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     async close() {
       clearInterval(offloading);
       clearInterval(ticking);
+      clearInterval(relieving);
+      clearInterval(writing);
       insideServer?.close();
       purger.stop();
       await membership.stop();
@@ -273,8 +314,19 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       await transfers.idle();
       await server.close();
       await client.close();
+      await writeQuotas?.();
       await disk?.flush();
     },
+    reload: () => policy.reload(log),
+  };
+}
+
+/** This process's part of what may be fetched for a client that it does not take. */
+function amplification({ maxAmplification, chunkSize, workers }: Config): Amplification {
+  return {
+    ratio: maxAmplification,
+    allowance: Math.ceil(ALLOWANCE_CHUNKS / workers) * chunkSize,
+    regain: (REGAINED_CHUNKS * chunkSize) / workers,
   };
 }
 

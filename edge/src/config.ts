@@ -10,6 +10,7 @@ import type { PeerPolicy } from '@millrace/shared/cdn/peer-table';
 import { Command, CommanderError, Option } from 'commander';
 import { parse as parseYaml } from 'yaml';
 import type { Seed } from './peers/seeds.ts';
+import type { ProxyField, parseNetwork } from './policy/client-address.ts';
 import { SETTINGS, type Setting } from './settings.ts';
 
 type Name = keyof typeof SETTINGS;
@@ -20,6 +21,8 @@ export interface Config {
   readonly port: number;
   readonly name: string;
   readonly allowOrigin: readonly string[];
+  readonly rulesFile: string | undefined;
+  readonly linkSecretFile: string | undefined;
   readonly defaultScheme: 'http' | 'https';
   readonly cacheMemory: number;
   readonly cacheDir: string | undefined;
@@ -30,6 +33,9 @@ export interface Config {
   readonly clientTransfers: number;
   readonly clientRequests: number;
   readonly clientRate: number;
+  readonly maxAmplification: number;
+  readonly trustedProxy: readonly ReturnType<typeof parseNetwork>[];
+  readonly proxyField: ProxyField;
   readonly maxConnections: number;
   readonly grace: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
@@ -83,8 +89,9 @@ export function readConfig(
   const config = raw as unknown as Config;
   const allowOrigin = config.allowOrigin ?? [];
   const peers = config.peers ?? [];
+  const trustedProxy = config.trustedProxy ?? [];
   const name = config.name ?? `${hostname()}:${config.port}`.replace(/[^A-Za-z0-9._:-]/g, '-');
-  return { ...config, allowOrigin, peers, name };
+  return { ...config, allowOrigin, peers, trustedProxy, name };
 }
 
 /** The program's command-line interface, for parsing and for --help. */

@@ -5,6 +5,7 @@ import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { type App, buildApp } from './app.ts';
 import { type Config, readConfig, Stop } from './config.ts';
+import { OriginRules } from './policy/origin-rules.ts';
 import { Supervisor, WORKER_INDEX } from './workers/supervisor.ts';
 import { WorkerLink, workerConfig } from './workers/worker-link.ts';
 
@@ -24,7 +25,10 @@ async function main(): Promise<void> {
 /** Says what is probably not meant. */
 function warn(config: Config, log: Logger<string>): void {
   if (cluster.isWorker) return; // the supervisor has said it
-  if (config.allowOrigin.length === 0 && config.localTokenFile === undefined) {
+  const { allowOrigin, localTokenFile, linkSecretFile, rulesFile } = config;
+  const unlisted = rulesFile === undefined || OriginRules.fromFile(rulesFile).servesNothing;
+  const signed = linkSecretFile !== undefined;
+  if (allowOrigin.length === 0 && localTokenFile === undefined && unlisted && !signed) {
     log.warn({}, 'no --allow-origin given: this edge will serve nothing');
   }
   if (config.peers.length > 0 && config.secretFile === undefined) {
@@ -36,6 +40,7 @@ function warn(config: Config, log: Logger<string>): void {
 async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Promise<void> {
   const app = await buildApp(config, log, link);
   onSignal(() => shutDown(app, config, log));
+  onHangUp(config, () => app.reload());
   // Without its supervisor a worker gets no more clients.
   process.once('disconnect', () => void shutDown(app, config, log));
   const address = await app.listen();
@@ -49,6 +54,7 @@ async function supervise(config: Config, log: Logger<string>): Promise<void> {
     await supervisor.stop();
     process.exit(0);
   });
+  onHangUp(config, () => supervisor.reload());
   announce(config, await supervisor.start());
 }
 
@@ -60,6 +66,11 @@ function announce(config: Config, address: string): void {
 function onSignal(act: () => Promise<void>): void {
   process.once('SIGTERM', () => void act());
   process.once('SIGINT', () => void act());
+}
+
+/** Where there is nothing to read again, a hang-up ends the edge as it does other programs. */
+function onHangUp({ rulesFile, linkSecretFile }: Config, reload: () => void): void {
+  if (rulesFile !== undefined || linkSecretFile !== undefined) process.on('SIGHUP', reload);
 }
 
 /**

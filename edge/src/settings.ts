@@ -6,9 +6,12 @@ import { DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
 import { formatBytes, parseBytes, parseDuration, parseRate } from '@millrace/shared/base/units';
 import { isLegalChunkSize } from '@millrace/shared/cdn/chunk-plan';
 import { MAX_HOPS } from '@millrace/shared/cdn/route';
+import { readLinkSecrets } from '@millrace/shared/node/link-signature';
 import { z } from 'zod';
 import { parseSeed } from './peers/seeds.ts';
 import { AllowList } from './policy/allow-list.ts';
+import { parseNetwork } from './policy/client-address.ts';
+import { OriginRules } from './policy/origin-rules.ts';
 
 /** A text option read by one of the units' readers, whose message it keeps. */
 function text<T>(read: (value: string) => T) {
@@ -20,6 +23,14 @@ function text<T>(read: (value: string) => T) {
       context.addIssue({ code: 'custom', message });
       return z.NEVER;
     }
+  });
+}
+
+/** The path of a file that can be read now, and will be again. */
+function usable(read: (path: string) => unknown) {
+  return text((path) => {
+    read(path);
+    return path;
   });
 }
 
@@ -90,6 +101,18 @@ export const SETTINGS = {
     default: undefined,
     repeatable: true,
   },
+  'rules-file': {
+    argument: '<file>',
+    help: 'JSON file with origins to serve and rules for them: types, sizes, quotas; read again on SIGHUP',
+    schema: usable(OriginRules.fromFile),
+    default: undefined,
+  },
+  'link-secret-file': {
+    argument: '<file>',
+    help: 'file with the secrets of signed links, one per line, the first of which signs; read again on SIGHUP',
+    schema: usable(readLinkSecrets),
+    default: undefined,
+  },
   'default-scheme': {
     argument: '<scheme>',
     help: 'scheme of prefixed URLs that name none: http or https',
@@ -153,6 +176,25 @@ export const SETTINGS = {
     help: 'bytes per second per client address, such as 10MiB/s; 0 for no limit',
     schema: text((value) => (value === '0' ? 0 : parseRate(value))),
     default: '0',
+  },
+  'max-amplification': {
+    argument: '<number>',
+    help: 'bytes that may be fetched from origins per byte that a client address takes, beyond an allowance of 256 chunks that grows again by one each second; 0 for no limit',
+    schema: z.coerce.number().min(0, 'must not be negative'),
+    default: '10',
+  },
+  'trusted-proxy': {
+    argument: '<network>',
+    help: 'reverse proxies before this edge, such as 10.0.0.0/8: the client is the address that they name',
+    schema: z.array(text(parseNetwork)),
+    default: undefined,
+    repeatable: true,
+  },
+  'proxy-field': {
+    argument: '<field>',
+    help: 'where those proxies name the client: x-forwarded-for or forwarded',
+    schema: z.enum(['x-forwarded-for', 'forwarded'], 'must be x-forwarded-for or forwarded'),
+    default: 'x-forwarded-for',
   },
   'max-connections': {
     argument: '<number>',

@@ -2,6 +2,7 @@
 
 import type { Dispatcher } from 'undici';
 import { MillraceError } from '../src/base/errors.ts';
+import { requestTarget } from '../src/http/prefixed-url.ts';
 import { HttpResponse } from './http-response.ts';
 import { networkError } from './network-error.ts';
 
@@ -49,7 +50,7 @@ function dispatch(
       else reject(outcome.error);
     };
     dispatcher.dispatch(
-      { origin: url.origin, path: url.pathname + url.search, method: 'GET', headers },
+      { origin: url.origin, path: requestTarget(url), method: 'GET', headers },
       {
         onRequestStart(controller) {
           running = controller;

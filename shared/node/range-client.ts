@@ -6,6 +6,7 @@
 import { MillraceError } from '../src/base/errors.ts';
 import type { Headers } from '../src/http/headers.ts';
 import type { MessageHead } from '../src/http/message-head.ts';
+import { requestTarget } from '../src/http/prefixed-url.ts';
 import {
   RangeConnection,
   type RangeConnectionOptions,
@@ -237,7 +238,7 @@ function isBreak(error: unknown): boolean {
 }
 
 function requestHead(url: URL, headers: Fields): string {
-  let head = `GET ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n`;
+  let head = `GET ${requestTarget(url)} HTTP/1.1\r\nHost: ${url.host}\r\n`;
   for (const [name, value] of Object.entries(headers)) {
     if (!FIELD_NAME.test(name) || !FIELD_VALUE.test(value))
       throw new MillraceError('bad-option', `header field ${name}`);

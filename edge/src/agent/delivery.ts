@@ -11,9 +11,11 @@ import { chunkRange } from '@millrace/shared/cdn/chunk-plan';
 import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
 import { Transfer, type TransferAction } from '@millrace/shared/cdn/transfer';
 import { CongestionWindow } from '@millrace/shared/cdn/window';
+import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import type { Chunk } from '../cache/chunk.ts';
 import type { ChunkRequest, ChunkStore, Found } from '../cache/chunk-store.ts';
 import type { FileVersion } from '../cache/file-version.ts';
+import { INGRESS } from '../peers/path.ts';
 import type { Admission } from '../policy/client-limits.ts';
 import type { BodyPlan } from './response-head.ts';
 
@@ -22,6 +24,8 @@ export interface DeliveryOptions {
   readonly version: FileVersion;
   /** Where the origin's redirects led. */
   readonly directUrl: string | undefined;
+  /** Of the signed link that the client has come by. */
+  readonly grant: LinkGrant | undefined;
   readonly plan: BodyPlan;
   readonly chunkBytes: number;
   readonly store: ChunkStore;
@@ -31,6 +35,8 @@ export interface DeliveryOptions {
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
   readonly random: Random;
+  /** False while the node's memory is short. */
+  readonly spare: () => boolean;
   /** Sends status line and header; called once, with the first chunk in hand. */
   readonly begin: (first: Found) => Promise<void> | void;
   readonly observe: DeliveryObserver;
@@ -70,6 +76,7 @@ export class Delivery {
       window: this.#window,
       timer: new RetryTimer(),
       random: options.random,
+      spare: options.spare,
       progressAt: (slice) => options.store.progressAt(this.#request(slice)),
     });
   }
@@ -153,8 +160,10 @@ export class Delivery {
   }
 
   #fetched(slice: number, attempt: number, found: Found): void {
-    const { now, observe } = this.#o;
+    const { now, observe, admission } = this.#o;
     observe.chunk(found);
+    const { tier, joined, chunk } = found;
+    if (!joined && (tier === 'source' || tier === 'peer')) admission.fetched(chunk.data.length);
     observe.window(this.#window.size);
     if (this.#found.has(slice)) return found.chunk.release();
     this.#found.set(slice, found);
@@ -210,9 +219,9 @@ export class Delivery {
   }
 
   #request(slice: number): ChunkRequest {
-    const { version, directUrl, chunkBytes, plan } = this.#o;
+    const { version, directUrl, grant, chunkBytes, plan } = this.#o;
     const { chunk } = plan.slices.at(slice);
-    return { version, directUrl, range: chunkRange(chunk, chunkBytes, version.length) };
+    return { version, directUrl, grant, range: chunkRange(chunk, chunkBytes, version.length) };
   }
 
   /** Sets the timer for the machine's next deadline, unless one is set for an earlier time. */
@@ -233,6 +242,16 @@ export class Delivery {
     );
   }
 
+  /** What has come of chunks that nobody will take has been fetched all the same. */
+  #countAbandoned(): void {
+    const slices = new Set([...this.#attempts.keys()].map((key) => Number.parseInt(key, 10)));
+    for (const slice of slices) {
+      const request = this.#request(slice);
+      const bytes = request.range.end - request.range.start;
+      this.#o.admission.fetched(this.#o.store.share(request, INGRESS) * bytes);
+    }
+  }
+
   #fail(error: unknown): void {
     this.#settle(() => this.#reject(error));
   }
@@ -241,6 +260,7 @@ export class Delivery {
     if (this.#settled) return;
     this.#settled = true;
     clearTimeout(this.#timer);
+    this.#countAbandoned();
     for (const controller of this.#attempts.values()) controller.abort(new Error('response ended'));
     this.#attempts.clear();
     for (const { chunk } of this.#found.values()) chunk.release();

@@ -142,10 +142,11 @@ export class FileResolver {
     signal: AbortSignal,
     path: Path,
   ) {
-    const name = `origin ${scope} ${url.href}`;
+    // Whom a signed link has let in is not to fail with those who have none.
+    const name = `origin ${path.grant === undefined ? scope : 'signed'} ${url.href}`;
     const fromOrigin = (end: AbortSignal) =>
       this.#flights.run(name, end, (all) =>
-        this.#orStale(url, scope, known, () => this.#askOrigin(url, scope, known, all)),
+        this.#orStale(url, scope, known, () => this.#askOrigin(url, scope, known, all, path)),
       );
     const network = scope === 'public' ? this.#o.network : undefined;
     if (network === undefined || this.#flights.has(name)) return fromOrigin(signal);
@@ -154,13 +155,13 @@ export class FileResolver {
     return this.#flights.run(`${path.hops} ${what} ${url.href}`, signal, (all) =>
       this.#orStale(url, scope, known, async () => {
         const remote = await network.findVersion(url.href, demands, path, all);
-        return remote === undefined ? fromOrigin(all).result : this.#learnt(url, remote);
+        return remote === undefined ? fromOrigin(all).result : this.#learnt(url, remote, known);
       }),
     );
   }
 
   /** What another node says is kept as if the origin had said it. */
-  #learnt(url: URL, remote: RemoteVersion): Resolution {
+  #learnt(url: URL, remote: RemoteVersion, known: Pointer | undefined): Resolution {
     const { pointers, wallClock } = this.#o;
     if (remote.kind === 'tunnel') {
       const { reason } = remote;
@@ -169,7 +170,8 @@ export class FileResolver {
     }
     const { pointer } = remote;
     pointers.put(url.href, 'public', pointer);
-    return { kind: 'file', pointer, outcome: { hit: false, fwd: 'uri-miss', detail: 'peer' } };
+    const fwd = known === undefined ? 'uri-miss' : 'stale';
+    return { kind: 'file', pointer, outcome: { hit: false, fwd, detail: 'peer' } };
   }
 
   /** Falls back on what was known where the origin cannot be reached. */
@@ -204,11 +206,13 @@ export class FileResolver {
     scope: Scope,
     known: Pointer | undefined,
     signal: AbortSignal,
+    { grant }: Path,
   ): Promise<Resolution> {
     this.#o.records.pause(url).check(this.#o.now());
     const response = await this.#o.client.open({
       url,
       scope,
+      grant,
       headers: {
         range: formatRange({ start: 0, end: this.#o.chunkBytes }),
         ...(known === undefined ? {} : ifChanged(known.version)),

@@ -4,6 +4,7 @@
  */
 
 import type { ServerResponse } from 'node:http';
+import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
 import type { OriginPause } from '@millrace/shared/cdn/origin-pause';
@@ -17,6 +18,7 @@ import {
 import { parseRange } from '@millrace/shared/http/range-header';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import { statusError } from '../egress/status-error.ts';
+import type { Admission } from '../policy/client-limits.ts';
 
 /** Conditional fields go to the origin, which alone knows the file. */
 const CONDITIONAL = [
@@ -96,28 +98,62 @@ export function tunnelHead(
   return { status, headers: out };
 }
 
+export interface TunnelOptions {
+  /** The client's share: its rate holds here as well. */
+  readonly admission: Pick<Admission, 'waitMs'>;
+  /** Aborted when the client is gone, or must get no more: the origin's body is given up. */
+  readonly signal: AbortSignal;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  /** Counts what passes. */
+  readonly onBytes: (count: number) => void;
+}
+
 /**
  * Sends the body through.
  *
- * @param onBytes counts what passes
- * @throws MillraceError when the origin breaks off; nothing when the client does
+ * @throws MillraceError when the origin breaks off; the signal's reason
  */
 export async function pipeTunnel(
   response: HttpResponse,
   res: ServerResponse,
-  onBytes: (count: number) => void,
+  { admission, signal, now, onBytes }: TunnelOptions,
 ): Promise<void> {
-  let onDrain = () => {};
-  const drained = () => onDrain();
-  res.on('drain', drained);
+  let resume = () => {};
+  let timer: NodeJS.Timeout | undefined;
+  const goOn = () => {
+    if (timer === undefined && !res.writableNeedDrain) resume();
+  };
+  let giveUp = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    giveUp = () => {
+      response.discard();
+      reject(signal.reason);
+    };
+  });
+  if (signal.aborted) giveUp();
+  signal.addEventListener('abort', giveUp, { once: true });
+  res.on('drain', goOn);
+  const piped = response.pipe((chunk, again) => {
+    if (signal.aborted) return false;
+    resume = again;
+    onBytes(chunk.length);
+    const taken = res.write(chunk);
+    const wait = admission.waitMs(now());
+    if (wait === 0) return taken;
+    timer = setTimeout(() => {
+      timer = undefined;
+      goOn();
+    }, wait);
+    return false;
+  });
   try {
-    await response.pipe((chunk, resume) => {
-      onDrain = resume;
-      onBytes(chunk.length);
-      return res.write(chunk);
-    });
+    await Promise.race([piped, aborted]);
   } finally {
-    res.off('drain', drained);
+    piped.catch(() => {}); // given up
+    clearTimeout(timer);
+    signal.removeEventListener('abort', giveUp);
+    res.off('drain', goOn);
   }
 }
 

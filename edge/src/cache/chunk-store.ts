@@ -12,6 +12,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
 import { formatChunkName } from '@millrace/shared/cdn/chunk-name';
+import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import type { Network } from '../peers/network.ts';
 import { INGRESS, type Path } from '../peers/path.ts';
 import { Chunk } from './chunk.ts';
@@ -34,6 +35,8 @@ export interface ChunkRequest {
   readonly range: ByteRange;
   /** Where the origin's redirects led, as far as the asking node knows. */
   readonly directUrl?: string | undefined;
+  /** Of the signed link that it is asked for by. */
+  readonly grant?: LinkGrant | undefined;
 }
 
 /** Where chunks come from that no node has. */

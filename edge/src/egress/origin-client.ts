@@ -10,6 +10,7 @@ import { singleField } from '@millrace/shared/http/headers';
 import { parseOriginUrl } from '@millrace/shared/http/prefixed-url';
 import { httpGet } from '@millrace/shared/node/http-get';
 import type { HttpAnswer, HttpResponse } from '@millrace/shared/node/http-response';
+import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import { networkError } from '@millrace/shared/node/network-error';
 import { RangeClient } from '@millrace/shared/node/range-client';
 import { Agent } from 'undici';
@@ -29,6 +30,8 @@ export interface OriginClientOptions {
 export interface OriginRequest {
   readonly url: URL;
   readonly scope: Scope;
+  /** Of a signed link, where that is what lets the request through. */
+  readonly grant?: LinkGrant | undefined;
   /** Header fields besides those every request has. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
@@ -117,7 +120,7 @@ export class OriginClient {
   ): Promise<A> {
     let url = request.url;
     for (let hop = 0; ; hop++) {
-      const anywhere = this.#o.policy.check(url, request.scope);
+      const anywhere = this.#o.policy.check(url, request.scope, request.grant);
       const answer = await send(url, anywhere ? this.#anywhere : this.#publicOnly);
       if (!REDIRECTS.has(answer.status)) return answer;
       answer.discard();

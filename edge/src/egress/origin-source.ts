@@ -141,7 +141,7 @@ export class OriginSource implements ChunkSource {
 
   #open(
     url: string,
-    { version, range }: ChunkRequest,
+    { version, range, grant }: ChunkRequest,
     signal: AbortSignal,
     onSent: () => void,
     conditions: Record<string, string>,
@@ -149,6 +149,7 @@ export class OriginSource implements ChunkSource {
     return this.#o.client.openRange({
       url: new URL(url),
       scope: version.scope,
+      grant,
       headers: { range: formatRange(range), ...conditions },
       signal,
       onSent,

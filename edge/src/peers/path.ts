@@ -1,5 +1,7 @@
 /** How a request has come through the network so far. */
 
+import type { LinkGrant } from '@millrace/shared/node/link-signature';
+
 export interface Path {
   /** How often it has been forwarded; 0: it comes from this node's own client. */
   readonly hops: number;
@@ -7,6 +9,8 @@ export interface Path {
   readonly via: readonly string[];
   /** Names of nodes that were asked in vain. */
   readonly avoid: readonly string[];
+  /** Of the signed link that it has come by. */
+  readonly grant?: LinkGrant | undefined;
 }
 
 /** The path of a request that enters the network here. */

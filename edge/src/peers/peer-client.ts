@@ -65,6 +65,10 @@ const OWN_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
   'too-many-transfers',
   'origin-not-allowed',
   'private-address',
+  'content-type-refused',
+  'file-too-large',
+  'link-invalid',
+  'no-such-page',
 ]);
 
 export class PeerClient {
@@ -104,12 +108,13 @@ export class PeerClient {
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
-    const { version, range, salt, directUrl } = wanted;
+    const { version, range, salt, directUrl, grant } = wanted;
     const bytes = range.end - range.start;
     const name = formatChunkName({ url: version.url, range, salt, tag: version.tag });
     const fields = {
       [INSIDE.fileLength]: String(version.length),
       ...(directUrl === undefined ? {} : { [INSIDE.finalUrl]: directUrl }),
+      ...(grant === undefined ? {} : { [INSIDE.permit]: grant.permit }),
     };
     let atPeer = 0;
     const reached = (count: number) => {
@@ -159,7 +164,11 @@ export class PeerClient {
       timer = setTimeout(give, VERSION_SILENCE_MS);
     };
     const name = formatChunkName({ ...first, salt: '', tag: undefined });
-    const fields = { [INSIDE.want]: 'version', ...cacheControl(demands) };
+    const fields = {
+      [INSIDE.want]: 'version',
+      ...cacheControl(demands),
+      ...(path.grant === undefined ? {} : { [INSIDE.permit]: path.grant.permit }),
+    };
     const either = AbortSignal.any([signal, silence.signal]);
     try {
       const { response, nonce } = await this.#open(peer, name, fields, path, either, {

@@ -24,15 +24,15 @@ describe('ClientLimits', () => {
     two.admit(A, 0);
     expect(() => two.admit(A, 0)).toThrow(tooMany('too-many-transfers', 1000));
     expect(() => two.admit(B, 0)).not.toThrow();
-    first.release();
-    first.release();
+    first.release(0);
+    first.release(0);
     two.admit(A, 0);
     expect(() => two.admit(A, 0)).toThrow(tooMany('too-many-transfers', 1000));
   });
 
   test('requests come in bursts of five seconds, then at their rate', () => {
     const rated = limits({ requestsPerSecond: 2 });
-    for (let i = 0; i < 10; i++) rated.admit(A, 0).release();
+    for (let i = 0; i < 10; i++) rated.admit(A, 0).release(0);
     expect(() => rated.admit(A, 0)).toThrow(tooMany('too-many-requests', 500));
     expect(() => rated.admit(A, 400)).toThrow(tooMany('too-many-requests', 100));
     expect(() => rated.admit(B, 400)).not.toThrow();
@@ -48,6 +48,58 @@ describe('ClientLimits', () => {
     expect(second.waitMs(0)).toBe(2000);
     expect(other.waitMs(0)).toBe(0);
     expect(second.waitMs(2000)).toBe(0);
+  });
+
+  describe('what is fetched for a client and not taken', () => {
+    const amplification = { ratio: 10, allowance: 1000, regain: 100 };
+    const fetching = () => new ClientLimits({ ...NONE, amplification });
+    const transfer = (all: ClientLimits, fetched: number, sent: number, now = 0) => {
+      const admission = all.admit(A, now);
+      admission.fetched(fetched);
+      admission.sent(sent, now);
+      admission.release(now);
+    };
+
+    test('is refused beyond the allowance, which grows again', () => {
+      const all = fetching();
+      for (let i = 0; i < 2; i++) transfer(all, 600, 1);
+      expect(() => all.admit(A, 0)).toThrow(tooMany('too-much-fetched', 1800));
+      expect(() => all.admit(B, 0)).not.toThrow();
+      expect(() => all.admit(A, 1799)).toThrow(tooMany('too-much-fetched', 1));
+      expect(() => all.admit(A, 1800)).not.toThrow();
+    });
+
+    test('counts in proportion to what is taken, and earlier takings count', () => {
+      const all = fetching();
+      for (let i = 0; i < 100; i++) transfer(all, 1000, 100);
+      for (let i = 0; i < 10; i++) transfer(all, 500, 1000);
+      transfer(all, 900, 0);
+      expect(() => all.admit(A, 0)).not.toThrow();
+    });
+
+    test('cannot be saved up', () => {
+      const all = fetching();
+      transfer(all, 0, 1_000_000);
+      transfer(all, 1001, 0);
+      expect(() => all.admit(A, 0)).toThrow(tooMany('too-much-fetched', 10));
+    });
+
+    test('counts at the end of a transfer: what is fetched ahead is taken yet', () => {
+      const all = fetching();
+      const running = all.admit(A, 0);
+      running.fetched(1_000_000);
+      expect(() => all.admit(A, 0)).not.toThrow();
+      running.release(0);
+      expect(() => all.admit(A, 0)).toThrow(tooMany('too-much-fetched', 9_990_000));
+    });
+  });
+
+  test('so many clients at once that none is idle do not make it grow without bound', () => {
+    const rated = limits({ requestsPerSecond: 1 });
+    for (let i = 0; i < 250_000; i++) {
+      rated.admit(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, 0).release(0);
+    }
+    expect(rated.clients).toBeLessThanOrEqual(100_000);
   });
 
   test.each([
@@ -68,8 +120,8 @@ describe('ClientLimits', () => {
     const both = limits({ transfers: 1, requestsPerSecond: 1, bytesPerSecond: 1000 });
     both.admit(A, 0);
     for (let i = 0; i < 100_001; i++)
-      both.admit(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, 0).release();
-    both.admit(B, 3_600_000).release();
+      both.admit(`10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`, 0).release(0);
+    both.admit(B, 3_600_000).release(0);
     expect(() => both.admit(A, 3_600_000)).toThrow(tooMany('too-many-transfers', 1000));
   });
 });

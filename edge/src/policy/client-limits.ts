@@ -1,6 +1,6 @@
 /**
- * Limits per client address: requests per second, transfers at once, bytes per second. IPv6
- * clients count by their /64, which is what one subscriber has.
+ * Limits per client address: requests per second, transfers at once, bytes per second, and what
+ * origins have to send for it. IPv6 clients count by their /64, which is what one subscriber has.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -14,16 +14,34 @@ export interface ClientLimitOptions {
   readonly requestsPerSecond: number;
   /** Bytes per second over all transfers; 0: no limit. */
   readonly bytesPerSecond: number;
+  readonly amplification?: Amplification;
+}
+
+/**
+ * How much more may be fetched for a client than it takes. Whoever asks for single bytes here and
+ * there makes an origin send a whole chunk for each: beyond an allowance, which grows again slowly,
+ * that must be in proportion to what is taken.
+ */
+export interface Amplification {
+  /** Bytes fetched per byte sent; 0: no limit. */
+  readonly ratio: number;
+  /** Bytes that may be fetched besides, once, for players that seek and readers of archives. */
+  readonly allowance: number;
+  /** Bytes by which the allowance grows again, per second. */
+  readonly regain: number;
 }
 
 const BURST_SECONDS = 5;
 /** Clients remembered at a time; idle ones go first. */
 const MAX_CLIENTS = 100_000;
+/** How many are left when even those that are not idle must go: most are not looked at often. */
+const CLIENTS_LEFT = 0.9 * MAX_CLIENTS;
 
 interface Client {
   transfers: number;
   readonly requests: TokenBucket | undefined;
   readonly bytes: TokenBucket | undefined;
+  readonly fetches: TokenBucket | undefined;
 }
 
 /** One client's share, held for the length of a transfer. */
@@ -32,8 +50,10 @@ export interface Admission {
   waitMs(now: number): number;
   /** Counts bytes sent. */
   sent(bytes: number, now: number): void;
+  /** Counts bytes that were fetched because of this transfer. */
+  fetched(bytes: number): void;
   /** Ends the transfer; further calls do nothing. */
-  release(): void;
+  release(now: number): void;
 }
 
 export class ClientLimits {
@@ -44,12 +64,17 @@ export class ClientLimits {
     this.#o = options;
   }
 
+  /** Clients that are remembered. */
+  get clients(): number {
+    return this.#clients.size;
+  }
+
   /**
    * Admits a request.
    *
    * @param address the client's IP address
    * @param now milliseconds
-   * @throws MillraceError `too-many-requests` or `too-many-transfers`
+   * @throws MillraceError `too-many-requests`, `too-many-transfers` or `too-much-fetched`
    */
   admit(address: string, now: number): Admission {
     const client = this.#client(clientKey(address), now);
@@ -62,14 +87,25 @@ export class ClientLimits {
         retryAfterMs: 1000,
       });
     }
+    const retryAfterMs = client.fetches?.waitMs(now) ?? 0;
+    if (retryAfterMs > 0) throw new MillraceError('too-much-fetched', '', { retryAfterMs });
     client.transfers++;
-    let released = false;
+    let [released, sent, fetched] = [false, 0, 0];
     return {
       waitMs: (at) => client.bytes?.waitMs(at) ?? 0,
-      sent: (bytes, at) => client.bytes?.take(bytes, at),
-      release: () => {
-        if (!released) client.transfers--;
+      sent: (bytes, at) => {
+        sent += bytes;
+        client.bytes?.take(bytes, at);
+      },
+      fetched: (bytes) => {
+        fetched += bytes;
+      },
+      release: (at) => {
+        if (released) return;
         released = true;
+        client.transfers--;
+        // At the end only: what is fetched ahead for a transfer that goes on will be taken yet.
+        client.fetches?.take(fetched - sent * (this.#o.amplification?.ratio ?? 0), at);
       },
     };
   }
@@ -77,25 +113,35 @@ export class ClientLimits {
   #client(key: string, now: number): Client {
     const known = this.#clients.get(key);
     if (known !== undefined) return known;
-    if (this.#clients.size >= MAX_CLIENTS) this.#forgetIdle(now);
+    if (this.#clients.size >= MAX_CLIENTS) this.#forget(now);
     const rate = this.#o.requestsPerSecond;
     const bytes = this.#o.bytesPerSecond;
+    const { ratio, allowance, regain } = this.#o.amplification ?? NO_LIMIT;
     const client: Client = {
       transfers: 0,
       requests: rate > 0 ? new TokenBucket(rate, rate * BURST_SECONDS, now) : undefined,
       bytes: bytes > 0 ? new TokenBucket(bytes, bytes, now) : undefined,
+      fetches: ratio > 0 ? new TokenBucket(regain, allowance, now) : undefined,
     };
     this.#clients.set(key, client);
     return client;
   }
 
-  #forgetIdle(now: number): void {
+  /** Makes room: idle clients go; if they are too few, those that have been here longest. */
+  #forget(now: number): void {
     for (const [key, client] of this.#clients) {
-      const idle = client.transfers === 0 && client.requests?.full(now) !== false;
-      if (idle && client.bytes?.full(now) !== false) this.#clients.delete(key);
+      const buckets = [client.requests, client.bytes, client.fetches];
+      const idle = client.transfers === 0 && buckets.every((bucket) => bucket?.full(now) !== false);
+      if (idle) this.#clients.delete(key);
+    }
+    for (const [key, client] of this.#clients) {
+      if (this.#clients.size <= CLIENTS_LEFT) return;
+      if (client.transfers === 0) this.#clients.delete(key);
     }
   }
 }
+
+const NO_LIMIT: Amplification = { ratio: 0, allowance: 0, regain: 0 };
 
 function clientKey(address: string): string {
   if (!ipaddr.isValid(address)) return address;

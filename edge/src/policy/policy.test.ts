@@ -1,9 +1,14 @@
-import { describe, expect, test } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { signLink } from '@millrace/shared/node/link-signature';
 import { AllowList } from './allow-list.ts';
 import { OriginPolicy, type Scope } from './policy.ts';
 
 const check = (entries: string[], url: string, scope: Scope = 'public') =>
   new OriginPolicy(new AllowList(entries)).check(new URL(url), scope);
+const SECRET = 'a secret of publishers';
 const refused = (code: string) => expect.objectContaining({ code });
 
 describe('OriginPolicy', () => {
@@ -39,6 +44,78 @@ describe('OriginPolicy', () => {
   test('the owner of a local edge reaches everything', () => {
     expect(check([], 'http://192.168.0.1/', 'private')).toBe(true);
     expect(check([], 'https://other.example/', 'private')).toBe(true);
+  });
+
+  describe('with rules', () => {
+    const origins = [
+      { origin: 'served.example' },
+      { origin: 'served.example/no', allow: false },
+      { origin: '10.0.0.1/signed', allow: 'signed' },
+      { origin: 'refused.example', allow: false },
+    ];
+    let dir = '';
+    let policy: OriginPolicy;
+    beforeAll(() => {
+      dir = mkdtempSync(join(tmpdir(), 'millrace-'));
+      const [rulesFile, linkSecretFile] = [join(dir, 'rules'), join(dir, 'secret')];
+      writeFileSync(rulesFile, JSON.stringify({ origins }));
+      writeFileSync(linkSecretFile, SECRET);
+      const listed = new AllowList(['*', '10.0.0.2', '10.0.0.1']);
+      policy = new OriginPolicy(listed, { rulesFile, linkSecretFile });
+    });
+    afterAll(() => rmSync(dir, { recursive: true }));
+    const grant = (text: string) => {
+      const url = new URL(text);
+      return policy.grant(signLink(url, 2_000_000_000, text.endsWith('/'), SECRET), url, 0);
+    };
+    const ask = (url: string, link?: string) =>
+      policy.check(new URL(url), 'public', link === undefined ? undefined : grant(link));
+    const notAllowed = refused('origin-not-allowed');
+
+    test('the list and the rules add up, and what a rule refuses stays refused', () => {
+      expect(ask('http://served.example/x')).toBe(true);
+      expect(ask('http://listed.example/x')).toBe(false);
+      expect(() => ask('http://served.example/no/x')).toThrow(notAllowed);
+      expect(() => ask('http://refused.example/x')).toThrow(notAllowed);
+      expect(() => ask('http://refused.example/x', 'http://refused.example/x')).toThrow(notAllowed);
+    });
+
+    test('what is for signed links only takes one, which may lead to a private address', () => {
+      const url = 'http://10.0.0.1/signed/x';
+      expect(() => ask(url)).toThrow(notAllowed);
+      expect(ask(url, url)).toBe(true);
+      expect(ask(url, 'http://10.0.0.1/signed/')).toBe(true);
+    });
+
+    test('a redirect of another site does not lead to what is for signed links only', () => {
+      expect(() => ask('http://10.0.0.1/signed/x', 'http://listed.example/x')).toThrow(notAllowed);
+      expect(ask('http://10.0.0.1/signed/y', 'http://10.0.0.1/signed/x')).toBe(true);
+    });
+
+    test('a signature alone does not lead to private addresses', () => {
+      for (const url of ['http://10.0.0.3/x', 'http://[::ffff:10.0.0.3]/x']) {
+        expect(() => ask(url, url)).toThrow(refused('private-address'));
+      }
+    });
+  });
+
+  test('a signed link lets through what is not listed, and where that redirects to', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'millrace-')), 'secret');
+    writeFileSync(file, SECRET);
+    const files = { rulesFile: undefined, linkSecretFile: file };
+    const policy = new OriginPolicy(new AllowList([]), files);
+    const url = new URL('https://example.com/pub/x');
+    const other = new URL('https://mirror.example/x');
+    const one = policy.grant(signLink(url, 2_000_000_000, false, SECRET), url, 0);
+    const pub = new URL('https://example.com/pub/');
+    const below = policy.grant(signLink(pub, 2_000_000_000, true, SECRET), url, 0);
+    expect(policy.check(url, 'public', one)).toBe(false);
+    expect(policy.check(other, 'public', one)).toBe(false);
+    expect(policy.check(url, 'public', below)).toBe(false);
+    for (const asked of [undefined, below]) {
+      expect(() => policy.check(other, 'public', asked)).toThrow(refused('origin-not-allowed'));
+    }
+    rmSync(dirname(file), { recursive: true });
   });
 
   test('nobody reaches the ports of other protocols', () => {

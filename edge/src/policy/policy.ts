@@ -1,8 +1,20 @@
-/** The edge's policy in one place: may this URL be fetched, and may it be at a private address? */
+/**
+ * The edge's policy in one place: may this URL be fetched, may it be at a private address, and what
+ * holds for files of that origin? The allow-list says so, the rules do, or a signed link does.
+ */
 
-import { MillraceError } from '@millrace/shared/base/errors';
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { Log } from '@millrace/shared/base/log';
+import { parseContentRange } from '@millrace/shared/http/content-range';
+import type { RequestDemands } from '@millrace/shared/http/freshness';
+import { listField } from '@millrace/shared/http/headers';
+import { readContentLength } from '@millrace/shared/http/range-contract';
+import type { HttpAnswer } from '@millrace/shared/node/http-response';
+import { checkLink, type LinkGrant, readLinkSecrets } from '@millrace/shared/node/link-signature';
+import type { Pointer } from '../cache/file-version.ts';
 import type { AllowList } from './allow-list.ts';
 import { hasBadPort } from './bad-ports.ts';
+import { checkAgainstRule, type OriginRule, OriginRules } from './origin-rules.ts';
 import { checkLiteral } from './public-address.ts';
 
 /**
@@ -11,30 +23,145 @@ import { checkLiteral } from './public-address.ts';
  */
 export type Scope = 'public' | 'private';
 
+export interface PolicyFiles {
+  readonly rulesFile: string | undefined;
+  readonly linkSecretFile: string | undefined;
+}
+
+const NO_FILES: PolicyFiles = { rulesFile: undefined, linkSecretFile: undefined };
+
 export class OriginPolicy {
   readonly #allowed: AllowList;
+  readonly #files: PolicyFiles;
+  #rules: OriginRules;
+  #secrets: readonly string[];
 
-  constructor(allowed: AllowList) {
+  /** @throws MillraceError `bad-option` where a file cannot be used */
+  constructor(allowed: AllowList, files: PolicyFiles = NO_FILES) {
     this.#allowed = allowed;
+    this.#files = files;
+    this.#rules = readRules(files);
+    this.#secrets = readSecrets(files);
+  }
+
+  /** Reads the files again; one that cannot be used is complained of, and the old one holds. */
+  reload(log: Log): void {
+    const attempt = (what: string, read: () => void) => {
+      try {
+        read();
+        log.info({ what }, 'policy read again');
+      } catch (error) {
+        if (!isMillraceError(error)) throw error;
+        log.error({ what, reason: error.detail }, 'policy cannot be read: the old one still holds');
+      }
+    };
+    const { rulesFile, linkSecretFile } = this.#files;
+    if (rulesFile !== undefined) {
+      attempt('--rules-file', () => {
+        this.#rules = readRules(this.#files);
+      });
+    }
+    if (linkSecretFile !== undefined) {
+      attempt('--link-secret-file', () => {
+        this.#secrets = readSecrets(this.#files);
+      });
+    }
+  }
+
+  /** True where signed links are taken. */
+  get takesLinks(): boolean {
+    return this.#secrets.length > 0;
   }
 
   /**
    * Checks a URL, the one asked for or one that an origin redirects to.
    *
    * @param scope what the request itself may reach
+   * @param grant of a signed link, whose signature has been checked
    * @returns true when the connection may go to a private address
    * @throws MillraceError `origin-not-allowed` or `private-address`
    */
-  check(url: URL, scope: Scope): boolean {
-    const verdict = this.#allowed.check(url);
+  check(url: URL, scope: Scope, grant?: LinkGrant): boolean {
+    const listed = this.#allowed.check(url);
+    const ruled = this.#rules.check(url);
     if (hasBadPort(url)) {
       throw new MillraceError('origin-not-allowed', `port ${url.port} is of another protocol`);
     }
-    if (!verdict.allowed && scope !== 'private') {
-      throw new MillraceError('origin-not-allowed', url.host);
-    }
-    if (verdict.privateToo || scope === 'private') return true;
+    if (scope === 'private') return true;
+    const allowed =
+      ruled.says === 'serve' ||
+      (ruled.says === 'signed' && isGranted(url, grant, true)) ||
+      (ruled.says === 'none' && (listed.allowed || isGranted(url, grant, false)));
+    if (!allowed) throw new MillraceError('origin-not-allowed', url.host);
+    if (listed.privateToo || ruled.privateToo) return true;
+    // A signature is no reason to look into the operator's network.
     checkLiteral(url);
     return false;
   }
+
+  /**
+   * Checks the permit of a signed link.
+   *
+   * @param now Unix milliseconds; without it permits do not expire
+   * @throws MillraceError `no-such-page` where none are taken, `link-invalid`, `link-expired`
+   */
+  grant(permit: string, url: URL, now = 0): LinkGrant {
+    if (!this.takesLinks)
+      throw new MillraceError('no-such-page', 'signed links are not taken here');
+    return checkLink(permit, url, this.#secrets, now);
+  }
+
+  /** What holds for files of an origin. */
+  rule(url: URL): OriginRule {
+    return this.#rules.check(url).rule;
+  }
+
+  /**
+   * Holds a file to the rules of its origin, and of where that redirects to.
+   *
+   * @throws MillraceError `content-type-refused`, `file-too-large`
+   */
+  checkFile({ version, finalUrl }: Pointer): void {
+    const type = version.fields['content-type'];
+    for (const url of new Set([version.url, finalUrl])) {
+      checkAgainstRule(this.rule(new URL(url)), { type, length: version.length });
+    }
+  }
+
+  /** The same for an answer that is passed through. @param url where it was asked for */
+  checkAnswer(url: URL, { url: finalUrl, headers }: Pick<HttpAnswer, 'url' | 'headers'>): void {
+    const type = listField(headers, 'content-type');
+    const range = parseContentRange(listField(headers, 'content-range'));
+    const length =
+      range?.kind === 'range'
+        ? (range.total ?? range.range.end)
+        : (range?.total ?? readContentLength(headers));
+    for (const each of [url, finalUrl]) checkAgainstRule(this.rule(each), { type, length });
+  }
+
+  /** The same where only the length is known. @throws MillraceError `file-too-large` */
+  checkLength(url: URL, length: number): void {
+    const { maxFileSize } = this.rule(url);
+    checkAgainstRule({ maxFileSize }, { length });
+  }
+
+  /** What a client's wishes for a fresh copy are worth (NSDI 6.4). */
+  demands(url: URL, asked: RequestDemands): RequestDemands {
+    if (this.rule(url).ignoreNoCache !== true) return asked;
+    return { ...asked, revalidate: false, maxAgeMs: undefined };
+  }
+}
+
+/** @param sameOrigin a redirect must stay where the link leads: there may be private addresses */
+function isGranted(url: URL, grant: LinkGrant | undefined, sameOrigin: boolean): boolean {
+  if (grant === undefined) return false;
+  return grant.covers(url) || (grant.redirects && (!sameOrigin || url.origin === grant.origin));
+}
+
+function readRules({ rulesFile }: PolicyFiles): OriginRules {
+  return rulesFile === undefined ? new OriginRules('{}') : OriginRules.fromFile(rulesFile);
+}
+
+function readSecrets({ linkSecretFile }: PolicyFiles): readonly string[] {
+  return linkSecretFile === undefined ? [] : readLinkSecrets(linkSecretFile);
 }

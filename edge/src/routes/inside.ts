@@ -114,11 +114,17 @@ export class InsideHandler {
     const wanted = parseChunkName(target.slice(1));
     if (wanted === undefined) throw new MillraceError('bad-chunk-name');
     const url = readUrl(wanted.url);
-    policy.check(url, 'public');
+    const permit = singleField(req.headers, INSIDE.permit);
+    // Whether it has expired was for the node to say that the client has come to.
+    const grant = permit === undefined ? undefined : policy.grant(permit, url);
+    policy.check(url, 'public', grant);
+    const granted = { ...path, grant };
     if (singleField(req.headers, INSIDE.want) === 'version') {
-      return this.#sendVersion(req, res, url, path, signal);
+      return this.#sendVersion(req, res, url, granted, signal);
     }
-    return this.#sendChunk(req, res, readRequest(wanted, req.headers), path, signal);
+    const request = { ...readRequest(wanted, req.headers), grant };
+    policy.checkLength(url, request.version.length);
+    return this.#sendChunk(req, res, request, granted, signal);
   }
 
   async #sendVersion(
@@ -128,7 +134,7 @@ export class InsideHandler {
     path: Path,
     signal: AbortSignal,
   ): Promise<void> {
-    const { resolver, auth, wallClock } = this.#o;
+    const { policy, resolver, auth, wallClock } = this.#o;
     const stop = this.#every(PROGRESS_INTERVAL_MS, () => this.#interim(res, ''));
     try {
       const resolution = await resolver.resolve(
@@ -138,6 +144,7 @@ export class InsideHandler {
         signal,
         path,
       );
+      if (resolution.kind === 'file') policy.checkFile(resolution.pointer);
       const body =
         resolution.kind === 'file'
           ? writeVersion(resolution.pointer, wallClock())

@@ -15,6 +15,7 @@ import { currentAge, readDemands } from '@millrace/shared/http/freshness';
 import { listField } from '@millrace/shared/http/headers';
 import { resumesOnReset } from '@millrace/shared/http/prefer';
 import { parsePrefixedTarget } from '@millrace/shared/http/prefixed-url';
+import { parseSignedTarget, SIGNED_PATH } from '@millrace/shared/http/signed-link';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import { Delivery } from '../agent/delivery.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
@@ -26,8 +27,11 @@ import type { ClientPurger } from '../clients/purger.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import type { Metrics } from '../metrics.ts';
+import { INGRESS } from '../peers/path.ts';
+import type { ClientAddress } from '../policy/client-address.ts';
 import type { Admission, ClientLimits } from '../policy/client-limits.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
+import { type OriginUse, together } from '../policy/origin-use.ts';
 import type { OriginPolicy, Scope } from '../policy/policy.ts';
 import { problemReply } from './problem-reply.ts';
 import { type Exchange, Transfers } from './transfers.ts';
@@ -38,6 +42,8 @@ export interface PrefixedOptions {
   readonly defaultScheme: 'http' | 'https';
   readonly policy: OriginPolicy;
   readonly limits: ClientLimits;
+  readonly originUse: OriginUse;
+  readonly clientAddress: ClientAddress;
   readonly localAccess: LocalAccess | undefined;
   readonly resolver: FileResolver;
   readonly chunks: ChunkStore;
@@ -51,10 +57,9 @@ export interface PrefixedOptions {
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
   readonly random: Random;
+  /** False while memory for chunks is short. */
+  readonly spare: () => boolean;
 }
-
-/** A client that takes not one byte for so long is cut off. */
-const CLIENT_STALL_MS = 120_000;
 
 export class PrefixedHandler {
   readonly #o: PrefixedOptions;
@@ -72,11 +77,12 @@ export class PrefixedHandler {
    * @param target the raw request target
    */
   async handle(req: IncomingMessage, res: ServerResponse, target: string): Promise<void> {
-    const { limits, now } = this.#o;
+    const { limits, clientAddress, now } = this.#o;
+    const client = clientAddress.of(req.socket.remoteAddress, req.headers);
     let admission: Admission;
     try {
       if (this.transfers.draining) throw new MillraceError('draining', '', { retryAfterMs: 1000 });
-      admission = limits.admit(req.socket.remoteAddress ?? '', now());
+      admission = limits.admit(client, now());
     } catch (thrown) {
       const error = asMillraceError(thrown);
       this.#o.metrics.requests.inc({ kind: 'error', status: String(error.row.status) });
@@ -86,6 +92,7 @@ export class PrefixedHandler {
       req,
       res,
       admission,
+      client,
       controller: new AbortController(),
       startedAt: now(),
       kind: 'error',
@@ -102,7 +109,7 @@ export class PrefixedHandler {
     } catch (error) {
       failure = this.#failed(exchange, error);
     } finally {
-      admission.release();
+      exchange.admission.release(now());
       this.#record(exchange, failure);
       this.transfers.delete(exchange);
     }
@@ -110,7 +117,7 @@ export class PrefixedHandler {
 
   async #answer(exchange: Exchange, target: string): Promise<void> {
     const { req } = exchange;
-    const { policy, resolver, localAccess, defaultScheme, name } = this.#o;
+    const { policy, resolver, localAccess, name } = this.#o;
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new MillraceError('method-not-allowed');
     if (!target.startsWith('/')) throw new MillraceError('not-a-proxy');
@@ -119,13 +126,12 @@ export class PrefixedHandler {
     if (viaNames(listField(req.headers, 'via')).includes(name.toLowerCase())) {
       throw new MillraceError('loop-detected', name);
     }
-    const url = parsePrefixedTarget(target, { defaultScheme });
-    exchange.url = url;
-    policy.check(url, scope);
-
-    const demands = readDemands(req.headers);
+    const url = this.#admit(exchange, target, scope);
+    const demands = policy.demands(url, readDemands(req.headers));
+    const { grant } = exchange;
+    const path = grant === undefined ? INGRESS : { ...INGRESS, grant };
     const { signal } = exchange.controller;
-    let resolution = await resolver.resolve(url, scope, demands, signal);
+    let resolution = await resolver.resolve(url, scope, demands, signal, path);
     if (resolution.kind === 'file') {
       try {
         return await this.#sendFile(exchange, resolution.pointer, resolution.outcome);
@@ -133,7 +139,8 @@ export class PrefixedHandler {
         if (!isMillraceError(error, 'version-changed') || exchange.res.headersSent) throw error;
       }
       // The client has seen nothing of the old version yet: it gets the new one.
-      resolution = await resolver.resolve(url, scope, { ...demands, revalidate: true }, signal);
+      const anew = { ...demands, revalidate: true };
+      resolution = await resolver.resolve(url, scope, anew, signal, path);
       if (resolution.kind === 'file') {
         return this.#sendFile(exchange, resolution.pointer, resolution.outcome);
       }
@@ -144,16 +151,40 @@ export class PrefixedHandler {
       (await this.#o.client.open({
         url,
         scope,
+        grant,
         headers: tunnelRequestHeaders(req.headers),
         signal,
       }));
     return this.#sendTunnelled(exchange, response, resolution.reason);
   }
 
+  /** Reads the target and holds it to the policy. @returns the origin URL */
+  #admit(exchange: Exchange, target: string, scope: Scope): URL {
+    const { policy, originUse, defaultScheme, wallClock, now } = this.#o;
+    if (target.startsWith(SIGNED_PATH)) {
+      if (!policy.takesLinks) throw new MillraceError('no-such-page');
+      const { permit, url } = parseSignedTarget(target, { defaultScheme });
+      exchange.url = url;
+      exchange.grant = policy.grant(permit, url, wallClock());
+    }
+    const url = exchange.url ?? parsePrefixedTarget(target, { defaultScheme });
+    exchange.url = url;
+    policy.check(url, scope, exchange.grant);
+    const use = originUse.admit(url, policy.rule(url), now());
+    exchange.admission = together(exchange.admission, use);
+    return url;
+  }
+
   async #sendFile(exchange: Exchange, pointer: Pointer, outcome: CacheOutcome): Promise<void> {
     const { req, res } = exchange;
     const { version } = pointer;
+    const { policy, chunkBytes } = this.#o;
     exchange.kind = 'file';
+    const first = Math.min(chunkBytes, version.length);
+    if (bringsFirstChunk(outcome)) exchange.admission.fetched(first);
+    // What is known already may be from a time, or of a request, for which other rules held.
+    policy.check(new URL(pointer.finalUrl), version.scope, exchange.grant);
+    policy.checkFile(pointer);
     const answer = decideAnswer(req.method ?? 'GET', req.headers, version);
     if (answer.kind === 'precondition-failed') throw new MillraceError('precondition-failed');
     if (answer.kind === 'unsatisfiable') {
@@ -189,11 +220,12 @@ export class PrefixedHandler {
     plan: BodyPlan,
     begin: (first: Found) => Promise<void>,
   ): Promise<void> {
-    const { chunks, chunkBytes, metrics, now, random } = this.#o;
+    const { chunks, chunkBytes, metrics, now, random, spare } = this.#o;
     return new Delivery({
       res: exchange.res,
       version,
       directUrl: finalUrl === version.url ? undefined : finalUrl,
+      grant: exchange.grant,
       plan,
       chunkBytes,
       store: chunks,
@@ -201,6 +233,7 @@ export class PrefixedHandler {
       admission: exchange.admission,
       now,
       random,
+      spare,
       begin,
       observe: {
         chunk: (found) => {
@@ -218,8 +251,13 @@ export class PrefixedHandler {
   }
 
   async #sendTunnelled(exchange: Exchange, response: HttpResponse, reason: string): Promise<void> {
-    const { req, res } = exchange;
-    const { metrics, records, now } = this.#o;
+    const { req, res, controller, url = response.url } = exchange;
+    const { metrics, policy, records, chunkBytes, now } = this.#o;
+    const discard = () => {
+      response.discard();
+      // Of what the origin has begun to send.
+      exchange.admission.fetched(Math.min(chunkBytes, contentLength(response) ?? chunkBytes));
+    };
     let head: ReturnType<typeof tunnelHead>;
     const contentRange = listField(response.headers, 'content-range');
     if (response.status === 416 && contentRange !== undefined) {
@@ -227,8 +265,9 @@ export class PrefixedHandler {
     }
     try {
       head = tunnelHead(response, req.headers, records.pause(response.url), now());
+      if (head.status !== 304) policy.checkAnswer(url, response);
     } catch (error) {
-      response.discard();
+      discard();
       throw error;
     }
     exchange.bodyBytes = Number(head.headers['content-length'] ?? 0);
@@ -244,15 +283,22 @@ export class PrefixedHandler {
       'cache-status': formatCacheStatus(this.#o.name, outcome),
     });
     if (req.method === 'HEAD' || head.headers['content-length'] === '0' || head.status === 304) {
-      response.discard();
+      discard();
       res.end();
       return;
     }
-    await pipeTunnel(response, res, (bytes) => {
+    const { maxFileSize = Number.POSITIVE_INFINITY } = policy.rule(url);
+    const { admission } = exchange;
+    const onBytes = (bytes: number) => {
       exchange.sentBytes += bytes;
+      admission.sent(bytes, now());
+      admission.fetched(bytes);
       metrics.clientBytes.inc(bytes);
       metrics.originBytes.inc(bytes);
-    });
+      // Of a file whose length nobody knew.
+      if (exchange.sentBytes > maxFileSize) controller.abort(new MillraceError('file-too-large'));
+    };
+    await pipeTunnel(response, res, { admission, signal: controller.signal, now, onBytes });
     await ended(res);
   }
 
@@ -270,13 +316,14 @@ export class PrefixedHandler {
       'close',
       this.#o.purger.watch(req.socket, () => res.headersSent, vanished),
     );
-    req.socket.setTimeout(CLIENT_STALL_MS);
+    req.socket.setTimeout(this.transfers.patienceMs);
     // With a listener here Node leaves it to us what to do; afterwards its own timeout for idle
     // connections takes over.
     res.on('timeout', () => {
       // Without anything to write it is the origin that is waited for, which has its own limits.
-      if (res.writableLength === 0 || !res.headersSent) req.socket.setTimeout(CLIENT_STALL_MS);
-      else controller.abort(new MillraceError('interrupted', 'the client takes nothing'));
+      if (res.writableLength === 0 || !res.headersSent) {
+        req.socket.setTimeout(this.transfers.patienceMs);
+      } else controller.abort(new MillraceError('interrupted', 'the client takes nothing'));
     });
   }
 
@@ -316,11 +363,11 @@ export class PrefixedHandler {
 
   #record(exchange: Exchange, failure: MillraceError | undefined): void {
     const { metrics, log, now } = this.#o;
-    const { res, req, kind, url, sentBytes, startedAt } = exchange;
+    const { res, req, client, kind, url, sentBytes, startedAt } = exchange;
     metrics.requests.inc({ kind, status: String(res.statusCode) });
     log.info(
       {
-        client: req.socket.remoteAddress,
+        client,
         method: req.method,
         // A query may hold secrets: signed links, tokens.
         url: url === undefined ? undefined : `${url.origin}${url.pathname}`,
@@ -342,6 +389,17 @@ function withChunk(outcome: CacheOutcome, first: Found): CacheOutcome {
   if (first.tier === 'peer') return { hit: false, fwd: 'miss', detail: 'peer' };
   if (!outcome.hit) return { ...outcome, stored: true };
   return { hit: false, fwd: 'miss', stored: true, ...(first.joined ? { collapsed: true } : {}) };
+}
+
+/** True where the first chunk has been fetched to learn which version is current. */
+function bringsFirstChunk(outcome: CacheOutcome): boolean {
+  if (outcome.hit || outcome.collapsed === true) return false;
+  return outcome.stored === true || (outcome.detail === 'peer' && outcome.fwd === 'uri-miss');
+}
+
+function contentLength({ headers }: HttpResponse): number | undefined {
+  const length = Number(listField(headers, 'content-length') ?? Number.NaN);
+  return length >= 0 ? length : undefined;
 }
 
 function viaNames(via: string | undefined): string[] {

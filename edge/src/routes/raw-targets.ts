@@ -11,19 +11,27 @@ import { Duplex } from 'node:stream';
 interface ParserError extends Error {
   readonly code?: string;
   readonly rawPacket?: Buffer;
+  /** Where in the packet the parser has stopped. */
+  readonly bytesParsed?: number;
 }
 
 const REQUEST_LINE = /^(?:GET|HEAD) \/[\x21-\x7e\x80-\xff]* HTTP\/1\.[01]$/;
-const BAD_REQUEST = 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
+/** What requests that cannot be parsed get, by the parser's or server's code. */
+const STATUSES: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Content Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
 
-/** Makes a server take such requests; all others that cannot be parsed get a 400. */
+/** Makes a server take such requests; all others that cannot be parsed are refused. */
 export function acceptRawTargets(server: Server): void {
   server.on('clientError', (error: ParserError, socket: Socket) => {
-    const encoded = error.code === 'HPE_INVALID_URL' ? encodeTarget(error.rawPacket) : undefined;
+    const encoded = error.code === 'HPE_INVALID_URL' ? encodeTarget(error) : undefined;
     if (encoded !== undefined && !socket.destroyed) {
       server.emit('connection', new Reparsed(socket, encoded));
     } else if (socket.writable && socket.bytesWritten === 0) {
-      socket.end(BAD_REQUEST);
+      const status = STATUSES[error.code ?? ''] ?? '400 Bad Request';
+      socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
     } else {
       socket.destroy();
     }
@@ -31,9 +39,11 @@ export function acceptRawTargets(server: Server): void {
 }
 
 /** The bytes with the target of the first request encoded; undefined if that is not the fault. */
-function encodeTarget(packet: Buffer | undefined): Buffer | undefined {
+function encodeTarget({ rawPacket: packet, bytesParsed = 0 }: ParserError): Buffer | undefined {
   if (packet === undefined) return undefined;
   const end = packet.indexOf('\r\n');
+  // Only where the first line is the fault is it a request: else it may be of another one's body.
+  if (bytesParsed > end) return undefined;
   const line = packet.toString('latin1', 0, Math.max(0, end));
   if (!REQUEST_LINE.test(line) || !/[\x80-\xff]/.test(line)) return undefined;
   const encoded = line.replace(

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { chooseOffload } from '@millrace/shared/cdn/offload';
+import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import type { Metrics } from '../metrics.ts';
 import type { Admission } from '../policy/client-limits.ts';
 
@@ -12,9 +13,13 @@ export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   readonly controller: AbortController;
-  readonly admission: Admission;
+  admission: Admission;
+  /** Address of the client, as far as it is known. */
+  readonly client: string;
   readonly startedAt: Millis;
   kind: 'file' | 'tunnel' | 'error';
+  /** Of the signed link that it has come by. */
+  grant?: LinkGrant;
   url: URL | undefined;
   /** Body bytes sent, and how many there will be. */
   sentBytes: number;
@@ -23,10 +28,15 @@ export interface Exchange {
   readonly aware: boolean;
 }
 
+/** A client that takes not one byte for so long is cut off; the shorter time is for hard times. */
+const PATIENCE_MS = 120_000;
+const SHORT_PATIENCE_MS = 10_000;
+
 export class Transfers {
   readonly #metrics: Metrics;
   readonly #running = new Set<Exchange>();
   #draining = false;
+  #pressed = false;
   #idle: (() => void)[] = [];
 
   constructor(metrics: Metrics) {
@@ -50,6 +60,18 @@ export class Transfers {
 
   get draining(): boolean {
     return this.#draining;
+  }
+
+  /** How long a client may take nothing, milliseconds. */
+  get patienceMs(): Millis {
+    return this.#pressed ? SHORT_PATIENCE_MS : PATIENCE_MS;
+  }
+
+  /** Whether clients that take nothing hold memory that others need. */
+  setPressed(pressed: boolean): void {
+    if (pressed === this.#pressed) return;
+    this.#pressed = pressed;
+    for (const { req } of this.#running) req.socket.setTimeout(this.patienceMs);
   }
 
   /** Takes no more requests, or takes them again; those under way go on. */

@@ -46,6 +46,11 @@ export class Supervisor {
     return addresses[0] as string;
   }
 
+  /** Has the workers read the files of the policy again. */
+  reload(): void {
+    for (const worker of this.#workers()) worker.process.kill('SIGHUP');
+  }
+
   /** Stops the workers, each of which lets its transfers finish. */
   async stop(): Promise<void> {
     this.#stopping = true;

@@ -37,3 +37,10 @@ export const MAX_PASSED_FIELD_CHARS = 4096;
 
 /** A Retry-After longer than this is passed on to the client instead of being waited for. */
 export const MAX_RETRY_AFTER_WAIT_MS = 30_000;
+
+/** Entries of an edge's rules about origins, and the file they are in. */
+export const MAX_RULES = 1000;
+export const MAX_RULES_FILE_BYTES = 1 * MiB;
+
+/** Secrets for signed links that are good at the same time, the old ones of a rotation included. */
+export const MAX_LINK_SECRETS = 4;

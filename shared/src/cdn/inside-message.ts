@@ -26,6 +26,8 @@ export const INSIDE = {
   want: 'x-millrace-want',
   /** Port that the asking node listens on, so that the asked one can ask back. */
   nodePort: 'x-millrace-port',
+  /** Permit of the signed link that a client has come by: it vouches for itself. */
+  permit: 'x-millrace-permit',
   /** Address of the asking node, where it is not the one it is seen from. */
   nodeUrl: 'x-millrace-url',
 } as const;

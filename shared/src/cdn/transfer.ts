@@ -30,6 +30,8 @@ export interface TransferOptions {
   readonly random: Random;
   /** When bytes of the slice last came in, if any have: the shell knows, the machine asks. */
   readonly progressAt: (slice: number) => Millis | undefined;
+  /** False while memory is short: then one slice at a time is begun. */
+  readonly spare?: () => boolean;
 }
 
 /** Slices handed to the client's socket at a time: one being sent, one ready behind it. */
@@ -206,7 +208,8 @@ export class Transfer {
   #startNew(now: Millis, actions: TransferAction[]): void {
     // Chunks that are held for the client count like those under way: memory per client is
     // bounded by the window, and a slow client slows the fetching.
-    while (this.#nextToStart < this.#o.slices && this.#active.size < this.#o.window.limit) {
+    const limit = this.#o.spare?.() === false ? 1 : this.#o.window.limit;
+    while (this.#nextToStart < this.#o.slices && this.#active.size < limit) {
       const slice = this.#nextToStart++;
       const a: Active = { state: 'fetching', attempts: new Map(), begun: 0, deadline: 0 };
       this.#active.set(slice, a);

@@ -128,6 +128,7 @@ describe('SourceHealth', () => {
       'proxy-failed',
       'too-many-requests',
       'too-many-transfers',
+      'too-much-fetched',
       'wrong-digest',
       'wrong-length',
     ]);

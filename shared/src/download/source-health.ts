@@ -25,6 +25,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   'proxy-failed',
   'too-many-transfers',
   'too-many-requests',
+  'too-much-fetched',
   'draining',
   'wrong-length',
   'wrong-digest',

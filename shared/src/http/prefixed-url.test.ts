@@ -2,7 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { MillraceError } from '../base/errors.ts';
 import { MAX_URL_CHARS } from '../base/limits.ts';
-import { formatPrefixedUrl, parseOriginUrl, parsePrefixedTarget } from './prefixed-url.ts';
+import {
+  formatPrefixedUrl,
+  parseOriginUrl,
+  parsePrefixedTarget,
+  requestTarget,
+} from './prefixed-url.ts';
 
 const HTTPS = { defaultScheme: 'https' } as const;
 const parse = (target: string) => parsePrefixedTarget(target, HTTPS).href;
@@ -38,6 +43,18 @@ const url = fc
     const search = query === undefined ? '' : `?${query}`;
     return { scheme, after: `${name}${number}/${path.join('/')}${search}` };
   });
+
+describe('what a server is asked for', () => {
+  test.each([
+    ['http://example.com', '/'],
+    ['http://example.com/a', '/a'],
+    ['http://example.com/a?', '/a?'],
+    ['http://example.com/a?b', '/a?b'],
+    ['http://user:secret@[::1]:81/a?b=/c#d', '/a?b=/c'],
+  ])('%s: %s', (url, target) => {
+    expect(requestTarget(new URL(url))).toBe(target);
+  });
+});
 
 describe('prefixed URLs', () => {
   test.each([

@@ -68,11 +68,21 @@ export function parseOriginUrl(text: string): URL {
   }
   if (url.username !== '' || url.password !== '') throw new MillraceError('credentials-in-url');
   if (url.hostname.endsWith('.')) url.hostname = url.hostname.slice(0, -1);
-  if (url.hostname === '' || url.port === '0') {
+  if (url.hostname === '' || url.port === '0' || /^\.|\.\.|\.$/.test(url.hostname)) {
     throw new MillraceError('bad-url', 'it has no host that can be reached');
   }
   if (url.href.length > MAX_URL_CHARS) throw new MillraceError('url-too-long');
   return url;
+}
+
+/**
+ * What a server is asked for: path and query. `search` would not do: it is empty for `/a?` as for `/a`,
+ * which are two resources.
+ */
+export function requestTarget(url: URL): string {
+  const { href, origin, hash } = url;
+  const from = href.indexOf('/', origin.indexOf('//') + 2);
+  return href.slice(from, hash === '' ? undefined : href.length - hash.length);
 }
 
 /**

@@ -8,6 +8,10 @@ export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {
     title: 'Dieser Link lässt sich nicht herunterladen',
     help: 'Gib einen vollständigen Link an, der mit http:// oder https:// beginnt.',
   },
+  'bad-request': {
+    title: 'Der Server hat die Anfrage nicht verstanden',
+    help: 'Versuch es noch einmal; wenn es dabei bleibt, such einen anderen Link zur Datei.',
+  },
   'url-too-long': { title: 'Der Link ist zu lang', help: 'Such einen kürzeren Link zur Datei.' },
   'credentials-in-url': {
     title: 'Der Link enthält ein Passwort',
@@ -72,6 +76,30 @@ export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {
   'too-many-requests': {
     title: 'Der Server will eine Pause',
     help: 'Millrace versucht es von selbst wieder, sobald der Server es erlaubt.',
+  },
+  'too-much-fetched': {
+    title: 'Zu viele kleine Stücke verlangt',
+    help: 'Warte einen Moment; der Download geht von selbst weiter.',
+  },
+  'content-type-refused': {
+    title: 'Der Edge liefert Dateien dieser Art nicht aus',
+    help: 'Schalte Edges für diesen Download aus.',
+  },
+  'file-too-large': {
+    title: 'Die Datei ist zu groß für den Edge',
+    help: 'Schalte Edges für diesen Download aus.',
+  },
+  'quota-exhausted': {
+    title: 'Der Edge hat für diese Seite vorerst genug gesendet',
+    help: 'Versuch es später noch einmal oder schalte Edges für diesen Download aus.',
+  },
+  'link-invalid': {
+    title: 'Der Link ist unvollständig oder verändert',
+    help: 'Kopier den ganzen Link noch einmal von dort, wo du ihn gefunden hast.',
+  },
+  'link-expired': {
+    title: 'Der Link ist abgelaufen',
+    help: 'Hol dir dort einen neuen, wo du ihn gefunden hast; was schon da ist, bleibt erhalten.',
   },
   draining: { title: 'Der Edge wird gerade beendet', help: 'Versuch es gleich noch einmal.' },
   'origin-not-found': {

@@ -14,6 +14,10 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
     title: 'This is not a link that can be downloaded',
     help: 'Give a complete link that begins with http:// or https://.',
   },
+  'bad-request': {
+    title: 'The server did not understand the request',
+    help: 'Try again; if it stays, look for another link to the file.',
+  },
   'url-too-long': { title: 'The link is too long', help: 'Look for a shorter link to the file.' },
   'credentials-in-url': {
     title: 'The link has a password in it',
@@ -78,6 +82,30 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
   'too-many-requests': {
     title: 'The server wants a break',
     help: 'Millrace tries again by itself once the server allows it.',
+  },
+  'too-much-fetched': {
+    title: 'Too many small pieces were asked for',
+    help: 'Wait a moment; the download goes on by itself.',
+  },
+  'content-type-refused': {
+    title: 'The edge does not serve files of this kind',
+    help: 'Turn edges off for this download.',
+  },
+  'file-too-large': {
+    title: 'The file is too large for the edge',
+    help: 'Turn edges off for this download.',
+  },
+  'quota-exhausted': {
+    title: 'The edge has sent enough of this site for now',
+    help: 'Try again later, or turn edges off for this download.',
+  },
+  'link-invalid': {
+    title: 'The link is not complete or has been changed',
+    help: 'Copy the whole link again from where you found it.',
+  },
+  'link-expired': {
+    title: 'The link has expired',
+    help: 'Get a new one from where you found it; what is there already is kept.',
   },
   draining: { title: 'The edge is shutting down', help: 'Try again in a moment.' },
   'origin-not-found': {

@@ -1,0 +1,85 @@
+/**
+ * Whose request it is, for the limits per client. Behind a reverse proxy all come from its address;
+ * what it writes into X-Forwarded-For or Forwarded (RFC 7239) is believed as far back as the proxies
+ * are known, and no further: everything before that the client may have written itself.
+ */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import { type Headers, listField, splitList } from '@millrace/shared/http/headers';
+import ipaddr from 'ipaddr.js';
+
+type Network = ReturnType<typeof ipaddr.parseCIDR>;
+
+/** The field that the proxies write. Only one is read: the other one a client could add. */
+export type ProxyField = 'x-forwarded-for' | 'forwarded';
+
+/** Addresses looked at from the end of the field. */
+const MAX_PROXIES = 16;
+
+/**
+ * Reads an address or a network in CIDR notation.
+ *
+ * @throws MillraceError `bad-option`
+ */
+export function parseNetwork(text: string): Network {
+  const bare = text.trim();
+  try {
+    if (bare.includes('/')) return ipaddr.parseCIDR(bare);
+    const address = ipaddr.process(bare);
+    return [address, address.kind() === 'ipv4' ? 32 : 128];
+  } catch {
+    throw new MillraceError('bad-option', `"${text}" is not a network such as 10.0.0.0/8`);
+  }
+}
+
+export class ClientAddress {
+  readonly #trusted: readonly Network[];
+  readonly #field: ProxyField;
+
+  /** @param trusted networks of the reverse proxies before this edge */
+  constructor(trusted: readonly Network[], field: ProxyField) {
+    this.#trusted = trusted;
+    this.#field = field;
+  }
+
+  /**
+   * The client's address.
+   *
+   * @param remote address at the other end of the connection
+   */
+  of(remote: string | undefined, headers: Headers): string {
+    let client = remote ?? '';
+    if (!this.#isProxy(client)) return client;
+    const named = splitList(listField(headers, this.#field) ?? '').slice(-MAX_PROXIES);
+    for (const item of named.reverse()) {
+      const address = readAddress(this.#field === 'forwarded' ? forParameter(item) : item);
+      // What a proxy itself cannot name, nobody can.
+      if (address === undefined) return client;
+      client = address;
+      if (!this.#isProxy(client)) return client;
+    }
+    return client;
+  }
+
+  #isProxy(address: string): boolean {
+    if (this.#trusted.length === 0 || !ipaddr.isValid(address)) return false;
+    const ip = ipaddr.process(address);
+    return this.#trusted.some(
+      ([network, bits]) => network.kind() === ip.kind() && ip.match(network, bits),
+    );
+  }
+}
+
+/** The `for` of one element of Forwarded. */
+function forParameter(element: string): string {
+  const value = /(?:^|;)\s*for=(?:"([^"]*)"|([^;\s]*))/i.exec(element);
+  return value?.[1] ?? value?.[2] ?? '';
+}
+
+/** An address with or without brackets and port. */
+function readAddress(text: string): string | undefined {
+  const bare = text.trim();
+  const [, inBrackets, v4] = /^(?:\[([^\]]+)\](?::\d+)?|(\d+(?:\.\d+){3}):\d+)$/.exec(bare) ?? [];
+  const address = inBrackets ?? v4 ?? bare;
+  return ipaddr.isValid(address) ? ipaddr.process(address).toString() : undefined;
+}

@@ -1,0 +1,198 @@
+/**
+ * Rules per origin (NSDI 6.4: which types of files are served, from where, and whose `no-cache` is
+ * not listened to), from the file of `--rules-file`. Of the entries that match a URL the narrowest
+ * counts, whole; those that match none have the file's `defaults`.
+ */
+
+import { readFileSync, statSync } from 'node:fs';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { MAX_RULES, MAX_RULES_FILE_BYTES } from '@millrace/shared/base/limits';
+import { formatBytes, parseBytes, parseDuration, parseRate } from '@millrace/shared/base/units';
+import { z } from 'zod';
+import { OriginPattern } from './origin-pattern.ts';
+
+/** What is served of an origin, and how much of it. */
+export interface OriginRule {
+  /** Only these types, as `type/subtype` or `type/*`; undefined: any. */
+  readonly contentTypes?: readonly string[] | undefined;
+  /** All types but these. */
+  readonly refuseContentTypes?: readonly string[] | undefined;
+  /** Longest file, bytes. */
+  readonly maxFileSize?: number | undefined;
+  /** Clients do not decide when the origin is asked again. */
+  readonly ignoreNoCache?: boolean | undefined;
+  /** Bytes sent to clients of files of one host, per time (milliseconds). */
+  readonly quota?: { readonly bytes: number; readonly per: number } | undefined;
+  /** Transfers at once of files of one host. */
+  readonly transfers?: number | undefined;
+  /** Bytes per second of files of one host, over all transfers. */
+  readonly rate?: number | undefined;
+}
+
+type Says = 'serve' | 'signed' | 'refuse';
+
+/** What the file says of a URL. */
+export interface RuleVerdict {
+  /** `signed`: served by signed links only; `none`: the file does not name it. */
+  readonly says: Says | 'none';
+  /** The entry names the host literally. */
+  readonly privateToo: boolean;
+  readonly rule: OriginRule;
+}
+
+const MIN_QUOTA_MS = 1000;
+const MAX_QUOTA_MS = 366 * 86_400_000;
+
+/** A text read by one of the units' readers. */
+function unit(read: (text: string) => number) {
+  return z.string().transform((text, context) => {
+    try {
+      return read(text);
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: (error as MillraceError).detail });
+      return z.NEVER;
+    }
+  });
+}
+
+const typePattern = z
+  .string()
+  .regex(/^(\*\/\*|[a-z0-9][\w.+-]*\/([a-z0-9][\w.+-]*|\*))$/i, 'must be like video/mp4 or video/*')
+  .transform((text) => text.toLowerCase());
+
+const LIMITS = {
+  contentTypes: z.array(typePattern).min(1).max(100).optional(),
+  refuseContentTypes: z.array(typePattern).max(100).optional(),
+  maxFileSize: unit(parseBytes).optional(),
+  ignoreNoCache: z.boolean().optional(),
+  quota: z
+    .strictObject({
+      bytes: unit(parseBytes),
+      per: unit(parseDuration).pipe(z.number().min(MIN_QUOTA_MS).max(MAX_QUOTA_MS)),
+    })
+    .optional(),
+  transfers: z.int().min(1).max(1_000_000).optional(),
+  rate: unit(parseRate).optional(),
+} as const;
+
+const ALLOW = z
+  .union([z.boolean(), z.literal('signed')], 'must be true, false or "signed"')
+  .default(true);
+
+const FILE = z.strictObject({
+  defaults: z.strictObject(LIMITS).optional(),
+  origins: z
+    .array(z.strictObject({ origin: z.string(), allow: ALLOW, ...LIMITS }))
+    .max(MAX_RULES)
+    .default([]),
+});
+
+interface Entry {
+  readonly pattern: OriginPattern;
+  readonly says: Says;
+  readonly rule: OriginRule;
+}
+
+export class OriginRules {
+  readonly #entries: readonly Entry[];
+  readonly #defaults: OriginRule;
+
+  /**
+   * @param text JSON; `{}` says nothing of any origin
+   * @throws MillraceError `bad-option` saying what is wrong, and where
+   */
+  constructor(text: string) {
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch (cause) {
+      throw new MillraceError('bad-option', `it is not JSON: ${(cause as Error).message}`, {
+        cause,
+      });
+    }
+    const file = FILE.safeParse(value);
+    if (!file.success) {
+      const [issue] = file.error.issues;
+      const where = issue?.path.join('.') ?? '';
+      throw new MillraceError('bad-option', `${where === '' ? '' : `${where}: `}${issue?.message}`);
+    }
+    const entries = file.data.origins.map(({ origin, allow, ...rule }) => ({
+      pattern: new OriginPattern(origin),
+      says:
+        allow === 'signed' ? ('signed' as const) : allow ? ('serve' as const) : ('refuse' as const),
+      rule,
+    }));
+    // The narrowest first; of equals the one that stands first in the file.
+    this.#entries = entries.sort((a, b) => b.pattern.narrowness - a.pattern.narrowness);
+    this.#defaults = file.data.defaults ?? {};
+  }
+
+  /** @throws MillraceError `bad-option` where the file cannot be read or used */
+  static fromFile(path: string): OriginRules {
+    let text: string;
+    try {
+      if (statSync(path).size > MAX_RULES_FILE_BYTES) {
+        throw new Error(`it is larger than ${formatBytes(MAX_RULES_FILE_BYTES)}`);
+      }
+      text = readFileSync(path, 'utf8');
+    } catch (error) {
+      throw new MillraceError('bad-option', `cannot be read: ${(error as Error).message}`);
+    }
+    return new OriginRules(text);
+  }
+
+  /** True where no origin is served because of these rules. */
+  get servesNothing(): boolean {
+    return this.#entries.every(({ says }) => says === 'refuse');
+  }
+
+  /** Looks a canonical URL up. */
+  check(url: URL): RuleVerdict {
+    for (const { pattern, says, rule } of this.#entries) {
+      // What some origin might read as forbidden is forbidden; what is served is so beyond doubt.
+      const covers = pattern.covers(url);
+      if (says === 'serve' ? !covers : !pattern.mayCover(url)) continue;
+      return { says, privateToo: says !== 'refuse' && pattern.literal && covers, rule };
+    }
+    return { says: 'none', privateToo: false, rule: this.#defaults };
+  }
+}
+
+/**
+ * Holds a file to a rule.
+ *
+ * @param file value of its Content-Type, where none counts as application/octet-stream; its length in
+ *   bytes, undefined where nobody knows
+ * @throws MillraceError `content-type-refused`, `file-too-large`
+ */
+export function checkAgainstRule(
+  rule: OriginRule,
+  { type, length }: { readonly type?: string | undefined; readonly length: number | undefined },
+): void {
+  const types = mediaTypes(type);
+  const { contentTypes, refuseContentTypes, maxFileSize } = rule;
+  const isOneOf = (patterns: readonly string[], bare: string) =>
+    patterns.some((pattern) => typeMatches(pattern, bare));
+  if (
+    (contentTypes !== undefined && !types.every((bare) => isOneOf(contentTypes, bare))) ||
+    (refuseContentTypes !== undefined && types.some((bare) => isOneOf(refuseContentTypes, bare)))
+  ) {
+    throw new MillraceError('content-type-refused', types.join(', '));
+  }
+  if (maxFileSize !== undefined && length !== undefined && length > maxFileSize) {
+    throw new MillraceError('file-too-large', `${length} bytes, at most ${maxFileSize}`);
+  }
+}
+
+/** The types that clients may take a field for: where there are several, any of them. */
+function mediaTypes(field: string | undefined): string[] {
+  const types = (field ?? '')
+    .split(',')
+    .map((one) => (one.split(';')[0] ?? '').trim().toLowerCase());
+  return types.map((type) => (type === '' ? 'application/octet-stream' : type));
+}
+
+function typeMatches(pattern: string, type: string): boolean {
+  if (pattern === '*/*') return true;
+  return pattern.endsWith('/*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
+}

@@ -1,0 +1,49 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { pathReadings } from './path-readings.ts';
+
+describe('the readings of a path', () => {
+  test.each(['/', '/a/b.iso', '/a/', '/caf\u00e9', '/a,start=0,end=9'])(
+    '%s is only what it is',
+    (path) => {
+      expect(pathReadings(path)).toEqual([path]);
+    },
+  );
+
+  test.each([
+    ['/pub/..%2fsecret', '/secret'],
+    ['/pub/%2e%2e%2Fsecret', '/secret'],
+    ['/pub/..%5csecret', '/secret'],
+    ['/pub/..%252fsecret', '/secret'],
+    ['/pub/%252e%252e%252fsecret', '/secret'],
+    ['/pub/..;/secret', '/secret'],
+    ['/pub/..;x=1%2fsecret', '/secret'],
+    ['/pub/..%c0%afsecret', '/secret'],
+    ['/pub/%c0%ae%c0%ae/secret', '/secret'],
+    ['/pub//..%2fsecret', '/secret'],
+    ['/pub//..%2fsecret', '/pub/secret'],
+    ['//secret', '/secret'],
+    ['/%73ecret', '/secret'],
+    ['/secret;v=1/x', '/secret/x'],
+    ['/a%2fb', '/a/b'],
+    ['/pub/x%2f..', '/pub/'],
+  ])('%s may be %s', (path, reading) => {
+    expect(pathReadings(path)).toContain(reading);
+  });
+
+  test('what is encoded over and over has none', () => {
+    expect(pathReadings('/pub/%25252525252e')).toBeUndefined();
+  });
+
+  test('the path itself is always among them, and all are paths', () => {
+    const piece = fc.constantFrom('/', '..', '.', '%2f', '%2e', '%25', ';', '\\', 'a', '%', '%zz');
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 12 }), (pieces) => {
+        const path = `/${pieces.join('')}`;
+        const readings = pathReadings(path);
+        expect(readings ?? [path]).toContain(path);
+        for (const reading of readings ?? []) expect(reading.startsWith('/')).toBe(true);
+      }),
+    );
+  });
+});

@@ -1,0 +1,64 @@
+/**
+ * What an origin may take a path to be. Servers differ in how often they decode a path, whether an
+ * encoded slash counts as one, and what they think of `//`, `;` and backslashes. A rule about a part
+ * of an origin holds only if it holds for all of that (RFC 3986 7.3).
+ */
+
+/** Times a path is decoded; what still changes after that is meant to deceive. */
+const MAX_ROUNDS = 4;
+/** A slash, a backslash and a dot in more bytes than they need, which old servers accept. */
+const OVERLONG: readonly (readonly [RegExp, string])[] = [
+  [/%c0%af/gi, '/'],
+  [/%c1%9c/gi, '\\'],
+  [/%c0%ae/gi, '.'],
+];
+
+/**
+ * The readings of a path, the path itself among them.
+ *
+ * @param pathname of a canonical URL, with its first slash
+ * @returns undefined where it is encoded so often that nobody can say
+ */
+export function pathReadings(pathname: string): readonly string[] | undefined {
+  if (!/%|;|\\|\/\//.test(pathname)) return [pathname];
+  const readings = new Set([pathname]);
+  let text = pathname;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    for (const collapse of [false, true]) {
+      for (const parameters of [false, true]) readings.add(resolve(text, collapse, parameters));
+    }
+    const decoded = decode(text);
+    if (decoded === text) return [...readings];
+    text = decoded;
+  }
+  return undefined;
+}
+
+function decode(text: string): string {
+  const short = OVERLONG.reduce((all, [long, char]) => all.replace(long, char), text);
+  return short.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
+    String.fromCharCode(Number.parseInt(hex, 16)),
+  );
+}
+
+/**
+ * Takes the dot segments out.
+ *
+ * @param collapse read `//` as `/`
+ * @param parameters leave out what follows `;` in a segment
+ */
+function resolve(text: string, collapse: boolean, parameters: boolean): string {
+  const out: string[] = [];
+  const segments = text.replaceAll('\\', '/').split('/').slice(1);
+  segments.forEach((segment, index) => {
+    const last = index === segments.length - 1;
+    const bare = segment.replace(/;.*/s, '');
+    if (bare === '.' || bare === '..') {
+      if (bare === '..') out.pop();
+      if (last) out.push('');
+    } else if (segment !== '' || !collapse || last) {
+      out.push(parameters ? bare : segment);
+    }
+  });
+  return `/${out.join('/')}`;
+}
