@@ -39,6 +39,9 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
     schedule: async () => (await import('./commands/settings.ts')).scheduleCommand,
     categories: async () => (await import('./commands/settings.ts')).categoriesCommand,
   },
+  'A whole folder:': {
+    sync: async () => (await import('./commands/sync.ts')).syncCommand,
+  },
   'Also:': {
     'native-host': async () => (await import('./commands/native-host.ts')).nativeHostCommand,
     metalink: async () => (await import('./commands/metalink.ts')).metalinkCommand,

@@ -37,3 +37,11 @@ export const MAX_PASSED_FIELD_CHARS = 4096;
 
 /** A Retry-After longer than this is passed on to the client instead of being waited for. */
 export const MAX_RETRY_AFTER_WAIT_MS = 30_000;
+
+/** Manifests of folders: their text, what they may list, and names in it (bytes of UTF-8). */
+export const MAX_MANIFEST_BYTES = 64 * MiB;
+export const MAX_MANIFEST_FILES = 200_000;
+export const MAX_MANIFEST_PIECES = 500_000;
+export const MAX_SYNC_PATH_BYTES = 1024;
+export const MAX_SYNC_NAME_BYTES = 255;
+export const MAX_SYNC_DEPTH = 64;
