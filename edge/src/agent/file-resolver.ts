@@ -105,6 +105,9 @@ const WITHDRAWN = [
  */
 const VERIFIED_MS = 3_600_000;
 
+/** How long content that may have the digest is taken for it: the file may be replaced any moment. */
+const UNVERIFIED_MS = 60_000;
+
 export class FileResolver {
   readonly #o: ResolverOptions;
   readonly #flights = new SingleFlight<string, Resolution>();
@@ -379,11 +382,14 @@ function nameOf(url: URL, { digest }: RequestDemands): string {
   return pointerName({ url: url.href, digest });
 }
 
-/** Content that is known to be what was asked for stays it. */
+/** Content that is known to be what was asked for stays it; what may be it is looked at again soon. */
 function asPointer(pointer: Pointer): Pointer {
-  if (pointer.verified === undefined) return pointer;
-  const { freshness } = pointer;
-  const lifetimeMs = Math.max(freshness.lifetimeMs, freshness.initialAgeMs + VERIFIED_MS);
+  const { freshness, verified, version } = pointer;
+  if (version.digest === undefined) return pointer;
+  const { lifetimeMs: stated, initialAgeMs } = freshness;
+  const lifetimeMs = verified
+    ? Math.max(stated, initialAgeMs + VERIFIED_MS)
+    : Math.min(stated, initialAgeMs + UNVERIFIED_MS);
   return { ...pointer, freshness: { ...freshness, lifetimeMs } };
 }
 

@@ -160,7 +160,8 @@ get() {
   fi
   fresh=''
   tries=0
-  while [ "$tries" -lt "$edges" ]; do
+  # The first one is asked again at the end: a beginning that was wrong is no fault of the edges.
+  while [ "$edges" -gt 0 ] && [ "$tries" -le "$edges" ]; do
     edge "$(((first + tries) % edges))"
     ask "$base$url$from" && is "$part" "$sha" && return 0
     # A server that breaks off leaves a beginning, which the next one can go on with.
