@@ -306,7 +306,7 @@ describe('--script', () => {
 
   test.each(shells)(
     '%s %s: brings the folder with curl and sha256sum alone',
-    async (...words) => {
+    async (words) => {
       if (!available) return;
       const { dir, machine, publish, url } = await aFolder({
         ...{ 'a.txt': 100, 'b/c d/it\'s "odd" $HOME `x` %41é.txt': 200, empty: 0, '-n': 7 },
