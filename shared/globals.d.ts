@@ -42,3 +42,4 @@ declare class TextDecoder {
 
 /** Decodes base64 into characters of one byte each; throws on anything else. */
 declare function atob(text: string): string;
+declare function btoa(binary: string): string;

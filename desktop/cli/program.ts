@@ -40,6 +40,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
     categories: async () => (await import('./commands/settings.ts')).categoriesCommand,
   },
   'For publishers, and operators of edges:': {
+    sync: async () => (await import('./commands/sync.ts')).syncCommand,
     edge: async () => (await import('./commands/edge.ts')).edgeCommand,
   },
   'Also:': {

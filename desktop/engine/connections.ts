@@ -83,6 +83,7 @@ export class Connections {
     const fields: HeaderFields = {
       for: (target, start) => ({
         ...this.#fields.fieldsFor(target, { role: 'edge', start }),
+        ...this.#request.edgeHeaders,
         // The token is for this edge, and for nobody that it might send us to.
         ...(target.origin === origin ? own : {}),
       }),

@@ -3,6 +3,9 @@
  * origin is asked for the first chunk; its header says how long the file is, which version it is,
  * how long that may be taken for granted, and whether the file can be cut into chunks at all. In a
  * network it is the owner of the first chunk that asks the origin; the others ask the owner.
+ *
+ * Content that is asked for by its digest (WORLDS 4.2) has a pointer of its own, so that the origin
+ * is asked afresh for content that is not known yet, and is not asked again for what is.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -28,8 +31,9 @@ import { canPin, matchVersion, readValidators } from '@millrace/shared/http/vali
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { ChunkMemory } from '../cache/chunk-memory.ts';
 import type { ChunkStore } from '../cache/chunk-store.ts';
-import type { FileVersion, Pointer } from '../cache/file-version.ts';
+import { type FileVersion, type Pointer, pointerName } from '../cache/file-version.ts';
 import { isPointer, type PointerCache, TUNNEL_VERDICT_MS } from '../cache/pointer-cache.ts';
+import { checkAsked, checkDeclared } from '../egress/content-check.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import { readChunk } from '../egress/origin-source.ts';
@@ -87,7 +91,22 @@ const STALE_IF = [
 ] as const;
 
 /** Failures after which what was known of the file no longer holds. */
-const WITHDRAWN = ['origin-not-found', 'origin-gone', 'origin-denied', 'version-changed'] as const;
+const WITHDRAWN = [
+  'origin-not-found',
+  'origin-gone',
+  'origin-denied',
+  'version-changed',
+  'precondition-failed',
+] as const;
+
+/**
+ * How long content that has the digest that was asked for needs no revalidation: it cannot change.
+ * Not for ever, so that the origin can take back what it gives out.
+ */
+const VERIFIED_MS = 3_600_000;
+
+/** How long content that may have the digest is taken for it: the file may be replaced any moment. */
+const UNVERIFIED_MS = 60_000;
 
 export class FileResolver {
   readonly #o: ResolverOptions;
@@ -112,8 +131,9 @@ export class FileResolver {
     path: Path = INGRESS,
   ): Promise<Resolution> {
     const now = this.#o.wallClock();
-    const entry = await this.#o.pointers.load(url.href, scope);
-    const revalidate = demands.revalidate || this.#o.pointers.isDoubted(url.href, scope);
+    const name = nameOf(url, demands);
+    const entry = await this.#o.pointers.load(name, scope);
+    const revalidate = demands.revalidate || this.#o.pointers.isDoubted(name, scope);
     if (entry !== undefined && !revalidate) {
       if (!isPointer(entry)) {
         if (now < entry.until)
@@ -142,41 +162,46 @@ export class FileResolver {
     signal: AbortSignal,
     path: Path,
   ) {
+    const file = nameOf(url, demands);
     // Whom a signed link has let in is not to fail with those who have none.
-    const name = `origin ${path.grant === undefined ? scope : 'signed'} ${url.href}`;
+    const who = path.grant === undefined ? scope : 'signed';
+    const name = `origin ${who} ${file}`;
+    const { digest } = demands;
     const fromOrigin = (end: AbortSignal) =>
       this.#flights.run(name, end, (all) =>
-        this.#orStale(url, scope, known, () => this.#askOrigin(url, scope, known, all, path)),
+        this.#orStale(file, scope, known, () =>
+          this.#askOrigin(url, scope, digest, known, all, path),
+        ),
       );
     const network = scope === 'public' ? this.#o.network : undefined;
     if (network === undefined || this.#flights.has(name)) return fromOrigin(signal);
     if (network.routeVersion(url.href, path, new Set()).to === 'origin') return fromOrigin(signal);
     const what = demands.revalidate ? 'anew' : (demands.maxAgeMs ?? '');
-    return this.#flights.run(`${path.hops} ${what} ${url.href}`, signal, (all) =>
-      this.#orStale(url, scope, known, async () => {
+    return this.#flights.run(`${who} ${path.hops} ${what} ${file}`, signal, (all) =>
+      this.#orStale(file, scope, known, async () => {
         const remote = await network.findVersion(url.href, demands, path, all);
-        return remote === undefined ? fromOrigin(all).result : this.#learnt(url, remote, known);
+        return remote === undefined ? fromOrigin(all).result : this.#learnt(file, remote, known);
       }),
     );
   }
 
   /** What another node says is kept as if the origin had said it. */
-  #learnt(url: URL, remote: RemoteVersion, known: Pointer | undefined): Resolution {
+  #learnt(file: string, remote: RemoteVersion, known: Pointer | undefined): Resolution {
     const { pointers, wallClock } = this.#o;
     if (remote.kind === 'tunnel') {
       const { reason } = remote;
-      pointers.put(url.href, 'public', { reason, until: wallClock() + TUNNEL_VERDICT_MS });
+      pointers.put(file, 'public', { reason, until: wallClock() + TUNNEL_VERDICT_MS });
       return { kind: 'tunnel', reason, take: () => undefined };
     }
     const { pointer } = remote;
-    pointers.put(url.href, 'public', pointer);
+    pointers.put(file, 'public', pointer);
     const fwd = known === undefined ? 'uri-miss' : 'stale';
     return { kind: 'file', pointer, outcome: { hit: false, fwd, detail: 'peer' } };
   }
 
   /** Falls back on what was known where the origin cannot be reached. */
   async #orStale(
-    url: URL,
+    file: string,
     scope: Scope,
     known: Pointer | undefined,
     ask: () => Promise<Resolution>,
@@ -195,7 +220,7 @@ export class FileResolver {
       }
       // What the origin denies or no longer has must not be served on from memory.
       if (WITHDRAWN.some((code) => isMillraceError(error, code))) {
-        this.#o.pointers.drop(url.href, scope);
+        this.#o.pointers.drop(file, scope);
       }
       throw error;
     }
@@ -204,6 +229,7 @@ export class FileResolver {
   async #askOrigin(
     url: URL,
     scope: Scope,
+    digest: string | undefined,
     known: Pointer | undefined,
     signal: AbortSignal,
     { grant }: Path,
@@ -220,27 +246,31 @@ export class FileResolver {
       signal,
     });
     try {
-      return this.#understand(response, url, scope, known);
+      return await this.#understand(response, url, scope, digest, known, signal);
     } catch (error) {
       response.discard();
       throw error;
     }
   }
 
-  #understand(
+  async #understand(
     response: HttpResponse,
     url: URL,
     scope: Scope,
+    digest: string | undefined,
     known: Pointer | undefined,
-  ): Resolution {
+    signal: AbortSignal,
+  ): Promise<Resolution> {
     const { status, headers } = response;
+    const declared = digest !== undefined && checkDeclared(response, digest);
+    const file = pointerName({ url: url.href, digest });
     if (status === 304 && known !== undefined) return this.#confirmed(response, known);
     if (status === 200) {
       checkIdentity(headers);
-      return this.#tunnel(url, scope, 'no-ranges', response);
+      return this.#tunnel(file, scope, 'no-ranges', response);
     }
     if (status === 416 && parseContentRange(listField(headers, 'content-range'))?.total === 0) {
-      return this.#tunnel(url, scope, 'empty', response);
+      return this.#tunnel(file, scope, 'empty', response);
     }
     if (status !== 206) {
       throw statusError(response, this.#o.records.pause(response.url), this.#o.now());
@@ -248,25 +278,27 @@ export class FileResolver {
     const asked = { start: 0, end: this.#o.chunkBytes };
     const { total, validators } = checkRangeAnswer(headers, asked);
     const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
-    const tag = total === undefined ? undefined : versionTag(validators, total);
-    if (total === undefined) return this.#tunnel(url, scope, 'unknown-length', response);
+    const tag = total === undefined ? undefined : versionTag(validators, total, digest);
+    if (total === undefined) return this.#tunnel(file, scope, 'unknown-length', response);
     if (tag === undefined || !canPin(validators)) {
-      return this.#tunnel(url, scope, 'no-validator', response);
+      return this.#tunnel(file, scope, 'no-validator', response);
     }
     if (freshness.notStorable !== undefined) {
-      return this.#tunnel(url, scope, freshness.notStorable, response);
+      return this.#tunnel(file, scope, freshness.notStorable, response);
     }
     const version: FileVersion = {
       url: url.href,
       scope,
       length: total,
       validators,
+      digest,
       tag,
       fields: passedFields(headers),
     };
-    const pointer: Pointer = { version, freshness, finalUrl: response.url.href };
-    this.#o.pointers.put(url.href, scope, pointer);
-    this.#adoptFirstChunk(response, version);
+    const proven = this.#adoptFirstChunk(response, version, signal);
+    const verified = (await proven) || declared ? true : undefined;
+    const pointer = asPointer({ version, freshness, finalUrl: response.url.href, verified });
+    this.#o.pointers.put(file, scope, pointer);
     const fwd = known === undefined ? 'uri-miss' : 'stale';
     return {
       kind: 'file',
@@ -283,38 +315,59 @@ export class FileResolver {
     const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
     const fields = { ...known.version.fields, ...passedFields(response.headers) };
     const version: FileVersion = { ...known.version, fields };
-    const pointer: Pointer = { version, freshness, finalUrl: response.url.href };
+    const { verified } = known;
+    const pointer = asPointer({ version, freshness, finalUrl: response.url.href, verified });
     if (matchVersion(known.version.validators, readValidators(headers)) === 'different') {
       throw new MillraceError('version-changed', '304 with another validator');
     }
-    this.#o.pointers.put(known.version.url, known.version.scope, pointer);
+    this.#o.pointers.put(pointerName(known.version), known.version.scope, pointer);
     return { kind: 'file', pointer, outcome: { hit: false, fwd: 'stale', fwdStatus: 304 } };
   }
 
-  /** The body of the answer is the first chunk: nobody needs to ask for it again. */
-  #adoptFirstChunk(response: HttpResponse, version: FileVersion): void {
+  /**
+   * The body of the answer is the first chunk: nobody needs to ask for it again.
+   *
+   * @returns true, once all of it has come, if it is the whole of a file that was asked for by its
+   *   digest, and has that; false, at once, for all others
+   * @throws MillraceError `precondition-failed` if it has another
+   */
+  async #adoptFirstChunk(
+    response: HttpResponse,
+    version: FileVersion,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const range = chunkRange(0, this.#o.chunkBytes, version.length);
     const { memory, onOriginBytes } = this.#o;
-    const adopted = this.#o.chunks.adopt({ version, range }, async (_attempt, signal, observer) => {
+    const request = { version, range };
+    const adopted = this.#o.chunks.adopt(request, async (_attempt, end, observer) => {
       observer.onSent();
       const abort = () => response.discard();
-      signal.addEventListener('abort', abort, { once: true });
+      end.addEventListener('abort', abort, { once: true });
       try {
-        return await readChunk(response, range.end - range.start, memory, (count) => {
+        const chunk = await readChunk(response, range.end - range.start, memory, (count) => {
           onOriginBytes(count);
           observer.onBytes(count);
         });
+        await checkAsked(request, chunk.data).catch((error: unknown) => {
+          chunk.release();
+          throw error;
+        });
+        return chunk;
       } finally {
-        signal.removeEventListener('abort', abort);
+        end.removeEventListener('abort', abort);
       }
     });
     if (!adopted) response.discard();
+    if (version.digest === undefined || range.end < version.length) return false;
+    // However it comes to be here, it has been compared.
+    (await this.#o.chunks.get(request, signal)).chunk.release();
+    return true;
   }
 
   /** The file cannot be cut into chunks; a response that is all of it can still be used. */
-  #tunnel(url: URL, scope: Scope, reason: string, response: HttpResponse): Resolution {
+  #tunnel(file: string, scope: Scope, reason: string, response: HttpResponse): Resolution {
     const until = this.#o.wallClock() + TUNNEL_VERDICT_MS;
-    this.#o.pointers.put(url.href, scope, { reason, until });
+    this.#o.pointers.put(file, scope, { reason, until });
     if (response.status !== 200) {
       response.discard();
       return { kind: 'tunnel', reason, take: () => undefined };
@@ -329,6 +382,22 @@ export class FileResolver {
     setImmediate(() => take()?.discard());
     return { kind: 'tunnel', reason, take };
   }
+}
+
+/** What pointers to the file are kept under. */
+function nameOf(url: URL, { digest }: RequestDemands): string {
+  return pointerName({ url: url.href, digest });
+}
+
+/** Content that is known to be what was asked for stays it; what may be it is looked at again soon. */
+function asPointer(pointer: Pointer): Pointer {
+  const { freshness, verified, version } = pointer;
+  if (version.digest === undefined) return pointer;
+  const { lifetimeMs: stated, initialAgeMs } = freshness;
+  const lifetimeMs = verified
+    ? Math.max(stated, initialAgeMs + VERIFIED_MS)
+    : Math.min(stated, initialAgeMs + UNVERIFIED_MS);
+  return { ...pointer, freshness: { ...freshness, lifetimeMs } };
 }
 
 function hit(pointer: Pointer, now: Millis): CacheOutcome {

@@ -12,6 +12,8 @@ export interface FileVersion {
   readonly scope: Scope;
   readonly length: number;
   readonly validators: Validators;
+  /** SHA-256 that its content must have, hexadecimal, where a client has asked for that content. */
+  readonly digest?: string | undefined;
   /** Version tag, part of its chunks' names. */
   readonly tag: string;
   /** Header fields of the origin that clients get to see, names in lower case. */
@@ -24,4 +26,12 @@ export interface Pointer {
   readonly freshness: Freshness;
   /** Where redirects led: chunks are asked for there. */
   readonly finalUrl: string;
+  /** The content is known to have the digest that was asked for. */
+  readonly verified?: true | undefined;
+}
+
+/** What pointers are kept under: content that was asked for by its digest has one of its own. */
+export function pointerName({ url, digest }: Pick<FileVersion, 'url' | 'digest'>): string {
+  // No URL has a space in it.
+  return digest === undefined ? url : `${url} ${digest}`;
 }

@@ -3,8 +3,11 @@
 import { createHash } from 'node:crypto';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { strongest } from '@millrace/shared/download/digest';
-import { contentDigests } from '@millrace/shared/download/digest-fields';
+import { contentDigests, fileDigests } from '@millrace/shared/download/digest-fields';
+import { formatKnownDigest } from '@millrace/shared/http/known-digest';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
+import { sha256 } from '../cache/chunk.ts';
+import type { ChunkRequest } from '../cache/chunk-store.ts';
 
 /**
  * Compares a body with the Content-Digest of its answer (RFC 9530, 2), if there is one.
@@ -16,4 +19,34 @@ export function checkContent({ headers, status }: HttpAnswer, body: Uint8Array):
   if (digest === undefined) return;
   const hex = createHash(digest.algorithm).update(body).digest('hex');
   if (hex !== digest.hex) throw new MillraceError('wrong-digest', `${digest.algorithm} is ${hex}`);
+}
+
+/**
+ * Compares a chunk that is a whole file with the digest that a client has asked for. Chunks of
+ * longer files cannot be told from others by it: whoever puts them together finds out.
+ *
+ * @throws MillraceError `precondition-failed`: the origin has other content
+ */
+export async function checkAsked({ version, range }: ChunkRequest, data: Buffer): Promise<void> {
+  const { digest, length } = version;
+  if (digest === undefined || range.start > 0 || range.end < length) return;
+  const found = (await sha256(data)).toString('hex');
+  if (found !== digest) throw otherContent(found);
+}
+
+/**
+ * What an origin says of the whole file, against the digest that a client has asked for.
+ *
+ * @returns true if it says that this is the content; false if it says nothing
+ * @throws MillraceError `precondition-failed`: it has other content
+ */
+export function checkDeclared({ headers, status }: HttpAnswer, digest: string): boolean {
+  const declared = fileDigests(headers, status).find(({ algorithm }) => algorithm === 'sha256');
+  if (declared === undefined) return false;
+  if (declared.hex !== digest) throw otherContent(declared.hex);
+  return true;
+}
+
+function otherContent(hex: string): MillraceError {
+  return new MillraceError('precondition-failed', `the origin has ${formatKnownDigest(hex)}`);
 }

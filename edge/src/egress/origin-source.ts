@@ -13,9 +13,9 @@ import type { HttpAnswer } from '@millrace/shared/node/http-response';
 import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
 import type { ChunkRequest, ChunkSource } from '../cache/chunk-store.ts';
 import type { AttemptObserver } from '../cache/competing-fetch.ts';
-import type { Pointer } from '../cache/file-version.ts';
+import { type Pointer, pointerName } from '../cache/file-version.ts';
 import { isPointer, type PointerCache } from '../cache/pointer-cache.ts';
-import { checkContent } from './content-check.ts';
+import { checkAsked, checkContent } from './content-check.ts';
 import type { OriginClient } from './origin-client.ts';
 import type { OriginRecords } from './origin-records.ts';
 import { statusError } from './status-error.ts';
@@ -38,6 +38,8 @@ export interface OriginSourceOptions {
 const MIN_ORIGIN_TIMEOUT_MS = 2000;
 /** How often one request goes on after an origin has broken off, getting further each time. */
 const MAX_RESUMES = 16;
+/** What shows that the version is not what it is taken for. */
+export const OUTDATED = ['version-changed', 'range-ignored', 'precondition-failed'] as const;
 /** Statuses with which the target of an old redirect may have expired (signed links). */
 const EXPIRED: ReadonlySet<number> = new Set([400, 401, 403, 404, 410]);
 
@@ -73,6 +75,7 @@ export class OriginSource implements ChunkSource {
     const buffer = this.#o.memory.allocate(request.range.end - request.range.start);
     try {
       await this.#fill(buffer.data, request, signal, timed);
+      await checkAsked(request, buffer.data);
       if (attempt === 0 && sentAt !== undefined) {
         this.#o.records.timer(direct).onChunk(this.#o.now() - sentAt);
       }
@@ -80,8 +83,8 @@ export class OriginSource implements ChunkSource {
     } catch (error) {
       buffer.release();
       // The next request must find out at once what is current now.
-      if (isMillraceError(error, 'version-changed') || isMillraceError(error, 'range-ignored')) {
-        this.#o.pointers.drop(version.url, version.scope, version.tag);
+      if (OUTDATED.some((code) => isMillraceError(error, code))) {
+        this.#o.pointers.drop(pointerName(version), version.scope, version.tag);
       }
       throw error;
     }
@@ -89,7 +92,7 @@ export class OriginSource implements ChunkSource {
 
   /** The pointer to the file, while it still is to this version. */
   #pointer({ version }: ChunkRequest): Pointer | undefined {
-    const entry = this.#o.pointers.get(version.url, version.scope);
+    const entry = this.#o.pointers.get(pointerName(version), version.scope);
     return entry !== undefined && isPointer(entry) && entry.version.tag === version.tag
       ? entry
       : undefined;
@@ -128,7 +131,7 @@ export class OriginSource implements ChunkSource {
       );
       const finalUrl = again.url.href;
       if (again.status === 206 && pointer !== undefined) {
-        this.#o.pointers.put(version.url, version.scope, { ...pointer, finalUrl });
+        this.#o.pointers.put(pointerName(version), version.scope, { ...pointer, finalUrl });
       }
       return again;
     }

@@ -14,7 +14,9 @@ import type { RequestDemands } from '@millrace/shared/http/freshness';
 import { LRUCache } from 'lru-cache';
 import type { ChunkRequest } from '../cache/chunk-store.ts';
 import type { AttemptObserver } from '../cache/competing-fetch.ts';
+import { pointerName } from '../cache/file-version.ts';
 import type { PointerCache } from '../cache/pointer-cache.ts';
+import { OUTDATED } from '../egress/origin-source.ts';
 import type { Metrics } from '../metrics.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
 import type { Path } from './path.ts';
@@ -108,10 +110,10 @@ export class Network {
       return chunk;
     } catch (error) {
       this.#failed(error);
-      if (isMillraceError(error, 'version-changed') || isMillraceError(error, 'range-ignored')) {
+      if (OUTDATED.some((code) => isMillraceError(error, code))) {
         // The next request must find out at once what is current now.
-        const { url, scope, tag } = request.version;
-        this.#o.pointers.drop(url, scope, tag);
+        const { version } = request;
+        this.#o.pointers.drop(pointerName(version), version.scope, version.tag);
       }
       throw error;
     }

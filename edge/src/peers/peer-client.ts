@@ -8,6 +8,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { ERRORS, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import { formatChunkName } from '@millrace/shared/cdn/chunk-name';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
+import { digestTag } from '@millrace/shared/cdn/version-tag';
 import type { RequestDemands } from '@millrace/shared/http/freshness';
 import { listField, singleField } from '@millrace/shared/http/headers';
 import { PROBLEM_TYPE } from '@millrace/shared/http/problem';
@@ -163,7 +164,9 @@ export class PeerClient {
       clearTimeout(timer);
       timer = setTimeout(give, VERSION_SILENCE_MS);
     };
-    const name = formatChunkName({ ...first, salt: '', tag: undefined });
+    const { digest } = demands;
+    const tag = digest === undefined ? undefined : digestTag(digest);
+    const name = formatChunkName({ ...first, salt: '', tag });
     const fields = {
       [INSIDE.want]: 'version',
       ...cacheControl(demands),
@@ -175,7 +178,7 @@ export class PeerClient {
         onSent: alive,
         onInterim: alive,
       });
-      return await this.#readVersion(peer, response, nonce, first.url);
+      return await this.#readVersion(peer, response, nonce, first.url, digest);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       throw silence.signal.aborted ? new PeerFailure(peer.name, silence.signal.reason) : error;
@@ -189,12 +192,13 @@ export class PeerClient {
     response: RangeResponse,
     nonce: string,
     url: string,
+    asked: string | undefined,
   ): Promise<RemoteVersion> {
     try {
       const text = (await readBody(response))?.toString() ?? '';
       const digest = textDigest(text);
       this.#o.auth.verifyAnswer(nonce, response.headers, ['200', digest]);
-      return readVersion(text, url, this.#o.wallClock());
+      return readVersion(text, url, this.#o.wallClock(), asked);
     } catch (error) {
       const reason = error instanceof MillraceError ? error : malformed(error);
       throw new PeerFailure(peer.name, reason);

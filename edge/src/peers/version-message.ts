@@ -63,16 +63,22 @@ export function writeTunnel(reason: string): string {
  *
  * @param url canonical URL of the file that was asked for
  * @param now Unix milliseconds
+ * @param digest that was asked for, where one was
  * @throws Error where the text is no such message
  */
-export function readVersion(text: string, url: string, now: number): RemoteVersion {
+export function readVersion(
+  text: string,
+  url: string,
+  now: number,
+  digest?: string,
+): RemoteVersion {
   const message = MESSAGE.parse(JSON.parse(text));
   if ('tunnel' in message) return { kind: 'tunnel', reason: message.tunnel };
   const { length, fields, ageMs, lifetimeMs, staleIfErrorMs, finalUrl } = message;
   const validators = definedOnly(message.validators);
-  const tag = versionTag(validators, length);
+  const tag = versionTag(validators, length, digest);
   if (tag === undefined || !canPin(validators)) throw new Error('nothing pins the version');
-  const version: FileVersion = { url, scope: 'public', length, validators, tag, fields };
+  const version: FileVersion = { url, scope: 'public', length, validators, digest, tag, fields };
   const freshness: Freshness = {
     notStorable: undefined,
     initialAgeMs: ageMs,

@@ -11,7 +11,7 @@ import type { Log } from '@millrace/shared/base/log';
 import { type ChunkName, parseChunkName } from '@millrace/shared/cdn/chunk-name';
 import { isLegalChunk } from '@millrace/shared/cdn/chunk-plan';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
-import { versionOfTag } from '@millrace/shared/cdn/version-tag';
+import { digestOfTag, versionOfTag } from '@millrace/shared/cdn/version-tag';
 import { readDemands } from '@millrace/shared/http/freshness';
 import { type Headers, singleField } from '@millrace/shared/http/headers';
 import { parseOriginUrl } from '@millrace/shared/http/prefixed-url';
@@ -120,7 +120,8 @@ export class InsideHandler {
     policy.check(url, 'public', grant);
     const granted = { ...path, grant };
     if (singleField(req.headers, INSIDE.want) === 'version') {
-      return this.#sendVersion(req, res, url, granted, signal);
+      const digest = wanted.tag === undefined ? undefined : digestOfTag(wanted.tag);
+      return this.#sendVersion(req, res, url, digest, granted, signal);
     }
     const request = { ...readRequest(wanted, req.headers), grant };
     policy.checkLength(url, request.version.length);
@@ -131,6 +132,7 @@ export class InsideHandler {
     req: IncomingMessage,
     res: ServerResponse,
     url: URL,
+    digest: string | undefined,
     path: Path,
     signal: AbortSignal,
   ): Promise<void> {
@@ -140,7 +142,7 @@ export class InsideHandler {
       const resolution = await resolver.resolve(
         url,
         'public',
-        { ...readDemands(req.headers), onlyIfCached: false },
+        { ...readDemands(req.headers), onlyIfCached: false, digest },
         signal,
         path,
       );
@@ -149,12 +151,12 @@ export class InsideHandler {
         resolution.kind === 'file'
           ? writeVersion(resolution.pointer, wallClock())
           : writeTunnel(resolution.reason);
-      const digest = textDigest(body);
+      const told = textDigest(body);
       res.writeHead(200, {
         'content-type': 'application/json',
         'content-length': String(Buffer.byteLength(body)),
         ...this.#ownFields(),
-        ...auth.signAnswer(req, ['200', digest]),
+        ...auth.signAnswer(req, ['200', told]),
       });
       res.end(body);
     } finally {
@@ -274,7 +276,8 @@ function readRequest({ url, range, tag }: ChunkName, headers: Headers): ChunkReq
     throw new MillraceError('bad-chunk-name', 'no version that can be pinned');
   }
   if (!isLegalChunk(range, length)) throw new MillraceError('bad-chunk-name', 'no legal chunk');
-  const version = { url, scope: 'public', length, validators, tag, fields: {} } as const;
+  const digest = digestOfTag(tag);
+  const version = { url, scope: 'public', length, validators, digest, tag, fields: {} } as const;
   const directUrl = singleField(headers, INSIDE.finalUrl);
   if (directUrl === undefined || directUrl === url) return { version, range };
   return { version, range, directUrl: readUrl(directUrl).href };

@@ -13,6 +13,7 @@ import { decideAnswer } from '@millrace/shared/http/answer';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/cache-status';
 import { currentAge, readDemands } from '@millrace/shared/http/freshness';
 import { listField } from '@millrace/shared/http/headers';
+import { KNOWN_DIGEST, readKnownDigest } from '@millrace/shared/http/known-digest';
 import { resumesOnReset } from '@millrace/shared/http/prefer';
 import { parsePrefixedTarget } from '@millrace/shared/http/prefixed-url';
 import { parseSignedTarget, SIGNED_PATH } from '@millrace/shared/http/signed-link';
@@ -24,6 +25,7 @@ import { pipeTunnel, tunnelHead, tunnelRequestHeaders } from '../agent/tunnel.ts
 import type { ChunkStore, Found } from '../cache/chunk-store.ts';
 import type { Pointer } from '../cache/file-version.ts';
 import type { ClientPurger } from '../clients/purger.ts';
+import { checkDeclared } from '../egress/content-check.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import type { Metrics } from '../metrics.ts';
@@ -193,6 +195,8 @@ export class PrefixedHandler {
     }
     const boundary = () => randomBytes(16).toString('hex');
     const head = responseHead(answer, version, this.#o.chunkBytes, boundary);
+    // Caches on the way to the client must not give its content to those who ask for other.
+    if (version.digest !== undefined) head.headers.vary = KNOWN_DIGEST;
     const age = currentAge(pointer.freshness, this.#o.wallClock());
     Object.assign(head.headers, this.#ownFields(), { age: String(Math.floor(age / 1000)) });
     exchange.bodyBytes = head.body?.slices.bytes ?? 0;
@@ -264,6 +268,8 @@ export class PrefixedHandler {
       res.setHeader('content-range', contentRange);
     }
     try {
+      const digest = readKnownDigest(req.headers);
+      if (digest !== undefined) checkDeclared(response, digest);
       head = tunnelHead(response, req.headers, records.pause(response.url), now());
       if (head.status !== 304) policy.checkAnswer(url, response);
     } catch (error) {

@@ -396,6 +396,13 @@ export const ERRORS = {
     title: 'The download description cannot be understood',
     advice: 'Get it again from where you found it, or tell its publisher what is wrong with it.',
   },
+  'bad-manifest': {
+    status: 400,
+    retryable: false,
+    exit: EXIT.usage,
+    title: 'The manifest cannot be used',
+    advice: 'Nothing has been changed. Publish the folder again, or ask its publisher to.',
+  },
   'contradicting-statements': {
     status: 409,
     retryable: false,

@@ -44,3 +44,11 @@ export const MAX_RULES_FILE_BYTES = 1 * MiB;
 
 /** Secrets for signed links that are good at the same time, the old ones of a rotation included. */
 export const MAX_LINK_SECRETS = 4;
+
+/** Manifests of folders: their text, what they may list, and names in it (bytes of UTF-8). */
+export const MAX_MANIFEST_BYTES = 64 * MiB;
+export const MAX_MANIFEST_FILES = 200_000;
+export const MAX_MANIFEST_PIECES = 500_000;
+export const MAX_SYNC_PATH_BYTES = 1024;
+export const MAX_SYNC_NAME_BYTES = 255;
+export const MAX_SYNC_DEPTH = 64;

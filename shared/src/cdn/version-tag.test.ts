@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { MAX_ETAG_CHARS } from '../base/limits.ts';
 import type { Validators } from '../http/validators.ts';
-import { isVersionTag, versionOfTag, versionTag } from './version-tag.ts';
+import { digestOfTag, digestTag, isVersionTag, versionOfTag, versionTag } from './version-tag.ts';
 
 /** The characters that an entity tag may have (RFC 9110 8.8.3). */
 const etagChar = fc
@@ -102,5 +102,40 @@ describe('versionOfTag', () => {
     ['no tag', 'abc', 10],
   ])('refuses %s', (_, tag, length) => {
     expect(versionOfTag(tag, length)).toBeUndefined();
+  });
+});
+
+describe('a digest that a client has given', () => {
+  const digest = fc.option(fc.stringMatching(/^[0-9a-f]{64}$/), { nil: undefined });
+
+  test('is part of the tag, and both can be read from it', () => {
+    fc.assert(
+      fc.property(version, digest, ({ validators, length }, hex) => {
+        const tag = versionTag(validators, length, hex) ?? '';
+        expect(isVersionTag(tag)).toBe(true);
+        expect(digestOfTag(tag)).toBe(hex);
+        expect(versionOfTag(tag, length)).toEqual(validators);
+      }),
+    );
+  });
+
+  test('keeps content apart from all other of the same version', () => {
+    fc.assert(
+      fc.property(version, digest, digest, ({ validators, length }, a, b) => {
+        const same = versionTag(validators, length, a) === versionTag(validators, length, b);
+        expect(same).toBe(a === b);
+      }),
+    );
+  });
+
+  test('may stand alone, where the version is not known yet', () => {
+    const tag = digestTag('0123456789abcdef'.repeat(4));
+    expect([isVersionTag(tag), digestOfTag(tag)]).toEqual([true, '0123456789abcdef'.repeat(4)]);
+    expect(versionOfTag(tag, 10)).toBeUndefined();
+  });
+
+  test('an entity tag that looks like one is none', () => {
+    const looks = versionTag({ etag: `"d.${'0'.repeat(64)}"` }, 10) ?? '';
+    expect(digestOfTag(looks)).toBeUndefined();
   });
 });

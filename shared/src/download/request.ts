@@ -35,6 +35,8 @@ export interface DownloadRequest {
   readonly redundantShare: number;
   /** Header fields for the origins: cookies, authorization and referrer among them. */
   readonly headers: Readonly<Record<string, string>>;
+  /** Header fields for edges: what they should know of the content. */
+  readonly edgeHeaders?: Readonly<Record<string, string>> | undefined;
   /** User name and password for the first URL's origin. */
   readonly login?: { readonly user: string; readonly password: string } | undefined;
   /** Path of a file of cookies, as browsers' exporters and curl write it. */

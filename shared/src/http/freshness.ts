@@ -5,6 +5,7 @@
 
 import { type Headers, listField, splitList } from './headers.ts';
 import { parseHttpDate } from './http-date.ts';
+import { readKnownDigest } from './known-digest.ts';
 
 /** Share of the time since Last-Modified for which a file without directives counts as fresh. */
 const HEURISTIC_SHARE = 0.1; // RFC 9111 4.2.2 names a tenth as typical
@@ -78,9 +79,15 @@ export interface RequestDemands {
   readonly revalidate: boolean;
   readonly onlyIfCached: boolean;
   readonly maxAgeMs: number | undefined;
+  /** SHA-256 that the content must have, hexadecimal, where the client knows it. */
+  readonly digest?: string | undefined;
 }
 
-/** Reads the Cache-Control and Pragma of a request. */
+/**
+ * Reads the Cache-Control and Pragma of a request, and what it says of the content.
+ *
+ * @throws MillraceError `bad-option` for a Millrace-Digest that cannot be understood
+ */
 export function readDemands(headers: Headers): RequestDemands {
   const field = listField(headers, 'cache-control');
   const directives = parseCacheControl(field);
@@ -89,6 +96,7 @@ export function readDemands(headers: Headers): RequestDemands {
     revalidate: directives.has('no-cache') || pragma,
     onlyIfCached: directives.has('only-if-cached'),
     maxAgeMs: seconds(directives.get('max-age')),
+    digest: readKnownDigest(headers),
   };
 }
 

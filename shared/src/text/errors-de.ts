@@ -195,6 +195,10 @@ export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {
     title: 'Die Metalink-Datei ist nicht zu verstehen',
     help: 'Hol sie noch einmal von dort, wo du sie gefunden hast.',
   },
+  'bad-manifest': {
+    title: 'Das Manifest ist nicht zu gebrauchen',
+    help: 'Es wurde nichts geändert. Der Ordner muss neu veröffentlicht werden.',
+  },
   'contradicting-statements': {
     title: 'Zwei Quellen sagen Verschiedenes über die Datei',
     help: 'Eine davon ist falsch oder meint eine andere Version. Lass sie weg.',

@@ -198,6 +198,10 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
     title: 'The Metalink file cannot be understood',
     help: 'Get it again from where you found it.',
   },
+  'bad-manifest': {
+    title: 'The manifest cannot be used',
+    help: 'Nothing has been changed. The folder has to be published again.',
+  },
   'contradicting-statements': {
     title: 'Two sources say different things about the file',
     help: 'One of them is wrong or about another version. Leave it out.',

@@ -1,0 +1,103 @@
+/** `millrace sync`: a folder that is published at one place and brought to many others. */
+
+import type { Digest } from '@millrace/shared/download/digest';
+import { Command, InvalidArgumentError } from 'commander';
+import { action, type CliContext, type CommonOptions } from '../context.ts';
+import { digestValue, urlValue } from '../option-values.ts';
+import { requestOption } from '../request-options.ts';
+
+export interface ScriptOptions extends CommonOptions {
+  readonly script?: string;
+  readonly edge?: readonly string[];
+  readonly edgesOnly?: boolean;
+}
+
+export interface PublishOptions extends ScriptOptions {
+  readonly url: string;
+  readonly output?: string;
+  readonly archive?: boolean;
+}
+
+export interface ApplyOptions extends ScriptOptions {
+  readonly checksum?: Digest;
+  readonly delete?: boolean;
+  readonly dryRun?: boolean;
+  readonly archive?: boolean;
+  readonly proxy?: string;
+  readonly timeout?: number;
+  readonly retryFor?: number;
+}
+
+const SCRIPT = 'write a shell script that does it with curl and sha256sum';
+
+export function syncCommand(context: CliContext): Command {
+  const command = new Command('sync').description('bring a folder to many machines');
+  command
+    .command('publish')
+    .description('describe a folder for others: write its manifest')
+    .argument('<folder>', 'what to publish')
+    .requiredOption('--url <url>', 'where the folder is served', folderUrl)
+    .option('-o, --output <file>', 'the manifest (default: millrace-sync.json in the folder)')
+    .option('--archive', 'put all files into millrace-sync.tar, too, for first deployments')
+    .option('--script <file>', SCRIPT)
+    .addOption(requestOption('edge'))
+    .addOption(requestOption('edgesOnly'))
+    .option('--json', 'print one JSON document')
+    .addHelpText('after', '\nThe edges are for the script. Links and devices are left out.')
+    .action(
+      action<PublishOptions, [string]>(context, async (report, options, folder) => {
+        const { publishFolder } = await import('./sync-run.ts');
+        return publishFolder(folder, options, report, context);
+      }),
+    );
+  command
+    .command('apply')
+    .description('make a folder what a manifest says: fetch only what differs')
+    .argument('<manifest>', 'URL of the manifest, or a file')
+    .argument('[folder]', 'the folder; it is made if it is not there')
+    .addOption(requestOption('edge'))
+    .addOption(requestOption('edgesOnly'))
+    .option(
+      '--checksum <digest>',
+      'what the manifest must have, as "publish" prints it: sha-256=HEX',
+      manifestDigest,
+    )
+    .option('--delete', 'take away what the manifest does not name, once all else is right')
+    .option('--dry-run', 'say what would be done, and do nothing')
+    .option('--archive', 'fetch all in one where nothing of it is there yet')
+    .option('--script <file>', `${SCRIPT}; nothing is done now`)
+    .addOption(requestOption('proxy'))
+    .addOption(requestOption('timeout'))
+    .addOption(requestOption('retryFor'))
+    .option('--json', 'print one JSON document')
+    .addHelpText(
+      'after',
+      `
+Every file is compared with its digest before it gets its name. Interrupted, the same
+command goes on where it stopped. Exit status: 0 the folder is as it should be, else
+as "get".`,
+    )
+    .action(
+      action<ApplyOptions, [string, string | undefined]>(
+        context,
+        async (report, options, manifest, folder) => {
+          const { applyToFolder } = await import('./sync-run.ts');
+          return applyToFolder(manifest, folder, options, report, context);
+        },
+      ),
+    );
+  return command;
+}
+
+function folderUrl(text: string): string {
+  const url = new URL(urlValue(text));
+  if (url.search !== '') throw new InvalidArgumentError('the URL of a folder has no query');
+  if (!url.pathname.endsWith('/')) url.pathname += '/';
+  return url.href;
+}
+
+function manifestDigest(text: string): Digest {
+  const digest = digestValue(text);
+  if (digest.algorithm !== 'sha256') throw new InvalidArgumentError('a sha-256 is needed');
+  return digest;
+}

@@ -1,0 +1,75 @@
+/** What `millrace sync` says. */
+
+import { formatBytes, formatRate } from '@millrace/shared/base/units';
+import type { SyncPlan } from '@millrace/shared/sync/plan';
+import type { ApplyProgress } from '../../engine/sync/apply.ts';
+import { printable } from '../text/printable.ts';
+
+export interface AppliedCounts {
+  readonly fetched: number;
+  readonly copied: number;
+  readonly settled: number;
+  readonly removed: number;
+  readonly unchanged: number;
+  readonly receivedBytes: number;
+}
+
+/** What has been done, in one line. */
+export function appliedLine(counts: AppliedCounts, failed: number): string {
+  const { fetched, copied, settled, removed, unchanged, receivedBytes } = counts;
+  const parts = [
+    `${files(fetched)} fetched (${formatBytes(receivedBytes)} received)`,
+    ...(copied > 0 ? [`${copied} copied`] : []),
+    ...(settled > 0 ? [`${settled} with another time or execution bit`] : []),
+    ...(removed > 0 ? [`${removed} deleted`] : []),
+    `${unchanged} unchanged`,
+    ...(failed > 0 ? [`${failed} failed`] : []),
+  ];
+  return parts.join(', ');
+}
+
+/** What would be done, a line for each thing. */
+export function planLines(plan: SyncPlan): string[] {
+  const { clear, folders, fetch, copy, settle, remove, unchanged, fetchFiles, fetchBytes } = plan;
+  const lines = [
+    ...clear.map((path) => `delete ${path}`),
+    ...folders.map((path) => `make   ${path}/`),
+    ...fetch.flatMap(({ places }) =>
+      places.map(({ path, size }) => `fetch  ${path} (${formatBytes(size)})`),
+    ),
+    ...copy.flatMap(({ from, places }) => places.map(({ path }) => `copy   ${path} from ${from}`)),
+    ...settle.map(({ path }) => `touch  ${path}`),
+    ...remove.map((path) => `delete ${path}`),
+  ];
+  const summary = `${files(fetchFiles)} to fetch (${formatBytes(fetchBytes)}), ${unchanged} unchanged`;
+  return [...lines.map(printable), summary];
+}
+
+export function publishedLines(published: {
+  readonly path: string;
+  readonly sha256: string;
+  readonly files: number;
+  readonly bytes: number;
+  readonly script: string | undefined;
+}): string[] {
+  const { path, sha256, files: count, bytes, script } = published;
+  return [
+    `${files(count)}, ${formatBytes(bytes)}: ${printable(path)}`,
+    ...(script === undefined ? [] : [`script: ${printable(script)}`]),
+    `sha-256=${sha256}`,
+  ];
+}
+
+/** How far it is. */
+export function progressText(
+  { files: done, ofFiles, ofBytes }: ApplyProgress,
+  receivedBytes: number,
+  ms: number,
+): string {
+  const rate = formatRate(receivedBytes / Math.max(0.001, ms / 1000));
+  return `${done} of ${files(ofFiles)}, ${formatBytes(receivedBytes)} of ${formatBytes(ofBytes)}, ${rate}`;
+}
+
+function files(count: number): string {
+  return count === 1 ? '1 file' : `${count} files`;
+}

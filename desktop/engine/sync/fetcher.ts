@@ -1,0 +1,254 @@
+/**
+ * Gets contents that a manifest names: small ones in one request each, over connections that all
+ * share, large ones with the download engine. Each is compared with its digest, and where it is
+ * wrong, asked for in another way.
+ */
+
+import { createHash } from 'node:crypto';
+import type { Random } from '@millrace/shared/base/clock';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
+import { SourceHealth } from '@millrace/shared/download/source-health';
+import { formatKnownDigest, KNOWN_DIGEST } from '@millrace/shared/http/known-digest';
+import type { SyncContent } from '@millrace/shared/sync/manifest';
+import {
+  Attempts,
+  type RankedEdge,
+  rankedEdges,
+  type Way,
+  waysTo,
+} from '@millrace/shared/sync/ways';
+import { Connections } from '../connections.ts';
+import { Download } from '../download.ts';
+import { HttpSource } from '../http-source.ts';
+import { edgeHeaders } from '../local-edge.ts';
+import { sleep } from '../sleep.ts';
+import { readSmallFile } from '../small-file.ts';
+
+export interface FetcherOptions {
+  /** Base URLs of edges. */
+  readonly edges: readonly string[];
+  /** Whether the origin itself may be asked where no edge helps. */
+  readonly direct: boolean;
+  readonly proxy?: string | undefined;
+  readonly timeoutMs: number;
+  /** How long a large file may go without a single byte. */
+  readonly retryForMs: number;
+  readonly random: Random;
+  /** Told of bytes that have come. */
+  readonly onBytes: (count: number) => void;
+}
+
+/** Connections to one server. */
+const CONNECTIONS = 16;
+/** Where there is another way, edges get less time. */
+const EDGES_RETRY_FOR_MS = 20_000;
+const PROGRESS_MS = 200;
+const USER_AGENT = 'Millrace/0.1';
+/** Without the file system there is no other way. */
+const LOCAL_FAULTS: readonly string[] = [
+  'disk-full',
+  'file-not-writable',
+  'file-in-use',
+  'file-exists',
+  'interrupted',
+];
+
+export class SyncFetcher {
+  readonly #o: FetcherOptions;
+  readonly #connections: Connections;
+  readonly #edges: readonly RankedEdge[];
+  /** What edges of this user let themselves be asked with, by address. */
+  readonly #tokens: ReadonlyMap<string, Readonly<Record<string, string>>>;
+
+  private constructor(
+    options: FetcherOptions,
+    connections: Connections,
+    tokens: ReadonlyMap<string, Readonly<Record<string, string>>>,
+  ) {
+    this.#o = options;
+    this.#connections = connections;
+    this.#edges = rankedEdges(options.edges);
+    this.#tokens = tokens;
+  }
+
+  /** @param url any of those that will be asked for */
+  static async open(url: string, options: FetcherOptions): Promise<SyncFetcher> {
+    const { edges, proxy, timeoutMs } = options;
+    const connections = await Connections.open({
+      ...REQUEST_DEFAULTS,
+      urls: [url],
+      dir: '',
+      connections: CONNECTIONS,
+      proxy,
+      timeoutMs,
+    });
+    const tokens = await Promise.all(
+      edges.map(async (edge) => [edge, await edgeHeaders(edge)] as const),
+    );
+    return new SyncFetcher(options, connections, new Map(tokens));
+  }
+
+  /**
+   * A small content, in memory.
+   *
+   * @throws MillraceError: what was wrong with the first way if all fail
+   */
+  async small(url: string, { size, sha256 }: SyncContent, signal: AbortSignal): Promise<Buffer> {
+    return this.#attempt(waysTo(url, this.#edges, this.#o.direct), signal, async (way) => {
+      const body = await this.#read(url, way, size, sha256, signal);
+      const found = createHash('sha256').update(body).digest('hex');
+      if (found === sha256) return body;
+      throw new MillraceError('checksum-mismatch', `${url} has sha-256=${found}`);
+    });
+  }
+
+  /**
+   * A document whose content is not known, as it is now.
+   *
+   * @param maxBytes more are refused
+   * @throws as `small`
+   */
+  async current(url: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+    const ways = waysTo(url, this.#edges, this.#o.direct);
+    return this.#attempt(
+      ways.map(({ edge }) => ({ edge, revalidate: true })),
+      signal,
+      (way) => this.#read(url, way, maxBytes, undefined, signal),
+    );
+  }
+
+  /**
+   * A content of any size, into a folder. What an earlier run has left there is gone on with.
+   *
+   * @param name of the file
+   * @returns path of the file
+   * @throws MillraceError
+   */
+  async large(
+    url: string,
+    content: SyncContent,
+    dir: string,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { edges, direct, retryForMs } = this.#o;
+    const known = { [KNOWN_DIGEST]: formatKnownDigest(content.sha256) };
+    const anew = { ...known, 'cache-control': 'no-cache' };
+    const open = direct || edges.length === 0;
+    const request = this.#request(url, content, dir, name);
+    const forEdges = open ? Math.min(retryForMs, EDGES_RETRY_FOR_MS) : retryForMs;
+    const ways: DownloadRequest[] = [];
+    for (const edgeHeaders of edges.length === 0 ? [] : [known, anew]) {
+      ways.push({ ...request, edges, direct: false, edgeHeaders, retryForMs: forEdges });
+    }
+    if (open) ways.push({ ...request, direct: true, retryForMs });
+    let first: MillraceError | undefined;
+    for (const way of ways) {
+      try {
+        return await this.#download(way, signal);
+      } catch (thrown) {
+        const error = asMillraceError(thrown);
+        first ??= error;
+        if (LOCAL_FAULTS.includes(error.code)) throw error;
+      }
+    }
+    throw first as MillraceError;
+  }
+
+  close(): Promise<void> {
+    return this.#connections.close();
+  }
+
+  #request(url: string, content: SyncContent, dir: string, file: string): DownloadRequest {
+    const { proxy, timeoutMs } = this.#o;
+    const { size, sha256, pieces } = content;
+    return {
+      ...REQUEST_DEFAULTS,
+      urls: [url],
+      dir,
+      file,
+      overwrite: true,
+      length: size,
+      digests: [{ algorithm: 'sha256', hex: sha256 }],
+      ...(pieces === undefined
+        ? {}
+        : { pieces: { algorithm: 'sha256', pieceBytes: pieces.bytes, hexes: pieces.sha256 } }),
+      proxy,
+      timeoutMs,
+    };
+  }
+
+  async #download(request: DownloadRequest, signal: AbortSignal): Promise<string> {
+    const download = new Download(request, {
+      signal,
+      onEvent: () => {},
+      random: this.#o.random,
+    });
+    let told = 0;
+    const tell = () => {
+      const { receivedBytes } = download.progress();
+      this.#o.onBytes(Math.max(0, receivedBytes - told));
+      told = Math.max(told, receivedBytes);
+    };
+    const timer = setInterval(tell, PROGRESS_MS);
+    try {
+      return (await download.run()).path;
+    } finally {
+      clearInterval(timer);
+      tell();
+    }
+  }
+
+  async #attempt<T>(
+    ways: readonly Way[],
+    signal: AbortSignal,
+    act: (way: Way) => Promise<T>,
+  ): Promise<T> {
+    const attempts = new Attempts(ways, this.#o.random);
+    let way = attempts.first;
+    for (;;) {
+      try {
+        return await act(way);
+      } catch (thrown) {
+        if (signal.aborted) throw new MillraceError('interrupted');
+        const step = attempts.next(asMillraceError(thrown));
+        if (step.kind === 'fail') throw step.error;
+        way = step.way;
+        await sleep(step.afterMs, signal).catch(() => {
+          throw new MillraceError('interrupted');
+        });
+      }
+    }
+  }
+
+  async #read(
+    url: string,
+    way: Way,
+    maxBytes: number,
+    sha256: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Buffer> {
+    const { edge, revalidate } = way;
+    const asked = {
+      'user-agent': USER_AGENT,
+      ...(revalidate ? { 'cache-control': 'no-cache' } : {}),
+      ...(sha256 === undefined ? {} : { [KNOWN_DIGEST]: formatKnownDigest(sha256) }),
+    };
+    const origin = edge === undefined ? undefined : new URL(edge).origin;
+    const token = edge === undefined ? {} : this.#tokens.get(edge);
+    const source = new HttpSource({
+      kind: edge === undefined ? 'origin' : 'edge',
+      label: edge ?? url,
+      url,
+      edge,
+      // The token is for this edge, and for nobody that it might send us to.
+      fields: { for: (target) => ({ ...asked, ...(target.origin === origin ? token : {}) }) },
+      get: this.#connections.get,
+      health: new SourceHealth(this.#o.random),
+    });
+    const { body } = await readSmallFile(source, maxBytes, signal);
+    this.#o.onBytes(body.length);
+    return body;
+  }
+}

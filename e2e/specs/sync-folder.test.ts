@@ -1,0 +1,408 @@
+/** What `sync apply` does to a folder, and what nobody can make it do. */
+
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import {
+  chmod,
+  lstat,
+  mkdir,
+  readFile,
+  readlink,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { contentOf, sha256 } from '../fixtures/content.ts';
+import { nginxOrComplain } from '../fixtures/nginx.ts';
+import { EdgeProcess, runCli } from '../fixtures/processes.ts';
+import { apply, filesIn, published, readJson, SyncStage } from '../fixtures/sync-stage.ts';
+
+const MiB = 1024 * 1024;
+const run = promisify(execFile);
+const available = nginxOrComplain('what becomes of folders');
+let stage: SyncStage;
+let edge: EdgeProcess;
+let begun = 0;
+
+beforeAll(async () => {
+  if (!available) return;
+  stage = await SyncStage.start({ server: 'add_header Cache-Control "max-age=31536000";' });
+  edge = await EdgeProcess.start([
+    ...['--allow-origin', '127.0.0.1', '--client-requests', '0', '--log-level', 'warn'],
+  ]);
+});
+
+afterAll(async () => {
+  await edge?.stop();
+  await stage?.stop();
+});
+
+/** A served folder and a machine that has nothing yet. */
+async function aFolder(files: Readonly<Record<string, number>> = { 'a.txt': 10, 'b/c.txt': 20 }) {
+  const name = `folder-${begun++}`;
+  const dir = stage.served(name);
+  for (const [path, bytes] of Object.entries(files)) await stage.write(dir, path, bytes);
+  const publish = async (...more: string[]) => {
+    expect(await stage.publish(name, ...more)).toMatchObject({ code: 0, stderr: '' });
+  };
+  const machine = stage.place(`machine-${begun}`);
+  return { name, dir, machine, publish, url: stage.manifestUrl(name) };
+}
+
+describe('what is there already', () => {
+  test('is left alone, unless --delete says otherwise; what is only dated wrong is not fetched', async () => {
+    if (!available) return;
+    const { dir, machine, publish, url } = await aFolder();
+    await stage.write(dir, 'bin/run', 30, 'run', 0o755);
+    await publish();
+    await apply([url, machine]);
+    await stage.write(machine, 'own.txt', 5);
+    await stage.write(machine, 'own/deep/file', 5);
+    await chmod(join(machine, 'bin/run'), 0o644);
+    await utimes(join(machine, 'a.txt'), 1, 1);
+    await stage.sent();
+
+    const settled = await apply([url, machine]);
+    expect(settled).toMatchObject({ fetched: 0, settled: 2, removed: 0, unchanged: 1 });
+    const expected = await published(dir);
+    const own = Object.keys(await filesIn(machine)).filter((path) => path.startsWith('own'));
+    expect(own).toEqual(['own.txt', 'own/deep/file']);
+    expect(await filesIn(machine)).toMatchObject(expected);
+
+    // Three files and links, and the two folders they were in.
+    await symlink('/etc', join(machine, 'own/link'));
+    expect(await apply([url, machine, '--delete'])).toMatchObject({ removed: 5, fetched: 0 });
+    expect(await filesIn(machine)).toEqual(expected);
+    expect(existsSync(join(machine, 'own'))).toBe(false);
+    expect(existsSync('/etc/passwd')).toBe(true);
+  });
+
+  test('is copied where another file of the manifest has the same content', async () => {
+    if (!available) return;
+    const { dir, machine, publish, url } = await aFolder({ 'a.txt': 3000 });
+    await publish();
+    await apply([url, machine]);
+    await stage.write(dir, 'moved/a.txt', 3000, 'a.txt');
+    await publish();
+    expect(await apply([url, machine])).toMatchObject({ fetched: 0, copied: 1, unchanged: 1 });
+    expect(await filesIn(machine)).toEqual(await published(dir));
+  });
+
+  test('is told of by --dry-run, which changes nothing', async () => {
+    if (!available) return;
+    const { machine, publish, url } = await aFolder();
+    await publish();
+    const text = await runCli(['sync', 'apply', url, machine, '--dry-run']);
+    expect([text.code, text.stdout]).toEqual([0, expect.stringContaining('fetch  b/c.txt (20 B)')]);
+    expect(existsSync(machine)).toBe(false);
+    await stage.write(machine, 'a.txt', 10, 'other');
+    await stage.write(machine, 'extra', 10);
+    const before = await filesIn(machine);
+    const { plan } = await apply([url, machine, '--dry-run', '--delete']);
+    expect(plan).toMatchObject({ fetch: ['a.txt', 'b/c.txt'], remove: ['extra'], folders: ['b'] });
+    expect(await filesIn(machine)).toEqual(before);
+  });
+
+  test('is not taken away where a file is missing at the origin, and others come all the same', async () => {
+    if (!available) return;
+    const { dir, machine, publish, url } = await aFolder({ 'a.txt': 10, 'b.txt': 20, 'c.txt': 30 });
+    await publish();
+    await rm(join(dir, 'b.txt'));
+    await stage.write(machine, 'own', 5);
+    const { code, stdout } = await runCli(['sync', 'apply', url, machine, '--delete', '--json']);
+    expect(code).toBe(4);
+    expect(JSON.parse(stdout)).toMatchObject({
+      failed: [{ path: 'b.txt', code: 'origin-not-found' }],
+      fetched: 2,
+      removed: 0,
+    });
+    expect(existsSync(join(machine, 'own'))).toBe(true);
+  });
+});
+
+describe('a file that is not what the manifest says', () => {
+  test('gets no name, from an edge or from the origin', async () => {
+    if (!available) return;
+    const { dir, machine, publish, url } = await aFolder({ 'a.txt': 1000, large: 5 * MiB });
+    await publish();
+    await stage.write(dir, 'a.txt', 1000, 'replaced');
+    await stage.write(dir, 'large', 5 * MiB, 'replaced');
+    const { code, stdout } = await runCli([
+      ...['sync', 'apply', url, machine, '--edge', edge.url, '--retry-for', '2s', '--json'],
+    ]);
+    expect(code).not.toBe(0);
+    const { failed } = JSON.parse(stdout);
+    expect(failed.map(({ path }: { path: string }) => path).sort()).toEqual(['a.txt', 'large']);
+    const names = Object.keys(await filesIn(machine));
+    expect(names.filter((path) => !path.startsWith('.millrace-sync'))).toEqual([]);
+  }, 60_000);
+});
+
+describe('links in the folder', () => {
+  test('to somewhere else: nothing is written through them', async () => {
+    if (!available) return;
+    const { machine, publish, url } = await aFolder();
+    await publish();
+    const outside = stage.place(`outside-${begun}`);
+    await mkdir(machine);
+    await mkdir(outside);
+    await symlink(outside, join(machine, 'b'));
+    const refused = await runCli(['sync', 'apply', url, machine]);
+    expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('b (link)')]);
+    expect([await filesIn(outside), Object.keys(await filesIn(machine))]).toEqual([{}, ['b']]);
+    // The link goes; what it led to stays.
+    await writeFile(join(outside, 'kept'), '');
+    await apply([url, machine, '--delete']);
+    expect(Object.keys(await filesIn(outside))).toEqual(['kept']);
+    expect((await lstat(join(machine, 'b'))).isDirectory()).toBe(true);
+  });
+
+  test('in place of a file: the file replaces the link, not what it leads to', async () => {
+    if (!available) return;
+    const { dir, machine, publish, url } = await aFolder();
+    await publish();
+    const outside = stage.place(`outside-${begun}`);
+    await writeFile(outside, 'precious');
+    await mkdir(machine);
+    await symlink(outside, join(machine, 'a.txt'));
+    await apply([url, machine]);
+    expect(await filesIn(machine)).toEqual(await published(dir));
+    expect((await lstat(outside)).size).toBe(8);
+  });
+
+  test('in place of our own folder: nothing is written at all', async () => {
+    if (!available) return;
+    const { machine, publish, url } = await aFolder();
+    await publish();
+    const outside = stage.place(`outside-${begun}`);
+    await mkdir(machine);
+    await mkdir(outside);
+    await symlink(outside, join(machine, '.millrace-sync'));
+    expect((await runCli(['sync', 'apply', url, machine])).code).toBe(6);
+    expect([await filesIn(outside), await readlink(join(machine, '.millrace-sync'))]).toEqual([
+      {},
+      outside,
+    ]);
+  });
+});
+
+describe('a hostile manifest', () => {
+  const body = contentOf('hostile', 10);
+  const entry = {
+    ...{ size: 10, sha256: sha256(body), mode: '644', modified: 1_600_000_000_000 },
+  };
+  // What else is refused, the unit tests of manifests have.
+  const documents: readonly (readonly [string, object])[] = [
+    ['an absolute path', { files: [{ path: '/tmp/millrace-hostile', ...entry }] }],
+    ['a way out', { files: [{ path: '../hostile', ...entry }] }],
+    ['a device', { files: [{ path: 'a/NUL.txt', ...entry }] }],
+    ['a case clash', { files: ['Read', 'read'].map((path) => ({ path, ...entry })) }],
+    ['a link', { files: [{ path: 'a', ...entry, link: '/etc/passwd' }] }],
+    ['a folder outside', { folders: ['../hostile'], files: [] }],
+  ];
+
+  test.each(documents)('%s: nothing is done, inside or outside', async (_, document) => {
+    if (!available) return;
+    const around = stage.place(`hostile-${begun++}`);
+    const machine = join(around, 'machine');
+    await stage.write(machine, 'kept', 3);
+    const manifest = join(around, 'manifest.json');
+    const head = { format: 'millrace-sync', version: 1, url: stage.url('hostile'), folders: [] };
+    await writeFile(manifest, JSON.stringify({ ...head, ...document }));
+    const before = await filesIn(around);
+    const { code, stdout } = await runCli([
+      ...['sync', 'apply', manifest, machine, '--delete', '--json'],
+    ]);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      2,
+      expect.objectContaining({ code: 'bad-manifest' }),
+    ]);
+    expect(await filesIn(around)).toEqual(before);
+  });
+
+  test('half of one: nothing is deleted', async () => {
+    if (!available) return;
+    const { dir, machine, publish, url } = await aFolder();
+    await publish();
+    const path = join(dir, 'millrace-sync.json');
+    const text = JSON.stringify(await readJson(path));
+    await writeFile(path, text.slice(0, text.length / 2));
+    await stage.write(machine, 'own', 5);
+    expect((await runCli(['sync', 'apply', url, machine, '--delete'])).code).toBe(2);
+    await writeFile(path, JSON.stringify({ ...JSON.parse(text), files: [] }));
+    expect((await runCli(['sync', 'apply', url, machine, '--delete'])).code).toBe(2);
+    expect(Object.keys(await filesIn(machine))).toEqual(['own']);
+  });
+
+  test('another than the one whose digest is known is refused', async () => {
+    if (!available) return;
+    const { dir, machine, publish, url } = await aFolder();
+    await publish();
+    const { stdout } = await stage.publish(dir.slice(dir.lastIndexOf('/') + 1));
+    const known = `sha-256=${JSON.parse(stdout).sha256}`;
+    await apply([url, machine, '--checksum', known, '--edge', edge.url]);
+    await stage.write(dir, 'a.txt', 11);
+    await publish();
+    const before = await filesIn(machine);
+    // The edge still has the one that is meant, and may give it; the origin has not.
+    const refused = ['sync', 'apply', url, machine, '--checksum', known];
+    expect((await runCli(refused)).code).not.toBe(0);
+    expect(await filesIn(machine)).toEqual(before);
+  });
+});
+
+describe('--archive', () => {
+  test('brings a first deployment in one file; later ones file by file', async () => {
+    if (!available) return;
+    const files = Object.fromEntries(
+      Array.from({ length: 60 }, (_, i) => [`d/${i % 7}/${i}`, i * 31]),
+    );
+    const { dir, machine, publish, url } = await aFolder({ ...files, big: 6 * MiB });
+    await stage.write(dir, 'bin/run', 30, 'run', 0o755);
+    await publish('--archive');
+    await stage.sent();
+    const first = await apply([url, machine, '--archive', '--edge', edge.url]);
+    expect(first).toMatchObject({ fetched: 62, unchanged: 0 });
+    // Chunks of the archive, and the manifest; not a request per file.
+    expect((await stage.sent()).requests).toBeLessThan(20);
+    expect(await filesIn(machine)).toEqual(await published(dir));
+    await stage.write(dir, 'd/1/1', 500, 'new');
+    await publish('--archive');
+    expect(await apply([url, machine, '--archive'])).toMatchObject({ fetched: 1, unchanged: 61 });
+  });
+
+  test('an archive with other things in it than the manifest says brings only what is right', async () => {
+    if (!available) return;
+    const { dir, machine, publish, url } = await aFolder({ 'a.txt': 100, 'b.txt': 100 });
+    // An archive with a way out, a link, an absolute path and a changed file, signed by its publisher.
+    const made = stage.place(`tar-${begun}`);
+    await stage.write(made, 'a.txt', 100);
+    await stage.write(made, 'b.txt', 100, 'other');
+    await stage.write(stage.place('.'), 'hostile-tar', 7);
+    await symlink('/etc', join(made, 'link'));
+    const tar = join(dir, 'millrace-sync.tar');
+    await publish('--archive');
+    await run('tar', ['-P', '-cf', tar, '-C', made, '../hostile-tar', 'link', 'b.txt', 'a.txt']);
+    await run('tar', ['-P', '-rf', tar, stage.place('hostile-tar')]);
+    await rm(stage.place('hostile-tar'));
+    const path = join(dir, 'millrace-sync.json');
+    const bytes = await readFile(tar);
+    const archive = { path: 'millrace-sync.tar', size: bytes.length, sha256: sha256(bytes) };
+    await writeFile(path, JSON.stringify({ ...(await readJson(path)), archive }));
+    await apply([url, machine, '--archive']);
+    expect(await filesIn(machine)).toEqual(await published(dir));
+    expect(existsSync(stage.place('hostile-tar'))).toBe(false);
+  });
+});
+
+describe('--script', () => {
+  const shells = ['sh', 'dash', 'bash --posix', 'busybox sh'].filter((words) =>
+    ['/bin', '/usr/bin'].some((dir) => existsSync(`${dir}/${words.split(' ')[0]}`)),
+  );
+
+  test.each(shells)(
+    '%s %s: brings the folder with curl and sha256sum alone',
+    async (words) => {
+      if (!available) return;
+      const { dir, machine, publish, url } = await aFolder({
+        ...{ 'a.txt': 100, 'b/c d/it\'s "odd" $HOME `x` %41é.txt': 200, empty: 0, '-n': 7 },
+        ...{ 'large.bin': 3 * MiB },
+      });
+      await stage.write(dir, 'bin/run', 30, 'run', 0o755);
+      await mkdir(join(dir, 'nothing/in it'), { recursive: true });
+      const script = stage.place(`sync-${begun}.sh`);
+      await publish('--script', script, '--edge', edge.url, '--edges-only');
+      const [program = 'sh', ...before] = words.split(' ');
+      const sh = (...args: string[]) => run(program, [...before, script, ...args]);
+
+      const dry = await sh('--dry-run', machine);
+      expect(dry.stdout).toContain('fetch bin/run (30 bytes)\n');
+      expect(existsSync(machine)).toBe(false);
+      expect((await sh(machine)).stdout).toBe('0 unchanged, 6 fetched, 0 failed\n');
+      const expected = await published(dir);
+      const seconds = (files: typeof expected) =>
+        Object.fromEntries(
+          Object.entries(files).map(([path, file]) => [
+            path,
+            { ...file, modified: Math.floor(file.modified / 1000) },
+          ]),
+        );
+      expect(seconds(await filesIn(machine))).toEqual(seconds(expected));
+      expect(existsSync(join(machine, 'nothing/in it'))).toBe(true);
+      expect((await sh(machine)).stdout).toBe('6 unchanged, 0 fetched, 0 failed\n');
+
+      // A beginning that an interrupted run has left is gone on with; a wrong one is found out.
+      await rm(join(machine, 'large.bin'));
+      const digest = expected['large.bin']?.sha256 as string;
+      const part = join(machine, '.millrace-sync', `${digest}.part`);
+      for (const left of [contentOf('large.bin', MiB), contentOf('wrong', MiB)]) {
+        await rm(join(machine, 'large.bin'), { force: true });
+        await mkdir(join(machine, '.millrace-sync'));
+        await writeFile(part, left);
+        expect((await sh(machine)).stdout).toBe('5 unchanged, 1 fetched, 0 failed\n');
+      }
+      expect(seconds(await filesIn(machine))).toEqual(seconds(expected));
+
+      // What it writes is what apply takes to be right; only fractions of seconds are missing.
+      expect(await apply([url, machine])).toMatchObject({ fetched: 0 });
+    },
+    60_000,
+  );
+
+  test('writes nothing through links, and puts no wrong file in its place', async () => {
+    if (!available) return;
+    const { dir, machine, publish } = await aFolder({ 'a.txt': 100, 'b/c.txt': 200, 'd.txt': 10 });
+    const script = stage.place(`sync-${begun}.sh`);
+    await publish('--script', script);
+    const outside = stage.place(`outside-${begun}`);
+    await mkdir(machine);
+    await mkdir(outside);
+    await symlink(outside, join(machine, 'b'));
+    // A link to a folder, where mv would put the file into the folder.
+    await symlink(outside, join(machine, 'a.txt'));
+    await stage.write(dir, 'd.txt', 10, 'replaced');
+    const ended = await run('sh', [script, machine]).catch((error) => error);
+    expect([ended.code, ended.stdout]).toEqual([1, '0 unchanged, 1 fetched, 2 failed\n']);
+    expect(await filesIn(outside)).toEqual({});
+    const files = await filesIn(machine);
+    expect(files['a.txt']?.sha256).toBe(sha256(contentOf('a.txt', 100)));
+    expect(files['d.txt']).toBeUndefined();
+  });
+
+  test('apply writes one as well, and does nothing else', async () => {
+    if (!available) return;
+    const { dir, machine, publish, url } = await aFolder();
+    await publish();
+    const script = stage.place(`sync-${begun}.sh`);
+    expect((await runCli(['sync', 'apply', url, machine, '--script', script])).code).toBe(0);
+    expect(existsSync(machine)).toBe(false);
+    await run('sh', [script, machine]);
+    expect(Object.keys(await filesIn(machine))).toEqual(Object.keys(await published(dir)));
+  });
+});
+
+describe('publish', () => {
+  test('says what it leaves out, and refuses names that not every system can have', async () => {
+    if (!available) return;
+    const { name, dir } = await aFolder();
+    await symlink('/etc/passwd', join(dir, 'link'));
+    const { stdout, stderr } = await stage.publish(name);
+    expect(JSON.parse(stdout)).toMatchObject({ files: 2, leftOut: ['link'] });
+    expect(stderr).toContain('link');
+    await stage.write(dir, 'A.txt', 10);
+    const refused = await stage.publish(name);
+    expect([refused.code, JSON.parse(refused.stdout).code]).toEqual([2, 'bad-manifest']);
+  });
+
+  test('of the same folder is always the same', async () => {
+    if (!available) return;
+    const { name } = await aFolder();
+    const once = JSON.parse((await stage.publish(name, '--archive')).stdout);
+    const twice = JSON.parse((await stage.publish(name, '--archive')).stdout);
+    expect(twice).toEqual(once);
+  });
+});

@@ -1,0 +1,200 @@
+/**
+ * A folder that is published and brought to many machines through a network of edges. With
+ * MILLRACE_SYNC_FULL=1 at full size: 10,000 small files and three of 1 GiB to 8 machines.
+ */
+
+import { lstat, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Cluster } from '../fixtures/cluster.ts';
+import { contentOf } from '../fixtures/content.ts';
+import { nginxOrComplain } from '../fixtures/nginx.ts';
+import { CliProcess } from '../fixtures/processes.ts';
+import { apply, bytesOf, filesIn, published, SyncStage } from '../fixtures/sync-stage.ts';
+import { until } from '../fixtures/until.ts';
+
+const MiB = 1024 * 1024;
+const FULL = process.env.MILLRACE_SYNC_FULL === '1';
+const SMALL_FILES = FULL ? 10_000 : 400;
+const LARGE_BYTES = FULL ? 1024 * MiB : 8 * MiB;
+const MACHINES = FULL ? 8 : 3;
+const DEADLINE_MS = FULL ? 1_800_000 : 120_000;
+
+const available = nginxOrComplain('synchronisation of folders');
+let stage: SyncStage;
+let cluster: Cluster;
+let edges: string[];
+
+beforeAll(async () => {
+  if (!available) return;
+  // What is served is fresh for a year: an edge has no reason to ask whether it has changed.
+  stage = await SyncStage.start({ server: 'add_header Cache-Control "max-age=31536000";' });
+  cluster = await Cluster.start({
+    nodes: 4,
+    options: [
+      ...['--allow-origin', '127.0.0.1', '--client-requests', '0', '--log-level', 'warn'],
+      // Small chunks: what a busy machine has fetched twice is little.
+      ...(FULL
+        ? ['--cache-memory', '1500MiB']
+        : ['--cache-memory', '64MiB', '--chunk-size', '128KiB']),
+    ],
+  });
+  edges = cluster.nodes.flatMap(({ edge }) => ['--edge', edge.url]);
+});
+
+afterAll(async () => {
+  await cluster?.stop();
+  await stage?.stop();
+});
+
+test(
+  'a folder comes to many machines for 1.0 times its bytes; then nothing moves; then one changed byte moves one file',
+  async () => {
+    if (!available) return;
+    const dir = stage.served('tree');
+    for (let i = 0; i < SMALL_FILES; i++) {
+      await stage.write(dir, `small/${i % 20}/file ${i}.txt`, 100 + ((i * 977) % 8000));
+    }
+    for (let i = 0; i < 3; i++) await stage.write(dir, `large/${i}.bin`, LARGE_BYTES);
+    await stage.write(dir, 'bin/run', 3000, 'run', 0o755);
+    await stage.write(dir, 'empty.txt', 0);
+    expect(await stage.publish('tree')).toMatchObject({ code: 0 });
+    const expected = await published(dir);
+    const paths = Object.keys(expected);
+    const bytes = await bytesOf(paths.map((path) => join(dir, path)));
+    const [manifest] = await Promise.all([
+      bytesOf([join(dir, 'millrace-sync.json')]),
+      stage.sent(),
+    ]);
+
+    const machines = Array.from({ length: MACHINES }, (_, i) => stage.place(`machine-${i}`));
+    const bring = (machine: string) => apply([stage.manifestUrl('tree'), machine, ...edges]);
+    const began = performance.now();
+    const first = await Promise.all(machines.map(bring));
+    const seconds = (performance.now() - began) / 1000;
+    for (const applied of first) {
+      expect(applied).toMatchObject({ fetched: paths.length, failed: [], unchanged: 0 });
+    }
+    const sent = await stage.sent();
+    process.stderr.write(
+      `sync: ${paths.length} files, ${(bytes / MiB).toFixed(0)} MiB to ${MACHINES} machines in ` +
+        `${seconds.toFixed(1)} s; origin ${(sent.bytes / (bytes + manifest)).toFixed(4)} times, ` +
+        `${sent.requests} requests\n`,
+    );
+    expect((sent.bytes / (bytes + manifest)).toFixed(1)).toBe('1.0');
+    for (const machine of machines) expect(await filesIn(machine)).toEqual(expected);
+
+    const again = await Promise.all(machines.map(bring));
+    const nothing = { fetched: 0, copied: 0, settled: 0, removed: 0, unchanged: paths.length };
+    for (const applied of again) {
+      // The manifest itself has to be looked at.
+      expect(applied).toMatchObject({ ...nothing, receivedBytes: manifest });
+    }
+    const asked = await stage.sent();
+    expect(asked.bytes).toBe(0);
+    expect(asked.requests).toBeLessThanOrEqual(MACHINES);
+
+    // Length and time stay as they were, and so does the entity tag that nginx makes of them.
+    const changed = join(dir, 'small/3/file 3.txt');
+    const { mtimeMs, size } = await lstat(changed);
+    const body = await readFile(changed);
+    body[17] = (body[17] as number) ^ 1;
+    await writeFile(changed, body);
+    await utimes(changed, mtimeMs / 1000, mtimeMs / 1000);
+    expect(await stage.publish('tree')).toMatchObject({ code: 0 });
+    const [later] = await Promise.all([bytesOf([join(dir, 'millrace-sync.json')]), stage.sent()]);
+    const third = await Promise.all(machines.map(bring));
+    for (const applied of third) {
+      expect(applied).toMatchObject({ fetched: 1, unchanged: paths.length - 1 });
+      expect(applied.receivedBytes).toBe(size + later);
+    }
+    expect((await stage.sent()).bytes).toBe(size + later);
+    const now = await published(dir);
+    for (const machine of machines) {
+      expect(await filesIn(machine)).toEqual(now);
+      await rm(machine, { recursive: true });
+    }
+  },
+  DEADLINE_MS,
+);
+
+describe('a stale copy in the caches of edges', () => {
+  test('is never served to those who know what the file must be, small or large', async () => {
+    if (!available) return;
+    const dir = stage.served('stale');
+    const machine = stage.place('stale-machine');
+    const sizes = { 'small.bin': 50_000, 'large.bin': 9 * MiB };
+    const write = (version: string) =>
+      Promise.all(
+        Object.entries(sizes).map(([path, size]) => stage.write(dir, path, size, path + version)),
+      );
+    for (const version of ['1', '2', '3']) {
+      // Other bytes under the same URLs, of the same length and time.
+      await write(version);
+      expect(await stage.publish('stale')).toMatchObject({ code: 0 });
+      // Those who do not know get what the edges take to be current.
+      for (const path of Object.keys(sizes)) {
+        for (const { edge } of cluster.nodes) {
+          expect((await fetch(edge.prefixed(stage.url('stale') + path))).status).toBe(200);
+        }
+      }
+      const applied = await apply([stage.manifestUrl('stale'), machine, '--edges-only', ...edges]);
+      expect(applied).toMatchObject({ fetched: 2, failed: [] });
+      expect(await filesIn(machine)).toEqual(await published(dir));
+    }
+  }, 60_000);
+});
+
+test('killed at any moment it goes on, and little is fetched again', async () => {
+  if (!available) return;
+  const dir = stage.served('killed');
+  for (let i = 0; i < 150; i++) await stage.write(dir, `f/${i}`, 20_000);
+  await stage.write(dir, 'large', 48 * MiB);
+  expect(await stage.publish('killed')).toMatchObject({ code: 0 });
+  const bytes = 150 * 20_000 + 48 * MiB;
+  const machine = stage.place('killed-machine');
+  const args = ['sync', 'apply', stage.manifestUrl('killed'), machine, ...edges];
+  await stage.sent();
+  for (const share of [0.1, 0.5]) {
+    const run = new CliProcess(args);
+    await until(async () => (await storedBytes(machine)) >= share * bytes);
+    run.child.kill('SIGKILL');
+    await run.result;
+    // Under their names there are right files only.
+    const expected = await published(dir);
+    for (const [path, { sha256 }] of Object.entries(await filesIn(machine))) {
+      if (!path.startsWith('.millrace-sync')) expect(sha256).toBe(expected[path]?.sha256);
+    }
+  }
+  const last = await apply(args.slice(2));
+  expect(last.receivedBytes).toBeLessThan(0.8 * bytes);
+  expect(await filesIn(machine)).toEqual(await published(dir));
+}, 60_000);
+
+/** Disk space that what is in a folder has taken so far. */
+async function storedBytes(dir: string): Promise<number> {
+  const items = await readdir(dir, { recursive: true, withFileTypes: true }).catch(() => []);
+  const paths = items.filter((item) => item.isFile()).map((i) => join(i.parentPath, i.name));
+  const sizes = paths.map((path) =>
+    lstat(path).then(
+      ({ blocks }) => blocks * 512,
+      () => 0,
+    ),
+  );
+  return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+test('without edges, and from an edge that is not there, files come from the origin', async () => {
+  if (!available) return;
+  const dir = stage.served('direct');
+  await stage.write(dir, 'a/b.txt', 1000);
+  await writeFile(join(dir, 'odd % name #1?.txt'), contentOf('odd', 500));
+  await stage.write(dir, 'large', 5 * MiB);
+  expect(await stage.publish('direct')).toMatchObject({ code: 0 });
+  for (const [i, edge] of [[], ['--edge', 'http://127.0.0.1:9']].entries()) {
+    const machine = stage.place(`direct-${i}`);
+    const more = ['--retry-for', '2s'];
+    await apply([stage.manifestUrl('direct'), machine, ...edge, ...more]);
+    expect(await filesIn(machine)).toEqual(await published(dir));
+  }
+}, 60_000);

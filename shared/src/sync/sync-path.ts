@@ -1,0 +1,118 @@
+/**
+ * Paths of files in a folder that is synchronised: relative, with `/` between names. What a stranger
+ * names must stay inside the folder on every system, and mean one file only.
+ */
+
+import { MAX_SYNC_DEPTH, MAX_SYNC_NAME_BYTES, MAX_SYNC_PATH_BYTES } from '../base/limits.ts';
+
+/** Folder of our own at the top: what is under way is kept there. */
+export const STAGING = '.millrace-sync';
+
+/** Names that Windows takes for devices, whatever their extension. */
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(?:[.:]|$)/i;
+/** Characters that Windows has no files with; a colon also names a hidden stream of a file. */
+const NOT_ON_WINDOWS = /[<>:"|?*]/;
+const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
+
+/**
+ * What is wrong with a path.
+ *
+ * @param windows true where the files are to be on Windows, which can have fewer names
+ * @returns a clause; undefined if nothing is
+ */
+export function pathFault(path: string, windows: boolean): string | undefined {
+  if (path === '') return 'it is empty';
+  if (!path.isWellFormed()) return 'it is no Unicode text';
+  if (CONTROL.test(path)) return 'it has a control character';
+  if (path.includes('\\')) return 'it has a backslash';
+  if (path.startsWith('/') || /^[a-z]:/i.test(path)) return 'it is absolute';
+  if (utf8Bytes(path) > MAX_SYNC_PATH_BYTES) return 'it is too long';
+  const names = path.split('/');
+  if (names.length > MAX_SYNC_DEPTH) return 'it is too deep';
+  if (clashKey(names[0] as string) === STAGING) return `${STAGING} is for what is under way`;
+  for (const name of names) {
+    const fault = nameFault(name, windows);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+function nameFault(name: string, windows: boolean): string | undefined {
+  if (name === '') return 'a name in it is empty';
+  if (name === '.' || name === '..') return `it has "${name}" in it`;
+  if (utf8Bytes(name) > MAX_SYNC_NAME_BYTES) return 'a name in it is too long';
+  if (/[. ]$/.test(name)) return 'a name in it ends in a dot or a space, which some systems drop';
+  if (DEVICE.test(name)) return 'a name in it is that of a device on Windows';
+  if (windows && NOT_ON_WINDOWS.test(name)) return 'Windows has no files of such a name';
+  return undefined;
+}
+
+/**
+ * Equal for paths that are one file on some system: those that take upper for lower case, that
+ * compare composed and decomposed letters alike, or that leave characters aside which nobody sees.
+ * Rather too many than too few are equal.
+ */
+export function clashKey(path: string): string {
+  return path
+    .normalize('NFD')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .toUpperCase()
+    .toLowerCase()
+    .normalize('NFC');
+}
+
+/** The folders that a path is in, outermost first: `a/b/c` is in `a` and `a/b`. */
+export function foldersAbove(path: string): string[] {
+  const folders: string[] = [];
+  for (let at = path.indexOf('/'); at >= 0; at = path.indexOf('/', at + 1)) {
+    folders.push(path.slice(0, at));
+  }
+  return folders;
+}
+
+/** The URL of a file: its path, percent-encoded, after that of the folder. */
+export function fileUrl(folderUrl: string, path: string): string {
+  return folderUrl + path.split('/').map(encodeURIComponent).join('/');
+}
+
+function utf8Bytes(text: string): number {
+  let bytes = 0;
+  for (const char of text) {
+    const code = char.codePointAt(0) as number;
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+  }
+  return bytes;
+}
+
+/** Finds paths that cannot be beside each other in one folder. */
+export class PathClashes {
+  readonly #files = new Set<string>();
+  /** How each folder was spelt first, by what it is equal to. */
+  readonly #folders = new Map<string, string>();
+
+  /** @returns a clause; undefined if the file can be there beside all others so far */
+  addFile(path: string): string | undefined {
+    const key = clashKey(path);
+    if (this.#files.has(key)) return 'another is the same but for case or the form of letters';
+    if (this.#folders.has(key)) return 'a folder has that name';
+    const fault = this.#addFolders(foldersAbove(path));
+    if (fault === undefined) this.#files.add(key);
+    return fault;
+  }
+
+  /** @returns as `addFile` */
+  addFolder(path: string): string | undefined {
+    return this.#addFolders([...foldersAbove(path), path]);
+  }
+
+  #addFolders(folders: readonly string[]): string | undefined {
+    for (const folder of folders) {
+      const key = clashKey(folder);
+      if (this.#files.has(key)) return 'a file has the name of its folder';
+      const known = this.#folders.get(key);
+      if (known === undefined) this.#folders.set(key, folder);
+      else if (known !== folder) return 'its folder is spelt in another way elsewhere';
+    }
+    return undefined;
+  }
+}

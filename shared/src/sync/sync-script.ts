@@ -1,0 +1,256 @@
+/**
+ * The script of cosync (WORLDS 4.2): does what `sync apply` does, one file after the other, on
+ * machines that have a POSIX shell, curl and sha256sum and nothing else.
+ */
+
+import { formatKnownDigest } from '../http/known-digest.ts';
+import { isExecutable, type Manifest, type SyncFile } from './manifest.ts';
+import { fileUrl, STAGING } from './sync-path.ts';
+import { rankedEdges, waysTo } from './ways.ts';
+
+export interface ScriptOptions {
+  /** Base URLs of edges. */
+  readonly edges: readonly string[];
+  /** Whether the origin itself may be asked where no edge helps. */
+  readonly direct: boolean;
+}
+
+/** Writes the script. @param manifest as `parseManifest` returns it: its paths are trusted here */
+export function syncScript(manifest: Manifest, options: ScriptOptions): string {
+  const edges = rankedEdges(options.edges);
+  const direct = options.direct || edges.length === 0;
+  const bases = options.edges.map((edge) => `${edge.replace(/\/+$/, '')}/`);
+  const cases = bases.map((base, i) => `    ${i}) base=${quote(base)} ;;`);
+  const files = manifest.files.map((file) => {
+    const { edge } = waysTo(fileUrl(manifest.url, file.path), edges, direct)[0] ?? {};
+    return fileLine(file, Math.max(0, options.edges.indexOf(edge ?? '')));
+  });
+  return [
+    HEAD,
+    `url=${quote(manifest.url)}`,
+    `edges=${bases.length}`,
+    `direct=${direct ? 1 : 0}`,
+    'edge() {',
+    '  case $1 in',
+    ...cases,
+    "    *) base='' ;;",
+    '  esac',
+    '}',
+    BODY,
+    ...manifest.folders.map((path) => `d ${quote(path)}`),
+    ...files,
+    TAIL,
+  ].join('\n');
+}
+
+/** `f SIZE SHA256 FIELD RUN TIME EDGE PATH URL-PATH` */
+function fileLine(file: SyncFile, edge: number): string {
+  const { path, size, sha256, modified } = file;
+  const field = formatKnownDigest(sha256);
+  const run = isExecutable(file) ? 1 : 0;
+  const from = fileUrl('', path);
+  // One way of writing for most: the path in the URL is the path.
+  const last = from === path ? '' : ` ${quote(from)}`;
+  return `f ${size} ${sha256} ${field} ${run} ${touchTime(modified)} ${edge} ${quote(path)}${last}`;
+}
+
+/** What touch(1) takes: CCYYMMDDhhmm.SS, in UTC. */
+export function touchTime(modified: number): string {
+  const [, date, time] = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)/.exec(
+    new Date(modified).toISOString(),
+  ) as unknown as [string, string, string];
+  const [hours, minutes, seconds] = time.split(':');
+  return `${date.replaceAll('-', '')}${hours}${minutes}.${seconds}`;
+}
+
+/** A word of the shell that stands for this text and nothing else. */
+export function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+const HEAD = `#!/bin/sh
+# Written by Millrace: makes a folder what has been published. Needs curl and sha256sum.
+#
+#   sh THIS-SCRIPT [--dry-run] [FOLDER]      (FOLDER: the current one)
+#
+# Fetches only files that differ, and puts each in its place when it is right; interrupted, it goes
+# on where it stopped. What is not of the folder that was published is left alone.
+set -u
+LC_ALL=C
+export LC_ALL
+stage=${STAGING}`;
+
+const BODY = `
+dry=0
+if [ "\${1-}" = --dry-run ]; then
+  dry=1
+  shift
+fi
+folder=\${1-.}
+case $folder in
+  /*) ;;
+  *) folder=./$folder ;;
+esac
+same=0
+fetched=0
+failed=0
+
+complain() {
+  printf 'sync: %s\\n' "$*" >&2
+}
+
+for program in curl sha256sum; do
+  command -v "$program" >/dev/null 2>&1 || { complain "$program is needed"; exit 2; }
+done
+if [ "$dry" = 0 ]; then
+  mkdir -p "$folder" || exit 6
+fi
+if [ -d "$folder" ]; then
+  cd "$folder" || exit 6
+  here=1
+else
+  here=0
+fi
+if [ "$here" = 1 ] && [ -L "./$stage" ]; then
+  complain "$stage is a link"
+  exit 6
+fi
+if [ "$dry" = 0 ]; then
+  mkdir -p "./$stage" || exit 6
+fi
+
+# Whether no folder above the path is a link: nothing is written to where one leads.
+inside() {
+  above=$1
+  while :; do
+    case $above in
+      */*) above=\${above%/*} ;;
+      *) return 0 ;;
+    esac
+    [ ! -L "./$above" ] || return 1
+  done
+}
+
+is() {
+  sum=$(sha256sum <"$1" 2>/dev/null) || return 1
+  [ "\${sum%% *}" = "$2" ]
+}
+
+# Asks one server; what is there already is not asked for again.
+ask() {
+  if [ -s "$part" ]; then
+    curl -fsSLg --connect-timeout 20 --speed-limit 1 --speed-time 60 --retry 3 \\
+      -H "Millrace-Digest: $field" -H "Cache-Control:$fresh" \\
+      -C - -o "$part" -- "$1" 2>/dev/null && return 0
+    rm -f "$part"
+  fi
+  curl -fsSLg --connect-timeout 20 --speed-limit 1 --speed-time 60 --retry 3 \\
+    -H "Millrace-Digest: $field" -H "Cache-Control:$fresh" -o "$part" -- "$1"
+}
+
+get() {
+  part=./$stage/$sha.part
+  if [ "$size" = 0 ]; then
+    : >"$part"
+    return 0
+  fi
+  if [ -f "$part" ]; then
+    is "$part" "$sha" && return 0
+    [ "$(wc -c <"$part")" -lt "$size" ] || rm -f "$part"
+  fi
+  fresh=''
+  tries=0
+  # The first one is asked again at the end: a beginning that was wrong is no fault of the edges.
+  while [ "$edges" -gt 0 ] && [ "$tries" -le "$edges" ]; do
+    edge "$(((first + tries) % edges))"
+    ask "$base$url$from" && is "$part" "$sha" && return 0
+    # A server that breaks off leaves a beginning, which the next one can go on with.
+    [ "$(wc -c <"$part" 2>/dev/null || echo "$size")" -lt "$size" ] || rm -f "$part"
+    fresh=' no-cache'
+    tries=$((tries + 1))
+  done
+  if [ "$direct" = 1 ]; then
+    fresh=' no-cache'
+    ask "$url$from" && is "$part" "$sha" && return 0
+    rm -f "$part"
+    ask "$url$from" && is "$part" "$sha" && return 0
+    rm -f "$part"
+  fi
+  return 1
+}
+
+# f SIZE SHA256 FIELD RUN TIME EDGE PATH [PATH-IN-URL]
+f() {
+  size=$1
+  sha=$2
+  field=$3
+  run=$4
+  time=$5
+  first=$6
+  path=$7
+  from=\${8-$7}
+  if [ "$here" = 1 ] && ! inside "$path"; then
+    complain "$path: a folder above it is a link"
+    failed=$((failed + 1))
+    return
+  fi
+  if [ "$here" = 1 ] && [ ! -L "./$path" ] && [ -f "./$path" ] && is "./$path" "$sha"; then
+    same=$((same + 1))
+    [ "$dry" = 0 ] || return
+  else
+    if [ "$dry" = 1 ]; then
+      printf 'fetch %s (%s bytes)\\n' "$path" "$size"
+      fetched=$((fetched + 1))
+      return
+    fi
+    if [ ! -L "./$path" ] && [ -e "./$path" ] && [ ! -f "./$path" ]; then
+      complain "$path: something else is in its place"
+      failed=$((failed + 1))
+      return
+    fi
+    case $path in
+      */*) parent=./\${path%/*} ;;
+      *) parent=. ;;
+    esac
+    if ! mkdir -p "$parent"; then
+      complain "$path: its folder cannot be made"
+      failed=$((failed + 1))
+      return
+    fi
+    # A link would be followed by mv, where it leads to a folder.
+    [ ! -L "./$path" ] || rm -f "./$path"
+    if ! get || ! mv -f "$part" "./$path"; then
+      complain "$path: could not be fetched"
+      failed=$((failed + 1))
+      return
+    fi
+    fetched=$((fetched + 1))
+  fi
+  if [ "$run" = 1 ]; then
+    [ -x "./$path" ] || chmod +x "./$path"
+  else
+    [ ! -x "./$path" ] || chmod a-x "./$path"
+  fi
+  TZ=UTC0 touch -t "$time" "./$path"
+}
+
+# d FOLDER
+d() {
+  [ "$dry" = 0 ] || return
+  if inside "$1/" && [ ! -L "./$1" ]; then
+    mkdir -p "./$1"
+  else
+    complain "$1: it or a folder above it is a link"
+    failed=$((failed + 1))
+  fi
+}
+`;
+
+const TAIL = `
+if [ "$dry" = 0 ] && [ "$failed" = 0 ]; then
+  rm -f "./$stage"/*.part
+  rmdir "./$stage" 2>/dev/null
+fi
+printf '%s unchanged, %s fetched, %s failed\\n' "$same" "$fetched" "$failed"
+[ "$failed" = 0 ]
+`;
