@@ -26,8 +26,10 @@ import { checkIdentity, checkRangeAnswer } from '@millrace/shared/http/range-con
 import { formatRange } from '@millrace/shared/http/range-header';
 import { canPin, matchVersion, readValidators } from '@millrace/shared/http/validators';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
-import type { ChunkMemory } from '../cache/chunk-memory.ts';
+import type { Purges } from '../admin/purges.ts';
+import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
 import type { ChunkStore } from '../cache/chunk-store.ts';
+import type { StartAttempt } from '../cache/competing-fetch.ts';
 import type { FileVersion, Pointer } from '../cache/file-version.ts';
 import { isPointer, type PointerCache, TUNNEL_VERDICT_MS } from '../cache/pointer-cache.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
@@ -43,6 +45,7 @@ export interface ResolverOptions {
   readonly client: OriginClient;
   readonly records: OriginRecords;
   readonly pointers: PointerCache;
+  readonly purges: Purges;
   readonly chunks: ChunkStore;
   readonly memory: ChunkMemory;
   /** Other nodes, where there are any. */
@@ -113,7 +116,8 @@ export class FileResolver {
   ): Promise<Resolution> {
     const now = this.#o.wallClock();
     const entry = await this.#o.pointers.load(url.href, scope);
-    const revalidate = demands.revalidate || this.#o.pointers.isDoubted(url.href, scope);
+    const doubted = this.#o.pointers.isDoubted(url.href, scope) || !this.#o.purges.settled;
+    const revalidate = demands.revalidate || doubted;
     if (entry !== undefined && !revalidate) {
       if (!isPointer(entry)) {
         if (now < entry.until)
@@ -142,33 +146,39 @@ export class FileResolver {
     signal: AbortSignal,
     path: Path,
   ) {
-    const name = `origin ${scope} ${url.href}`;
+    // After a purge the name is another: nobody joins a question from before.
+    const { current: generation } = this.#o.purges;
+    const era = this.#o.purges.era(url.href, undefined);
+    const name = `origin ${scope} ${url.href}${era}`;
     const fromOrigin = (end: AbortSignal) =>
       this.#flights.run(name, end, (all) =>
-        this.#orStale(url, scope, known, () => this.#askOrigin(url, scope, known, all)),
+        this.#orStale(url, scope, known, () => this.#askOrigin(url, scope, known, generation, all)),
       );
     const network = scope === 'public' ? this.#o.network : undefined;
     if (network === undefined || this.#flights.has(name)) return fromOrigin(signal);
     if (network.routeVersion(url.href, path, new Set()).to === 'origin') return fromOrigin(signal);
     const what = demands.revalidate ? 'anew' : (demands.maxAgeMs ?? '');
-    return this.#flights.run(`${path.hops} ${what} ${url.href}`, signal, (all) =>
+    return this.#flights.run(`${path.hops} ${what} ${url.href}${era}`, signal, (all) =>
       this.#orStale(url, scope, known, async () => {
         const remote = await network.findVersion(url.href, demands, path, all);
-        return remote === undefined ? fromOrigin(all).result : this.#learnt(url, remote);
+        return remote === undefined
+          ? fromOrigin(all).result
+          : this.#learnt(url, remote, generation);
       }),
     );
   }
 
   /** What another node says is kept as if the origin had said it. */
-  #learnt(url: URL, remote: RemoteVersion): Resolution {
+  #learnt(url: URL, remote: RemoteVersion, generation: number): Resolution {
     const { pointers, wallClock } = this.#o;
     if (remote.kind === 'tunnel') {
       const { reason } = remote;
-      pointers.put(url.href, 'public', { reason, until: wallClock() + TUNNEL_VERDICT_MS });
+      const until = wallClock() + TUNNEL_VERDICT_MS;
+      pointers.put(url.href, 'public', { reason, until }, generation);
       return { kind: 'tunnel', reason, take: () => undefined };
     }
     const { pointer } = remote;
-    pointers.put(url.href, 'public', pointer);
+    pointers.put(url.href, 'public', pointer, generation);
     return { kind: 'file', pointer, outcome: { hit: false, fwd: 'uri-miss', detail: 'peer' } };
   }
 
@@ -203,6 +213,7 @@ export class FileResolver {
     url: URL,
     scope: Scope,
     known: Pointer | undefined,
+    generation: number,
     signal: AbortSignal,
   ): Promise<Resolution> {
     this.#o.records.pause(url).check(this.#o.now());
@@ -216,7 +227,7 @@ export class FileResolver {
       signal,
     });
     try {
-      return this.#understand(response, url, scope, known);
+      return this.#understand(response, url, scope, known, generation);
     } catch (error) {
       response.discard();
       throw error;
@@ -228,15 +239,16 @@ export class FileResolver {
     url: URL,
     scope: Scope,
     known: Pointer | undefined,
+    generation: number,
   ): Resolution {
     const { status, headers } = response;
-    if (status === 304 && known !== undefined) return this.#confirmed(response, known);
+    if (status === 304 && known !== undefined) return this.#confirmed(response, known, generation);
     if (status === 200) {
       checkIdentity(headers);
-      return this.#tunnel(url, scope, 'no-ranges', response);
+      return this.#tunnel(url, scope, 'no-ranges', response, generation);
     }
     if (status === 416 && parseContentRange(listField(headers, 'content-range'))?.total === 0) {
-      return this.#tunnel(url, scope, 'empty', response);
+      return this.#tunnel(url, scope, 'empty', response, generation);
     }
     if (status !== 206) {
       throw statusError(response, this.#o.records.pause(response.url), this.#o.now());
@@ -245,12 +257,13 @@ export class FileResolver {
     const { total, validators } = checkRangeAnswer(headers, asked);
     const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
     const tag = total === undefined ? undefined : versionTag(validators, total);
-    if (total === undefined) return this.#tunnel(url, scope, 'unknown-length', response);
+    if (total === undefined)
+      return this.#tunnel(url, scope, 'unknown-length', response, generation);
     if (tag === undefined || !canPin(validators)) {
-      return this.#tunnel(url, scope, 'no-validator', response);
+      return this.#tunnel(url, scope, 'no-validator', response, generation);
     }
     if (freshness.notStorable !== undefined) {
-      return this.#tunnel(url, scope, freshness.notStorable, response);
+      return this.#tunnel(url, scope, freshness.notStorable, response, generation);
     }
     const version: FileVersion = {
       url: url.href,
@@ -261,8 +274,8 @@ export class FileResolver {
       fields: passedFields(headers),
     };
     const pointer: Pointer = { version, freshness, finalUrl: response.url.href };
-    this.#o.pointers.put(url.href, scope, pointer);
-    this.#adoptFirstChunk(response, version);
+    this.#o.pointers.put(url.href, scope, pointer, generation);
+    this.#adoptFirstChunk(response, version, generation);
     const fwd = known === undefined ? 'uri-miss' : 'stale';
     return {
       kind: 'file',
@@ -272,7 +285,7 @@ export class FileResolver {
   }
 
   /** The origin says that nothing has changed. */
-  #confirmed(response: HttpResponse, known: Pointer): Resolution {
+  #confirmed(response: HttpResponse, known: Pointer, generation: number): Resolution {
     response.discard();
     // Fields of a 304 replace the stored ones (RFC 9111 4.3.4).
     const headers = { ...known.version.fields, ...response.headers };
@@ -283,15 +296,15 @@ export class FileResolver {
     if (matchVersion(known.version.validators, readValidators(headers)) === 'different') {
       throw new MillraceError('version-changed', '304 with another validator');
     }
-    this.#o.pointers.put(known.version.url, known.version.scope, pointer);
+    this.#o.pointers.put(known.version.url, known.version.scope, pointer, generation);
     return { kind: 'file', pointer, outcome: { hit: false, fwd: 'stale', fwdStatus: 304 } };
   }
 
   /** The body of the answer is the first chunk: nobody needs to ask for it again. */
-  #adoptFirstChunk(response: HttpResponse, version: FileVersion): void {
+  #adoptFirstChunk(response: HttpResponse, version: FileVersion, generation: number): void {
     const range = chunkRange(0, this.#o.chunkBytes, version.length);
     const { memory, onOriginBytes } = this.#o;
-    const adopted = this.#o.chunks.adopt({ version, range }, async (_attempt, signal, observer) => {
+    const body: StartAttempt<ChunkBuffer> = async (_attempt, signal, observer) => {
       observer.onSent();
       const abort = () => response.discard();
       signal.addEventListener('abort', abort, { once: true });
@@ -303,14 +316,20 @@ export class FileResolver {
       } finally {
         signal.removeEventListener('abort', abort);
       }
-    });
-    if (!adopted) response.discard();
+    };
+    if (!this.#o.chunks.adopt({ version, range }, body, generation)) response.discard();
   }
 
   /** The file cannot be cut into chunks; a response that is all of it can still be used. */
-  #tunnel(url: URL, scope: Scope, reason: string, response: HttpResponse): Resolution {
+  #tunnel(
+    url: URL,
+    scope: Scope,
+    reason: string,
+    response: HttpResponse,
+    generation: number,
+  ): Resolution {
     const until = this.#o.wallClock() + TUNNEL_VERDICT_MS;
-    this.#o.pointers.put(url.href, scope, { reason, until });
+    this.#o.pointers.put(url.href, scope, { reason, until }, generation);
     if (response.status !== 200) {
       response.discard();
       return { kind: 'tunnel', reason, take: () => undefined };

@@ -18,6 +18,7 @@ import {
   type RangeResponse,
   type RequestObserver,
 } from '@millrace/shared/node/range-client';
+import type { Purges } from '../admin/purges.ts';
 import { sha256 } from '../cache/chunk.ts';
 import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
 import type { ChunkRequest } from '../cache/chunk-store.ts';
@@ -33,6 +34,8 @@ export interface PeerClientOptions {
   readonly auth: ClusterAuth;
   readonly memory: ChunkMemory;
   readonly membership: Membership;
+  /** What has been purged, for the tests' sake optional. */
+  readonly purges?: Purges;
   /** Connections to one node at a time and per hop. */
   readonly connections: number;
   readonly timeoutMs: Millis;
@@ -110,6 +113,7 @@ export class PeerClient {
     const fields = {
       [INSIDE.fileLength]: String(version.length),
       ...(directUrl === undefined ? {} : { [INSIDE.finalUrl]: directUrl }),
+      ...this.#purged(version.url, version.tag),
     };
     let atPeer = 0;
     const reached = (count: number) => {
@@ -159,7 +163,11 @@ export class PeerClient {
       timer = setTimeout(give, VERSION_SILENCE_MS);
     };
     const name = formatChunkName({ ...first, salt: '', tag: undefined });
-    const fields = { [INSIDE.want]: 'version', ...cacheControl(demands) };
+    const fields = {
+      [INSIDE.want]: 'version',
+      ...cacheControl(demands),
+      ...this.#purged(first.url, undefined),
+    };
     const either = AbortSignal.any([signal, silence.signal]);
     try {
       const { response, nonce } = await this.#open(peer, name, fields, path, either, {
@@ -190,6 +198,12 @@ export class PeerClient {
       const reason = error instanceof MillraceError ? error : malformed(error);
       throw new PeerFailure(peer.name, reason);
     }
+  }
+
+  /** What the other node must not answer with: what it stored before it knew these purges. */
+  #purged(url: string, tag: string | undefined): Record<string, string> {
+    const told = this.#o.purges?.told(url, tag);
+    return told === undefined ? {} : { [INSIDE.purges]: told };
   }
 
   /** Sends an inside request; anything but a 200 becomes an error. */

@@ -211,7 +211,7 @@ export class PrefixedHandler {
         window: (chunksInWindow) => metrics.window.observe(chunksInWindow),
         sent: (bytes) => {
           exchange.sentBytes += bytes;
-          metrics.clientBytes.inc(bytes);
+          metrics.sentToClient(bytes);
         },
       },
     }).run();
@@ -250,7 +250,7 @@ export class PrefixedHandler {
     }
     await pipeTunnel(response, res, (bytes) => {
       exchange.sentBytes += bytes;
-      metrics.clientBytes.inc(bytes);
+      metrics.sentToClient(bytes);
       metrics.originBytes.inc(bytes);
     });
     await ended(res);
