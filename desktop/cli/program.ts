@@ -40,6 +40,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
     categories: async () => (await import('./commands/settings.ts')).categoriesCommand,
   },
   'Also:': {
+    edge: async () => (await import('./commands/edge.ts')).edgeCommand,
     'native-host': async () => (await import('./commands/native-host.ts')).nativeHostCommand,
     metalink: async () => (await import('./commands/metalink.ts')).metalinkCommand,
     completion: async () => (await import('./commands/completion.ts')).completionCommand,

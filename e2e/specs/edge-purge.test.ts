@@ -18,35 +18,38 @@ const FRESH = { headers: { 'cache-control': 'max-age=86400' } };
 let origin: FileServer;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let tokenFile: string;
+/** For all tests of one node in memory. */
+let edge: EdgeProcess;
 let files = 0;
 const started: EdgeProcess[] = [];
 let network: Cluster | undefined;
 
+const COMMON = ['--allow-origin', '127.0.0.1', '--chunk-size', '64KiB'];
+
 beforeAll(async () => {
   origin = await FileServer.start();
-});
-
-beforeEach(async () => {
   folder = await temporaryFolder();
   tokenFile = join(folder.path, 'token');
   await writeFile(tokenFile, ADMIN_TOKEN);
+  edge = await EdgeProcess.start([...COMMON, '--admin-token-file', tokenFile]);
 });
 
 afterEach(async () => {
-  await Promise.all(started.splice(0).map((edge) => edge.stop('SIGKILL')));
+  await Promise.all(started.splice(0).map((one) => one.stop('SIGKILL')));
   await network?.stop();
   network = undefined;
+});
+
+afterAll(async () => {
+  await edge.stop('SIGKILL');
+  await origin.stop();
   await folder.remove();
 });
 
-afterAll(() => origin.stop());
-
-const COMMON = ['--allow-origin', '127.0.0.1', '--chunk-size', '64KiB'];
-
 async function start(...options: string[]): Promise<EdgeProcess> {
-  const edge = await EdgeProcess.start([...COMMON, '--admin-token-file', tokenFile, ...options]);
-  started.push(edge);
-  return edge;
+  const one = await EdgeProcess.start([...COMMON, '--admin-token-file', tokenFile, ...options]);
+  started.push(one);
+  return one;
 }
 
 /** A new file at the origin, and how to put another content in its place. */
@@ -61,14 +64,13 @@ function publish(dir = '/') {
   return { url: origin.url(path), digest: replace(), replace };
 }
 
-const digestThrough = async (edge: EdgeProcess, url: string) => {
-  const { status, digest, complete } = await fetchAll(edge.prefixed(url));
+const digestThrough = async (through: EdgeProcess, url: string) => {
+  const { status, digest, complete } = await fetchAll(through.prefixed(url));
   return status === 200 && complete ? digest : `status ${status}`;
 };
 
 describe('a purge of one node', () => {
   test('by URL: the new content is served though the old one is still fresh', async () => {
-    const edge = await start();
     const { url, digest, replace } = publish();
     const other = publish();
     expect(await digestThrough(edge, url)).toBe(digest);
@@ -85,7 +87,6 @@ describe('a purge of one node', () => {
   });
 
   test('chunks go with the pointer: bytes that were wrong under the same ETag are not used', async () => {
-    const edge = await start();
     const file = publish();
     const wrong = file.replace('"same"');
     expect(await digestThrough(edge, file.url)).toBe(wrong);
@@ -95,7 +96,6 @@ describe('a purge of one node', () => {
   });
 
   test('by prefix: all files below it, and no others', async () => {
-    const edge = await start();
     const inside = [publish('/folder/'), publish('/folder/deeper/')];
     const outside = [publish('/folder2/'), publish('/')];
     for (const { url } of [...inside, ...outside]) await digestThrough(edge, url);
@@ -110,7 +110,6 @@ describe('a purge of one node', () => {
   });
 
   test('by version: that one is gone, another of the same file stays', async () => {
-    const edge = await start();
     const { url, digest, replace } = publish();
     expect(await digestThrough(edge, url)).toBe(digest);
     const { headers } = await fetchAll(edge.prefixed(url), { method: 'HEAD' });
@@ -126,7 +125,6 @@ describe('a purge of one node', () => {
   });
 
   test('of everything', async () => {
-    const edge = await start();
     const some = [publish(), publish('/a/')];
     for (const { url } of some) await digestThrough(edge, url);
     const renewed = some.map(({ replace }) => replace());
@@ -139,7 +137,6 @@ describe('a purge of one node', () => {
 
 describe('a purge and what goes on meanwhile', () => {
   test('a fetch that is under way brings nothing back', async () => {
-    const edge = await start();
     const file = publish();
     // The first answer with the old content stops in the middle until the test lets it go on.
     let release: () => void = () => {};
@@ -161,23 +158,28 @@ describe('a purge and what goes on meanwhile', () => {
 });
 
 describe('a purge and the disk tier', () => {
-  const disk = () => ['--cache-dir', join(folder.path, 'cache'), '--cache-memory', '0'];
+  let dir = '';
+  const disk = () => ['--cache-dir', dir, '--cache-memory', '0'];
 
-  async function filled(edge: EdgeProcess): Promise<void> {
-    const records = Math.ceil(BYTES / CHUNK) + 1;
-    await until(async () => ((await edge.status()).cache.disk?.records ?? 0) >= records);
+  beforeEach(() => {
+    dir = join(folder.path, `cache-of-${++files}`);
+  });
+
+  async function filled(one: EdgeProcess, count: number): Promise<void> {
+    const records = count * (Math.ceil(BYTES / CHUNK) + 1);
+    await until(async () => ((await one.status()).cache.disk?.records ?? 0) >= records);
   }
 
   test.each(['SIGTERM', 'SIGKILL'] as const)('survives a restart after %s', async (signal) => {
-    const edge = await start(...disk());
+    const first = await start(...disk());
     const { url, digest, replace } = publish();
     const kept = publish();
-    expect(await digestThrough(edge, url)).toBe(digest);
-    expect(await digestThrough(edge, kept.url)).toBe(kept.digest);
-    await filled(edge);
+    expect(await digestThrough(first, url)).toBe(digest);
+    expect(await digestThrough(first, kept.url)).toBe(kept.digest);
+    await filled(first, 2);
     const renewed = replace('"same"');
-    await ask(edge, 'POST', 'purge', { url });
-    await edge.stop(signal);
+    await ask(first, 'POST', 'purge', { url });
+    await first.stop(signal);
     const { sentBytes } = origin;
     const again = await start(...disk());
     // What was not purged is still there.
@@ -188,13 +190,13 @@ describe('a purge and the disk tier', () => {
 
   test('a list of purges that is damaged or lost costs the cache, never brings anything back', async () => {
     const { url, digest, replace } = publish();
-    const file = join(folder.path, 'cache', 'purges.log');
-    const edge = await start(...disk());
-    expect(await digestThrough(edge, url)).toBe(digest);
-    await filled(edge);
+    const file = join(dir, 'purges.log');
+    const first = await start(...disk());
+    expect(await digestThrough(first, url)).toBe(digest);
+    await filled(first, 1);
     const renewed = replace();
-    await ask(edge, 'POST', 'purge', { url });
-    await edge.stop();
+    await ask(first, 'POST', 'purge', { url });
+    await first.stop();
     await writeFile(file, 'not what it was\n');
     const damaged = await start(...disk());
     expect(await digestThrough(damaged, url)).toBe(renewed);
@@ -207,11 +209,12 @@ describe('a purge of a network', () => {
 
   async function startNetwork(nodes: number): Promise<Cluster> {
     const secretFile = join(folder.path, 'secret');
+    const name = `network-${++files}`;
     await writeFile(secretFile, SECRET);
     network = await Cluster.start({
       nodes,
       options: [...COMMON, '--secret-file', secretFile, '--admin-token-file', tokenFile],
-      perNode: (index) => ['--cache-dir', join(folder.path, `cache-${index}`)],
+      perNode: (index) => ['--cache-dir', join(folder.path, `${name}-${index}`)],
     });
     return network;
   }

@@ -33,8 +33,12 @@ export class Generations {
   #prefixes = 0;
   #all: Purge | undefined;
   #current = 0;
-  /** Ids carried out, the oldest of them first: nothing is purged twice for having been heard twice. */
-  readonly #seen = new Set<string>();
+  /**
+   * Ids carried out lately, in two halves, the older of which goes as a whole: nothing is purged
+   * twice for having been heard twice.
+   */
+  #seen = new Set<string>();
+  #seenBefore = new Set<string>();
 
   constructor(options: { readonly maxPurges?: number; readonly maxChars?: number } = {}) {
     this.#maxPurges = options.maxPurges ?? MAX_PURGES;
@@ -59,7 +63,7 @@ export class Generations {
 
   /** True if the purge of that id has been carried out lately. */
   knows(id: string): boolean {
-    return this.#seen.has(id);
+    return this.#seen.has(id) || this.#seenBefore.has(id);
   }
 
   /**
@@ -69,7 +73,7 @@ export class Generations {
    * @returns undefined where that is so
    */
   purge(target: PurgeTarget, id: string): Purge | undefined {
-    if (this.#seen.has(id)) return undefined;
+    if (this.knows(id) || this.#purges.get(targetKey(target))?.id === id) return undefined;
     const purge = { target, id, generation: ++this.#current };
     this.restore(purge);
     return purge;
@@ -156,12 +160,9 @@ export class Generations {
   }
 
   #remember(id: string): void {
-    this.#seen.delete(id);
     this.#seen.add(id);
-    if (this.#seen.size <= 4 * this.#maxPurges) return;
-    for (const oldest of this.#seen) {
-      this.#seen.delete(oldest);
-      break;
-    }
+    if (this.#seen.size < 2 * this.#maxPurges) return;
+    this.#seenBefore = this.#seen;
+    this.#seen = new Set();
   }
 }
