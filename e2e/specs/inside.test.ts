@@ -16,7 +16,17 @@ const SECRET = 'a secret of the whole network';
 const OPTIONS = ['--allow-origin', '127.0.0.1', '--chunk-size', '64KiB', '--log-level', 'warn'];
 const LENGTH = 300_000;
 /** Fields that a signature covers, in the protocol's order. */
-const SIGNED = ['hops', 'via', 'avoid', 'filelen', 'final-url', 'port', 'url', 'want'] as const;
+const SIGNED = [
+  'hops',
+  'via',
+  'avoid',
+  'filelen',
+  'final-url',
+  'port',
+  'url',
+  'want',
+  'purges',
+] as const;
 
 let origin: FaultOrigin;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;

@@ -6,6 +6,11 @@ import { AwakeClock } from '@millrace/shared/base/awake-clock';
 import type { Log } from '@millrace/shared/base/log';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
 import type { FastifyInstance } from 'fastify';
+import { Administration } from './admin/administration.ts';
+import { PeerCommands } from './admin/peer-commands.ts';
+import { Pins } from './admin/pins.ts';
+import { Prefetcher } from './admin/prefetcher.ts';
+import { Purges } from './admin/purges.ts';
 import { FileResolver } from './agent/file-resolver.ts';
 import { ChunkMemory } from './cache/chunk-memory.ts';
 import { ChunkStore } from './cache/chunk-store.ts';
@@ -38,6 +43,8 @@ import { LocalAccess } from './policy/local-access.ts';
 import { OriginUse } from './policy/origin-use.ts';
 import { OriginPolicy } from './policy/policy.ts';
 import { adminRoutes, Drain } from './routes/admin.ts';
+import { adminApi } from './routes/admin-api.ts';
+import { commandRoutes } from './routes/commands.ts';
 import { InsideHandler } from './routes/inside.ts';
 import { nodeRoutes } from './routes/node.ts';
 import { type OwnRoutesOptions, ownRoutes, ownStatus } from './routes/own.ts';
@@ -101,10 +108,21 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     config.localTokenFile === undefined
       ? undefined
       : await LocalAccess.fromFile(config.localTokenFile);
+  const purges = await Purges.open(config.cacheDir, log);
+  const pins = await Pins.open({
+    dir: config.cacheDir,
+    chunkBytes: config.chunkSize,
+    quotaBytes: pinQuota(config),
+    maxLeaseMs: config.pinMax,
+    share: 1 / config.workers,
+    log,
+    wallClock,
+  });
+  const isPinned = (path: string) => pins.isPinnedPath(path);
   const disk =
     config.cacheDir === undefined
       ? undefined
-      : await DiskCache.open({ dir: config.cacheDir, maxBytes: config.cacheDisk, log });
+      : await DiskCache.open({ dir: config.cacheDir, maxBytes: config.cacheDisk, log, isPinned });
 
   const writeQuotas =
     config.cacheDir === undefined ? undefined : originUse.keepIn(config.cacheDir, log);
@@ -117,15 +135,33 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     timeoutMs: config.originTimeout,
   });
   const records = new OriginRecords();
-  const pointers = new PointerCache(disk);
+  const pointers = new PointerCache(disk, purges);
+  pointers.onPointer = ({ version }) => pins.follow(version);
   const memory = new ChunkMemory({
     slotBytes: config.chunkSize,
     keepBytes: config.cacheMemory + IN_FLIGHT_BYTES,
     poison: process.env.MILLRACE_POISON_MEMORY === '1',
   });
-  const cache = new MemoryCache(config.cacheMemory);
+  const cache = new MemoryCache(
+    config.cacheMemory,
+    // With a disk tier it is there that what is pinned stays.
+    disk === undefined ? ({ version }) => pins.isPinned(version) : undefined,
+  );
+  pins.onReleased = () => {
+    cache.release();
+    disk?.release();
+  };
   const load = () => Math.floor((prefixed.transfers.running + inside.running) / TRANSFERS_PER_LOAD);
   const auth = new ClusterAuth(config.secretFile, wallClock);
+  const commandSecret = config.secretFile ?? config.adminTokenFile;
+  const commandAuth = commandSecret && new ClusterAuth(commandSecret, wallClock);
+  const peerCommands = new PeerCommands({
+    auth,
+    commandAuth,
+    purges,
+    peers: () => membership.table.peers,
+    log,
+  });
   const membership = new Membership({
     name: config.name,
     weight: config.weight,
@@ -138,12 +174,14 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     log,
     now,
     own: () => ({ load: load(), draining: prefixed.transfers.draining }),
+    purges: { digest: () => purges.digest, heard: peerCommands.heard },
     onHeartbeat: (peer, rtt) => metrics.peerRtt.set({ peer }, rtt / 1000),
   });
   const peerClient = new PeerClient({
     auth,
     memory,
     membership,
+    purges,
     connections: PEER_CONNECTIONS,
     timeoutMs: config.originTimeout,
     now,
@@ -167,6 +205,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     cache,
     memory,
     disk,
+    purges,
     source,
     network,
     now,
@@ -176,6 +215,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     client,
     records,
     pointers,
+    purges,
     chunks,
     memory,
     network,
@@ -188,6 +228,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     name: config.name,
     auth,
     policy,
+    purges,
     resolver,
     chunks,
     metrics,
@@ -236,7 +277,31 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   });
   const { transfers } = prefixed;
   const relieving = setInterval(() => transfers.setPressed(!spare()), RELIEF_INTERVAL_MS).unref();
+  purges.settled = network === undefined || disk === undefined;
+  const prefetcher = new Prefetcher({
+    resolver,
+    chunks,
+    chunkBytes: config.chunkSize,
+    log,
+    now,
+    wallClock,
+    clients: () => ({ transfers: transfers.running, bytes: metrics.clientBytesSum }),
+    onBytes: (count) => metrics.prefetchedBytes.inc(count),
+    onEnded: (state) => metrics.prefetches.inc({ state }),
+  });
+  purges.onPurge = ({ kind }) => metrics.contentPurges.inc({ kind });
+  const administration = new Administration({
+    purges,
+    pins,
+    prefetcher,
+    resolver,
+    link,
+    peers: network === undefined ? undefined : peerCommands,
+    log,
+    wallClock,
+  });
   addGauges(metrics, cache, disk, pointers, transfers);
+  addAdminGauges(metrics, administration);
 
   const server = buildServer(config, log);
   server.route({
@@ -262,17 +327,23 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     transfers,
     membership,
     startedAt: wallClock(),
+    administration,
     link,
   };
   await server.register(ownRoutes, own);
   const admin = new Drain(config, transfers, log);
   await server.register(adminRoutes, { config, drain: admin, link });
-  if (network !== undefined) await server.register(nodeRoutes, { membership, auth });
+  await server.register(adminApi, { config, administration, policy });
+  if (network !== undefined) {
+    await server.register(nodeRoutes, { membership, auth });
+    await server.register(commandRoutes, { administration, purges, auth, commandAuth });
+  }
 
   link?.serve(
     {
       status: () => ownStatus(own),
       setDraining: admin.setDraining,
+      carryOut: administration.carryOut,
       meet: (urls) => membership.addSeeds(urls),
     },
     metrics.registry,
@@ -283,6 +354,10 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       ? setInterval(() => transfers.offload(offloadAbove), OFFLOAD_INTERVAL_MS).unref()
       : undefined;
 
+  const settle = () =>
+    void membership.met().then(() => {
+      purges.settled = true;
+    });
   let insideServer: Server | undefined;
   return {
     server,
@@ -292,11 +367,13 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       const { port } = server.server.address() as AddressInfo;
       if (link === undefined) {
         if (network !== undefined) await membership.start(port);
+        settle();
         return address;
       }
       insideServer = await listenAlone(server.server, config, link.index);
       const own = insideServer.address() as AddressInfo;
       await membership.start(own.port, true);
+      settle();
       link.listening(address, nodeUrl(loopbackFor(own.address), own.port));
       return address;
     },
@@ -307,7 +384,9 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       clearInterval(writing);
       insideServer?.close();
       purger.stop();
+      prefetcher.stopAll();
       await membership.stop();
+      await peerCommands.stop();
       transfers.resetAll();
       inside.resetAll();
       peerClient.close();
@@ -316,6 +395,8 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       await client.close();
       await writeQuotas?.();
       await disk?.flush();
+      await purges.close();
+      await pins.close();
     },
     reload: () => policy.reload(log),
   };
@@ -330,9 +411,25 @@ function amplification({ maxAmplification, chunkSize, workers }: Config): Amplif
   };
 }
 
+/** Bytes that pinned files may take: of the tier that keeps them, half unless it is said. */
+function pinQuota({ pinQuota, cacheDir, cacheDisk, cacheMemory }: Config): number {
+  const tier = cacheDir === undefined ? cacheMemory : cacheDisk;
+  return Math.min(tier, pinQuota ?? Math.floor(tier / 2));
+}
+
 /** Whether the edge is a node of a network, be it one that others have yet to join. */
 function isNode(config: Config): boolean {
   return config.peers.length > 0 || config.secretFile !== undefined || config.workers > 1;
+}
+
+function addAdminGauges(metrics: Metrics, administration: Administration): void {
+  const gauge = (name: string, help: string, read: keyof ReturnType<Administration['counts']>) =>
+    metrics.gauge(name, help, () => administration.counts()[read]);
+  gauge('purges_remembered', 'Purges that cached chunks are held against', 'purges');
+  gauge('prefetches_active', 'Prefetches that run or wait', 'prefetches');
+  gauge('pins', 'Files pinned', 'pins');
+  gauge('pinned_bytes', 'Bytes charged for pins', 'pinnedBytes');
+  gauge('pin_quota_bytes', 'Bytes that pins may be charged', 'pinQuotaBytes');
 }
 
 function addGauges(

@@ -45,6 +45,9 @@ export interface Config {
   readonly peerUrl: string | undefined;
   readonly secretFile: Buffer | undefined;
   readonly adminTokenFile: Buffer | undefined;
+  /** Bytes; undefined: half of the tier. */
+  readonly pinQuota: number | undefined;
+  readonly pinMax: number;
   readonly peerPolicy: PeerPolicy;
   readonly org: string | undefined;
   readonly weight: number;
@@ -83,7 +86,8 @@ export function readConfig(
   }
   refuseUnknown(
     Object.keys(env).filter((key) => key.startsWith(ENV_PREFIX)),
-    [...Object.keys(SETTINGS), 'config'].map(envName),
+    // The last is for the command line, which administrates edges.
+    [...Object.keys(SETTINGS), 'config', 'token'].map(envName),
     'environment variable',
   );
   const config = raw as unknown as Config;

@@ -46,6 +46,14 @@ export class Metrics {
     'clients_offloaded_total',
     'Transfers reset so that they go on elsewhere',
   );
+  readonly contentPurges = this.#counter('content_purges_total', 'Purges carried out', ['kind']);
+  readonly prefetches = this.#counter('prefetches_total', 'Prefetches ended', ['state']);
+  readonly prefetchedBytes = this.#counter(
+    'prefetched_bytes_total',
+    'Chunk bytes that prefetches fetched from origins or other nodes',
+  );
+  /** Body bytes sent to clients since the start. */
+  clientBytesSum = 0;
   readonly peerRtt = new Gauge({
     name: 'millrace_peer_rtt_seconds',
     help: 'Round-trip time of the last heartbeat',
@@ -62,6 +70,12 @@ export class Metrics {
 
   constructor() {
     collectDefaultMetrics({ register: this.registry, prefix: 'millrace_' });
+  }
+
+  /** Body bytes have gone to a client. */
+  sentToClient(bytes: number): void {
+    this.clientBytes.inc(bytes);
+    this.clientBytesSum += bytes;
   }
 
   /** Mean size of the congestion window when chunks come in; 0 before the first. */

@@ -235,6 +235,18 @@ export const SETTINGS = {
     schema: text((path) => readSecret(path, 16)),
     default: undefined,
   },
+  'pin-quota': {
+    argument: '<size>',
+    help: 'how much of the disk tier (of memory where there is none) pinned files may take; half of it by default',
+    schema: text(parseBytes),
+    default: undefined,
+  },
+  'pin-max': {
+    argument: '<time>',
+    help: 'longest time that a file can be pinned for at once',
+    schema: text(parseDuration),
+    default: '30d',
+  },
   'peer-policy': {
     argument: '<policy>',
     help: 'which nodes may use this one: open, closed (none) or org:NAME (those of that organisation)',

@@ -29,10 +29,17 @@ import { checkIdentity, checkRangeAnswer } from '@millrace/shared/http/range-con
 import { formatRange } from '@millrace/shared/http/range-header';
 import { canPin, matchVersion, readValidators } from '@millrace/shared/http/validators';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
-import type { ChunkMemory } from '../cache/chunk-memory.ts';
+import type { Purges } from '../admin/purges.ts';
+import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
 import type { ChunkStore } from '../cache/chunk-store.ts';
+import type { StartAttempt } from '../cache/competing-fetch.ts';
 import { type FileVersion, type Pointer, pointerName } from '../cache/file-version.ts';
-import { isPointer, type PointerCache, TUNNEL_VERDICT_MS } from '../cache/pointer-cache.ts';
+import {
+  isPointer,
+  type PointerCache,
+  type PointerEntry,
+  TUNNEL_VERDICT_MS,
+} from '../cache/pointer-cache.ts';
 import { checkAsked, checkDeclared } from '../egress/content-check.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
@@ -47,6 +54,7 @@ export interface ResolverOptions {
   readonly client: OriginClient;
   readonly records: OriginRecords;
   readonly pointers: PointerCache;
+  readonly purges: Purges;
   readonly chunks: ChunkStore;
   readonly memory: ChunkMemory;
   /** Other nodes, where there are any. */
@@ -108,6 +116,20 @@ const VERIFIED_MS = 3_600_000;
 /** How long content that may have the digest is taken for it: the file may be replaced any moment. */
 const UNVERIFIED_MS = 60_000;
 
+/** What is to be found out, and for whom. */
+interface Question {
+  readonly url: URL;
+  /** What the pointer is kept under. */
+  readonly name: string;
+  readonly scope: Scope;
+  /** What was known so far. */
+  readonly known: Pointer | undefined;
+  readonly demands: RequestDemands;
+  /** In which it is asked: what is purged from now on voids the answer. */
+  readonly generation: number;
+  readonly path: Path;
+}
+
 export class FileResolver {
   readonly #o: ResolverOptions;
   readonly #flights = new SingleFlight<string, Resolution>();
@@ -133,7 +155,8 @@ export class FileResolver {
     const now = this.#o.wallClock();
     const name = nameOf(url, demands);
     const entry = await this.#o.pointers.load(name, scope);
-    const revalidate = demands.revalidate || this.#o.pointers.isDoubted(name, scope);
+    const doubted = this.#o.pointers.isDoubted(name, scope) || !this.#o.purges.settled;
+    const revalidate = demands.revalidate || doubted;
     if (entry !== undefined && !revalidate) {
       if (!isPointer(entry)) {
         if (now < entry.until)
@@ -146,64 +169,59 @@ export class FileResolver {
       }
     }
     if (demands.onlyIfCached) throw new MillraceError('not-cached');
-    const pointer = entry !== undefined && isPointer(entry) ? entry : undefined;
-    const flight = this.#flight(url, scope, pointer, { ...demands, revalidate }, signal, path);
+    const known = entry !== undefined && isPointer(entry) ? entry : undefined;
+    const generation = this.#o.purges.current;
+    const question = { url, name, scope, known, generation, path };
+    const flight = this.#flight({ ...question, demands: { ...demands, revalidate } }, signal);
     const resolution = await flight.result;
     if (!flight.joined || resolution.kind === 'tunnel' || resolution.outcome.hit) return resolution;
     return { ...resolution, outcome: { ...resolution.outcome, collapsed: true } };
   }
 
   /** Who is asked; as with chunks, a request never waits for one that was forwarded less often. */
-  #flight(
-    url: URL,
-    scope: Scope,
-    known: Pointer | undefined,
-    demands: RequestDemands,
-    signal: AbortSignal,
-    path: Path,
-  ) {
-    const file = nameOf(url, demands);
-    // Whom a signed link has let in is not to fail with those who have none.
+  #flight(question: Question, signal: AbortSignal) {
+    const { url, scope, demands, path } = question;
+    // Whom a signed link has let in is not to fail with those who have none, and after a purge
+    // nobody joins a question from before.
     const who = path.grant === undefined ? scope : 'signed';
-    const name = `origin ${who} ${file}`;
-    const { digest } = demands;
+    const what = `${question.name}${this.#o.purges.era(url.href, undefined)}`;
+    const name = `origin ${who} ${what}`;
     const fromOrigin = (end: AbortSignal) =>
       this.#flights.run(name, end, (all) =>
-        this.#orStale(file, scope, known, () =>
-          this.#askOrigin(url, scope, digest, known, all, path),
-        ),
+        this.#orStale(question, () => this.#askOrigin(question, all)),
       );
     const network = scope === 'public' ? this.#o.network : undefined;
     if (network === undefined || this.#flights.has(name)) return fromOrigin(signal);
     if (network.routeVersion(url.href, path, new Set()).to === 'origin') return fromOrigin(signal);
-    const what = demands.revalidate ? 'anew' : (demands.maxAgeMs ?? '');
-    return this.#flights.run(`${who} ${path.hops} ${what} ${file}`, signal, (all) =>
-      this.#orStale(file, scope, known, async () => {
+    const how = demands.revalidate ? 'anew' : (demands.maxAgeMs ?? '');
+    return this.#flights.run(`${who} ${path.hops} ${how} ${what}`, signal, (all) =>
+      this.#orStale(question, async () => {
         const remote = await network.findVersion(url.href, demands, path, all);
-        return remote === undefined ? fromOrigin(all).result : this.#learnt(file, remote, known);
+        return remote === undefined ? fromOrigin(all).result : this.#learnt(question, remote);
       }),
     );
   }
 
   /** What another node says is kept as if the origin had said it. */
-  #learnt(file: string, remote: RemoteVersion, known: Pointer | undefined): Resolution {
-    const { pointers, wallClock } = this.#o;
+  #learnt(question: Question, remote: RemoteVersion): Resolution {
     if (remote.kind === 'tunnel') {
       const { reason } = remote;
-      pointers.put(file, 'public', { reason, until: wallClock() + TUNNEL_VERDICT_MS });
+      this.#keep(question, { reason, until: this.#o.wallClock() + TUNNEL_VERDICT_MS });
       return { kind: 'tunnel', reason, take: () => undefined };
     }
     const { pointer } = remote;
-    pointers.put(file, 'public', pointer);
-    const fwd = known === undefined ? 'uri-miss' : 'stale';
+    this.#keep(question, pointer);
+    const fwd = question.known === undefined ? 'uri-miss' : 'stale';
     return { kind: 'file', pointer, outcome: { hit: false, fwd, detail: 'peer' } };
+  }
+
+  #keep({ name, scope, generation }: Question, entry: PointerEntry): void {
+    this.#o.pointers.put(name, scope, entry, generation);
   }
 
   /** Falls back on what was known where the origin cannot be reached. */
   async #orStale(
-    file: string,
-    scope: Scope,
-    known: Pointer | undefined,
+    { name, scope, known }: Question,
     ask: () => Promise<Resolution>,
   ): Promise<Resolution> {
     try {
@@ -220,25 +238,19 @@ export class FileResolver {
       }
       // What the origin denies or no longer has must not be served on from memory.
       if (WITHDRAWN.some((code) => isMillraceError(error, code))) {
-        this.#o.pointers.drop(file, scope);
+        this.#o.pointers.drop(name, scope);
       }
       throw error;
     }
   }
 
-  async #askOrigin(
-    url: URL,
-    scope: Scope,
-    digest: string | undefined,
-    known: Pointer | undefined,
-    signal: AbortSignal,
-    { grant }: Path,
-  ): Promise<Resolution> {
+  async #askOrigin(question: Question, signal: AbortSignal): Promise<Resolution> {
+    const { url, scope, known, path } = question;
     this.#o.records.pause(url).check(this.#o.now());
     const response = await this.#o.client.open({
       url,
       scope,
-      grant,
+      grant: path.grant,
       headers: {
         range: formatRange({ start: 0, end: this.#o.chunkBytes }),
         ...(known === undefined ? {} : ifChanged(known.version)),
@@ -246,7 +258,7 @@ export class FileResolver {
       signal,
     });
     try {
-      return await this.#understand(response, url, scope, digest, known, signal);
+      return await this.#understand(response, question, signal);
     } catch (error) {
       response.discard();
       throw error;
@@ -255,22 +267,20 @@ export class FileResolver {
 
   async #understand(
     response: HttpResponse,
-    url: URL,
-    scope: Scope,
-    digest: string | undefined,
-    known: Pointer | undefined,
+    question: Question,
     signal: AbortSignal,
   ): Promise<Resolution> {
     const { status, headers } = response;
+    const { url, scope, known } = question;
+    const { digest } = question.demands;
     const declared = digest !== undefined && checkDeclared(response, digest);
-    const file = pointerName({ url: url.href, digest });
-    if (status === 304 && known !== undefined) return this.#confirmed(response, known);
+    if (status === 304 && known !== undefined) return this.#confirmed(response, question, known);
     if (status === 200) {
       checkIdentity(headers);
-      return this.#tunnel(file, scope, 'no-ranges', response);
+      return this.#tunnel(question, 'no-ranges', response);
     }
     if (status === 416 && parseContentRange(listField(headers, 'content-range'))?.total === 0) {
-      return this.#tunnel(file, scope, 'empty', response);
+      return this.#tunnel(question, 'empty', response);
     }
     if (status !== 206) {
       throw statusError(response, this.#o.records.pause(response.url), this.#o.now());
@@ -279,12 +289,12 @@ export class FileResolver {
     const { total, validators } = checkRangeAnswer(headers, asked);
     const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
     const tag = total === undefined ? undefined : versionTag(validators, total, digest);
-    if (total === undefined) return this.#tunnel(file, scope, 'unknown-length', response);
+    if (total === undefined) return this.#tunnel(question, 'unknown-length', response);
     if (tag === undefined || !canPin(validators)) {
-      return this.#tunnel(file, scope, 'no-validator', response);
+      return this.#tunnel(question, 'no-validator', response);
     }
     if (freshness.notStorable !== undefined) {
-      return this.#tunnel(file, scope, freshness.notStorable, response);
+      return this.#tunnel(question, freshness.notStorable, response);
     }
     const version: FileVersion = {
       url: url.href,
@@ -295,10 +305,10 @@ export class FileResolver {
       tag,
       fields: passedFields(headers),
     };
-    const proven = this.#adoptFirstChunk(response, version, signal);
-    const verified = (await proven) || declared ? true : undefined;
+    const proven = await this.#adoptFirstChunk(response, version, question.generation, signal);
+    const verified = proven || declared ? true : undefined;
     const pointer = asPointer({ version, freshness, finalUrl: response.url.href, verified });
-    this.#o.pointers.put(file, scope, pointer);
+    this.#keep(question, pointer);
     const fwd = known === undefined ? 'uri-miss' : 'stale';
     return {
       kind: 'file',
@@ -308,7 +318,7 @@ export class FileResolver {
   }
 
   /** The origin says that nothing has changed. */
-  #confirmed(response: HttpResponse, known: Pointer): Resolution {
+  #confirmed(response: HttpResponse, question: Question, known: Pointer): Resolution {
     response.discard();
     // Fields of a 304 replace the stored ones (RFC 9111 4.3.4).
     const headers = { ...known.version.fields, ...response.headers };
@@ -320,7 +330,7 @@ export class FileResolver {
     if (matchVersion(known.version.validators, readValidators(headers)) === 'different') {
       throw new MillraceError('version-changed', '304 with another validator');
     }
-    this.#o.pointers.put(pointerName(known.version), known.version.scope, pointer);
+    this.#keep(question, pointer);
     return { kind: 'file', pointer, outcome: { hit: false, fwd: 'stale', fwdStatus: 304 } };
   }
 
@@ -334,12 +344,13 @@ export class FileResolver {
   async #adoptFirstChunk(
     response: HttpResponse,
     version: FileVersion,
+    generation: number,
     signal: AbortSignal,
   ): Promise<boolean> {
     const range = chunkRange(0, this.#o.chunkBytes, version.length);
     const { memory, onOriginBytes } = this.#o;
     const request = { version, range };
-    const adopted = this.#o.chunks.adopt(request, async (_attempt, end, observer) => {
+    const body: StartAttempt<ChunkBuffer> = async (_attempt, end, observer) => {
       observer.onSent();
       const abort = () => response.discard();
       end.addEventListener('abort', abort, { once: true });
@@ -356,8 +367,8 @@ export class FileResolver {
       } finally {
         end.removeEventListener('abort', abort);
       }
-    });
-    if (!adopted) response.discard();
+    };
+    if (!this.#o.chunks.adopt(request, body, generation)) response.discard();
     if (version.digest === undefined || range.end < version.length) return false;
     // However it comes to be here, it has been compared.
     (await this.#o.chunks.get(request, signal)).chunk.release();
@@ -365,9 +376,8 @@ export class FileResolver {
   }
 
   /** The file cannot be cut into chunks; a response that is all of it can still be used. */
-  #tunnel(file: string, scope: Scope, reason: string, response: HttpResponse): Resolution {
-    const until = this.#o.wallClock() + TUNNEL_VERDICT_MS;
-    this.#o.pointers.put(file, scope, { reason, until });
+  #tunnel(question: Question, reason: string, response: HttpResponse): Resolution {
+    this.#keep(question, { reason, until: this.#o.wallClock() + TUNNEL_VERDICT_MS });
     if (response.status !== 200) {
       response.discard();
       return { kind: 'tunnel', reason, take: () => undefined };

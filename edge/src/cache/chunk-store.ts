@@ -13,6 +13,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
 import { formatChunkName } from '@millrace/shared/cdn/chunk-name';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
+import { Purges } from '../admin/purges.ts';
 import type { Network } from '../peers/network.ts';
 import { INGRESS, type Path } from '../peers/path.ts';
 import { Chunk } from './chunk.ts';
@@ -71,6 +72,8 @@ export interface ChunkStoreOptions {
   readonly cache: MemoryCache;
   readonly memory: ChunkMemory;
   readonly disk: DiskCache | undefined;
+  /** What has been purged; without it, nothing ever is. */
+  readonly purges?: Purges;
   readonly source: ChunkSource;
   /** Other nodes, where there are any. */
   readonly network: Network | undefined;
@@ -90,16 +93,18 @@ const FOR_EVER = new AbortController().signal;
 
 export class ChunkStore {
   readonly #o: ChunkStoreOptions;
+  readonly #purges: Purges;
   readonly #flights = new SingleFlight<string, { chunk: Chunk; tier: Tier }>();
   readonly #fetches = new Map<string, UnderWay>();
 
   constructor(options: ChunkStoreOptions) {
     this.#o = options;
+    this.#purges = options.purges ?? new Purges();
   }
 
   /** The chunk if it is in memory; the caller is a user of it and must release it. */
   peek(request: ChunkRequest): Chunk | undefined {
-    return this.#o.cache.get(chunkKey(request))?.retain();
+    return this.#inMemory(chunkKey(request))?.retain();
   }
 
   /**
@@ -110,7 +115,7 @@ export class ChunkStore {
    */
   async get(request: ChunkRequest, signal: AbortSignal, path: Path = INGRESS): Promise<Found> {
     const key = chunkKey(request);
-    const inMemory = this.#o.cache.get(key);
+    const inMemory = this.#inMemory(key);
     if (inMemory !== undefined) return { chunk: inMemory.retain(), tier: 'memory', joined: false };
     const flight = this.#flight(key, request, signal, path);
     const { chunk, tier } = await flight.result;
@@ -121,12 +126,19 @@ export class ChunkStore {
    * Takes over a chunk that is already on its way as the body of another response. The body is
    * read to the end even if nobody waits for it: it is one chunk at most.
    *
+   * @param generation in which the body was asked for
    * @returns false if the chunk is here or under way already: the body is not needed
    */
-  adopt(request: ChunkRequest, body: StartAttempt<ChunkBuffer>): boolean {
+  adopt(
+    request: ChunkRequest,
+    body: StartAttempt<ChunkBuffer>,
+    generation = this.#purges.current,
+  ): boolean {
     const key = chunkKey(request);
-    const name = fromOrigin(key);
-    if (this.#o.cache.get(key) !== undefined || this.#flights.has(name)) return false;
+    const name = this.#fromOrigin(key, request);
+    if (this.#inMemory(key) !== undefined || this.#flights.has(name)) return false;
+    // Asked for before a purge, it must not come to those who ask after it.
+    if (this.#isVoid(request.version, generation)) return false;
     const flight = this.#flights.run(name, FOR_EVER, (all) => this.#fetch(key, request, all, body));
     flight.result.catch(() => {});
     return true;
@@ -153,12 +165,12 @@ export class ChunkStore {
 
   /** The decision who serves the chunk, and the fetch that follows from it. */
   #flight(key: string, request: ChunkRequest, signal: AbortSignal, path: Path) {
-    const name = fromOrigin(key);
+    const name = this.#fromOrigin(key, request);
     const network = request.version.scope === 'public' ? this.#o.network : undefined;
     if (network !== undefined && !this.#flights.has(name)) {
       const route = network.route(request, path, 0, new Set());
       if (route.to === 'peer') {
-        return this.#flights.run(byHop(path, key), signal, (all) =>
+        return this.#flights.run(this.#byHop(path, key, request), signal, (all) =>
           this.#forward(key, request, network, path, route.keep, all),
         );
       }
@@ -176,7 +188,14 @@ export class ChunkStore {
     const { disk, memory } = this.#o;
     const bytes = range.end - range.start;
     const record = await disk?.get(key, bytes, (size) => memory.allocate(size));
-    return record && new Chunk(key, record.buffer, version, record.digest);
+    if (record === undefined) return undefined;
+    const generation = this.#purges.readMark(record.meta);
+    if (!this.#isVoid(version, generation)) {
+      return new Chunk(key, record.buffer, version, record.digest, generation);
+    }
+    record.buffer.release();
+    disk?.delete(key);
+    return undefined;
   }
 
   async #fetch(
@@ -186,6 +205,7 @@ export class ChunkStore {
     body?: StartAttempt<ChunkBuffer>,
   ) {
     const { source, now, onRaced } = this.#o;
+    const generation = this.#purges.current;
     const bytes = request.range.end - request.range.start;
     const fetch = new CompetingFetch<ChunkBuffer>({
       start: (attempt, attemptSignal, observer) =>
@@ -198,8 +218,8 @@ export class ChunkStore {
       now,
       ...(onRaced === undefined ? {} : { onRaced }),
     });
-    const buffer = await this.#run(fromOrigin(key), fetch, signal);
-    const chunk = new Chunk(key, buffer, request.version);
+    const buffer = await this.#run(this.#fromOrigin(key, request), fetch, signal);
+    const chunk = new Chunk(key, buffer, request.version, undefined, generation);
     if (chunk.data.length !== bytes) throw new MillraceError('internal', 'a chunk of wrong length');
     this.#toDisk(chunk);
     return this.#arrived(chunk, 'source', true);
@@ -221,16 +241,19 @@ export class ChunkStore {
       request,
       path,
       network,
+      generation: this.#purges.current,
       now: this.#o.now,
       onRaced: this.#o.onRaced,
       fallback: async (end) => {
-        const own = this.#flights.run(fromOrigin(key), end, (all) => this.#find(key, request, all));
+        const name = this.#fromOrigin(key, request);
+        const own = this.#flights.run(name, end, (all) => this.#find(key, request, all));
         const { chunk, tier } = await own.result;
         return { chunk: chunk.retain(), tier };
       },
     });
     const watch = watchFor(() => forward.fetch.hedge(), network.lateAfterMs(request));
-    const { chunk, tier } = await this.#run(byHop(path, key), forward.fetch, signal).finally(watch);
+    const name = this.#byHop(path, key, request);
+    const { chunk, tier } = await this.#run(name, forward.fetch, signal).finally(watch);
     // What came from the origin after all has been kept already.
     if (keep && tier === 'peer') this.#toDisk(chunk);
     return this.#arrived(chunk, tier, keep && tier === 'peer');
@@ -252,25 +275,47 @@ export class ChunkStore {
 
   #underWay(request: ChunkRequest, path: Path) {
     const key = chunkKey(request);
-    const fetches = [this.#fetches.get(byHop(path, key)), this.#fetches.get(fromOrigin(key))];
+    const names = [this.#byHop(path, key, request), this.#fromOrigin(key, request)];
+    const fetches = names.map((name) => this.#fetches.get(name));
     return fetches.filter((fetch) => fetch !== undefined);
   }
 
   #toDisk(chunk: Chunk): void {
-    if (this.#o.disk === undefined) return;
+    if (this.#o.disk === undefined || this.#isVoid(chunk.version, chunk.generation)) return;
     chunk.retain();
     this.#o.disk.put(
       chunk.key,
-      {},
+      { mark: this.#purges.diskMark(chunk.generation) },
       chunk.data,
       () => chunk.digest(),
       () => chunk.release(),
     );
   }
 
+  /** The chunk, unless it has been purged since. */
+  #inMemory(key: string): Chunk | undefined {
+    const chunk = this.#o.cache.get(key);
+    if (chunk === undefined || !this.#isVoid(chunk.version, chunk.generation)) return chunk;
+    this.#o.cache.delete(key);
+    return undefined;
+  }
+
+  #isVoid({ url, tag }: FileVersion, generation: number): boolean {
+    return this.#purges.isVoid(url, tag, generation);
+  }
+
+  /** Name of a fetch from the origin. After a purge it is another: nobody joins one from before. */
+  #fromOrigin(key: string, { version }: ChunkRequest): string {
+    return `origin ${key}${this.#purges.era(version.url, version.tag)}`;
+  }
+
+  #byHop({ hops }: Path, key: string, { version }: ChunkRequest): string {
+    return `${hops} ${key}${this.#purges.era(version.url, version.tag)}`;
+  }
+
   /** A new chunk goes to those who wait for it, and to the cache if it belongs there. */
   #arrived(chunk: Chunk, tier: Tier, keep: boolean) {
-    if (keep) this.#o.cache.put(chunk);
+    if (keep && !this.#isVoid(chunk.version, chunk.generation)) this.#o.cache.put(chunk);
     // They become users of it in the microtasks that follow; then the maker's use can end.
     setImmediate(() => chunk.release());
     return { chunk, tier };
@@ -300,6 +345,3 @@ export function chunkKey({ version, range }: ChunkRequest): string {
     formatChunkName({ url: version.url, range, salt: '', tag: version.tag }),
   );
 }
-
-const fromOrigin = (key: string) => `origin ${key}`;
-const byHop = ({ hops }: Path, key: string) => `${hops} ${key}`;

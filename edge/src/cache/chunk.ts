@@ -15,6 +15,8 @@ export class Chunk {
   /** Chunk name without retry salt, within its scope. */
   readonly key: string;
   readonly version: FileVersion;
+  /** In which its fetch began (see `Generations`). */
+  readonly generation: number;
   readonly #buffer: ChunkBuffer;
   #data: Buffer;
   #users = 1;
@@ -24,9 +26,17 @@ export class Chunk {
    * The maker is the first user.
    *
    * @param digest SHA-256 of the data, where it is known already
+   * @param generation in which its fetch began
    */
-  constructor(key: string, buffer: ChunkBuffer, version: FileVersion, digest?: Buffer) {
+  constructor(
+    key: string,
+    buffer: ChunkBuffer,
+    version: FileVersion,
+    digest?: Buffer,
+    generation = 0,
+  ) {
     this.key = key;
+    this.generation = generation;
     this.version = version;
     this.#buffer = buffer;
     this.#data = buffer.data;

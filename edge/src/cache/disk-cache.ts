@@ -8,15 +8,17 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '@millrace/shared/base/log';
-import { LRUCache } from 'lru-cache';
 import { sha256 } from './chunk.ts';
 import type { ChunkBuffer } from './chunk-memory.ts';
 import { decodeHead, encodeHead, MAX_HEAD_BYTES, recordPath } from './disk-record.ts';
+import { KeepingLru } from './keeping-lru.ts';
 
 export interface DiskCacheOptions {
   readonly dir: string;
   readonly maxBytes: number;
   readonly log: Log;
+  /** True for records that are not to be evicted. @param path as `recordPath` gives it */
+  readonly isPinned?: (path: string) => boolean;
 }
 
 /** Data waiting to be written; what comes above this is not stored, so that memory stays bounded. */
@@ -45,7 +47,7 @@ export interface StoredRecord {
 export class DiskCache {
   readonly #o: DiskCacheOptions;
   /** Path below the folder -> bytes, least recently used first. */
-  readonly #index: LRUCache<string, number>;
+  readonly #index: KeepingLru<number>;
   readonly #queue: QueuedWrite[] = [];
   #queuedBytes = 0;
   #writing = 0;
@@ -56,11 +58,12 @@ export class DiskCache {
 
   private constructor(options: DiskCacheOptions) {
     this.#o = options;
-    this.#index = new LRUCache({
+    this.#index = new KeepingLru({
       maxSize: options.maxBytes,
-      sizeCalculation: (bytes) => Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES,
-      dispose: (_bytes, path, reason) => {
-        if (reason !== 'set') void rm(join(options.dir, path), { force: true }).catch(() => {});
+      sizeOf: (bytes) => Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES,
+      isKept: (path) => options.isPinned?.(path) ?? false,
+      dispose: (_bytes, path, why) => {
+        if (why !== 'set') void rm(join(options.dir, path), { force: true }).catch(() => {});
       },
     });
   }
@@ -80,12 +83,17 @@ export class DiskCache {
 
   /** Bytes on disk, as far as this cache knows. */
   get bytes(): number {
-    return this.#index.calculatedSize;
+    return this.#index.size;
   }
 
   /** Records on disk. */
   get count(): number {
-    return this.#index.size;
+    return this.#index.count;
+  }
+
+  /** Pins have ended. */
+  release(): void {
+    this.#index.release();
   }
 
   /**

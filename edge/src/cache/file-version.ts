@@ -35,3 +35,9 @@ export function pointerName({ url, digest }: Pick<FileVersion, 'url' | 'digest'>
   // No URL has a space in it.
   return digest === undefined ? url : `${url} ${digest}`;
 }
+
+/** The URL in a pointer's name. */
+export function urlOfPointer(name: string): string {
+  const end = name.indexOf(' ');
+  return end < 0 ? name : name.slice(0, end);
+}

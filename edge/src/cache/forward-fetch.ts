@@ -23,6 +23,8 @@ export interface ForwardFetchOptions {
   readonly request: ChunkRequest;
   readonly path: Path;
   readonly network: Network;
+  /** In which the fetch begins. */
+  readonly generation?: number;
   /** Fetches from the origin; the caller is a user of the chunk. */
   readonly fallback: (signal: AbortSignal) => Promise<{ chunk: Chunk; tier: Tier }>;
   readonly onRaced: ((winner: number) => void) | undefined;
@@ -67,7 +69,7 @@ export class ForwardFetch {
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<Brought> {
-    const { network, request, path, key, fallback } = this.#o;
+    const { network, request, path, key, fallback, generation } = this.#o;
     for (;;) {
       const route = network.route(request, path, attempt, this.#tried);
       if (route.to === 'origin') {
@@ -90,7 +92,7 @@ export class ForwardFetch {
           signal,
           observer,
         );
-        const chunk = new Chunk(key, buffer, request.version, digest);
+        const chunk = new Chunk(key, buffer, request.version, digest, generation);
         return { chunk, tier: 'peer', release: () => chunk.release() };
       } catch (error) {
         if (signal.aborted || !(error instanceof PeerFailure)) throw error;

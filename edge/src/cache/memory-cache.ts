@@ -1,32 +1,37 @@
 /** The memory tier: least recently used chunks go first, bounded in bytes. */
 
-import { LRUCache } from 'lru-cache';
 import type { Chunk } from './chunk.ts';
+import { KeepingLru } from './keeping-lru.ts';
 
 /** What a chunk costs besides its data: key, objects, the list's own entries. */
 const OVERHEAD_BYTES = 1024;
 
 export class MemoryCache {
-  readonly #chunks: LRUCache<string, Chunk> | undefined;
+  readonly #chunks: KeepingLru<Chunk> | undefined;
 
-  /** @param maxBytes bound on the data held; 0 keeps nothing */
-  constructor(maxBytes: number) {
+  /**
+   * @param maxBytes bound on the data held; 0 keeps nothing
+   * @param isPinned true for chunks that are not to be evicted
+   */
+  constructor(maxBytes: number, isPinned: (chunk: Chunk) => boolean = () => false) {
     if (maxBytes === 0) return;
-    this.#chunks = new LRUCache({
+    this.#chunks = new KeepingLru({
       maxSize: maxBytes,
-      sizeCalculation: (chunk) => chunk.data.length + OVERHEAD_BYTES,
+      // Its data are gone once nobody uses it: asked for while it is in.
+      sizeOf: (chunk) => chunk.data.length + OVERHEAD_BYTES,
+      isKept: (_key, chunk) => isPinned(chunk),
       dispose: (chunk) => chunk.release(),
     });
   }
 
   /** Bytes held, overhead included. */
   get bytes(): number {
-    return this.#chunks?.calculatedSize ?? 0;
+    return this.#chunks?.size ?? 0;
   }
 
   /** Chunks held. */
   get count(): number {
-    return this.#chunks?.size ?? 0;
+    return this.#chunks?.count ?? 0;
   }
 
   /** The chunk, for use at once or after `retain`. */
@@ -45,5 +50,10 @@ export class MemoryCache {
 
   delete(key: string): void {
     this.#chunks?.delete(key);
+  }
+
+  /** Pins have ended. */
+  release(): void {
+    this.#chunks?.release();
   }
 }

@@ -6,11 +6,12 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { LRUCache } from 'lru-cache';
+import { Purges } from '../admin/purges.ts';
 import type { Scope } from '../policy/policy.ts';
 import { sha256 } from './chunk.ts';
 import type { ChunkBuffer } from './chunk-memory.ts';
 import type { DiskCache } from './disk-cache.ts';
-import type { Pointer } from './file-version.ts';
+import { type Pointer, urlOfPointer } from './file-version.ts';
 
 /** An origin's answer that cannot be cut into chunks, remembered so as not to ask twice. */
 export interface TunnelVerdict {
@@ -27,14 +28,24 @@ const NOTHING: ChunkBuffer = { data: Buffer.alloc(0), release() {} };
 
 export type PointerEntry = Pointer | TunnelVerdict;
 
+interface Marked {
+  readonly entry: PointerEntry;
+  /** In which it was asked for (see `Generations`). */
+  readonly generation: number;
+}
+
 export class PointerCache {
-  readonly #entries = new LRUCache<string, PointerEntry>({ max: MAX_POINTERS });
+  readonly #entries = new LRUCache<string, Marked>({ max: MAX_POINTERS });
   /** Files that turned out to have changed: what others take to be current is not to be trusted. */
   readonly #doubted = new LRUCache<string, true>({ max: MAX_DOUBTED });
   readonly #disk: DiskCache | undefined;
+  readonly #purges: Purges;
+  /** Told of each version that is learnt to be current. */
+  onPointer: (pointer: Pointer) => void = () => {};
 
-  constructor(disk?: DiskCache) {
+  constructor(disk?: DiskCache, purges: Purges = new Purges()) {
     this.#disk = disk;
+    this.#purges = purges;
   }
 
   /** Files known in memory. */
@@ -44,7 +55,10 @@ export class PointerCache {
 
   /** What is known in memory. */
   get(url: string, scope: Scope): PointerEntry | undefined {
-    return this.#entries.get(scopedKey(scope, url));
+    const marked = this.#entries.get(scopedKey(scope, url));
+    if (marked === undefined || !this.#isVoid(url, marked)) return marked?.entry;
+    this.#entries.delete(scopedKey(scope, url));
+    return undefined;
   }
 
   /** What is known in memory or on disk. */
@@ -56,17 +70,26 @@ export class PointerCache {
     const newer = this.get(url, scope);
     if (newer !== undefined || record === undefined) return newer;
     const { pointer } = record.meta as { pointer: Pointer };
-    this.#entries.set(scopedKey(scope, url), pointer);
+    const marked = { entry: pointer, generation: this.#purges.readMark(record.meta) };
+    if (this.#isVoid(url, marked)) {
+      this.#disk.delete(diskKey(scope, url));
+      return undefined;
+    }
+    this.#entries.set(scopedKey(scope, url), marked);
     return pointer;
   }
 
-  put(url: string, scope: Scope, entry: PointerEntry): void {
-    this.#entries.set(scopedKey(scope, url), entry);
+  /** @param generation in which it was asked for: what has been purged since is not kept */
+  put(url: string, scope: Scope, entry: PointerEntry, generation = this.#purges.current): void {
+    if (this.#isVoid(url, { entry, generation })) return;
+    this.#entries.set(scopedKey(scope, url), { entry, generation });
     this.#doubted.delete(scopedKey(scope, url));
     if (!isPointer(entry)) this.#disk?.delete(diskKey(scope, url));
     else {
       const { data } = NOTHING;
-      this.#disk?.put(diskKey(scope, url), { pointer: entry }, data, () => sha256(data));
+      const meta = { pointer: entry, mark: this.#purges.diskMark(generation) };
+      this.#disk?.put(diskKey(scope, url), meta, data, () => sha256(data));
+      this.onPointer(entry);
     }
   }
 
@@ -85,6 +108,11 @@ export class PointerCache {
     this.#entries.delete(scopedKey(scope, url));
     this.#disk?.delete(diskKey(scope, url));
   }
+
+  #isVoid(name: string, { entry, generation }: Marked): boolean {
+    const tag = isPointer(entry) ? entry.version.tag : undefined;
+    return this.#purges.isVoid(urlOfPointer(name), tag, generation);
+  }
 }
 
 /** Tells the two kinds of entry apart. */
@@ -100,6 +128,7 @@ export function scopedKey(scope: Scope, name: string): string {
   return scope === 'private' ? `private ${name}` : name;
 }
 
-function diskKey(scope: Scope, url: string): string {
+/** The key of a file's pointer on disk. */
+export function diskKey(scope: Scope, url: string): string {
   return `pointer ${scopedKey(scope, url)}`;
 }

@@ -27,6 +27,7 @@ const SIGNED_FIELDS = [
   INSIDE.nodePort,
   INSIDE.nodeUrl,
   INSIDE.want,
+  INSIDE.purges,
   'cache-control',
 ] as const;
 

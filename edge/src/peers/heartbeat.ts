@@ -30,6 +30,11 @@ export const ANSWER = z.object({
     .url({ protocol: /^https?$/ })
     .max(200)
     .optional(),
+  /** Digest of its log of purges. */
+  purges: z
+    .string()
+    .regex(/^[0-9a-f]{16}$/)
+    .optional(),
   insidePort: z.int().min(1).max(65535).optional(),
   nodes: z.array(z.url({ protocol: /^https?$/ }).max(200)).max(MAX_TOLD),
 });
@@ -44,12 +49,15 @@ export function askingNode(req: IncomingMessage): string | undefined {
 }
 
 /** Reads a body that is not too long. @throws Error */
-export async function readText(body: AsyncIterable<Uint8Array>): Promise<string> {
+export async function readText(
+  body: AsyncIterable<Uint8Array>,
+  maxBytes = MAX_ANSWER_BYTES,
+): Promise<string> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
   for await (const piece of body) {
     bytes += piece.length;
-    if (bytes > MAX_ANSWER_BYTES) throw new Error('the answer is too long');
+    if (bytes > maxBytes) throw new Error('the answer is too long');
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString();

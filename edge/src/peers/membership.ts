@@ -35,6 +35,11 @@ export interface MembershipOptions {
   readonly own: () => { readonly load: number; readonly draining: boolean };
   /** Told of each heartbeat, for the figures. */
   readonly onHeartbeat: (name: string, rtt: Millis) => void;
+  /** The log of purges that all nodes share: what it is now, and what another node says of its own. */
+  readonly purges?: {
+    readonly digest: () => string;
+    readonly heard: (url: string, digest: string) => Promise<void>;
+  };
   /** For tests: how names are looked up, and how often what is done. */
   readonly resolve?: typeof resolveSeeds;
   readonly heartbeatIntervalMs?: Millis;
@@ -80,6 +85,7 @@ export class Membership {
   #queue: string[] = [];
   #timers: NodeJS.Timeout[] = [];
   #port = 0;
+  #firstRound: Promise<unknown> = Promise.resolve();
   #isShared = false;
   /** Heartbeats under way. */
   #asking = 0;
@@ -108,7 +114,12 @@ export class Membership {
     ];
     for (const timer of this.#timers) timer.unref();
     // All seeds at once, so that a node that has just started need not work alone for long.
-    for (const url of this.#addresses.keys()) void this.#ping(url);
+    this.#firstRound = Promise.all([...this.#addresses.keys()].map((url) => this.#ping(url)));
+  }
+
+  /** Resolves once all seeds have been asked after the start, and what they told is known. */
+  async met(): Promise<void> {
+    await this.#firstRound;
   }
 
   async stop(): Promise<void> {
@@ -165,6 +176,7 @@ export class Membership {
       draining,
       sees: usable.map((peer) => [peer.name, peer.weight]),
       peerUrl,
+      purges: this.#o.purges?.digest(),
       ...(this.#isShared ? { insidePort: this.#port } : {}),
       nodes: nodes.slice(0, MAX_TOLD),
     };
@@ -253,8 +265,11 @@ export class Membership {
         insidePort,
         peerUrl: itsUrl,
         instance,
+        purges,
         ...info
       } = ANSWER.parse(JSON.parse(body));
+      // Before the node can be used: what it does not have to tell is what we know already.
+      if (purges !== undefined && info.name !== name) await this.#o.purges?.heard(url, purges);
       if (info.name === name && instance !== this.#instance) this.#warnOfTwin(url);
       const own = new URL(itsUrl ?? url);
       if (itsUrl === undefined && insidePort !== undefined) own.port = String(insidePort);

@@ -19,6 +19,7 @@ import {
   type RangeResponse,
   type RequestObserver,
 } from '@millrace/shared/node/range-client';
+import type { Purges } from '../admin/purges.ts';
 import { sha256 } from '../cache/chunk.ts';
 import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
 import type { ChunkRequest } from '../cache/chunk-store.ts';
@@ -34,6 +35,8 @@ export interface PeerClientOptions {
   readonly auth: ClusterAuth;
   readonly memory: ChunkMemory;
   readonly membership: Membership;
+  /** What has been purged, for the tests' sake optional. */
+  readonly purges?: Purges;
   /** Connections to one node at a time and per hop. */
   readonly connections: number;
   readonly timeoutMs: Millis;
@@ -116,6 +119,7 @@ export class PeerClient {
       [INSIDE.fileLength]: String(version.length),
       ...(directUrl === undefined ? {} : { [INSIDE.finalUrl]: directUrl }),
       ...(grant === undefined ? {} : { [INSIDE.permit]: grant.permit }),
+      ...this.#purged(version.url, version.tag),
     };
     let atPeer = 0;
     const reached = (count: number) => {
@@ -171,6 +175,7 @@ export class PeerClient {
       [INSIDE.want]: 'version',
       ...cacheControl(demands),
       ...(path.grant === undefined ? {} : { [INSIDE.permit]: path.grant.permit }),
+      ...this.#purged(first.url, undefined),
     };
     const either = AbortSignal.any([signal, silence.signal]);
     try {
@@ -203,6 +208,12 @@ export class PeerClient {
       const reason = error instanceof MillraceError ? error : malformed(error);
       throw new PeerFailure(peer.name, reason);
     }
+  }
+
+  /** What the other node must not answer with: what it stored before it knew these purges. */
+  #purged(url: string, tag: string | undefined): Record<string, string> {
+    const told = this.#o.purges?.told(url, tag);
+    return told === undefined ? {} : { [INSIDE.purges]: told };
   }
 
   /** Sends an inside request; anything but a 200 becomes an error. */

@@ -3,7 +3,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
 import { problemReply } from './problem-reply.ts';
@@ -45,11 +45,7 @@ export class Drain {
 export async function adminRoutes(server: FastifyInstance, o: AdminRoutesOptions): Promise<void> {
   server.addHook('onRequest', async (request, reply) => {
     if (isAdmin(request, o.config.adminTokenFile)) return;
-    const { status, headers, body } = problemReply(new MillraceError('token-required'));
-    await reply
-      .code(status)
-      .headers({ ...headers, 'www-authenticate': 'Bearer' })
-      .send(body);
+    await sendProblem(reply, new MillraceError('token-required'));
   });
 
   const setDraining = (draining: boolean) =>
@@ -66,7 +62,20 @@ export async function adminRoutes(server: FastifyInstance, o: AdminRoutesOptions
   });
 }
 
-function isAdmin(request: FastifyRequest, token: Buffer | undefined): boolean {
-  const given = Buffer.from(/^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '');
+/** Answers with a problem. */
+export function sendProblem(reply: FastifyReply, error: MillraceError): FastifyReply {
+  const { status, headers, body } = problemReply(error);
+  if (status === 401) reply.header('www-authenticate', 'Bearer');
+  return reply.code(status).headers(headers).send(body);
+}
+
+/** What a request has as its `Authorization: Bearer`; empty where it has none. */
+export function bearer(request: FastifyRequest): string {
+  return /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
+}
+
+/** True for a request with the token of the administrators. */
+export function isAdmin(request: FastifyRequest, token: Buffer | undefined): boolean {
+  const given = Buffer.from(bearer(request));
   return token !== undefined && given.length === token.length && timingSafeEqual(given, token);
 }

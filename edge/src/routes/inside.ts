@@ -15,6 +15,7 @@ import { digestOfTag, versionOfTag } from '@millrace/shared/cdn/version-tag';
 import { readDemands } from '@millrace/shared/http/freshness';
 import { type Headers, singleField } from '@millrace/shared/http/headers';
 import { parseOriginUrl } from '@millrace/shared/http/prefixed-url';
+import type { Purges } from '../admin/purges.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
 import type { Chunk } from '../cache/chunk.ts';
 import type { ChunkRequest, ChunkStore } from '../cache/chunk-store.ts';
@@ -31,6 +32,7 @@ export interface InsideOptions {
   readonly name: string;
   readonly auth: ClusterAuth;
   readonly policy: OriginPolicy;
+  readonly purges: Purges;
   readonly resolver: FileResolver;
   readonly chunks: ChunkStore;
   readonly metrics: Metrics;
@@ -106,7 +108,7 @@ export class InsideHandler {
     target: string,
     signal: AbortSignal,
   ): Promise<void> {
-    const { auth, policy, name } = this.#o;
+    const { auth, policy, purges, name } = this.#o;
     auth.verify(req, target);
     if (req.method !== 'GET') throw new MillraceError('method-not-allowed');
     const path = readPath(req.headers);
@@ -119,6 +121,7 @@ export class InsideHandler {
     const grant = permit === undefined ? undefined : policy.grant(permit, url);
     policy.check(url, 'public', grant);
     const granted = { ...path, grant };
+    purges.hear(url.href, wanted.tag, singleField(req.headers, INSIDE.purges));
     if (singleField(req.headers, INSIDE.want) === 'version') {
       const digest = wanted.tag === undefined ? undefined : digestOfTag(wanted.tag);
       return this.#sendVersion(req, res, url, digest, granted, signal);

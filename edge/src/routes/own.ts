@@ -1,6 +1,7 @@
 /** The edge's own endpoints under /-/, and its front page. */
 
 import type { FastifyInstance } from 'fastify';
+import type { Administration } from '../admin/administration.ts';
 import type { DiskCache } from '../cache/disk-cache.ts';
 import type { MemoryCache } from '../cache/memory-cache.ts';
 import type { PointerCache } from '../cache/pointer-cache.ts';
@@ -19,6 +20,7 @@ export interface OwnRoutesOptions {
   readonly pointers: PointerCache;
   readonly transfers: Transfers;
   readonly membership: Membership;
+  readonly administration: Administration;
   /** Unix milliseconds. */
   readonly startedAt: number;
   /** Where this is one of several processes: what they say, they say for all. */
@@ -112,6 +114,7 @@ export async function ownStatus(o: OwnRoutesOptions) {
       requests: await counterValue(metrics.insideRequests),
       refused: await counterValue(metrics.insideRequests, { status: '403' }),
     },
+    administration: o.administration.counts(),
     peers: membership.describe(),
     process: {
       residentBytes: process.memoryUsage.rss(),

@@ -248,7 +248,7 @@ export class PrefixedHandler {
         window: (chunksInWindow) => metrics.window.observe(chunksInWindow),
         sent: (bytes) => {
           exchange.sentBytes += bytes;
-          metrics.clientBytes.inc(bytes);
+          metrics.sentToClient(bytes);
         },
       },
     }).run();
@@ -299,7 +299,7 @@ export class PrefixedHandler {
       exchange.sentBytes += bytes;
       admission.sent(bytes, now());
       admission.fetched(bytes);
-      metrics.clientBytes.inc(bytes);
+      metrics.sentToClient(bytes);
       metrics.originBytes.inc(bytes);
       // Of a file whose length nobody knew.
       if (exchange.sentBytes > maxFileSize) controller.abort(new MillraceError('file-too-large'));

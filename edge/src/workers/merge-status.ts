@@ -3,7 +3,14 @@
 type Json = unknown;
 
 /** Figures that do not add up: the largest stands for all. */
-const NOT_SUMMED: ReadonlySet<string> = new Set(['chunkBytes', 'uptimeSeconds', 'meanChunks']);
+const NOT_SUMMED: ReadonlySet<string> = new Set([
+  'chunkBytes',
+  'uptimeSeconds',
+  'meanChunks',
+  // All processes have the same ones.
+  'purges',
+  'pins',
+]);
 
 /**
  * Merges what workers say in `/-/status`.

@@ -1,14 +1,21 @@
 /** What the processes of one edge say to each other over Node's own channel between them. */
 
+import type { Command } from '../admin/messages.ts';
+
 /** What can be asked about an edge. */
-export type What = 'status' | 'metrics';
+export type What = 'status' | 'metrics' | 'command';
 
 /** From a worker to the supervisor. */
 export type FromWorker =
   /** It listens: at the address for clients, and at one of its own for other nodes. */
   | { readonly type: 'listening'; readonly address: string; readonly inside: string }
-  /** Somebody asked it for the status or figures of the whole edge. */
-  | { readonly type: 'collect'; readonly what: What; readonly id: number }
+  /** Somebody asked it for the status or figures of the whole edge, or to have all do something. */
+  | {
+      readonly type: 'collect';
+      readonly what: What;
+      readonly id: number;
+      readonly command?: Command;
+    }
   /** Its own part of that, for question `id` of the supervisor. */
   | { readonly type: 'report'; readonly id: number; readonly part: unknown }
   | { readonly type: 'drain'; readonly draining: boolean };
@@ -19,5 +26,10 @@ export type FromSupervisor =
   | { readonly type: 'nodes'; readonly urls: readonly string[] }
   /** What a worker has asked for: JSON, or the text of the figures. */
   | { readonly type: 'collected'; readonly id: number; readonly text: string }
-  | { readonly type: 'report'; readonly what: What; readonly id: number }
+  | {
+      readonly type: 'report';
+      readonly what: What;
+      readonly id: number;
+      readonly command?: Command;
+    }
   | { readonly type: 'drain'; readonly draining: boolean };

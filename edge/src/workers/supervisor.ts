@@ -7,6 +7,8 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Log } from '@millrace/shared/base/log';
 import { AggregatorRegistry } from 'prom-client';
+import type { Command, Outcome } from '../admin/messages.ts';
+import { StandingCommands } from '../admin/standing-commands.ts';
 import type { Config } from '../config.ts';
 import { mergeStatus } from './merge-status.ts';
 import type { FromSupervisor, FromWorker, What } from './messages.ts';
@@ -16,6 +18,8 @@ export const WORKER_INDEX = 'MILLRACE_WORKER_INDEX';
 /** A worker that dies at once must not be started in an endless hurry. */
 const RESTART_PAUSE_MS = 1000;
 const COLLECT_TIMEOUT_MS = 2000;
+
+type Question = Extract<FromWorker, { type: 'collect' }>;
 
 interface Collection {
   readonly parts: unknown[];
@@ -28,6 +32,8 @@ export class Supervisor {
   readonly #log: Log;
   readonly #inside = new Map<Worker, string>();
   readonly #collections = new Map<number, Collection>();
+  /** What one that is started again has to be told. */
+  readonly #standing = new StandingCommands();
   #questions = 0;
   #stopping = false;
   #draining = false;
@@ -92,9 +98,12 @@ export class Supervisor {
         this.#inside.set(worker, message.inside);
         // One that has been started again must not take clients that the others send away.
         if (this.#draining) this.#send(worker, { type: 'drain', draining: true });
+        for (const command of this.#standing.at(Date.now())) {
+          this.#send(worker, { type: 'report', what: 'command', id: this.#questions++, command });
+        }
         return this.#broadcast({ type: 'nodes', urls: [...this.#inside.values()] });
       case 'collect':
-        void this.#collect(worker, message.what, message.id);
+        void this.#collect(worker, message);
         return;
       case 'report': {
         const collection = this.#collections.get(message.id);
@@ -108,17 +117,29 @@ export class Supervisor {
     }
   }
 
-  async #collect(worker: Worker, what: What, id: number): Promise<void> {
-    const parts = await this.#ask(what);
-    const text =
-      what === 'metrics'
-        ? await AggregatorRegistry.aggregate(parts as object[]).metrics()
-        : JSON.stringify(mergeStatus(this.#config.name, parts as Record<string, unknown>[]));
-    this.#send(worker, { type: 'collected', id, text });
+  async #collect(worker: Worker, { what, id, command }: Question): Promise<void> {
+    if (command !== undefined) this.#standing.add(command, Date.now());
+    const parts = await this.#ask(what, command);
+    this.#send(worker, { type: 'collected', id, text: await this.#together(what, parts) });
+  }
+
+  async #together(what: What, parts: unknown[]): Promise<string> {
+    switch (what) {
+      case 'metrics':
+        return AggregatorRegistry.aggregate(parts as object[]).metrics();
+      case 'status':
+        return JSON.stringify(mergeStatus(this.#config.name, parts as Record<string, unknown>[]));
+      case 'command': {
+        const silent = Math.max(0, this.#workers().length - parts.length);
+        const detail = 'a process of the edge does not answer';
+        const failed: Outcome = { ok: false, code: 'internal', detail };
+        return JSON.stringify([...parts, ...Array.from({ length: silent }, () => failed)]);
+      }
+    }
   }
 
   /** What all workers say, or those of them that answer in time. */
-  async #ask(what: What): Promise<unknown[]> {
+  async #ask(what: What, command: Command | undefined): Promise<unknown[]> {
     const id = this.#questions++;
     const parts: unknown[] = [];
     await new Promise<void>((resolve) => {
@@ -128,7 +149,12 @@ export class Supervisor {
         resolve();
       };
       this.#collections.set(id, { parts, expected: this.#workers().length, done });
-      this.#broadcast({ type: 'report', what, id });
+      this.#broadcast({
+        type: 'report',
+        what,
+        id,
+        ...(command === undefined ? {} : { command }),
+      });
     });
     this.#collections.delete(id);
     return parts;

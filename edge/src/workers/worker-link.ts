@@ -2,6 +2,7 @@
 
 import { join } from 'node:path';
 import type { Registry } from 'prom-client';
+import type { Command, Outcome } from '../admin/messages.ts';
 import type { Config } from '../config.ts';
 import type { FromSupervisor, FromWorker, What } from './messages.ts';
 
@@ -10,6 +11,7 @@ export interface WorkerDuties {
   /** Its own status. */
   readonly status: () => Promise<unknown>;
   readonly setDraining: (draining: boolean) => void;
+  readonly carryOut: (command: Command) => Promise<Outcome>;
   readonly meet: (urls: readonly string[]) => void;
 }
 
@@ -36,8 +38,13 @@ export class WorkerLink {
           this.#waiting.delete(message.id);
           return;
         case 'report': {
-          const { id, what } = message;
-          const part = what === 'status' ? duties.status() : registry.getMetricsAsJSON();
+          const { id, what, command } = message;
+          const part: Promise<unknown> =
+            what === 'command'
+              ? duties.carryOut(command as Command)
+              : what === 'status'
+                ? duties.status()
+                : registry.getMetricsAsJSON();
           void part.then((answer) => this.#send({ type: 'report', id, part: answer }));
         }
       }
@@ -54,12 +61,17 @@ export class WorkerLink {
     this.#send({ type: 'drain', draining });
   }
 
+  /** Has all workers carry out a command, this one included. @returns what came of it in each */
+  async command(command: Command): Promise<Outcome[]> {
+    return JSON.parse(await this.collect('command', command)) as Outcome[];
+  }
+
   /** Status or figures of the whole edge, as text. */
-  collect(what: What): Promise<string> {
+  collect(what: What, command?: Command): Promise<string> {
     const id = this.#questions++;
     return new Promise((resolve) => {
       this.#waiting.set(id, resolve);
-      this.#send({ type: 'collect', what, id });
+      this.#send({ type: 'collect', what, id, ...(command === undefined ? {} : { command }) });
     });
   }
 
@@ -78,6 +90,7 @@ export function workerConfig(config: Config, index: number): Config {
     cacheMemory: Math.floor(config.cacheMemory / config.workers),
     cacheDir: config.cacheDir === undefined ? undefined : join(config.cacheDir, `worker-${index}`),
     cacheDisk: Math.floor(config.cacheDisk / config.workers),
+    pinQuota: config.pinQuota && Math.floor(config.pinQuota / config.workers),
     clientTransfers: share(config.clientTransfers),
     clientRequests: share(config.clientRequests),
     maxConnections: share(config.maxConnections),

@@ -218,6 +218,29 @@ export const ERRORS = {
     advice: 'Use another edge, or try again in a moment.',
   },
 
+  // Administration
+  'pin-refused': {
+    status: 507,
+    retryable: true,
+    exit: EXIT.refused,
+    title: 'The file cannot be pinned',
+    advice: 'Release other pins, ask for less or for a shorter time, or raise the limits.',
+  },
+  'no-such-entry': {
+    status: 404,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'The edge has no such pin or prefetch',
+    advice: 'See "millrace edge pins" or "millrace edge prefetches" for those that there are.',
+  },
+  'not-cacheable': {
+    status: 409,
+    retryable: false,
+    exit: EXIT.source,
+    title: 'Edges cannot keep the file',
+    advice: 'Its origin must serve ranges, tell length and version, and allow caching.',
+  },
+
   // What the origin did
   'origin-not-found': {
     status: 404,

@@ -24,6 +24,8 @@ export const INSIDE = {
   finalUrl: 'x-millrace-final-url',
   /** `version`: which version is current is wanted, not the chunk. */
   want: 'x-millrace-want',
+  /** Purges that cover what is asked for, as the asking node knows them. */
+  purges: 'x-millrace-purges',
   /** Port that the asking node listens on, so that the asked one can ask back. */
   nodePort: 'x-millrace-port',
   /** Permit of the signed link that a client has come by: it vouches for itself. */

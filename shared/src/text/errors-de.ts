@@ -102,6 +102,18 @@ export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {
     help: 'Hol dir dort einen neuen, wo du ihn gefunden hast; was schon da ist, bleibt erhalten.',
   },
   draining: { title: 'Der Edge wird gerade beendet', help: 'Versuch es gleich noch einmal.' },
+  'pin-refused': {
+    title: 'Der Edge kann die Datei nicht festhalten',
+    help: 'Gib andere Festhaltungen des Edges frei, oder verlange weniger oder kürzere Zeit.',
+  },
+  'no-such-entry': {
+    title: 'Der Edge hat keinen solchen Eintrag',
+    help: 'Vielleicht ist er abgelaufen: Sieh in den Listen des Edges nach.',
+  },
+  'not-cacheable': {
+    title: 'Edges können die Datei nicht aufbewahren',
+    help: 'Lade sie von ihrem eigenen Server herunter.',
+  },
   'origin-not-found': {
     title: 'Der Server hat keine solche Datei',
     help: 'Prüfe den Link oder hol einen neuen von der Seite, auf der du ihn gefunden hast.',

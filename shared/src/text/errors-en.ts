@@ -108,6 +108,18 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
     help: 'Get a new one from where you found it; what is there already is kept.',
   },
   draining: { title: 'The edge is shutting down', help: 'Try again in a moment.' },
+  'pin-refused': {
+    title: 'The edge cannot pin the file',
+    help: 'Release other pins of the edge, or ask for less or for a shorter time.',
+  },
+  'no-such-entry': {
+    title: 'The edge has no such entry',
+    help: 'It may have ended: look at the edge’s lists.',
+  },
+  'not-cacheable': {
+    title: 'Edges cannot keep the file',
+    help: 'Download it from its own server.',
+  },
   'origin-not-found': {
     title: 'The server has no such file',
     help: 'Check the link, or get a new one from the page where you found it.',

@@ -1,0 +1,270 @@
+/** Purging: what has been purged is never served again, whatever freshness the origin gave it. */
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ADMIN_TOKEN, ask } from '../fixtures/admin-client.ts';
+import { Cluster, type Node } from '../fixtures/cluster.ts';
+import { contentOf, sha256 } from '../fixtures/content.ts';
+import { FileServer } from '../fixtures/file-server.ts';
+import { fetchAll } from '../fixtures/http-client.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
+
+const CHUNK = 65_536;
+const BYTES = 300_000;
+const FRESH = { headers: { 'cache-control': 'max-age=86400' } };
+
+let origin: FileServer;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let tokenFile: string;
+/** For all tests of one node in memory. */
+let edge: EdgeProcess;
+let files = 0;
+const started: EdgeProcess[] = [];
+let network: Cluster | undefined;
+
+const COMMON = ['--allow-origin', '127.0.0.1', '--chunk-size', '64KiB'];
+
+beforeAll(async () => {
+  origin = await FileServer.start();
+  folder = await temporaryFolder();
+  tokenFile = join(folder.path, 'token');
+  await writeFile(tokenFile, ADMIN_TOKEN);
+  edge = await EdgeProcess.start([...COMMON, '--admin-token-file', tokenFile]);
+});
+
+afterEach(async () => {
+  await Promise.all(started.splice(0).map((one) => one.stop('SIGKILL')));
+  await network?.stop();
+  network = undefined;
+});
+
+afterAll(async () => {
+  await edge.stop('SIGKILL');
+  await origin.stop();
+  await folder.remove();
+});
+
+async function start(...options: string[]): Promise<EdgeProcess> {
+  const one = await EdgeProcess.start([...COMMON, '--admin-token-file', tokenFile, ...options]);
+  started.push(one);
+  return one;
+}
+
+/** A new file at the origin, and how to put another content in its place. */
+function publish(dir = '/') {
+  const path = `${dir}file-${++files}`;
+  let version = 0;
+  const replace = (etag?: string) => {
+    const body = contentOf(`${path} ${++version}`, BYTES);
+    origin.add(path, { ...FRESH, body, ...(etag === undefined ? {} : { etag }) });
+    return sha256(body);
+  };
+  return { url: origin.url(path), digest: replace(), replace };
+}
+
+const digestThrough = async (through: EdgeProcess, url: string) => {
+  const { status, digest, complete } = await fetchAll(through.prefixed(url));
+  return status === 200 && complete ? digest : `status ${status}`;
+};
+
+describe('a purge of one node', () => {
+  test('by URL: the new content is served though the old one is still fresh', async () => {
+    const { url, digest, replace } = publish();
+    const other = publish();
+    expect(await digestThrough(edge, url)).toBe(digest);
+    expect(await digestThrough(edge, other.url)).toBe(other.digest);
+    const renewed = replace();
+    expect(await digestThrough(edge, url)).toBe(digest);
+    const answer = await ask(edge, 'POST', 'purge', { url });
+    expect(answer).toMatchObject({ status: 200, body: { purged: { kind: 'url', url } } });
+    expect(await digestThrough(edge, url)).toBe(renewed);
+    // Others are not touched: the origin has not been asked for them again.
+    const { sentBytes } = origin;
+    expect(await digestThrough(edge, other.url)).toBe(other.digest);
+    expect(origin.sentBytes).toBe(sentBytes);
+  });
+
+  test('chunks go with the pointer: bytes that were wrong under the same ETag are not used', async () => {
+    const file = publish();
+    const wrong = file.replace('"same"');
+    expect(await digestThrough(edge, file.url)).toBe(wrong);
+    const right = file.replace('"same"');
+    await ask(edge, 'POST', 'purge', { url: file.url });
+    expect(await digestThrough(edge, file.url)).toBe(right);
+  });
+
+  test('by prefix: all files below it, and no others', async () => {
+    const inside = [publish('/folder/'), publish('/folder/deeper/')];
+    const outside = [publish('/folder2/'), publish('/')];
+    for (const { url } of [...inside, ...outside]) await digestThrough(edge, url);
+    const renewed = inside.map(({ replace }) => replace());
+    for (const { replace } of outside) replace();
+    const { status } = await ask(edge, 'POST', 'purge', { prefix: origin.url('/folder/*') });
+    expect(status).toBe(200);
+    for (const [i, { url }] of inside.entries()) {
+      expect(await digestThrough(edge, url)).toBe(renewed[i]);
+    }
+    for (const { url, digest } of outside) expect(await digestThrough(edge, url)).toBe(digest);
+  });
+
+  test('by version: that one is gone, another of the same file stays', async () => {
+    const { url, digest, replace } = publish();
+    expect(await digestThrough(edge, url)).toBe(digest);
+    const { headers } = await fetchAll(edge.prefixed(url), { method: 'HEAD' });
+    const renewed = replace();
+    await ask(edge, 'POST', 'purge', { url, version: '"another"' });
+    expect(await digestThrough(edge, url)).toBe(digest);
+    await ask(edge, 'POST', 'purge', { url, version: headers.etag });
+    expect(await digestThrough(edge, url)).toBe(renewed);
+    const { sentBytes } = origin;
+    await ask(edge, 'POST', 'purge', { url, version: headers.etag });
+    expect(await digestThrough(edge, url)).toBe(renewed);
+    expect(origin.sentBytes).toBe(sentBytes);
+  });
+
+  test('of everything', async () => {
+    const some = [publish(), publish('/a/')];
+    for (const { url } of some) await digestThrough(edge, url);
+    const renewed = some.map(({ replace }) => replace());
+    await ask(edge, 'POST', 'purge', { all: true });
+    for (const [i, { url }] of some.entries()) {
+      expect(await digestThrough(edge, url)).toBe(renewed[i]);
+    }
+  });
+});
+
+describe('a purge and what goes on meanwhile', () => {
+  test('a fetch that is under way brings nothing back', async () => {
+    const file = publish();
+    // The first answer with the old content stops in the middle until the test lets it go on.
+    let release: () => void = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const old = origin.files.get(new URL(file.url).pathname);
+    origin.add(new URL(file.url).pathname, { ...(old as NonNullable<typeof old>), hold: held });
+    const before = fetchAll(edge.prefixed(file.url));
+    await until(() => origin.held > 0);
+    const renewed = file.replace();
+    await ask(edge, 'POST', 'purge', { url: file.url });
+    // Whoever comes now does not join what was asked for before.
+    expect(await digestThrough(edge, file.url)).toBe(renewed);
+    release();
+    await before;
+    expect(await digestThrough(edge, file.url)).toBe(renewed);
+  });
+});
+
+describe('a purge and the disk tier', () => {
+  let dir = '';
+  const disk = () => ['--cache-dir', dir, '--cache-memory', '0'];
+
+  beforeEach(() => {
+    dir = join(folder.path, `cache-of-${++files}`);
+  });
+
+  async function filled(one: EdgeProcess, count: number): Promise<void> {
+    const records = count * (Math.ceil(BYTES / CHUNK) + 1);
+    await until(async () => ((await one.status()).cache.disk?.records ?? 0) >= records);
+  }
+
+  test.each(['SIGTERM', 'SIGKILL'] as const)('survives a restart after %s', async (signal) => {
+    const first = await start(...disk());
+    const { url, digest, replace } = publish();
+    const kept = publish();
+    expect(await digestThrough(first, url)).toBe(digest);
+    expect(await digestThrough(first, kept.url)).toBe(kept.digest);
+    await filled(first, 2);
+    const renewed = replace('"same"');
+    await ask(first, 'POST', 'purge', { url });
+    await first.stop(signal);
+    const { sentBytes } = origin;
+    const again = await start(...disk());
+    // What was not purged is still there.
+    expect(await digestThrough(again, kept.url)).toBe(kept.digest);
+    expect(origin.sentBytes).toBe(sentBytes);
+    expect(await digestThrough(again, url)).toBe(renewed);
+  });
+
+  test('a list of purges that is damaged or lost costs the cache, never brings anything back', async () => {
+    const { url, digest, replace } = publish();
+    const file = join(dir, 'purges.log');
+    const first = await start(...disk());
+    expect(await digestThrough(first, url)).toBe(digest);
+    await filled(first, 1);
+    const renewed = replace();
+    await ask(first, 'POST', 'purge', { url });
+    await first.stop();
+    await writeFile(file, 'not what it was\n');
+    const damaged = await start(...disk());
+    expect(await digestThrough(damaged, url)).toBe(renewed);
+    expect(damaged.log.join()).toMatch(/list of purges is damaged/);
+  });
+});
+
+describe('a purge of a network', () => {
+  const SECRET = 'a secret of the whole network';
+
+  async function startNetwork(nodes: number): Promise<Cluster> {
+    const secretFile = join(folder.path, 'secret');
+    const name = `network-${++files}`;
+    await writeFile(secretFile, SECRET);
+    network = await Cluster.start({
+      nodes,
+      options: [...COMMON, '--secret-file', secretFile, '--admin-token-file', tokenFile],
+      perNode: (index) => ['--cache-dir', join(folder.path, `${name}-${index}`)],
+    });
+    return network;
+  }
+
+  const everywhere = (nodes: readonly Node[], url: string) =>
+    Promise.all(nodes.map(({ edge }) => digestThrough(edge, url)));
+
+  test('reaches all nodes and says so of each', async () => {
+    const { nodes } = await startNetwork(3);
+    const { url, digest, replace } = publish();
+    expect(new Set(await everywhere(nodes, url))).toEqual(new Set([digest]));
+    const renewed = replace();
+    const [first] = nodes as [Node];
+    const { status, body } = await ask(first.edge, 'POST', 'purge', { url, network: true });
+    expect(status).toBe(200);
+    expect(
+      body.nodes.map(({ name, ok }: { name: string; ok: boolean }) => [name, ok]).sort(),
+    ).toEqual([
+      ['node-1', true],
+      ['node-2', true],
+    ]);
+    expect(new Set(await everywhere(nodes, url))).toEqual(new Set([renewed]));
+  });
+
+  test('of one node only: it serves nothing old, though the owner of the file has it', async () => {
+    const { nodes } = await startNetwork(3);
+    const { url, digest, replace } = publish();
+    expect(new Set(await everywhere(nodes, url))).toEqual(new Set([digest]));
+    for (const { edge } of nodes) {
+      const renewed = replace();
+      expect((await ask(edge, 'POST', 'purge', { url })).body.nodes).toBeUndefined();
+      expect(await digestThrough(edge, url)).toBe(renewed);
+    }
+  });
+
+  test('a node that was away learns of it when it comes back', async () => {
+    const cluster = await startNetwork(3);
+    const { url, digest, replace } = publish();
+    expect(new Set(await everywhere(cluster.nodes, url))).toEqual(new Set([digest]));
+    const away = cluster.node(2);
+    await away.edge.stop('SIGKILL');
+    const renewed = replace();
+    const { body } = await ask(cluster.node(0).edge, 'POST', 'purge', { url, network: true });
+    expect(body.nodes).toContainEqual(
+      expect.objectContaining({ name: 'node-2', ok: false, code: 'origin-unreachable' }),
+    );
+    expect(body.nodes).toContainEqual(expect.objectContaining({ name: 'node-1', ok: true }));
+    const back = await cluster.add(away);
+    // From its first answer on: nothing is awaited here.
+    expect(await digestThrough(back.edge, url)).toBe(renewed);
+    expect(new Set(await everywhere(cluster.nodes, url))).toEqual(new Set([renewed]));
+  });
+});

@@ -1,0 +1,227 @@
+/**
+ * What administrators can do: carried out by this process, by all processes of the edge, and by all
+ * nodes of the network where that is asked for.
+ */
+
+import { randomBytes } from 'node:crypto';
+import {
+  asMillraceError,
+  ERRORS,
+  type ErrorCode,
+  MillraceError,
+} from '@millrace/shared/base/errors';
+import type { Log } from '@millrace/shared/base/log';
+import type { PurgeTarget } from '@millrace/shared/cdn/purge-target';
+import type { FileResolver } from '../agent/file-resolver.ts';
+import type { WorkerLink } from '../workers/worker-link.ts';
+import type { Command, Outcome } from './messages.ts';
+import type { NodeResult, PeerCommands } from './peer-commands.ts';
+import { type Pins, proofOf } from './pins.ts';
+import type { Prefetcher, PrefetchOrder, PrefetchView } from './prefetcher.ts';
+import { newPurge, type Purges } from './purges.ts';
+
+export interface AdministrationOptions {
+  readonly purges: Purges;
+  readonly pins: Pins;
+  readonly prefetcher: Prefetcher;
+  readonly resolver: FileResolver;
+  /** Where this is one of several processes. */
+  readonly link: WorkerLink | undefined;
+  /** Other nodes, where there are any. */
+  readonly peers: PeerCommands | undefined;
+  readonly log: Log;
+  /** Unix milliseconds. */
+  readonly wallClock: () => number;
+}
+
+/** What other nodes made of it, where they were asked. */
+export interface Passed {
+  readonly nodes?: readonly NodeResult[];
+}
+
+/** A pin as administrators see it. */
+export interface PinView {
+  readonly id: string;
+  readonly url: string;
+  readonly bytes: number;
+  readonly length: number;
+  readonly version: string;
+  readonly expiresAt: number;
+}
+
+export class Administration {
+  readonly #o: AdministrationOptions;
+
+  constructor(options: AdministrationOptions) {
+    this.#o = options;
+  }
+
+  async purge(
+    target: PurgeTarget,
+    network: boolean,
+  ): Promise<{ readonly id: string; readonly purged: PurgeTarget } & Passed> {
+    const purge = newPurge(target, this.#o.wallClock());
+    const nodes = await this.#do({ do: 'purge', purge, network }, network);
+    return { id: purge.id, purged: target, ...nodes };
+  }
+
+  prefetch(order: PrefetchOrder): PrefetchView {
+    return this.#o.prefetcher.start(order);
+  }
+
+  /** Prefetches of all processes. */
+  async prefetches(): Promise<PrefetchView[]> {
+    const outcomes = await this.#everyProcess({ do: 'prefetches' });
+    return outcomes.flatMap((outcome) => (outcome.ok ? (outcome.value as PrefetchView[]) : []));
+  }
+
+  /** @throws MillraceError `no-such-entry` */
+  async stopPrefetch(id: string): Promise<PrefetchView> {
+    const outcomes = await this.#everyProcess({ do: 'stop', id });
+    const stopped = outcomes.find((outcome) => outcome.ok && outcome.value !== null);
+    if (stopped?.ok) return stopped.value as PrefetchView;
+    throw new MillraceError('no-such-entry', `no prefetch ${id}`);
+  }
+
+  /**
+   * Pins the current version of a file.
+   *
+   * @param bytes that it may have, now and when it changes; what it has now unless given
+   * @returns the pin and, this once, its capability
+   * @throws MillraceError `pin-refused`, `not-cacheable`, and what the origin says
+   */
+  async pin(
+    url: URL,
+    forMs: number,
+    bytes: number | undefined,
+    network: boolean,
+  ): Promise<{ readonly pin: PinView; readonly capability: string } & Passed> {
+    const demands = { revalidate: false, maxAgeMs: undefined, onlyIfCached: false };
+    const { signal } = new AbortController();
+    const resolution = await this.#o.resolver.resolve(url, 'public', demands, signal);
+    if (resolution.kind === 'tunnel') throw new MillraceError('not-cacheable', resolution.reason);
+    const { tag, length } = resolution.pointer.version;
+    const capability = randomBytes(24).toString('base64url');
+    const pin = {
+      id: randomBytes(8).toString('hex'),
+      url: url.href,
+      bytes: bytes ?? length,
+      tag,
+      length,
+      proof: proofOf(capability),
+    };
+    try {
+      const nodes = await this.#do({ do: 'pin', pin, forMs }, network);
+      return { pin: this.#pinOf(pin.id), capability, ...nodes };
+    } catch (error) {
+      // Some processes may have taken it.
+      await this.#everyProcess({ do: 'release', id: pin.id });
+      throw error;
+    }
+  }
+
+  /** @throws MillraceError `no-such-entry`, `pin-refused` */
+  async extend(id: string, forMs: number, network: boolean): Promise<{ pin: PinView } & Passed> {
+    const nodes = await this.#do({ do: 'extend', id, forMs }, network);
+    return { pin: this.#pinOf(id), ...nodes };
+  }
+
+  /** @throws MillraceError `no-such-entry` */
+  async release(id: string, network: boolean): Promise<{ pin: PinView } & Passed> {
+    const pin = this.#pinOf(id);
+    return { pin, ...(await this.#do({ do: 'release', id }, network)) };
+  }
+
+  /** @returns all pins, and the quota in bytes */
+  pins(): { quotaBytes: number; usedBytes: number; pins: PinView[] } {
+    const { ledger } = this.#o.pins;
+    const { quotaBytes, usedBytes } = ledger;
+    return { quotaBytes, usedBytes, pins: ledger.pins.map(({ id }) => this.#pinOf(id)) };
+  }
+
+  /** Figures of this process. */
+  counts() {
+    const { purges, prefetcher, pins } = this.#o;
+    const { count, usedBytes, quotaBytes } = pins.ledger;
+    return {
+      purges: purges.count,
+      prefetches: prefetcher.active,
+      pins: count,
+      pinnedBytes: usedBytes,
+      pinQuotaBytes: quotaBytes,
+    };
+  }
+
+  /** True for whoever was given the pin. */
+  holds(id: string, capability: string): boolean {
+    return this.#o.pins.holds(id, capability);
+  }
+
+  /** Carries out a command in this process; never rejects. */
+  readonly carryOut = async (command: Command): Promise<Outcome> => {
+    try {
+      return { ok: true, value: (await this.#carryOut(command)) ?? null };
+    } catch (thrown) {
+      const { code, detail, cause } = asMillraceError(thrown);
+      if (code === 'internal') this.#o.log.error({ err: cause ?? thrown }, 'internal error');
+      return { ok: false, code, detail };
+    }
+  };
+
+  async #carryOut(command: Command): Promise<unknown> {
+    const { purges, pins, prefetcher, log } = this.#o;
+    switch (command.do) {
+      case 'purge': {
+        const { purge, network } = command;
+        await purges.purge(purge, network);
+        log.info({ ...purge.target, id: purge.id }, 'purged');
+        return undefined;
+      }
+      case 'pin':
+        await pins.allocate(command.pin, command.forMs);
+        return undefined;
+      case 'extend':
+        await pins.extend(command.id, command.forMs);
+        return undefined;
+      case 'release':
+        await pins.release(command.id);
+        return undefined;
+      case 'prefetches':
+        return prefetcher.views();
+      case 'stop':
+        return prefetcher.stop(command.id);
+    }
+  }
+
+  /**
+   * Here, and then at the other nodes where that is asked for.
+   *
+   * @throws MillraceError where a process of this edge has failed
+   */
+  async #do(command: Command, network: boolean): Promise<Passed> {
+    const outcomes = await this.#everyProcess(command);
+    const failed = outcomes.find((outcome) => !outcome.ok);
+    // What is purged must not be served elsewhere because one process here is in trouble.
+    const isPassed = network && (failed === undefined || command.do === 'purge');
+    const nodes = isPassed ? ((await this.#o.peers?.pass(command)) ?? []) : [];
+    if (failed !== undefined) {
+      const code = failed.code as ErrorCode;
+      throw new MillraceError(Object.hasOwn(ERRORS, code) ? code : 'internal', failed.detail);
+    }
+    return network ? { nodes } : {};
+  }
+
+  #everyProcess(command: Command): Promise<Outcome[]> {
+    const { link } = this.#o;
+    return link === undefined
+      ? this.carryOut(command).then((outcome) => [outcome])
+      : link.command(command);
+  }
+
+  #pinOf(id: string): PinView {
+    const pin = this.#o.pins.ledger.get(id);
+    if (pin === undefined) throw new MillraceError('no-such-entry', `no pin ${id}`);
+    const { url, bytes, length, tag, expiresAt } = pin;
+    return { id, url, bytes, length, version: tag, expiresAt };
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Between the nodes of a network: commands passed on to all of them, and the log of purges read from
+ * a node whose digest differs. Commands are signed with the network's secret or, where there is
+ * none, with the token of the administrators, and refused where there is neither.
+ */
+
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { Log } from '@millrace/shared/base/log';
+import { Agent, request } from 'undici';
+import type { ClusterAuth } from '../peers/cluster-auth.ts';
+import { readText } from '../peers/heartbeat.ts';
+import { textDigest } from '../peers/text-digest.ts';
+import { type Command, OUTCOME, type Outcome, PURGE_LOG } from './messages.ts';
+import type { Purges } from './purges.ts';
+
+export const COMMAND_PATH = '/-/command';
+export const PURGE_LOG_PATH = '/-/purges';
+/** How long another node may take. */
+const TIMEOUT_MS = 5000;
+/** A log of purges in JSON: its characters, escaped at worst, and what is around them. */
+const MAX_LOG_BYTES = 8 * 1024 * 1024;
+
+export interface PeerCommandsOptions {
+  readonly auth: ClusterAuth;
+  /** Signs commands; undefined: none are passed on or taken. */
+  readonly commandAuth: ClusterAuth | undefined;
+  readonly purges: Purges;
+  /** All nodes known, dead ones included. */
+  readonly peers: () => Iterable<{ readonly name: string; readonly url: string }>;
+  readonly log: Log;
+}
+
+/** What came of a command at another node. */
+export interface NodeResult {
+  readonly name: string;
+  readonly url: string;
+  readonly ok: boolean;
+  readonly code?: string;
+  readonly detail?: string;
+}
+
+export class PeerCommands {
+  readonly #o: PeerCommandsOptions;
+  readonly #agent = new Agent({ connections: 2, pipelining: 1, allowH2: false });
+  readonly #reading = new Set<string>();
+
+  constructor(options: PeerCommandsOptions) {
+    this.#o = options;
+  }
+
+  async stop(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  /** Has all other nodes carry out a command. */
+  async pass(command: Command): Promise<NodeResult[]> {
+    return Promise.all(
+      [...this.#o.peers()].map(async ({ name, url }) => {
+        try {
+          const outcome = await this.#send(url, command);
+          if (outcome.ok) return { name, url, ok: true };
+          return { name, url, ok: false, code: outcome.code, detail: outcome.detail };
+        } catch (error) {
+          const { code, detail } = asReason(error);
+          return { name, url, ok: false, code, detail };
+        }
+      }),
+    );
+  }
+
+  /**
+   * A node has said what digest its log of purges has. Resolves once this node has carried out what
+   * it had missed; never rejects.
+   */
+  readonly heard = async (url: string, digest: string): Promise<void> => {
+    const { purges, log } = this.#o;
+    if (digest === purges.digest || this.#reading.has(url)) return;
+    this.#reading.add(url);
+    try {
+      const text = await this.#get(url);
+      const count = await purges.learn(PURGE_LOG.parse(JSON.parse(text)));
+      if (count > 0) log.info({ url, purges: count }, 'purges learnt from another node');
+    } catch (error) {
+      log.warn({ err: error, url }, 'purges of another node cannot be read');
+    } finally {
+      this.#reading.delete(url);
+    }
+  };
+
+  async #send(url: string, command: Command): Promise<Outcome> {
+    const auth = this.#o.commandAuth;
+    if (auth === undefined) throw new MillraceError('inside-request-refused', 'there is no secret');
+    const body = JSON.stringify(command);
+    const target = `${COMMAND_PATH}?digest=${textDigest(body)}`;
+    const { headers, nonce } = auth.sign('POST', target, { 'content-type': 'application/json' });
+    const response = await request(url + target, {
+      method: 'POST',
+      dispatcher: this.#agent,
+      headers,
+      body,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const text = await readText(response.body);
+    if (response.statusCode !== 200) {
+      throw new MillraceError('inside-request-refused', `status ${response.statusCode}`);
+    }
+    auth.verifyAnswer(nonce, response.headers, ['200', textDigest(text)]);
+    return OUTCOME.parse(JSON.parse(text));
+  }
+
+  async #get(url: string): Promise<string> {
+    const { auth } = this.#o;
+    const { headers, nonce } = auth.sign('GET', PURGE_LOG_PATH, {});
+    const response = await request(url + PURGE_LOG_PATH, {
+      dispatcher: this.#agent,
+      headers,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    const text = await readText(response.body, MAX_LOG_BYTES);
+    if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
+    auth.verifyAnswer(nonce, response.headers, ['200', textDigest(text)]);
+    return text;
+  }
+}
+
+function asReason(error: unknown): MillraceError {
+  if (error instanceof MillraceError) return error;
+  const { detail } = asMillraceError(error);
+  const { name } = error as Error;
+  if (name === 'ZodError' || error instanceof SyntaxError) {
+    return new MillraceError('malformed-response', 'of a node');
+  }
+  const isTimeout = name === 'TimeoutError' || name === 'AbortError';
+  return new MillraceError(isTimeout ? 'origin-timeout' : 'origin-unreachable', detail);
+}

@@ -1,0 +1,56 @@
+/**
+ * The commands that a process which is started anew has to hear of: it was not there when they were
+ * given. Bounded; of purges that are too many, everything is purged instead.
+ */
+
+import type { Command } from './messages.ts';
+import { newPurge } from './purges.ts';
+
+/** Purges repeated one by one. */
+const MAX_PURGES = 1000;
+
+type Pinning = Extract<Command, { do: 'pin' }>;
+
+export class StandingCommands {
+  readonly #purges: Command[] = [];
+  /** By id, with the end of the lease in Unix milliseconds. */
+  readonly #pins = new Map<string, { readonly command: Pinning; until: number }>();
+
+  /** @param now Unix milliseconds */
+  add(command: Command, now: number): void {
+    switch (command.do) {
+      case 'purge':
+        this.#purges.push(command);
+        if (this.#purges.length <= MAX_PURGES) return;
+        this.#purges.splice(0, this.#purges.length, {
+          do: 'purge',
+          purge: newPurge({ kind: 'all' }, now),
+          network: false,
+        });
+        return;
+      case 'pin':
+        this.#pins.set(command.pin.id, { command, until: now + command.forMs });
+        return this.#forgetEnded(now);
+      case 'extend': {
+        const pin = this.#pins.get(command.id);
+        if (pin !== undefined) pin.until = now + command.forMs;
+        return;
+      }
+      case 'release':
+        this.#pins.delete(command.id);
+    }
+  }
+
+  /** In the order in which they are to be carried out. @param now Unix milliseconds */
+  at(now: number): Command[] {
+    const pins = [...this.#pins.values()].filter(({ until }) => until > now);
+    return [
+      ...this.#purges,
+      ...pins.map(({ command, until }) => ({ ...command, forMs: until - now })),
+    ];
+  }
+
+  #forgetEnded(now: number): void {
+    for (const [id, { until }] of this.#pins) if (until <= now) this.#pins.delete(id);
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * A cache bounded in size in which some entries are kept: least recently used ones go first, but
+ * what is pinned stays. Whether an entry is pinned is asked when it would have to go, so that pins
+ * cost nothing while there is room.
+ */
+
+import { LRUCache } from 'lru-cache';
+
+export interface KeepingLruOptions<V> {
+  readonly maxSize: number;
+  readonly sizeOf: (value: V) => number;
+  /** True for an entry that must not be evicted now. */
+  readonly isKept: (key: string, value: V) => boolean;
+  /** An entry is no longer in the cache. @param why `set`: it was replaced by another value */
+  readonly dispose: (value: V, key: string, why: 'set' | 'gone') => void;
+}
+
+export class KeepingLru<V extends {}> {
+  readonly #o: KeepingLruOptions<V>;
+  readonly #entries: LRUCache<string, V>;
+  /** Entries that would have had to go. */
+  readonly #kept = new Map<string, V>();
+  #keptSize = 0;
+
+  constructor(options: KeepingLruOptions<V>) {
+    this.#o = options;
+    this.#entries = new LRUCache({
+      // The bound is kept here: the library's own would evict what is to be kept.
+      maxSize: Number.MAX_SAFE_INTEGER,
+      sizeCalculation: (value) => options.sizeOf(value),
+    });
+  }
+
+  /** Size of all entries. */
+  get size(): number {
+    return this.#entries.calculatedSize + this.#keptSize;
+  }
+
+  get count(): number {
+    return this.#entries.size + this.#kept.size;
+  }
+
+  get maxSize(): number {
+    return this.#o.maxSize;
+  }
+
+  get(key: string): V | undefined {
+    return this.#entries.get(key) ?? this.#kept.get(key);
+  }
+
+  /** The value, without its being used. */
+  peek(key: string): V | undefined {
+    return this.#entries.peek(key) ?? this.#kept.get(key);
+  }
+
+  set(key: string, value: V): void {
+    const before = this.#take(key);
+    if (before !== undefined) this.#o.dispose(before, key, 'set');
+    if (this.#o.sizeOf(value) > this.#o.maxSize) return this.#o.dispose(value, key, 'gone');
+    this.#entries.set(key, value);
+    this.#evict();
+  }
+
+  delete(key: string): void {
+    const value = this.#take(key);
+    if (value !== undefined) this.#o.dispose(value, key, 'gone');
+  }
+
+  /** Pins have ended: what was kept for them is an entry like any other again. */
+  release(): void {
+    for (const [key, value] of this.#kept) {
+      if (this.#o.isKept(key, value)) continue;
+      this.#take(key);
+      this.#entries.set(key, value);
+    }
+    this.#evict();
+  }
+
+  #evict(): void {
+    while (this.size > this.#o.maxSize) {
+      const oldest = this.#entries.rkeys().next().value;
+      // All that is left is kept: quotas are to prevent that.
+      if (oldest === undefined) return;
+      const value = this.#take(oldest) as V;
+      if (!this.#o.isKept(oldest, value)) this.#o.dispose(value, oldest, 'gone');
+      else {
+        this.#kept.set(oldest, value);
+        this.#keptSize += this.#o.sizeOf(value);
+      }
+    }
+  }
+
+  #take(key: string): V | undefined {
+    const kept = this.#kept.get(key);
+    if (kept !== undefined) {
+      this.#kept.delete(key);
+      this.#keptSize -= this.#o.sizeOf(kept);
+      return kept;
+    }
+    const value = this.#entries.peek(key);
+    this.#entries.delete(key);
+    return value;
+  }
+}

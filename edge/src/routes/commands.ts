@@ -1,0 +1,65 @@
+/** What other nodes of the network ask this one to do, and its log of purges. */
+
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { FastifyInstance } from 'fastify';
+import type { Administration } from '../admin/administration.ts';
+import { COMMAND } from '../admin/messages.ts';
+import { COMMAND_PATH, PURGE_LOG_PATH } from '../admin/peer-commands.ts';
+import type { Purges } from '../admin/purges.ts';
+import type { ClusterAuth } from '../peers/cluster-auth.ts';
+import { textDigest } from '../peers/text-digest.ts';
+import { problemReply } from './problem-reply.ts';
+
+export interface CommandRoutesOptions {
+  readonly administration: Administration;
+  readonly purges: Purges;
+  readonly auth: ClusterAuth;
+  /** Undefined: no commands are taken. */
+  readonly commandAuth: ClusterAuth | undefined;
+}
+
+export async function commandRoutes(
+  server: FastifyInstance,
+  o: CommandRoutesOptions,
+): Promise<void> {
+  // Kept as it came: its digest is part of what is signed.
+  server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
+    done(null, body),
+  );
+  server.setErrorHandler((thrown, _request, reply) => {
+    const { status, headers, body } = problemReply(asMillraceError(thrown));
+    return reply.code(status).headers(headers).send(body);
+  });
+
+  server.post<{ Querystring: { digest?: string } }>(COMMAND_PATH, async (request, reply) => {
+    const { commandAuth } = o;
+    if (commandAuth === undefined) {
+      throw new MillraceError('inside-request-refused', 'this node has no secret');
+    }
+    commandAuth.verify(request.raw, request.originalUrl);
+    const text = String(request.body);
+    if (textDigest(text) !== request.query.digest) {
+      throw new MillraceError('inside-request-refused', 'the body is not what was signed');
+    }
+    const command = COMMAND.safeParse(parseJson(text));
+    if (!command.success) throw new MillraceError('bad-option', 'not a command');
+    const answer = JSON.stringify(await o.administration.carryOut(command.data));
+    const signed = commandAuth.signAnswer(request.raw, ['200', textDigest(answer)]);
+    return reply.type('application/json').headers(signed).send(answer);
+  });
+
+  server.get(PURGE_LOG_PATH, (request, reply) => {
+    o.auth.verify(request.raw, request.originalUrl);
+    const answer = JSON.stringify(o.purges.shared);
+    const signed = o.auth.signAnswer(request.raw, ['200', textDigest(answer)]);
+    return reply.type('application/json').headers(signed).send(answer);
+  });
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,172 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { Generations, MAX_PURGE_CHARS, MAX_PURGES } from './generations.ts';
+import { type PurgeTarget, prefixesOf } from './purge-target.ts';
+
+const file = (url: string): PurgeTarget => ({ kind: 'url', url });
+const A = 'https://a.example/x/file';
+const B = 'https://b.example/x/file';
+
+describe('Generations', () => {
+  test('what was stored before a purge is void, what is stored after is not', () => {
+    const generations = new Generations();
+    const before = generations.current;
+    generations.purge(file(A), 'id-1');
+    expect(generations.isVoid(A, 'e.1', before)).toBe(true);
+    expect(generations.isVoid(B, 'e.1', before)).toBe(false);
+    expect(generations.isVoid(A, 'e.1', generations.current)).toBe(false);
+  });
+
+  test.each<[PurgeTarget, string, string | undefined, boolean]>([
+    [{ kind: 'version', url: A, tag: 'e.1' }, A, 'e.1', true],
+    [{ kind: 'version', url: A, tag: 'e.1' }, A, 'e.2', false],
+    [{ kind: 'version', url: A, tag: 'e.1' }, A, undefined, false],
+    [{ kind: 'prefix', prefix: 'https://a.example/x/' }, A, 'e.1', true],
+    [{ kind: 'prefix', prefix: 'https://a.example/' }, A, undefined, true],
+    [{ kind: 'prefix', prefix: 'https://a.example/y/' }, A, 'e.1', false],
+    [{ kind: 'prefix', prefix: 'https://a.example/' }, B, 'e.1', false],
+    [{ kind: 'all' }, B, undefined, true],
+  ])('%j and %s of %s: %s', (target, url, tag, isVoid) => {
+    const generations = new Generations();
+    generations.purge(target, 'id-1');
+    expect(generations.isVoid(url, tag, 0)).toBe(isVoid);
+    expect(generations.covering(url, tag)).toHaveLength(isVoid ? 1 : 0);
+  });
+
+  test('an id that has been carried out changes nothing', () => {
+    const generations = new Generations();
+    generations.purge(file(A), 'id-1');
+    const { current } = generations;
+    expect(generations.purge(file(A), 'id-1')).toBeUndefined();
+    expect(generations.current).toBe(current);
+    expect(generations.isVoid(A, 'e.1', current)).toBe(false);
+  });
+
+  test('a purge of everything is forgotten only for a later one', () => {
+    const generations = new Generations();
+    generations.purge({ kind: 'all' }, 'id-1');
+    const between = generations.current;
+    generations.purge({ kind: 'all' }, 'id-2');
+    generations.restore({ target: { kind: 'all' }, id: 'id-0', generation: 1 });
+    expect(generations.isVoid(A, undefined, between)).toBe(true);
+  });
+
+  test('a full table purges more, never less: folders, hosts, everything', () => {
+    const generations = new Generations({ maxPurges: 8 });
+    const before = generations.current;
+    for (let i = 0; i < 9; i++) generations.purge(file(`https://a.example/x/${i}`), `a-${i}`);
+    expect(generations.count).toBeLessThanOrEqual(6);
+    // The folder of the older half; the younger ones one by one.
+    expect(generations.isVoid(A, undefined, before)).toBe(true);
+    expect(generations.isVoid('https://a.example/y/file', undefined, before)).toBe(false);
+    expect(generations.isVoid('https://a.example/x/8', undefined, before)).toBe(true);
+    for (let i = 0; i < 100; i++) generations.purge(file(`https://host-${i}.example/`), `b-${i}`);
+    expect(generations.count).toBeLessThanOrEqual(8);
+    expect(generations.isVoid('https://never.purged.example/', undefined, before)).toBe(true);
+    expect(generations.isVoid(A, undefined, generations.current)).toBe(false);
+  });
+
+  test('1,000,000 purges take bounded memory, and looking up stays a matter of few steps', () => {
+    const generations = new Generations();
+    const looked: string[] = [];
+    for (let i = 0; i < 1_000_000; i++) {
+      const url = `https://host-${i % 1000}.example/folder-${i % 7000}/file-${i}`;
+      generations.purge(file(url), `id-${i}`);
+      if (i % 100_000 === 0) looked.push(url);
+    }
+    expect(generations.count).toBeLessThanOrEqual(MAX_PURGES);
+    const chars = [...generations.purges()].reduce((sum, p) => sum + JSON.stringify(p).length, 0);
+    expect(chars).toBeLessThan(3 * MAX_PURGE_CHARS);
+    for (const url of looked) {
+      expect(generations.isVoid(url, undefined, 0)).toBe(true);
+      expect(generations.covering(url, undefined).length).toBeLessThanOrEqual(4);
+    }
+  });
+
+  test('long URLs are bounded in characters', () => {
+    const generations = new Generations({ maxChars: 10_000 });
+    for (let i = 0; i < 50; i++) {
+      generations.purge(file(`https://a.example/${i}/${'x'.repeat(3000)}`), `id-${i}`);
+    }
+    const chars = [...generations.purges()].reduce((sum, p) => sum + JSON.stringify(p).length, 0);
+    expect(chars).toBeLessThan(20_000);
+    expect(generations.isVoid('https://a.example/0/y', undefined, 0)).toBe(true);
+  });
+});
+
+/** The obvious way: remembers every purge and looks through all of them. */
+class Obvious {
+  readonly #purges: { readonly target: PurgeTarget; readonly at: number }[] = [];
+
+  purge(target: PurgeTarget, at: number): void {
+    this.#purges.push({ target, at });
+  }
+
+  isVoid(url: string, tag: string, at: number): boolean {
+    return this.#purges.some(
+      ({ target: t, at: purgedAt }) =>
+        purgedAt > at &&
+        (t.kind === 'all' ||
+          (t.kind === 'prefix' && url.startsWith(t.prefix)) ||
+          (t.kind === 'url' && t.url === url) ||
+          (t.kind === 'version' && t.url === url && t.tag === tag)),
+    );
+  }
+}
+
+const url = fc
+  .tuple(fc.constantFrom('a', 'b', 'c'), fc.array(fc.constantFrom('x', 'y', 'z'), { maxLength: 3 }))
+  .map(([host, path]) => `https://${host}.example/${path.join('/')}`);
+const tag = fc.constantFrom('e.1', 'e.2');
+const target: fc.Arbitrary<PurgeTarget> = fc.oneof(
+  { weight: 5, arbitrary: url.map(file) },
+  { weight: 5, arbitrary: fc.record({ kind: fc.constant('version' as const), url, tag }) },
+  {
+    weight: 3,
+    arbitrary: url.map((u) => ({
+      kind: 'prefix' as const,
+      prefix: prefixesOf(u).at(-1) as string,
+    })),
+  },
+  { weight: 1, arbitrary: fc.constant({ kind: 'all' as const }) },
+);
+const step = fc.oneof(fc.record({ purge: target }), fc.record({ store: fc.record({ url, tag }) }));
+
+test('with room, exactly what is covered is void; without, that and perhaps more', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 6 }), (steps, max) => {
+      const roomy = new Generations();
+      const tight = new Generations({ maxPurges: max });
+      const obvious = new Obvious();
+      const stored: { url: string; tag: string; roomy: number; tight: number; at: number }[] = [];
+      for (const [at, s] of steps.entries()) {
+        if ('store' in s) {
+          stored.push({ ...s.store, roomy: roomy.current, tight: tight.current, at });
+        } else {
+          roomy.purge(s.purge, `id-${at}`);
+          tight.purge(s.purge, `id-${at}`);
+          obvious.purge(s.purge, at);
+        }
+        expect(tight.count).toBeLessThanOrEqual(max + 1);
+        for (const entry of stored) {
+          const isVoid = obvious.isVoid(entry.url, entry.tag, entry.at);
+          expect(roomy.isVoid(entry.url, entry.tag, entry.roomy)).toBe(isVoid);
+          if (isVoid) expect(tight.isVoid(entry.url, entry.tag, entry.tight)).toBe(true);
+        }
+      }
+    }),
+  );
+});
+
+test('what is taken up after a restart covers the same', () => {
+  fc.assert(
+    fc.property(fc.array(target, { maxLength: 30 }), url, tag, (targets, asked, askedTag) => {
+      const first = new Generations({ maxPurges: 5 });
+      for (const [i, t] of targets.entries()) first.purge(t, `id-${i}`);
+      const second = new Generations({ maxPurges: 5 });
+      for (const purge of [...first.purges()]) second.restore(purge);
+      expect(second.newest(asked, askedTag)).toBe(first.newest(asked, askedTag));
+      expect(second.current).toBe(first.current);
+    }),
+  );
+});
