@@ -1,6 +1,6 @@
 /** Builds the node: every part, wired together, not yet listening. */
 
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AwakeClock } from '@millrace/shared/base/awake-clock';
 import type { Log } from '@millrace/shared/base/log';
@@ -18,7 +18,7 @@ import type { Config } from './config.ts';
 import { OriginClient } from './egress/origin-client.ts';
 import { OriginRecords } from './egress/origin-records.ts';
 import { OriginSource } from './egress/origin-source.ts';
-import { buildServer, listenAlone, loopbackFor, PREFIXED_ROUTE } from './http-server.ts';
+import { buildServer, listenAlone, listenOn, loopbackFor, PREFIXED_ROUTE } from './http-server.ts';
 import { Metrics } from './metrics.ts';
 import { ClusterAuth } from './peers/cluster-auth.ts';
 import { Membership } from './peers/membership.ts';
@@ -35,6 +35,8 @@ import { nodeRoutes } from './routes/node.ts';
 import { type OwnRoutesOptions, ownRoutes, ownStatus } from './routes/own.ts';
 import { PrefixedHandler } from './routes/prefixed.ts';
 import type { Transfers } from './routes/transfers.ts';
+import { addCertificateGauge, openCertificates } from './tls/open-tls.ts';
+import { TlsListener } from './tls/tls-listener.ts';
 import type { WorkerLink } from './workers/worker-link.ts';
 
 export interface App {
@@ -42,6 +44,10 @@ export interface App {
   readonly transfers: Transfers;
   /** Begins to listen and to look for peers. @returns the address for clients */
   listen(): Promise<string>;
+  /** Reads again what has been read from files that may have changed. */
+  reload(): void;
+  /** Takes no more connections; what is under way goes on. */
+  stopAccepting(): void;
   /** Ends everything: running transfers are reset, caches written out. */
   close(): Promise<void>;
 }
@@ -202,13 +208,24 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const { transfers } = prefixed;
   addGauges(metrics, cache, disk, pointers, transfers);
 
-  const server = buildServer(config, log);
+  const certificates = openCertificates(config, log, wallClock);
+  const reloads: (() => void)[] = [];
+  const server = buildServer(config, log, () => front?.port ?? 0);
+  const front =
+    certificates === undefined
+      ? undefined
+      : new TlsListener(server.server, certificates, config.maxConnections);
+  if (front !== undefined) transfers.onDrain(() => front.goAway());
+  if (certificates !== undefined) {
+    reloads.push(() => certificates.reload());
+    addCertificateGauge(metrics, certificates);
+  }
   server.route({
     method: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
     url: PREFIXED_ROUTE,
     handler: (request, reply) => {
       reply.hijack();
-      if (network !== undefined && request.headers[INSIDE.mark] !== undefined) {
+      if (network !== undefined && isInside(request.raw)) {
         return inside.handle(request.raw, reply.raw, request.originalUrl);
       }
       return prefixed.handle(request.raw, reply.raw, request.originalUrl);
@@ -249,10 +266,9 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     server,
     transfers,
     async listen() {
-      const address = await server.listen({ host: config.host, port: config.port });
-      const { port } = server.server.address() as AddressInfo;
+      const { address, peerPort } = await listenOn(server, front, config);
       if (link === undefined) {
-        if (network !== undefined) await membership.start(port);
+        if (network !== undefined) await membership.start(peerPort);
         return address;
       }
       insideServer = await listenAlone(server.server, config, link.index);
@@ -260,6 +276,13 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       await membership.start(own.port, true);
       link.listening(address, nodeUrl(loopbackFor(own.address), own.port));
       return address;
+    },
+    reload() {
+      for (const reload of reloads) reload();
+    },
+    stopAccepting() {
+      front?.stopAccepting();
+      server.server.close();
     },
     async close() {
       clearInterval(offloading);
@@ -271,11 +294,17 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       inside.resetAll();
       peerClient.close();
       await transfers.idle();
+      front?.destroy();
       await server.close();
       await client.close();
       await disk?.flush();
     },
   };
+}
+
+/** Nodes speak HTTP/1.1 to each other: their interim responses are written to the connection. */
+function isInside(request: IncomingMessage): boolean {
+  return request.headers[INSIDE.mark] !== undefined && request.httpVersionMajor === 1;
 }
 
 /** Whether the edge is a node of a network, be it one that others have yet to join. */

@@ -2,17 +2,28 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify';
+import { INSIDE } from '@millrace/shared/cdn/inside-message';
+import { httpsLocation } from '@millrace/shared/http/https-redirect';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
 import type { Config } from './config.ts';
+import { HEADERS_MS, KEEP_ALIVE_MS, MAX_HEADER_BYTES, REQUEST_MS } from './http-limits.ts';
+import { nodeUrl } from './peers/seeds.ts';
 import { problemReply } from './routes/problem-reply.ts';
 import { acceptRawTargets } from './routes/raw-targets.ts';
+import type { TlsListener } from './tls/tls-listener.ts';
 
+const PLAIN_PATHS: ReadonlySet<string> = new Set(['/-/live', '/-/ready', '/-/ping']);
 /** Where prefixed URLs go, whatever they contain: the router must not try to understand them. */
 export const PREFIXED_ROUTE = '/-/prefixed';
-const MAX_HEADER_BYTES = 32 * 1024;
-const KEEP_ALIVE_MS = 30_000;
 
 /**
  * A second port that is this process's own, where other nodes reach it and no other. Without a
@@ -30,13 +41,41 @@ export async function listenAlone(main: Server, config: Config, index: number): 
   return server;
 }
 
+/**
+ * Begins to listen for clients: on --port, and with TLS on --http-port besides.
+ *
+ * @param front the port for TLS, where there is one
+ * @returns addresses for people, and the port that other nodes are told of
+ */
+export async function listenOn(
+  server: FastifyInstance,
+  front: TlsListener | undefined,
+  { host, port, httpPort }: Config,
+): Promise<{ address: string; peerPort: number }> {
+  const listen = async (at: number) => {
+    const address = await server.listen({ host, port: at });
+    return { address, peerPort: (server.server.address() as AddressInfo).port };
+  };
+  if (front === undefined) return listen(port);
+  await server.ready();
+  await front.listen(host, port);
+  const secure = nodeUrl(host, front.port, 'https');
+  if (httpPort === undefined) return { address: secure, peerPort: front.port };
+  const { address, peerPort } = await listen(httpPort);
+  return { address: `${secure} and ${address}`, peerPort };
+}
+
 /** Where processes of this machine reach what listens on an address. */
 export function loopbackFor(address: string): string {
   return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
 }
 
-/** The server for everything, not yet listening. */
-export function buildServer(config: Config, log: Log): FastifyInstance {
+/**
+ * The server for everything, not yet listening.
+ *
+ * @param tlsPort the port for TLS, where there is one, once it is known
+ */
+export function buildServer(config: Config, log: Log, tlsPort: () => number): FastifyInstance {
   const server = Fastify({
     loggerInstance: log as unknown as FastifyBaseLogger,
     logController: new Fastify.LogController({ disableRequestLogging: true }),
@@ -44,11 +83,11 @@ export function buildServer(config: Config, log: Log): FastifyInstance {
     // Only Millrace's own paths are for the router; all else is an origin's URL, kept as it came.
     rewriteUrl: (request: IncomingMessage) =>
       isOwn(request.url) ? (request.url as string) : PREFIXED_ROUTE,
-    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: 15_000 },
+    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_MS },
     keepAliveTimeout: KEEP_ALIVE_MS,
     // Requests have no body worth waiting for.
     bodyLimit: 64 * 1024,
-    requestTimeout: 20_000,
+    requestTimeout: REQUEST_MS,
     connectionTimeout: 0,
     forceCloseConnections: 'idle',
     // Answered in raw-targets.ts.
@@ -56,6 +95,15 @@ export function buildServer(config: Config, log: Log): FastifyInstance {
   }) as unknown as FastifyInstance;
   server.server.maxConnections = config.maxConnections;
   acceptRawTargets(server.server);
+  if (config.tlsCert !== undefined && config.httpAnswers === 'redirect') {
+    server.addHook('onRequest', (request, reply, done) => {
+      if (staysPlain(request)) return done();
+      const { host } = request.headers;
+      const location = httpsLocation(host, request.originalUrl, tlsPort(), config.publicUrl);
+      if (location === undefined) return void send(reply, new MillraceError('not-a-proxy'));
+      reply.code(308).header('location', location).header('cache-control', 'no-store').send();
+    });
+  }
   const send = (reply: FastifyReply, error: MillraceError) => {
     const { status, headers, body } = problemReply(error);
     return reply.code(status).headers(headers).send(body);
@@ -71,6 +119,13 @@ export function buildServer(config: Config, log: Log): FastifyInstance {
     return send(reply, new MillraceError('internal'));
   });
   return server;
+}
+
+/** Requests that need no TLS: of health checks, and of other nodes, which sign theirs. */
+function staysPlain(request: FastifyRequest): boolean {
+  if ((request.raw.socket as Partial<TLSSocket>).encrypted === true) return true;
+  if (request.headers[INSIDE.mark] !== undefined) return true;
+  return PLAIN_PATHS.has(request.originalUrl);
 }
 
 function isOwn(url: string | undefined): boolean {

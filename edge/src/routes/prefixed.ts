@@ -5,7 +5,6 @@
 
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
@@ -22,6 +21,14 @@ import { type BodyPlan, responseHead } from '../agent/response-head.ts';
 import { pipeTunnel, tunnelHead, tunnelRequestHeaders } from '../agent/tunnel.ts';
 import type { ChunkStore, Found } from '../cache/chunk-store.ts';
 import type { Pointer } from '../cache/file-version.ts';
+import {
+  canAnswer,
+  connectionOf,
+  isComplete,
+  onStall,
+  resetConnection,
+  resetResponse,
+} from '../clients/connection.ts';
 import type { ClientPurger } from '../clients/purger.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
@@ -73,10 +80,12 @@ export class PrefixedHandler {
    */
   async handle(req: IncomingMessage, res: ServerResponse, target: string): Promise<void> {
     const { limits, now } = this.#o;
+    // Asked now: afterwards the connection may be gone.
+    const client = req.socket.remoteAddress;
     let admission: Admission;
     try {
       if (this.transfers.draining) throw new MillraceError('draining', '', { retryAfterMs: 1000 });
-      admission = limits.admit(req.socket.remoteAddress ?? '', now());
+      admission = limits.admit(client ?? '', now());
     } catch (thrown) {
       const error = asMillraceError(thrown);
       this.#o.metrics.requests.inc({ kind: 'error', status: String(error.row.status) });
@@ -85,6 +94,7 @@ export class PrefixedHandler {
     const exchange: Exchange = {
       req,
       res,
+      client,
       admission,
       controller: new AbortController(),
       startedAt: now(),
@@ -258,25 +268,23 @@ export class PrefixedHandler {
 
   /** Notices the client leaving, and one that stays but takes nothing. */
   #watch({ req, res, controller }: Exchange): void {
+    const connection = connectionOf(req, res);
     res.once('close', () => {
-      if (!res.writableFinished) controller.abort(new MillraceError('interrupted', 'client left'));
+      if (!isComplete(res)) controller.abort(new MillraceError('interrupted', 'client left'));
     });
     const vanished = () => {
       controller.abort(new MillraceError('interrupted', 'the client has vanished'));
-      resetConnection(req.socket);
+      resetConnection(connection);
     };
     // From the header on: what Node has handed on the kernel may still hold.
     res.once(
       'close',
-      this.#o.purger.watch(req.socket, () => res.headersSent, vanished),
+      this.#o.purger.watch(connection, () => res.headersSent, vanished),
     );
-    req.socket.setTimeout(CLIENT_STALL_MS);
-    // With a listener here Node leaves it to us what to do; afterwards its own timeout for idle
-    // connections takes over.
-    res.on('timeout', () => {
+    onStall(req, res, CLIENT_STALL_MS, () => {
       // Without anything to write it is the origin that is waited for, which has its own limits.
-      if (res.writableLength === 0 || !res.headersSent) req.socket.setTimeout(CLIENT_STALL_MS);
-      else controller.abort(new MillraceError('interrupted', 'the client takes nothing'));
+      if (res.writableLength === 0 || !res.headersSent) return;
+      controller.abort(new MillraceError('interrupted', 'the client takes nothing'));
     });
   }
 
@@ -288,13 +296,13 @@ export class PrefixedHandler {
     if (isMillraceError(error, 'internal')) {
       this.#o.log.error({ err: error.cause ?? error }, 'internal error');
     }
-    if (!res.headersSent && !res.destroyed) {
+    if (canAnswer(res)) {
       exchange.kind = 'error';
       this.#refuse(res, error);
-    } else if (!res.writableFinished) {
+    } else if (!isComplete(res)) {
       // Anything but a reset could be taken for the end of the file.
       this.#o.metrics.resets.inc({ code: error.code });
-      resetConnection(res.socket);
+      resetResponse(res);
     }
     return error;
   }
@@ -316,11 +324,11 @@ export class PrefixedHandler {
 
   #record(exchange: Exchange, failure: MillraceError | undefined): void {
     const { metrics, log, now } = this.#o;
-    const { res, req, kind, url, sentBytes, startedAt } = exchange;
+    const { res, req, client, kind, url, sentBytes, startedAt } = exchange;
     metrics.requests.inc({ kind, status: String(res.statusCode) });
     log.info(
       {
-        client: req.socket.remoteAddress,
+        client,
         method: req.method,
         // A query may hold secrets: signed links, tokens.
         url: url === undefined ? undefined : `${url.origin}${url.pathname}`,
@@ -354,15 +362,9 @@ function viaNames(via: string | undefined): string[] {
 function ended(res: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
     res.once('close', () => {
-      if (res.writableFinished) resolve();
+      if (isComplete(res)) resolve();
       else reject(new MillraceError('interrupted', 'client left'));
     });
     res.end(() => resolve());
   });
-}
-
-/** A reset cannot be taken for an end, whatever the client's HTTP library does with FINs. */
-function resetConnection(socket: Socket | null): void {
-  if (socket !== null && 'resetAndDestroy' in socket) socket.resetAndDestroy();
-  else (socket as Socket | null)?.destroy();
 }

@@ -7,6 +7,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { resetConnection } from '../clients/connection.ts';
 
 interface ParserError extends Error {
   readonly code?: string;
@@ -16,12 +17,19 @@ interface ParserError extends Error {
 const REQUEST_LINE = /^(?:GET|HEAD) \/[\x21-\x7e\x80-\xff]* HTTP\/1\.[01]$/;
 const BAD_REQUEST = 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
 
-/** Makes a server take such requests; all others that cannot be parsed get a 400. */
-export function acceptRawTargets(server: Server): void {
+/**
+ * Makes a server take such requests; all others that cannot be parsed get a 400.
+ *
+ * @param connected the event by which the server takes a connection
+ */
+export function acceptRawTargets(
+  server: Server,
+  connected: 'connection' | 'secureConnection' = 'connection',
+): void {
   server.on('clientError', (error: ParserError, socket: Socket) => {
     const encoded = error.code === 'HPE_INVALID_URL' ? encodeTarget(error.rawPacket) : undefined;
     if (encoded !== undefined && !socket.destroyed) {
-      server.emit('connection', new Reparsed(socket, encoded));
+      server.emit(connected, new Reparsed(socket, encoded));
     } else if (socket.writable && socket.bytesWritten === 0) {
       socket.end(BAD_REQUEST);
     } else {
@@ -78,7 +86,7 @@ class Reparsed extends Duplex {
   }
 
   resetAndDestroy(): this {
-    this.#socket.resetAndDestroy();
+    resetConnection(this.#socket);
     return this.destroy();
   }
 

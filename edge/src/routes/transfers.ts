@@ -11,6 +11,8 @@ import type { Admission } from '../policy/client-limits.ts';
 export interface Exchange {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
+  /** The client's address. */
+  readonly client: string | undefined;
   readonly controller: AbortController;
   readonly admission: Admission;
   readonly startedAt: Millis;
@@ -27,6 +29,7 @@ export class Transfers {
   readonly #metrics: Metrics;
   readonly #running = new Set<Exchange>();
   #draining = false;
+  readonly #onDrain: (() => void)[] = [];
   #idle: (() => void)[] = [];
 
   constructor(metrics: Metrics) {
@@ -55,6 +58,12 @@ export class Transfers {
   /** Takes no more requests, or takes them again; those under way go on. */
   drain(draining = true): void {
     this.#draining = draining;
+    if (draining) for (const act of this.#onDrain) act();
+  }
+
+  /** Has something done whenever draining begins. */
+  onDrain(act: () => void): void {
+    this.#onDrain.push(act);
   }
 
   /**

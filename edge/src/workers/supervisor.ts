@@ -61,6 +61,11 @@ export class Supervisor {
     );
   }
 
+  /** Has all workers read again what has been read from files. */
+  reload(): void {
+    for (const worker of this.#workers()) worker.process.kill('SIGHUP');
+  }
+
   /** @throws Error if the first start of a worker fails */
   #fork(index: number): Promise<string> {
     const worker = cluster.fork({ [WORKER_INDEX]: String(index) });
