@@ -27,6 +27,6 @@ export function httpsLocation(
   );
   if (publicUrl?.startsWith('https:')) return publicUrl + path;
   const name = HOST.exec(host ?? '')?.[1];
-  if (name === undefined) return undefined;
+  if (name === undefined || !URL.canParse(`https://${name}`)) return undefined;
   return `https://${name}${port === 443 ? '' : `:${port}`}${path}`;
 }
