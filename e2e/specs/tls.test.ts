@@ -211,8 +211,6 @@ describe('connections with TLS', () => {
 
   test('HTTP/1.1: a body that cannot be completed ends with a reset of the connection', async () => {
     const edge = await start(first);
-    const response = await open(`${edge.secureUrl}/${origin.url('chunked-broken')}`, first);
-    await expect(response.toArray()).rejects.toThrow(/ECONNRESET|aborted/);
     const outcome = await promisify(execFile)('curl', [
       ...['-sS', '--http1.1', '--cacert', first.cert, '-o', '/dev/null'],
       `${edge.secureUrl}/${origin.url('chunked-broken')}`,

@@ -27,6 +27,12 @@ export function httpsLocation(
   );
   if (publicUrl?.startsWith('https:')) return publicUrl + path;
   const name = HOST.exec(host ?? '')?.[1];
-  if (name === undefined || !URL.canParse(`https://${name}`)) return undefined;
-  return `https://${name}${port === 443 ? '' : `:${port}`}${path}`;
+  if (name === undefined) return undefined;
+  const location = `https://${name}${port === 443 ? '' : `:${port}`}${path}`;
+  try {
+    new URL(location);
+    return location;
+  } catch {
+    return undefined; // such as an address with five parts
+  }
 }
