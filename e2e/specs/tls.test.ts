@@ -244,17 +244,17 @@ describe('connections with TLS', () => {
 });
 
 describe('--http-port', () => {
-  test('serves, or sends clients to TLS, but for health checks', async () => {
+  test('serves, or sends clients to TLS, but for health checks and Prometheus', async () => {
     const url = origin.url('none', { seed: 'plain' });
     const serving = await start(first, '--http-port', '0');
     expect((await fetchAll(serving.prefixed(url))).digest).toBe(origin.digest(url));
     const sending = await start(first, '--http-port', '0', '--http-answers', 'redirect');
     const { status, headers } = await fetchAll(sending.prefixed(url));
     expect([status, headers.location]).toEqual([308, `${sending.secureUrl}/${url}`]);
-    for (const path of ['/', '/-/status', '/-/metrics', '/-/nothing']) {
+    for (const path of ['/', '/-/status', '/-/nothing']) {
       expect((await fetchAll(sending.url + path)).headers.location).toBe(sending.secureUrl + path);
     }
-    for (const path of ['/-/live', '/-/ready']) {
+    for (const path of ['/-/live', '/-/ready', '/-/metrics']) {
       expect((await fetchAll(sending.url + path)).status).toBe(200);
     }
     const followed = await promisify(execFile)(

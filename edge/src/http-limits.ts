@@ -2,6 +2,8 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 
+/** Connections that wait to be accepted; the kernel takes its net.core.somaxconn if that is less. */
+export const LISTEN_BACKLOG = 4096;
 /** Of a request's header. */
 export const MAX_HEADER_BYTES = 32 * 1024;
 export const HEADERS_MS: Millis = 15_000;

@@ -15,13 +15,21 @@ import Fastify, {
   type FastifyRequest,
 } from 'fastify';
 import type { Config } from './config.ts';
-import { HEADERS_MS, KEEP_ALIVE_MS, MAX_HEADER_BYTES, REQUEST_MS } from './http-limits.ts';
+import {
+  HEADERS_MS,
+  KEEP_ALIVE_MS,
+  LISTEN_BACKLOG,
+  MAX_HEADER_BYTES,
+  REQUEST_MS,
+} from './http-limits.ts';
 import { nodeUrl } from './peers/seeds.ts';
 import { problemReply } from './routes/problem-reply.ts';
 import { acceptRawTargets } from './routes/raw-targets.ts';
 import type { TlsListener } from './tls/tls-listener.ts';
 
-const PLAIN_PATHS: ReadonlySet<string> = new Set(['/-/live', '/-/ready', '/-/ping']);
+const PLAIN_PATHS: ReadonlySet<string> = new Set([
+  ...['/-/live', '/-/ready', '/-/metrics', '/-/ping'],
+]);
 /** Where prefixed URLs go, whatever they contain: the router must not try to understand them. */
 export const PREFIXED_ROUTE = '/-/prefixed';
 
@@ -53,7 +61,7 @@ export async function listenOn(
   { host, port, httpPort }: Config,
 ): Promise<{ address: string; peerPort: number }> {
   const listen = async (at: number) => {
-    const address = await server.listen({ host, port: at });
+    const address = await server.listen({ host, port: at, backlog: LISTEN_BACKLOG });
     return { address, peerPort: (server.server.address() as AddressInfo).port };
   };
   if (front === undefined) return listen(port);
@@ -121,7 +129,7 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
   return server;
 }
 
-/** Requests that need no TLS: of health checks, and of other nodes, which sign theirs. */
+/** Requests that need no TLS: of health checks and Prometheus, and of other nodes, which sign theirs. */
 function staysPlain(request: FastifyRequest): boolean {
   if ((request.raw.socket as Partial<TLSSocket>).encrypted === true) return true;
   if (request.headers[INSIDE.mark] !== undefined) return true;

@@ -89,7 +89,7 @@ export const SETTINGS = {
   },
   'http-answers': {
     argument: '<how>',
-    help: 'what clients get on --http-port: serve (as with TLS) or redirect (to it); health checks and other nodes are always served',
+    help: 'what clients get on --http-port: serve (as with TLS) or redirect (to --public-url if that has TLS, else to the same name at --port); health checks, Prometheus and other nodes are always served',
     schema: z.enum(['serve', 'redirect'], 'must be serve or redirect'),
     default: 'serve',
   },

@@ -27,5 +27,6 @@ export function addCertificateGauge(metrics: Metrics, certificates: CertificateW
     'certificate_expires_seconds',
     'When the certificate expires, in Unix seconds',
     () => certificates.current.expiresAt / 1000,
+    'min', // of several processes, all of which should have the same
   );
 }

@@ -12,6 +12,7 @@ import {
   HANDSHAKE_MS,
   HEADERS_MS,
   KEEP_ALIVE_MS,
+  LISTEN_BACKLOG,
   MAX_HEADER_BYTES,
   REQUEST_MS,
 } from '../http-limits.ts';
@@ -57,7 +58,7 @@ export class TlsListener {
 
   /** Begins to listen. */
   async listen(host: string, port: number): Promise<void> {
-    this.#server.listen({ host, port });
+    this.#server.listen({ host, port, backlog: LISTEN_BACKLOG });
     await once(this.#server, 'listening');
     this.#certificates.start((certificate) =>
       // Connections that are open keep what they were made with.
