@@ -1,12 +1,13 @@
 /** The settings in the files for operators are ones that the edge takes, with values that it takes. */
 
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ERRORS } from '@millrace/shared/base/errors';
 import { parse } from 'yaml';
-import { readConfig } from '../src/config.ts';
+import { edgeCommand, readConfig } from '../src/config.ts';
 
 const read = (path: string) => readFileSync(fileURLToPath(new URL(path, import.meta.url)), 'utf8');
 
@@ -85,4 +86,45 @@ test('the image begins with settings that an edge takes', () => {
   );
   const env = Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, value]));
   expect(readConfig([], env)).toMatchObject({ host: '0.0.0.0', port: 3125 });
+});
+
+describe('the guide for operators', () => {
+  const guide = read('../OPERATING.md');
+
+  test('speaks of options that there are', () => {
+    const known = new Set(edgeCommand().options.map(({ long }) => long));
+    // Of docker run, helm install and pnpm install.
+    const others = new Set([
+      ...['--read-only', '--cap-drop', '--set', '--yes', '--frozen-lockfile', '--prod', '--filter'],
+    ]);
+    const named = new Set(guide.match(/(?<![\w-])--[a-z][a-z-]+/g));
+    expect([...named].filter((name) => !known.has(name) && !others.has(name))).toEqual([]);
+    expect(named.size).toBeGreaterThan(20);
+  });
+
+  test('says what to do about each alert', () => {
+    const { groups } = parse(read('prometheus/alerts.yml')) as {
+      groups: { rules: { alert: string }[] }[];
+    };
+    const alerts = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert)).sort();
+    const told = [...guide.matchAll(/^\| `(Millrace\w+)` \|/gm)].map(([, name]) => name).sort();
+    expect(told).toEqual(alerts);
+  });
+
+  test('explains codes of errors that there are', () => {
+    const table = guide.slice(guide.indexOf('| code |'));
+    const codes = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(
+      ([, cell = '']) => cell.match(/[a-z-]+/g) ?? [],
+    );
+    expect(codes.length).toBeGreaterThan(15);
+    expect(codes.filter((code) => !Object.hasOwn(ERRORS, code))).toEqual([]);
+  });
+
+  test('names files that there are', () => {
+    const links = [...guide.matchAll(/\]\(([^)#]+)\)/g)].map(([, path = '']) => path);
+    for (const link of links) {
+      expect(() => statSync(new URL(`../${link}`, import.meta.url))).not.toThrow();
+    }
+    expect(links.length).toBeGreaterThan(4);
+  });
 });
