@@ -17,7 +17,7 @@ import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { H2Client, readAll } from '../fixtures/h2-client.ts';
 import { fetchAll } from '../fixtures/http-client.ts';
 import { LinkProxy } from '../fixtures/link-proxy.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { EdgeProcess, runCli, temporaryFolder } from '../fixtures/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const MiB = 1024 * 1024;
@@ -232,6 +232,16 @@ describe('connections with TLS', () => {
       options,
     );
     expect(sha256(stdout)).toBe(origin.digest(url));
+  });
+
+  test('millrace get downloads through it', async () => {
+    const edge = await start(first, '--local-token-file', join(folder.path, 'token'));
+    const url = origin.url('none', { seed: 'get', size: 5 * MiB });
+    const out = join(folder.path, 'out.bin');
+    const args = ['get', url, '--edge', edge.secureUrl, '--edges-only', '-o', out];
+    const { code, stderr } = await runCli(args, { NODE_EXTRA_CA_CERTS: first.cert });
+    expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
+    expect(sha256(readFileSync(out))).toBe(origin.digest(url));
   });
 
   test('that begin without TLS get no answer and harm nobody', async () => {

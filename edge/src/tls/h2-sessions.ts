@@ -11,7 +11,8 @@ import {
   type Http2ServerResponse,
   type ServerHttp2Session,
 } from 'node:http2';
-import type { TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
+import type { Millis } from '@millrace/shared/base/clock';
 import { rememberConnection } from '../clients/connection.ts';
 import {
   H2_IDLE_MS,
@@ -29,10 +30,15 @@ export type TakeRequest = (req: Http2ServerRequest, res: Http2ServerResponse) =>
 export class H2Sessions {
   readonly #server: Http2Server;
   readonly #sessions = new Set<ServerHttp2Session>();
-  #socket: TLSSocket | undefined;
+  readonly #idleMs: Millis;
+  #socket: Socket | undefined;
 
-  /** @param take gets every request, its Host set */
-  constructor(take: TakeRequest) {
+  /**
+   * @param take gets every request, its Host set
+   * @param idleMs for how long a connection may be without a stream
+   */
+  constructor(take: TakeRequest, idleMs: Millis = H2_IDLE_MS) {
+    this.#idleMs = idleMs;
     this.#server = createServer({
       settings: {
         maxConcurrentStreams: H2_STREAMS,
@@ -63,7 +69,7 @@ export class H2Sessions {
   }
 
   /** Takes a connection whose client has chosen h2. */
-  take(socket: TLSSocket): void {
+  take(socket: Socket): void {
     this.#socket = socket;
     this.#server.emit('connection', socket);
     this.#socket = undefined;
@@ -86,7 +92,7 @@ export class H2Sessions {
     let idle: NodeJS.Timeout;
     // By streams, not by bytes: neither PINGs nor a header that never ends keep a connection open.
     const rest = () => {
-      idle = setTimeout(() => end(session), H2_IDLE_MS).unref();
+      idle = setTimeout(() => end(session, this.#idleMs), this.#idleMs).unref();
     };
     rest();
     session.on('stream', (stream) => {
@@ -105,9 +111,9 @@ export class H2Sessions {
 }
 
 /** GOAWAY, and if the client does not hear of it, the end. */
-function end(session: ServerHttp2Session): void {
+function end(session: ServerHttp2Session, waitMs: Millis): void {
   session.close();
-  setTimeout(() => session.destroy(), H2_IDLE_MS).unref();
+  setTimeout(() => session.destroy(), waitMs).unref();
 }
 
 /**
