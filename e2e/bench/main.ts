@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- single|network|download|ui|shell|extension|popup|decision]`: Millrace against nginx with its slice
+ * `npm run bench [-- single|network|download|ui|shell|extension|popup|tls|decision]`: Millrace against nginx with its slice
  * module, before the same origin, for the same clients, and against aria2c, on the same machine, in the same run. Absolute
  * figures say little on a machine that does other things as well: what counts are the ratios.
  */
@@ -13,6 +13,7 @@ import { popup } from './popup.ts';
 import { shell } from './shell.ts';
 import { single } from './single.ts';
 import { Stage } from './stage.ts';
+import { tls } from './tls.ts';
 import { ui } from './ui.ts';
 
 const BENCHMARKS = new Map([
@@ -32,6 +33,7 @@ const BENCHMARKS = new Map([
     { title: 'The engine in the extension and the browser itself', measure: extension },
   ],
   ['popup', { title: 'The popup of the browser extension', measure: popup }],
+  ['tls', { title: 'One edge without TLS, with TLS, and with HTTP/2', measure: tls }],
   ['decision', { title: 'Whether the extension takes a download', measure: decision }],
 ]);
 

@@ -40,7 +40,7 @@ export interface Sample {
 }
 
 /** Processor seconds that these processes and their children have used. */
-async function cpuSeconds(pids: readonly number[]): Promise<number> {
+export async function cpuSeconds(pids: readonly number[]): Promise<number> {
   let sum = 0;
   for (const name of await readdir('/proc')) {
     if (!/^\d+$/.test(name)) continue;

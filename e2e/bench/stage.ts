@@ -38,6 +38,11 @@ export class Stage {
     }
   }
 
+  /** The folder of all of it. */
+  get root(): string {
+    return this.#dir;
+  }
+
   /** A folder for one program, not made yet; it goes when the stage is cleared. */
   folder(name: string): string {
     return join(this.#dir, name);

@@ -1,6 +1,6 @@
 /** Builds the node: every part, wired together, not yet listening. */
 
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { AwakeClock } from '@millrace/shared/base/awake-clock';
 import type { Log } from '@millrace/shared/base/log';
@@ -27,6 +27,7 @@ import {
   buildServer,
   isBehindBody,
   listenAlone,
+  listenOn,
   loopbackFor,
   PREFIXED_ROUTE,
 } from './http-server.ts';
@@ -50,6 +51,8 @@ import { nodeRoutes } from './routes/node.ts';
 import { type OwnRoutesOptions, ownRoutes, ownStatus } from './routes/own.ts';
 import { PrefixedHandler } from './routes/prefixed.ts';
 import type { Transfers } from './routes/transfers.ts';
+import { addCertificateGauge, openCertificates } from './tls/open-tls.ts';
+import { TlsListener } from './tls/tls-listener.ts';
 import type { WorkerLink } from './workers/worker-link.ts';
 
 export interface App {
@@ -57,10 +60,12 @@ export interface App {
   readonly transfers: Transfers;
   /** Begins to listen and to look for peers. @returns the address for clients */
   listen(): Promise<string>;
+  /** Reads again what has been read from files that may have changed. */
+  reload(): void;
+  /** Takes no more connections; what is under way goes on. */
+  stopAccepting(): void;
   /** Ends everything: running transfers are reset, caches written out. */
   close(): Promise<void>;
-  /** Reads the files of the policy again. */
-  reload(): void;
 }
 
 /** Chunk memory besides the cache's: for chunks on their way in or out. */
@@ -303,7 +308,18 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   addGauges(metrics, cache, disk, pointers, transfers);
   addAdminGauges(metrics, administration);
 
-  const server = buildServer(config, log);
+  const certificates = openCertificates(config, log, wallClock);
+  const reloads = [() => policy.reload(log)];
+  const server = buildServer(config, log, () => front?.port ?? 0);
+  const front =
+    certificates === undefined
+      ? undefined
+      : new TlsListener(server.server, certificates, config.maxConnections);
+  if (front !== undefined) transfers.onDrain(() => front.goAway());
+  if (certificates !== undefined) {
+    reloads.push(() => certificates.reload());
+    addCertificateGauge(metrics, certificates);
+  }
   server.route({
     method: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
     url: PREFIXED_ROUTE,
@@ -311,7 +327,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     onRequest: (request, reply) => {
       reply.hijack();
       if (isBehindBody(request.raw, reply.raw)) return;
-      if (network !== undefined && request.headers[INSIDE.mark] !== undefined) {
+      if (network !== undefined && isInside(request.raw)) {
         return inside.handle(request.raw, reply.raw, request.originalUrl);
       }
       return prefixed.handle(request.raw, reply.raw, request.originalUrl);
@@ -363,10 +379,9 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     server,
     transfers,
     async listen() {
-      const address = await server.listen({ host: config.host, port: config.port });
-      const { port } = server.server.address() as AddressInfo;
+      const { address, peerPort } = await listenOn(server, front, config);
       if (link === undefined) {
-        if (network !== undefined) await membership.start(port);
+        if (network !== undefined) await membership.start(peerPort);
         settle();
         return address;
       }
@@ -376,6 +391,13 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       settle();
       link.listening(address, nodeUrl(loopbackFor(own.address), own.port));
       return address;
+    },
+    reload() {
+      for (const reload of reloads) reload();
+    },
+    stopAccepting() {
+      front?.stopAccepting();
+      server.server.close();
     },
     async close() {
       clearInterval(offloading);
@@ -391,6 +413,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       inside.resetAll();
       peerClient.close();
       await transfers.idle();
+      front?.destroy();
       await server.close();
       await client.close();
       await writeQuotas?.();
@@ -398,8 +421,12 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       await purges.close();
       await pins.close();
     },
-    reload: () => policy.reload(log),
   };
+}
+
+/** Nodes speak HTTP/1.1 to each other: their interim responses are written to the connection. */
+function isInside(request: IncomingMessage): boolean {
+  return request.headers[INSIDE.mark] !== undefined && request.httpVersionMajor === 1;
 }
 
 /** This process's part of what may be fetched for a client that it does not take. */

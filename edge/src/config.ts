@@ -19,6 +19,10 @@ type Name = keyof typeof SETTINGS;
 export interface Config {
   readonly host: string;
   readonly port: number;
+  readonly tlsCert: string | undefined;
+  readonly tlsKey: string | undefined;
+  readonly httpPort: number | undefined;
+  readonly httpAnswers: 'serve' | 'redirect';
   readonly name: string;
   readonly allowOrigin: readonly string[];
   readonly rulesFile: string | undefined;
@@ -91,11 +95,17 @@ export function readConfig(
     'environment variable',
   );
   const config = raw as unknown as Config;
+  checkTls(config);
   const allowOrigin = config.allowOrigin ?? [];
   const peers = config.peers ?? [];
   const trustedProxy = config.trustedProxy ?? [];
   const name = config.name ?? `${hostname()}:${config.port}`.replace(/[^A-Za-z0-9._:-]/g, '-');
   return { ...config, allowOrigin, peers, trustedProxy, name };
+}
+
+/** Whether there are files that are read again on SIGHUP. */
+export function canReload({ tlsCert, rulesFile, linkSecretFile }: Config): boolean {
+  return [tlsCert, rulesFile, linkSecretFile].some((file) => file !== undefined);
 }
 
 /** The program's command-line interface, for parsing and for --help. */
@@ -126,6 +136,16 @@ Sizes: 64K, 256MiB, 10GB. Times: 500ms, 10s, 5m.`,
     command.addOption(option);
   }
   return command.option('--config <file>', 'configuration file, YAML or JSON');
+}
+
+/** @throws Stop for settings that make no sense without each other */
+function checkTls({ tlsCert, tlsKey, httpPort }: Config): void {
+  if ((tlsCert === undefined) !== (tlsKey === undefined)) {
+    throw new Stop('--tls-cert and --tls-key go together: only one of them is given', 2);
+  }
+  if (httpPort !== undefined && tlsCert === undefined) {
+    throw new Stop('--http-port is a second port beside that for TLS: --tls-cert is missing', 2);
+  }
 }
 
 const ENV_PREFIX = 'MILLRACE_EDGE_';

@@ -2,37 +2,38 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
+import { INSIDE } from '@millrace/shared/cdn/inside-message';
+import { httpsLocation } from '@millrace/shared/http/https-redirect';
 import { SIGNED_PATH } from '@millrace/shared/http/signed-link';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
 import type { Config } from './config.ts';
+import { H1_LIMITS, KEEP_ALIVE_MS, LISTEN_BACKLOG, REQUEST_MS } from './http-limits.ts';
+import { nodeUrl } from './peers/seeds.ts';
 import { problemReply } from './routes/problem-reply.ts';
 import { acceptRawTargets } from './routes/raw-targets.ts';
+import type { TlsListener } from './tls/tls-listener.ts';
 
+const PLAIN_PATHS: ReadonlySet<string> = new Set([
+  ...['/-/live', '/-/ready', '/-/metrics', '/-/ping'],
+]);
 /** Where prefixed URLs go, whatever they contain: the router must not try to understand them. */
 export const PREFIXED_ROUTE = '/-/prefixed';
-const MAX_HEADER_BYTES = 32 * 1024;
-const KEEP_ALIVE_MS = 30_000;
-/** How long a client may take for the header, and for the request as a whole. */
-const HEADERS_TIMEOUT_MS = 15_000;
-const REQUEST_TIMEOUT_MS = 20_000;
-/** How often it is looked who has taken longer. */
-const TIMEOUT_CHECK_MS = 5000;
-const LIMITS = {
-  maxHeaderSize: MAX_HEADER_BYTES,
-  headersTimeout: HEADERS_TIMEOUT_MS,
-  requestTimeout: REQUEST_TIMEOUT_MS,
-  connectionsCheckingInterval: TIMEOUT_CHECK_MS,
-} as const;
 
 /**
  * A second port that is this process's own, where other nodes reach it and no other. Without a
  * secret it is for this machine only.
  */
 export async function listenAlone(main: Server, config: Config, index: number): Promise<Server> {
-  const server = createServer({ ...LIMITS, keepAliveTimeout: KEEP_ALIVE_MS });
+  const server = createServer({ ...H1_LIMITS, keepAliveTimeout: KEEP_ALIVE_MS });
   server.on('request', (req, res) => main.emit('request', req, res));
   server.listen({
     host: config.secretFile === undefined ? '127.0.0.1' : config.host,
@@ -43,13 +44,41 @@ export async function listenAlone(main: Server, config: Config, index: number): 
   return server;
 }
 
+/**
+ * Begins to listen for clients: on --port, and with TLS on --http-port besides.
+ *
+ * @param front the port for TLS, where there is one
+ * @returns addresses for people, and the port that other nodes are told of
+ */
+export async function listenOn(
+  server: FastifyInstance,
+  front: TlsListener | undefined,
+  { host, port, httpPort }: Config,
+): Promise<{ address: string; peerPort: number }> {
+  const listen = async (at: number) => {
+    const address = await server.listen({ host, port: at, backlog: LISTEN_BACKLOG });
+    return { address, peerPort: (server.server.address() as AddressInfo).port };
+  };
+  if (front === undefined) return listen(port);
+  await server.ready();
+  await front.listen(host, port);
+  const secure = nodeUrl(host, front.port, 'https');
+  if (httpPort === undefined) return { address: secure, peerPort: front.port };
+  const { address, peerPort } = await listen(httpPort);
+  return { address: `${secure} and ${address}`, peerPort };
+}
+
 /** Where processes of this machine reach what listens on an address. */
 export function loopbackFor(address: string): string {
   return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
 }
 
-/** The server for everything, not yet listening. */
-export function buildServer(config: Config, log: Log): FastifyInstance {
+/**
+ * The server for everything, not yet listening.
+ *
+ * @param tlsPort the port for TLS, where there is one, once it is known
+ */
+export function buildServer(config: Config, log: Log, tlsPort: () => number): FastifyInstance {
   const server = Fastify({
     loggerInstance: log as unknown as FastifyBaseLogger,
     logController: new Fastify.LogController({ disableRequestLogging: true }),
@@ -57,11 +86,11 @@ export function buildServer(config: Config, log: Log): FastifyInstance {
     // Only Millrace's own paths are for the router; all else is an origin's URL, kept as it came.
     rewriteUrl: (request: IncomingMessage) =>
       isOwn(request.url) ? (request.url as string) : PREFIXED_ROUTE,
-    http: LIMITS,
+    http: H1_LIMITS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     // Requests have no body worth waiting for.
     bodyLimit: 64 * 1024,
-    requestTimeout: REQUEST_TIMEOUT_MS,
+    requestTimeout: REQUEST_MS,
     connectionTimeout: 0,
     forceCloseConnections: 'idle',
     // Answered in raw-targets.ts.
@@ -69,6 +98,15 @@ export function buildServer(config: Config, log: Log): FastifyInstance {
   }) as unknown as FastifyInstance;
   server.server.maxConnections = config.maxConnections;
   acceptRawTargets(server.server);
+  if (config.tlsCert !== undefined && config.httpAnswers === 'redirect') {
+    server.addHook('onRequest', (request, reply, done) => {
+      if (staysPlain(request)) return done();
+      const { host } = request.headers;
+      const location = httpsLocation(host, request.originalUrl, tlsPort(), config.publicUrl);
+      if (location === undefined) return void send(reply, new MillraceError('not-a-proxy'));
+      reply.code(308).header('location', location).header('cache-control', 'no-store').send();
+    });
+  }
   const send = (reply: FastifyReply, error: MillraceError) => {
     const { status, headers, body } = problemReply(error);
     return reply.code(status).headers(headers).send(body);
@@ -89,16 +127,24 @@ export function buildServer(config: Config, log: Log): FastifyInstance {
   return server;
 }
 
+/** Requests that need no TLS: of health checks and Prometheus, and of other nodes, which sign theirs. */
+function staysPlain(request: FastifyRequest): boolean {
+  if ((request.raw.socket as Partial<TLSSocket>).encrypted === true) return true;
+  if (request.headers[INSIDE.mark] !== undefined) return true;
+  return PLAIN_PATHS.has(request.originalUrl);
+}
+
 /** Connections on which a request with a body has come. */
 const ending = new WeakSet<Socket>();
 
 /**
  * A request with a body, which nobody reads, is the last of its connection: where others disagree on
- * where it ends, what is behind it may be no request of the client's.
+ * where it ends, what is behind it may be no request of the client's. HTTP/2 has no such doubts.
  *
  * @returns true for what is behind such a request: it is not to be answered
  */
 export function isBehindBody(req: IncomingMessage, res: ServerResponse): boolean {
+  if (req.httpVersionMajor > 1) return false;
   if (ending.has(req.socket)) return true;
   const { 'transfer-encoding': encoding, 'content-length': length = '0' } = req.headers;
   if (encoding !== undefined || length !== '0') {

@@ -4,7 +4,7 @@ import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 import { type App, buildApp } from './app.ts';
-import { type Config, readConfig, Stop } from './config.ts';
+import { type Config, canReload, readConfig, Stop } from './config.ts';
 import { OriginRules } from './policy/origin-rules.ts';
 import { Supervisor, WORKER_INDEX } from './workers/supervisor.ts';
 import { WorkerLink, workerConfig } from './workers/worker-link.ts';
@@ -34,15 +34,32 @@ function warn(config: Config, log: Logger<string>): void {
   if (config.peers.length > 0 && config.secretFile === undefined) {
     log.warn({}, 'no --secret-file given: only nodes on this machine are accepted as peers');
   }
+  if (isOutOfReach(config)) {
+    log.warn(
+      {},
+      'other nodes cannot reach this one: it takes --http-port or a --peer-url of https',
+    );
+  }
+}
+
+/** A node whose only port takes TLS, for a name that it has told nobody. */
+function isOutOfReach({ tlsCert, httpPort, workers, peers, peerUrl }: Config): boolean {
+  if (tlsCert === undefined || httpPort !== undefined || workers > 1) return false;
+  return peers.length > 0 && peerUrl === undefined;
 }
 
 /** One process among several, or the only one. */
 async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Promise<void> {
   const app = await buildApp(config, log, link);
-  onSignal(() => shutDown(app, config, log));
-  onHangUp(config, () => app.reload());
+  let ending: Promise<void> | undefined;
+  const end = () => {
+    ending ??= shutDown(app, config, log);
+    return ending;
+  };
+  onSignal(end);
+  onHangUp(config, () => app.reload(), end);
   // Without its supervisor a worker gets no more clients.
-  process.once('disconnect', () => void shutDown(app, config, log));
+  process.once('disconnect', () => void end());
   const address = await app.listen();
   log.info({ address }, 'listening');
   if (link === undefined) announce(config, address);
@@ -50,11 +67,12 @@ async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Pr
 
 async function supervise(config: Config, log: Logger<string>): Promise<void> {
   const supervisor = new Supervisor(config, log);
-  onSignal(async () => {
+  const end = async () => {
     await supervisor.stop();
     process.exit(0);
-  });
-  onHangUp(config, () => supervisor.reload());
+  };
+  onSignal(end);
+  onHangUp(config, () => supervisor.reload(), end);
   announce(config, await supervisor.start());
 }
 
@@ -68,9 +86,13 @@ function onSignal(act: () => Promise<void>): void {
   process.once('SIGINT', () => void act());
 }
 
-/** Where there is nothing to read again, a hang-up ends the edge as it does other programs. */
-function onHangUp({ rulesFile, linkSecretFile }: Config, reload: () => void): void {
-  if (rulesFile !== undefined || linkSecretFile !== undefined) process.on('SIGHUP', reload);
+/**
+ * On SIGHUP files are read again. Where there are none it means what it does to other programs, and
+ * so it does to one that somebody runs in a terminal: the terminal is gone.
+ */
+function onHangUp(config: Config, reload: () => void, end: () => Promise<void>): void {
+  const act = canReload(config) && !process.stdin.isTTY ? reload : () => void end();
+  process.on('SIGHUP', act);
 }
 
 /**
@@ -89,7 +111,7 @@ function writeLog(line: string): void {
 async function shutDown(app: App, config: Config, log: Logger<string>): Promise<void> {
   log.info({ transfers: app.transfers.running, graceMs: config.grace }, 'shutting down');
   app.transfers.drain();
-  app.server.server.close();
+  app.stopAccepting();
   const grace = new Promise<void>((resolve) => setTimeout(resolve, config.grace).unref());
   await Promise.race([app.transfers.idle(), grace]);
   await app.close();

@@ -87,10 +87,11 @@ export class Metrics {
   }
 
   /** A figure that is read when somebody asks. */
-  gauge(name: string, help: string, read: () => number): void {
+  gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'min' = 'sum'): void {
     new Gauge({
       name: `millrace_${name}`,
       help,
+      aggregator,
       registers: [this.registry],
       collect() {
         this.set(read());

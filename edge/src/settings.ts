@@ -80,6 +80,30 @@ export const SETTINGS = {
     schema: count.max(65535, 'must be at most 65535'),
     default: '3125',
   },
+  'tls-cert': {
+    argument: '<file>',
+    help: 'certificate with its chain, PEM: --port then takes TLS only, with HTTP/2 and HTTP/1.1; read again when it changes, and on SIGHUP',
+    schema: z.string().min(1),
+    default: undefined,
+  },
+  'tls-key': {
+    argument: '<file>',
+    help: 'private key of the certificate, PEM, without passphrase',
+    schema: z.string().min(1),
+    default: undefined,
+  },
+  'http-port': {
+    argument: '<number>',
+    help: 'with --tls-cert, a second port, without TLS; 0 takes a free one; none by default',
+    schema: count.max(65535, 'must be at most 65535'),
+    default: undefined,
+  },
+  'http-answers': {
+    argument: '<how>',
+    help: 'what clients get on --http-port: serve (as with TLS) or redirect (to --public-url if that has TLS, else to the same name at --port); health checks, Prometheus and other nodes are always served',
+    schema: z.enum(['serve', 'redirect'], 'must be serve or redirect'),
+    default: 'serve',
+  },
   name: {
     argument: '<name>',
     help: "this node's name in Via, Cache-Status and routing; unique in a network of edges",

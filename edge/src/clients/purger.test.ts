@@ -50,6 +50,19 @@ describe('ClientPurger', () => {
     expect(onPurged).toHaveBeenCalledTimes(2);
   });
 
+  test('several responses on one connection are one client, all of whose end', () => {
+    const { client, onPurged, purger } = setUp();
+    const first = client(GONE);
+    const purge = jest.fn();
+    purger.watch(first.socket, () => true, purge);
+    const other = client(FINE);
+    jest.advanceTimersByTime(250);
+    expect([first.purge.mock.calls.length, purge.mock.calls.length]).toEqual([1, 1]);
+    expect(onPurged).toHaveBeenCalledTimes(1);
+    expect(other.purge).not.toHaveBeenCalled();
+    expect(purger.watching).toBe(1);
+  });
+
   test('does not ask the kernel about clients that have nothing to acknowledge', () => {
     const { client, readTcpInfo } = setUp();
     let outstanding = false;

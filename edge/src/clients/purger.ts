@@ -84,6 +84,12 @@ export class ClientPurger {
       const isOutstanding = outstanding();
       const state = isOutstanding ? readTcpInfo?.(socket) : undefined;
       if (!detector.observe(state, isOutstanding, now())) continue;
+      // With HTTP/2 several responses are on one connection: it is one client that has vanished.
+      for (const other of this.#watched) {
+        if (other === watched || other.socket !== socket) continue;
+        this.#unwatch(other);
+        other.purge();
+      }
       this.#unwatch(watched);
       onPurged();
       purge();

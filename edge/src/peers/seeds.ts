@@ -46,7 +46,9 @@ export function parseSeed(text: string): Seed {
 export async function resolveSeeds(seeds: readonly Seed[], log: Log): Promise<string[]> {
   const urls = new Set<string>();
   for (const { scheme, host, port } of seeds) {
-    for (const address of await addressesOf(host, log)) {
+    // A certificate is for the name, not for the addresses that it stands for.
+    const hosts = scheme === 'https' ? [host] : await addressesOf(host, log);
+    for (const address of hosts) {
       urls.add(nodeUrl(address, port, scheme));
     }
   }

@@ -5,7 +5,6 @@
 
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
@@ -24,6 +23,14 @@ import { type BodyPlan, responseHead } from '../agent/response-head.ts';
 import { pipeTunnel, tunnelHead, tunnelRequestHeaders } from '../agent/tunnel.ts';
 import type { ChunkStore, Found } from '../cache/chunk-store.ts';
 import type { Pointer } from '../cache/file-version.ts';
+import {
+  canAnswer,
+  connectionOf,
+  isComplete,
+  onStall,
+  resetConnection,
+  resetResponse,
+} from '../clients/connection.ts';
 import type { ClientPurger } from '../clients/purger.ts';
 import { checkDeclared } from '../egress/content-check.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
@@ -80,6 +87,7 @@ export class PrefixedHandler {
    */
   async handle(req: IncomingMessage, res: ServerResponse, target: string): Promise<void> {
     const { limits, clientAddress, now } = this.#o;
+    // Asked now: afterwards the connection may be gone.
     const client = clientAddress.of(req.socket.remoteAddress, req.headers);
     let admission: Admission;
     try {
@@ -93,8 +101,8 @@ export class PrefixedHandler {
     const exchange: Exchange = {
       req,
       res,
-      admission,
       client,
+      admission,
       controller: new AbortController(),
       startedAt: now(),
       kind: 'error',
@@ -310,27 +318,29 @@ export class PrefixedHandler {
 
   /** Notices the client leaving, and one that stays but takes nothing. */
   #watch({ req, res, controller }: Exchange): void {
+    const connection = connectionOf(req, res);
     res.once('close', () => {
-      if (!res.writableFinished) controller.abort(new MillraceError('interrupted', 'client left'));
+      if (!isComplete(res)) controller.abort(new MillraceError('interrupted', 'client left'));
     });
     const vanished = () => {
       controller.abort(new MillraceError('interrupted', 'the client has vanished'));
-      resetConnection(req.socket);
+      resetConnection(connection);
     };
     // From the header on: what Node has handed on the kernel may still hold.
     res.once(
       'close',
-      this.#o.purger.watch(req.socket, () => res.headersSent, vanished),
+      this.#o.purger.watch(connection, () => res.headersSent, vanished),
     );
-    req.socket.setTimeout(this.transfers.patienceMs);
-    // With a listener here Node leaves it to us what to do; afterwards its own timeout for idle
-    // connections takes over.
-    res.on('timeout', () => {
-      // Without anything to write it is the origin that is waited for, which has its own limits.
-      if (res.writableLength === 0 || !res.headersSent) {
-        req.socket.setTimeout(this.transfers.patienceMs);
-      } else controller.abort(new MillraceError('interrupted', 'the client takes nothing'));
-    });
+    onStall(
+      req,
+      res,
+      () => this.transfers.patienceMs,
+      () => {
+        // Without anything to write it is the origin that is waited for, which has its own limits.
+        if (res.writableLength === 0 || !res.headersSent) return;
+        controller.abort(new MillraceError('interrupted', 'the client takes nothing'));
+      },
+    );
   }
 
   /** Answers with the problem, or resets the connection where the body has begun. */
@@ -341,13 +351,13 @@ export class PrefixedHandler {
     if (isMillraceError(error, 'internal')) {
       this.#o.log.error({ err: error.cause ?? error }, 'internal error');
     }
-    if (!res.headersSent && !res.destroyed) {
+    if (canAnswer(res)) {
       exchange.kind = 'error';
       this.#refuse(res, error);
-    } else if (!res.writableFinished) {
+    } else if (!isComplete(res)) {
       // Anything but a reset could be taken for the end of the file.
       this.#o.metrics.resets.inc({ code: error.code });
-      resetConnection(res.socket);
+      resetResponse(res);
     }
     return error;
   }
@@ -418,15 +428,9 @@ function viaNames(via: string | undefined): string[] {
 function ended(res: ServerResponse): Promise<void> {
   return new Promise((resolve, reject) => {
     res.once('close', () => {
-      if (res.writableFinished) resolve();
+      if (isComplete(res)) resolve();
       else reject(new MillraceError('interrupted', 'client left'));
     });
     res.end(() => resolve());
   });
-}
-
-/** A reset cannot be taken for an end, whatever the client's HTTP library does with FINs. */
-function resetConnection(socket: Socket | null): void {
-  if (socket !== null && 'resetAndDestroy' in socket) socket.resetAndDestroy();
-  else (socket as Socket | null)?.destroy();
 }

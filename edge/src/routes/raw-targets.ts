@@ -7,6 +7,7 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
+import { resetConnection } from '../clients/connection.ts';
 
 interface ParserError extends Error {
   readonly code?: string;
@@ -23,12 +24,19 @@ const STATUSES: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-/** Makes a server take such requests; all others that cannot be parsed are refused. */
-export function acceptRawTargets(server: Server): void {
+/**
+ * Makes a server take such requests; all others that cannot be parsed are refused.
+ *
+ * @param connected the event by which the server takes a connection
+ */
+export function acceptRawTargets(
+  server: Server,
+  connected: 'connection' | 'secureConnection' = 'connection',
+): void {
   server.on('clientError', (error: ParserError, socket: Socket) => {
     const encoded = error.code === 'HPE_INVALID_URL' ? encodeTarget(error) : undefined;
     if (encoded !== undefined && !socket.destroyed) {
-      server.emit('connection', new Reparsed(socket, encoded));
+      server.emit(connected, new Reparsed(socket, encoded));
     } else if (socket.writable && socket.bytesWritten === 0) {
       const status = STATUSES[error.code ?? ''] ?? '400 Bad Request';
       socket.end(`HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`);
@@ -88,7 +96,7 @@ class Reparsed extends Duplex {
   }
 
   resetAndDestroy(): this {
-    this.#socket.resetAndDestroy();
+    resetConnection(this.#socket);
     return this.destroy();
   }
 

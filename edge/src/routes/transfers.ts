@@ -5,6 +5,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { chooseOffload } from '@millrace/shared/cdn/offload';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
+import { setPatience } from '../clients/connection.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Admission } from '../policy/client-limits.ts';
 
@@ -37,6 +38,7 @@ export class Transfers {
   readonly #running = new Set<Exchange>();
   #draining = false;
   #pressed = false;
+  readonly #onDrain: (() => void)[] = [];
   #idle: (() => void)[] = [];
 
   constructor(metrics: Metrics) {
@@ -71,12 +73,18 @@ export class Transfers {
   setPressed(pressed: boolean): void {
     if (pressed === this.#pressed) return;
     this.#pressed = pressed;
-    for (const { req } of this.#running) req.socket.setTimeout(this.patienceMs);
+    for (const { req, res } of this.#running) setPatience(req, res, this.patienceMs);
   }
 
   /** Takes no more requests, or takes them again; those under way go on. */
   drain(draining = true): void {
     this.#draining = draining;
+    if (draining) for (const act of this.#onDrain) act();
+  }
+
+  /** Has something done whenever draining begins. */
+  onDrain(act: () => void): void {
+    this.#onDrain.push(act);
   }
 
   /**

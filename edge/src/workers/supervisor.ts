@@ -52,11 +52,6 @@ export class Supervisor {
     return addresses[0] as string;
   }
 
-  /** Has the workers read the files of the policy again. */
-  reload(): void {
-    for (const worker of this.#workers()) worker.process.kill('SIGHUP');
-  }
-
   /** Stops the workers, each of which lets its transfers finish. */
   async stop(): Promise<void> {
     this.#stopping = true;
@@ -70,6 +65,11 @@ export class Supervisor {
           }),
       ),
     );
+  }
+
+  /** Has all workers read again what has been read from files. */
+  reload(): void {
+    for (const worker of this.#workers()) worker.process.kill('SIGHUP');
   }
 
   /** @throws Error if the first start of a worker fails */

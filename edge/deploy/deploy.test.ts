@@ -1,0 +1,130 @@
+/** The settings in the files for operators are ones that the edge takes, with values that it takes. */
+
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ERRORS } from '@millrace/shared/base/errors';
+import { parse } from 'yaml';
+import { edgeCommand, readConfig } from '../src/config.ts';
+
+const read = (path: string) => readFileSync(fileURLToPath(new URL(path, import.meta.url)), 'utf8');
+
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
+  for (const name of ['secret', 'token', 'network']) {
+    writeFileSync(join(folder, name), 'a secret that is long enough');
+  }
+  writeFileSync(join(folder, 'edge.yaml'), 'allow-origin: downloads.example.com\n');
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+describe('systemd unit', () => {
+  const unit = read('systemd/millrace-edge.service');
+  const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? '';
+  const options = () =>
+    value('ExecStart')
+      .split(' ')
+      .slice(2)
+      .map((word) =>
+        word
+          .replace(/^\$\{(CREDENTIALS_DIRECTORY|CACHE_DIRECTORY)\}/, folder)
+          .replace('/etc/millrace', folder),
+      );
+
+  test('starts the edge with options that it takes', () => {
+    const config = readConfig(options(), {});
+    expect(config.allowOrigin).toEqual(['downloads.example.com']);
+    expect(config.cacheDir).toBe(folder);
+    expect(config.secretFile).toBeDefined();
+    expect(config.adminTokenFile).toBeDefined();
+  });
+
+  test('does not kill before the time for transfers is over', () => {
+    const { grace } = readConfig(options(), {});
+    expect(Number.parseInt(value('TimeoutStopSec'), 10) * 1000).toBeGreaterThan(grace);
+  });
+});
+
+describe('compose file', () => {
+  interface Service {
+    readonly environment?: Record<string, string>;
+    readonly stop_grace_period?: string;
+  }
+  const { services } = parse(read('compose/compose.yaml'), { merge: true }) as {
+    services: Record<string, Service>;
+  };
+  const edges = Object.entries(services).filter(([name]) => name.startsWith('edge-'));
+
+  test.each(edges)('%s has settings that an edge takes', (name, service) => {
+    const env = Object.fromEntries(
+      Object.entries(service.environment ?? {}).map(([key, value]) => [
+        key,
+        value.replace(/\$\{.*\}/, 'downloads.example.com').replace('/run/secrets', folder),
+      ]),
+    );
+    const config = readConfig([], env);
+    expect(config.name).toBe(name);
+    expect(Number.parseInt(service.stop_grace_period ?? '', 10) * 1000).toBeGreaterThan(
+      config.grace,
+    );
+  });
+
+  test('has four of them, which find each other by one name', () => {
+    expect(edges).toHaveLength(4);
+    const names = edges.map(([, { environment }]) => environment?.MILLRACE_EDGE_PEERS);
+    expect(new Set(names)).toEqual(new Set(['edges:3125']));
+  });
+});
+
+test('the image begins with settings that an edge takes', () => {
+  const text = read('Dockerfile').replace(/\\\n\s*/g, '');
+  const pairs = [...text.matchAll(/(MILLRACE_EDGE_\w+)=(\S+)/g)].filter(
+    ([whole]) => !text.includes(`# ${whole}`),
+  );
+  const env = Object.fromEntries(pairs.map(([, name = '', value = '']) => [name, value]));
+  expect(readConfig([], env)).toMatchObject({ host: '0.0.0.0', port: 3125 });
+});
+
+describe('the guide for operators', () => {
+  const guide = read('../OPERATING.md');
+
+  test('speaks of options that there are', () => {
+    const known = new Set(edgeCommand().options.map(({ long }) => long));
+    // Of docker run, helm install and pnpm install.
+    const others = new Set([
+      ...['--read-only', '--cap-drop', '--set', '--yes', '--frozen-lockfile', '--prod', '--filter'],
+    ]);
+    const named = new Set(guide.match(/(?<![\w-])--[a-z][a-z-]+/g));
+    expect([...named].filter((name) => !known.has(name) && !others.has(name))).toEqual([]);
+    expect(named.size).toBeGreaterThan(20);
+  });
+
+  test('says what to do about each alert', () => {
+    const { groups } = parse(read('prometheus/alerts.yml')) as {
+      groups: { rules: { alert: string }[] }[];
+    };
+    const alerts = groups.flatMap(({ rules }) => rules.map(({ alert }) => alert)).sort();
+    const told = [...guide.matchAll(/^\| `(Millrace\w+)` \|/gm)].map(([, name]) => name).sort();
+    expect(told).toEqual(alerts);
+  });
+
+  test('explains codes of errors that there are', () => {
+    const table = guide.slice(guide.indexOf('| code |'));
+    const codes = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(
+      ([, cell = '']) => cell.match(/[a-z-]+/g) ?? [],
+    );
+    expect(codes.length).toBeGreaterThan(15);
+    expect(codes.filter((code) => !Object.hasOwn(ERRORS, code))).toEqual([]);
+  });
+
+  test('names files that there are', () => {
+    const links = [...guide.matchAll(/\]\(([^)#]+)\)/g)].map(([, path = '']) => path);
+    for (const link of links) {
+      expect(() => statSync(new URL(`../${link}`, import.meta.url))).not.toThrow();
+    }
+    expect(links.length).toBeGreaterThan(4);
+  });
+});

@@ -1,0 +1,98 @@
+/**
+ * A client's connection and its response, whichever version of HTTP they are of. With HTTP/2 a
+ * response is a stream among others of one connection: cutting it off must not touch the others.
+ */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerResponse, Http2Session, ServerHttp2Stream } from 'node:http2';
+import { Socket } from 'node:net';
+import type { Millis } from '@millrace/shared/base/clock';
+
+const sockets = new WeakMap<Http2Session, Socket>();
+
+/** Remembers which connection a session of HTTP/2 is on; Node only shows a stand-in for it. */
+export function rememberConnection(session: Http2Session, socket: Socket): void {
+  sockets.set(session, socket);
+}
+
+/** The stream of an HTTP/2 response; undefined with HTTP/1.1. */
+export function streamOf(res: ServerResponse): ServerHttp2Stream | undefined {
+  return (res as unknown as Partial<Http2ServerResponse>).stream;
+}
+
+/** The connection that a request has come on, which with HTTP/2 others share. */
+export function connectionOf(req: IncomingMessage, res: ServerResponse): Socket {
+  const session = streamOf(res)?.session;
+  return (session === undefined ? undefined : sockets.get(session)) ?? req.socket;
+}
+
+/**
+ * Whether all of a response has been handed on. Node ends the stream of HTTP/2 that a client has
+ * reset as well, so that it looks finished: only what we have ended ourselves is.
+ */
+export function isComplete(res: ServerResponse): boolean {
+  const stream = streamOf(res);
+  if (stream === undefined) return res.writableFinished;
+  return res.writableEnded && stream.writableFinished && stream.rstCode === 0;
+}
+
+/** Whether a response can still be given a status and a header. */
+export function canAnswer(res: ServerResponse): boolean {
+  return !res.headersSent && !(streamOf(res) ?? res).destroyed;
+}
+
+/**
+ * Cuts a response off so that nobody can take what has come for all of it: RST_STREAM (RFC 9113
+ * 5.4.2), or a reset of the connection.
+ */
+export function resetResponse(res: ServerResponse): void {
+  const stream = streamOf(res);
+  // Not close(): that would first end the stream, which is how complete responses end.
+  if (stream !== undefined) stream.destroy(new Error('response cut off'));
+  else resetConnection(res.socket);
+}
+
+/** A reset cannot be taken for an end, whatever the client's HTTP library does with FINs. */
+export function resetConnection(socket: Socket | null): void {
+  // Below TLS is the connection that can be reset; Node has no public way to it.
+  const below = (socket as { _parent?: unknown } | null)?._parent;
+  if (below instanceof Socket) {
+    below.resetAndDestroy();
+    socket?.destroy();
+  } else if (socket !== null && 'resetAndDestroy' in socket) socket.resetAndDestroy();
+  else (socket as Socket | null)?.destroy();
+}
+
+/**
+ * Calls back when a client has taken nothing for so long, again and again.
+ *
+ * @param ms without any byte taken; asked each time
+ */
+export function onStall(
+  req: IncomingMessage,
+  res: ServerResponse,
+  ms: () => Millis,
+  stalled: () => void,
+): void {
+  const stream = streamOf(res);
+  if (stream !== undefined) {
+    const again = () => {
+      stalled();
+      if (!stream.destroyed) stream.setTimeout(ms(), again);
+    };
+    stream.setTimeout(ms(), again);
+    return;
+  }
+  req.socket.setTimeout(ms());
+  // With a listener here Node leaves it to us what to do; afterwards its own timeout for idle
+  // connections takes over.
+  res.on('timeout', () => {
+    stalled();
+    if (!req.socket.destroyed) req.socket.setTimeout(ms());
+  });
+}
+
+/** Has `onStall` call back after another time, which begins now. */
+export function setPatience(req: IncomingMessage, res: ServerResponse, ms: Millis): void {
+  (streamOf(res) ?? req.socket).setTimeout(ms);
+}

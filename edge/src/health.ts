@@ -1,0 +1,25 @@
+/**
+ * Asks the edge that these settings describe whether it lives, and ends with 0 if so: for health
+ * checks of container engines, in images without curl. Takes the options and the environment of the
+ * edge itself.
+ */
+
+import { request as plain } from 'node:http';
+import { request as secure } from 'node:https';
+import { readConfig } from './config.ts';
+import { loopbackFor } from './http-server.ts';
+import { nodeUrl } from './peers/seeds.ts';
+
+const TIMEOUT_MS = 4000;
+
+const { host, port, tlsCert, httpPort } = readConfig(process.argv.slice(2), process.env);
+const usesTls = tlsCert !== undefined && httpPort === undefined;
+const url = nodeUrl(loopbackFor(host), httpPort ?? port, usesTls ? 'https' : 'http');
+// This machine asks itself: whose certificate it is does not matter.
+const options = { rejectUnauthorized: false, timeout: TIMEOUT_MS };
+const asking = (usesTls ? secure : plain)(`${url}/-/live`, options);
+asking
+  .on('response', ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1))
+  .on('timeout', () => asking.destroy())
+  .on('error', () => process.exit(1))
+  .end();
