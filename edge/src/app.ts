@@ -12,9 +12,11 @@ import { ChunkStore } from './cache/chunk-store.ts';
 import { DiskCache } from './cache/disk-cache.ts';
 import { MemoryCache } from './cache/memory-cache.ts';
 import { PointerCache } from './cache/pointer-cache.ts';
+import { LinkCheck } from './check/link-check.ts';
 import { ClientPurger } from './clients/purger.ts';
 import { openTcpInfo } from './clients/tcp-info.ts';
 import type { Config } from './config.ts';
+import { Figures } from './dashboard/figures.ts';
 import { OriginClient } from './egress/origin-client.ts';
 import { OriginRecords } from './egress/origin-records.ts';
 import { OriginSource } from './egress/origin-source.ts';
@@ -30,16 +32,19 @@ import { ClientLimits } from './policy/client-limits.ts';
 import { LocalAccess } from './policy/local-access.ts';
 import { OriginPolicy } from './policy/policy.ts';
 import { adminRoutes, Drain } from './routes/admin.ts';
+import { dashboardRoutes } from './routes/dashboard.ts';
 import { InsideHandler } from './routes/inside.ts';
 import { nodeRoutes } from './routes/node.ts';
 import { type OwnRoutesOptions, ownRoutes, ownStatus } from './routes/own.ts';
 import { PrefixedHandler } from './routes/prefixed.ts';
+import { publishRoutes } from './routes/publish.ts';
 import type { Transfers } from './routes/transfers.ts';
 import type { WorkerLink } from './workers/worker-link.ts';
 
 export interface App {
   readonly server: FastifyInstance;
   readonly transfers: Transfers;
+  readonly metrics: Metrics;
   /** Begins to listen and to look for peers. @returns the address for clients */
   listen(): Promise<string>;
   /** Ends everything: running transfers are reset, caches written out. */
@@ -168,6 +173,9 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     load,
     wallClock,
   });
+  // Without a token nobody can look at them.
+  const figures = config.adminTokenFile && new Figures(metrics, config.chunkSize, wallClock);
+  figures?.start();
   const tcpInfo = await openTcpInfo();
   if (tcpInfo.reason !== undefined) {
     log.warn({ reason: tcpInfo.reason }, 'vanished clients will only be noticed after minutes');
@@ -177,16 +185,17 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     now,
     onPurged: () => metrics.purges.inc(),
   });
+  const limits = new ClientLimits({
+    transfers: config.clientTransfers,
+    requestsPerSecond: config.clientRequests,
+    bytesPerSecond: config.clientRate,
+  });
   const prefixed = new PrefixedHandler({
     name: config.name,
     chunkBytes: config.chunkSize,
     defaultScheme: config.defaultScheme,
     policy,
-    limits: new ClientLimits({
-      transfers: config.clientTransfers,
-      requestsPerSecond: config.clientRequests,
-      bytesPerSecond: config.clientRate,
-    }),
+    limits,
     localAccess,
     resolver,
     chunks,
@@ -195,6 +204,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     records,
     metrics,
     log,
+    onChunk: figures?.onChunk,
     now,
     wallClock,
     random: Math.random,
@@ -226,6 +236,16 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     link,
   };
   await server.register(ownRoutes, own);
+  const check = new LinkCheck({ client, policy, records, now, onOriginBytes });
+  await server.register(publishRoutes, { config, check, limits, localAccess, membership, now });
+  const dashboard = async () => ({ status: await ownStatus(own), ...(await figures?.read()) });
+  await server.register(dashboardRoutes, {
+    config,
+    localAccess,
+    collect: async () => link?.collect('dashboard') ?? JSON.stringify(await dashboard()),
+    now,
+    wallClock,
+  });
   const admin = new Drain(config, transfers, log);
   await server.register(adminRoutes, { config, drain: admin, link });
   if (network !== undefined) await server.register(nodeRoutes, { membership, auth });
@@ -233,6 +253,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   link?.serve(
     {
       status: () => ownStatus(own),
+      dashboard,
       setDraining: admin.setDraining,
       meet: (urls) => membership.addSeeds(urls),
     },
@@ -248,6 +269,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   return {
     server,
     transfers,
+    metrics,
     async listen() {
       const address = await server.listen({ host: config.host, port: config.port });
       const { port } = server.server.address() as AddressInfo;
@@ -264,6 +286,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     async close() {
       clearInterval(offloading);
       clearInterval(ticking);
+      figures?.stop();
       insideServer?.close();
       purger.stop();
       await membership.stop();

@@ -38,7 +38,8 @@ export interface DeliveryOptions {
 
 /** Figures of deliveries. */
 export interface DeliveryObserver {
-  chunk(found: Found): void;
+  /** @param index of the chunk in the file */
+  chunk(found: Found, index: number): void;
   retry(): void;
   window(chunks: number): void;
   /** Body bytes handed to the client's socket. */
@@ -154,7 +155,7 @@ export class Delivery {
 
   #fetched(slice: number, attempt: number, found: Found): void {
     const { now, observe } = this.#o;
-    observe.chunk(found);
+    observe.chunk(found, this.#o.plan.slices.at(slice).chunk);
     observe.window(this.#window.size);
     if (this.#found.has(slice)) return found.chunk.release();
     this.#found.set(slice, found);

@@ -66,7 +66,8 @@ export async function adminRoutes(server: FastifyInstance, o: AdminRoutesOptions
   });
 }
 
-function isAdmin(request: FastifyRequest, token: Buffer | undefined): boolean {
+/** Whether a request carries the administration token. */
+export function isAdmin(request: FastifyRequest, token: Buffer | undefined): boolean {
   const given = Buffer.from(/^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '');
   return token !== undefined && given.length === token.length && timingSafeEqual(given, token);
 }

@@ -1,7 +1,7 @@
 /** What the processes of one edge say to each other over Node's own channel between them. */
 
 /** What can be asked about an edge. */
-export type What = 'status' | 'metrics';
+export type What = 'status' | 'metrics' | 'dashboard';
 
 /** From a worker to the supervisor. */
 export type FromWorker =

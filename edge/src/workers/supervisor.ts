@@ -8,6 +8,8 @@ import cluster, { type Worker } from 'node:cluster';
 import type { Log } from '@millrace/shared/base/log';
 import { AggregatorRegistry } from 'prom-client';
 import type { Config } from '../config.ts';
+import type { DashboardPart } from '../dashboard/figures.ts';
+import { mergeDashboard } from './merge-dashboard.ts';
 import { mergeStatus } from './merge-status.ts';
 import type { FromSupervisor, FromWorker, What } from './messages.ts';
 
@@ -105,11 +107,14 @@ export class Supervisor {
 
   async #collect(worker: Worker, what: What, id: number): Promise<void> {
     const parts = await this.#ask(what);
-    const text =
-      what === 'metrics'
-        ? await AggregatorRegistry.aggregate(parts as object[]).metrics()
-        : JSON.stringify(mergeStatus(this.#config.name, parts as Record<string, unknown>[]));
-    this.#send(worker, { type: 'collected', id, text });
+    this.#send(worker, { type: 'collected', id, text: await this.#merge(what, parts) });
+  }
+
+  async #merge(what: What, parts: unknown[]): Promise<string> {
+    const { name } = this.#config;
+    if (what === 'metrics') return AggregatorRegistry.aggregate(parts as object[]).metrics();
+    if (what === 'dashboard') return JSON.stringify(mergeDashboard(name, parts as DashboardPart[]));
+    return JSON.stringify(mergeStatus(name, parts as Record<string, unknown>[]));
   }
 
   /** What all workers say, or those of them that answer in time. */

@@ -9,6 +9,8 @@ import type { FromSupervisor, FromWorker, What } from './messages.ts';
 export interface WorkerDuties {
   /** Its own status. */
   readonly status: () => Promise<unknown>;
+  /** What it tells the dashboard. */
+  readonly dashboard: () => Promise<unknown>;
   readonly setDraining: (draining: boolean) => void;
   readonly meet: (urls: readonly string[]) => void;
 }
@@ -37,7 +39,7 @@ export class WorkerLink {
           return;
         case 'report': {
           const { id, what } = message;
-          const part = what === 'status' ? duties.status() : registry.getMetricsAsJSON();
+          const part = what === 'metrics' ? registry.getMetricsAsJSON() : duties[what]();
           void part.then((answer) => this.#send({ type: 'report', id, part: answer }));
         }
       }
@@ -66,6 +68,11 @@ export class WorkerLink {
   #send(message: FromWorker): void {
     if (process.connected) process.send?.(message);
   }
+}
+
+/** The name of the edge as a whole, of which this process may be one among several. */
+export function edgeName({ name, workers }: Config): string {
+  return workers > 1 ? name.replace(/-\d+$/, '') : name;
 }
 
 /** A worker's share of what the edge as a whole may use. */
