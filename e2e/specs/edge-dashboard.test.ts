@@ -8,7 +8,7 @@ import { barriers, overflow } from '../fixtures/axe.ts';
 import { Cluster } from '../fixtures/cluster.ts';
 import { isLive, logIn, openPage } from '../fixtures/edge-pages.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
+import { fetchAll, openResponse } from '../fixtures/http-client.ts';
 import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
 import { browserOrComplain, launchBrowser } from '../fixtures/ui.ts';
 import { until } from '../fixtures/until.ts';
@@ -178,9 +178,26 @@ when('with real traffic', () => {
   test('charts show what was, when a step is over', async () => {
     await page.locator('#bytes .area.clients[d*="z"]').waitFor();
     await page.locator('#tiers .area.memory[d*="z"]').waitFor();
-    await page.locator('#window .line.windows[d*="M"]').waitFor();
+    await page.locator('#errors .area.errors[d*="z"]').waitFor();
+    // A single step is a dot, which has no size.
+    await page.locator('#window .line.windows[d*="M"]').waitFor({ state: 'attached' });
     expect(await page.locator('#window .sizes li').count()).toBe(9);
     expect(problems).toEqual([]);
+  });
+
+  test('an edge that drains says so, and how many transfers it has sent elsewhere', async () => {
+    const { edge } = cluster.node(0);
+    const held = await openResponse(edge.prefixed(origin.url('gate')), {
+      headers: { prefer: 'resume-on-reset' },
+    });
+    held.on('error', () => {});
+    const drain = (method: string) =>
+      fetch(`${edge.url}/-/drain`, { method, headers: { authorization: `Bearer ${TOKEN}` } });
+    expect((await drain('POST')).status).toBe(202);
+    await page.locator('#state').filter({ hasText: 'Draining' }).waitFor();
+    await shows(page, '[data-fact="offloaded"] dd', '1');
+    await drain('DELETE');
+    await isLive(page);
   });
 
   test('everybody can read it: in both themes, and 360 pixels wide', async () => {

@@ -1,7 +1,7 @@
 /** The dashboard: asks the edge again and again, and shows what it says. */
 
 import { clientsPanel, errorsPanel, filesPanel, processesPanel, tiles } from './lists.js';
-import { bytesPanel, tiersPanel, windowPanel } from './panels.js';
+import { bytesPanel, eventsChart, tiersPanel, windowPanel } from './panels.js';
 import { peersPanel } from './peers.js';
 import { extended } from './series.js';
 
@@ -9,6 +9,11 @@ const POLL_MS = 2000;
 /** An edge that does not answer is asked less often. */
 const OFFLINE_POLL_MS = 3000;
 const TIMEOUT_MS = 10_000;
+/** Transfers that the edge has ended. */
+const ENDED = [
+  { series: 'purged', text: 'Purged' },
+  { series: 'offloaded', text: 'offloaded' },
+];
 
 /** @type {import('./series.js').Steps | undefined} */
 let steps;
@@ -72,8 +77,15 @@ function draw() {
   fill('window', windowPanel(/** @type {any} */ (shown('window'))));
   fill('peers', peersPanel(status.peers));
   fill('files', filesPanel(files));
-  fill('errors', errorsPanel(status.errors ?? {}));
-  fill('clients', clientsPanel(status));
+  const errors = [{ series: 'errors', text: 'Errors' }];
+  fill('errors', [
+    eventsChart(/** @type {any} */ (shown('errors')), errors),
+    ...errorsPanel(status.errors ?? {}),
+  ]);
+  fill('clients', [
+    eventsChart(/** @type {any} */ (shown('clients')), ENDED),
+    ...clientsPanel(status),
+  ]);
   fill('processes', processesPanel(status));
 }
 

@@ -116,8 +116,8 @@ export function clientsPanel({ clients, cache, forwards, inside, chunks }) {
     cache.disk === null ? 'none' : `${size(cache.disk.bytes)} of ${size(cache.disk.maxBytes)}`;
   return [
     facts([
-      ['Vanished clients purged', count(clients.purged), 'purged'],
-      ['Transfers offloaded', count(clients.offloaded), 'offloaded'],
+      ['Vanished clients purged', count(clients.purged), 'purged', 'purged'],
+      ['Transfers offloaded', count(clients.offloaded), 'offloaded', 'offloaded'],
       ['Fetches shared', count(chunks.joined), 'joined'],
       ['Chunks asked of other edges', count(forwards.all), 'forwards'],
       ['Of these failed', count(forwards.failed), 'failed'],
@@ -155,15 +155,20 @@ export function processesPanel({ administration, workers, process }) {
  */
 const fact = (name, value) => [name, count(value), name];
 
-/** @param {readonly (readonly string[])[]} rows name, value, stable name */
+/** @param {readonly (readonly string[])[]} rows name, value, stable name, its colour in a chart */
 function facts(rows) {
   return element(
     'dl',
     { class: 'facts' },
-    rows.map(([name, value, id]) =>
-      element('div', { 'data-fact': id }, element('dt', {}, name), [
+    rows.map(([name, value, id, key]) =>
+      element('div', { 'data-fact': id }, element('dt', {}, ...keyOf(key), name), [
         element('dd', { class: 'figures' }, value),
       ]),
     ),
   );
+}
+
+/** @param {string | undefined} key */
+function keyOf(key) {
+  return key === undefined ? [] : [element('span', { class: `key ${key}` }), ' '];
 }

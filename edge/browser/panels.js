@@ -10,6 +10,7 @@ import { count, percent, rate } from './words.js';
  */
 
 const HEIGHT = 150;
+const LOW = 84;
 /** Narrow enough to show something soon, wide enough for half an hour. */
 const MIN_SLOTS = 60;
 const TIER_WORDS = { memory: 'Memory', disk: 'Disk', peer: 'Other edges', source: 'Origin' };
@@ -74,6 +75,38 @@ export function tiersPanel({ steps, status, width }) {
     value: values[i] ?? '',
   }));
   return [svg, legend(entries)];
+}
+
+/**
+ * How often something happened in each step, as bars on top of each other.
+ *
+ * @param {Shown} shown
+ * @param {readonly { series: string, text: string }[]} kinds
+ */
+export function eventsChart({ steps, width }, kinds) {
+  const slots = slotsOf(steps);
+  const each = kinds.map(({ series }) => over(steps, series));
+  const sums = (each[0] ?? []).map((_, i) => each.reduce((sum, all) => sum + (all[i] ?? 0), 0));
+  const total = sums.reduce((sum, value) => sum + value, 0);
+  const most = roundUp(Math.max(1, ...sums), 10);
+  const minutes = Math.round((slots * steps.stepMs) / 60_000);
+  const label = `${kinds.map(({ text }) => text).join(', ')}: ${count(total)} in the last ${minutes} minutes`;
+  const { svg, bottom } = chartFrame({
+    width,
+    height: LOW,
+    label,
+    top: count(most),
+    seconds: (slots * steps.stepMs) / 1000,
+  });
+  kinds.forEach(({ series }, k) => {
+    const spans = sums.map((_, i) => {
+      const from = each.slice(0, k).reduce((sum, all) => sum + (all[i] ?? 0), 0);
+      return /** @type {const} */ ([from / most, (from + (each[k]?.[i] ?? 0)) / most]);
+    });
+    const d = barPath(spans, { width, bottom, slots });
+    svg.append(shape('path', { class: `area ${series}`, d }));
+  });
+  return svg;
 }
 
 /** @param {Shown} shown */
