@@ -132,7 +132,7 @@ export function clientsPanel({ clients, cache, forwards, inside, chunks }) {
  *
  * @param {any} status
  */
-export function processesPanel({ administration, workers, process }) {
+export function processesPanel({ administration, workers, process, chunkBytes }) {
   const done = Object.entries(administration ?? {}).flatMap(([name, value]) =>
     typeof value === 'number'
       ? [fact(words(name), value)]
@@ -145,8 +145,12 @@ export function processesPanel({ administration, workers, process }) {
     `${count(worker.transfers.active)} transfers · ${size(worker.bytes.toClients)} sent`,
     worker.name,
   ]);
-  const cpu = ['Processor time', span(process.cpuSeconds), 'cpu'];
-  return [facts([...done, ...each, cpu])];
+  const own = [
+    ['Processor time', span(process.cpuSeconds), 'cpu'],
+    ['Memory', size(process.residentBytes), 'resident'],
+    ['Chunks of', size(chunkBytes), 'chunk'],
+  ];
+  return [facts([...done, ...each, ...own])];
 }
 
 /**

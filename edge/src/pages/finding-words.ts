@@ -101,7 +101,7 @@ const WORDS: Readonly<Record<FindingId, (values: Values) => readonly [string, st
   ],
   'version-unstable': () => [
     'The version changes with every answer',
-    'Two answers within a second named different versions. Either the file is being changed just now, or several servers make up an ETag each of its own.',
+    'Two answers within a second named different versions. Either the file is being changed just now, or several servers make up an ETag each of its own. Edges break such a download off rather than mix versions.',
   ],
   'own-version-refused': () => [
     'The origin does not recognise its own version',

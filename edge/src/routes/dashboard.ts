@@ -34,6 +34,7 @@ const MAX_FORM_BYTES = 4096;
 /** Clients whose wrong tokens are counted: each waits for its own, and for nobody else's. */
 const MAX_GUESSERS = 10_000;
 const LOGGED_IN = '/-/dashboard';
+const CHALLENGE = { 'www-authenticate': 'Bearer' };
 
 /** What the page is sent. */
 interface Snapshot {
@@ -76,7 +77,10 @@ export async function dashboardRoutes(
     reply.headers(PAGE_HEADERS);
     if (sessions === undefined) return reply.code(403).send(await noTokenPage(name));
     if (isLoggedIn(request)) return reply.send(await dashboardPage(name));
-    return reply.code(401).send(await loginPage(name, undefined));
+    return reply
+      .code(401)
+      .headers(CHALLENGE)
+      .send(await loginPage(name, undefined));
   });
 
   server.post('/-/dashboard/login', async (request, reply) => {
@@ -95,7 +99,7 @@ export async function dashboardRoutes(
     }
     if (wait === 0) guess.onWrong(now());
     const seconds = Math.ceil(guess.waitMs(now()) / 1000);
-    reply.headers(PAGE_HEADERS);
+    reply.headers({ ...PAGE_HEADERS, ...CHALLENGE });
     if (seconds > 0) reply.header('retry-after', String(seconds));
     const why = wait > 0 ? 'too-soon' : 'wrong';
     return reply.code(wait > 0 ? 429 : 401).send(await loginPage(name, why));
@@ -130,5 +134,6 @@ function checkOrigin(request: FastifyRequest, publicUrl: string | undefined): vo
 
 function sendProblem(reply: FastifyReply, error: MillraceError) {
   const { status, headers, body } = problemReply(error);
+  if (status === 401) reply.headers(CHALLENGE);
   return reply.code(status).headers(headers).send(body);
 }

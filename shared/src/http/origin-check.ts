@@ -85,10 +85,12 @@ export function judgeOrigin(seen: OriginSighting): OriginReport {
     ...judgeType(begin.headers),
     ...transport,
   ];
-  const pinned = canPin(validatorsOf(begin)) && !has(version, 'version-unstable');
-  const cut = ranges.service === 'chunks' && pinned && freshness.notStorable === undefined;
-  const service = ranges.service === 'chunks' && !cut ? 'passed-through' : ranges.service;
-  return report(service, ranges.length, findings);
+  const storable = canPin(validatorsOf(begin)) && freshness.notStorable === undefined;
+  if (ranges.service !== 'chunks') return report(ranges.service, ranges.length, findings);
+  if (!storable) return report('passed-through', ranges.length, findings);
+  // The edge takes the first answer's word for it, and ends where the second says otherwise.
+  const unstable = version.some(({ id }) => id === 'version-unstable');
+  return report(unstable ? 'none' : 'chunks', ranges.length, findings);
 }
 
 function report(
@@ -98,10 +100,6 @@ function report(
 ): OriginReport {
   const order = (finding: Finding) => WORST_FIRST.indexOf(finding.grade);
   return { service, length, findings: findings.toSorted((a, b) => order(a) - order(b)) };
-}
-
-function has(findings: readonly Finding[], id: FindingId): boolean {
-  return findings.some((finding) => finding.id === id);
 }
 
 /** An answer that brings no file. */
