@@ -1,14 +1,17 @@
 /**
- * The parts of the README that the program says itself: commands, options and errors. `node scripts/docs.ts`
- * writes them; a test fails while they are not as the program has them.
+ * The parts of the documentation that the programs say themselves: commands, options and errors in
+ * the README, metrics in edge/METRICS.md. `node scripts/docs.ts` writes them; a test fails while
+ * they are not as the programs have them.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { buildProgram } from '../desktop/cli/program.ts';
 import { edgeCommand } from '../edge/src/config.ts';
 import { ERRORS } from '../shared/src/base/errors.ts';
+import { edgeMetrics, type MetricRow } from './edge-metrics.ts';
 
 export const README = new URL('../README.md', import.meta.url);
+export const METRICS = new URL('../edge/METRICS.md', import.meta.url);
 
 /** The README with its generated parts as they should be. */
 export async function generate(readme: string): Promise<string> {
@@ -17,11 +20,18 @@ export async function generate(readme: string): Promise<string> {
     'edge options': options(edgeCommand()),
     errors: errors(),
   };
-  return Object.entries(parts).reduce((text, [name, part]) => {
-    const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
-    const from = text.indexOf(begin) + begin.length;
-    return `${text.slice(0, from)}\n${part}\n${text.slice(text.indexOf(end))}`;
-  }, readme);
+  return Object.entries(parts).reduce(withPart, readme);
+}
+
+/** The description of the metrics with its generated part as it should be. */
+export async function generateMetrics(text: string): Promise<string> {
+  return withPart(text, ['metrics', metrics(await edgeMetrics())]);
+}
+
+function withPart(text: string, [name, part]: [string, string]): string {
+  const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
+  const from = text.indexOf(begin) + begin.length;
+  return `${text.slice(0, from)}\n${part}\n${text.slice(text.indexOf(end))}`;
 }
 
 type Command = Awaited<ReturnType<typeof buildProgram>>;
@@ -116,8 +126,20 @@ function errors(): string {
   return [head, '|---|---|---|---|---|', ...rows].join('\n');
 }
 
+/** Our own: what the library has for every process is not the same on all systems. */
+function metrics(rows: readonly MetricRow[]): string {
+  const head = ['| metric | type | labels | meaning |', '|---|---|---|---|'];
+  const row = ({ name, type, labels, help }: MetricRow) =>
+    `| \`${name}\` | ${type} | ${labels.map((l) => `\`${l}\``).join(', ')} | ${escapeCell(help)} |`;
+  const own = rows.filter(({ name }) => !/^millrace_(process|nodejs)_/.test(name));
+  return [...head, ...own.map(row)].join('\n');
+}
+
 function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('*', '\\*').replaceAll('<', '&lt;');
 }
 
-if (import.meta.main) writeFileSync(README, await generate(readFileSync(README, 'utf8')));
+if (import.meta.main) {
+  writeFileSync(README, await generate(readFileSync(README, 'utf8')));
+  writeFileSync(METRICS, await generateMetrics(readFileSync(METRICS, 'utf8')));
+}

@@ -100,6 +100,7 @@ async function typecheck() {
     'shared/tsconfig.test.json',
     'shared/node',
     'edge',
+    'edge/browser',
     'desktop',
     'desktop/ui',
     'desktop/ui/tsconfig.test.json',

@@ -17,9 +17,11 @@ import { ChunkStore } from './cache/chunk-store.ts';
 import { DiskCache } from './cache/disk-cache.ts';
 import { MemoryCache } from './cache/memory-cache.ts';
 import { PointerCache } from './cache/pointer-cache.ts';
+import { LinkCheck } from './check/link-check.ts';
 import { ClientPurger } from './clients/purger.ts';
 import { openTcpInfo } from './clients/tcp-info.ts';
 import type { Config } from './config.ts';
+import { Figures } from './dashboard/figures.ts';
 import { OriginClient } from './egress/origin-client.ts';
 import { OriginRecords } from './egress/origin-records.ts';
 import { OriginSource } from './egress/origin-source.ts';
@@ -46,10 +48,12 @@ import { OriginPolicy } from './policy/policy.ts';
 import { adminRoutes, Drain } from './routes/admin.ts';
 import { adminApi } from './routes/admin-api.ts';
 import { commandRoutes } from './routes/commands.ts';
+import { dashboardRoutes } from './routes/dashboard.ts';
 import { InsideHandler } from './routes/inside.ts';
 import { nodeRoutes } from './routes/node.ts';
 import { type OwnRoutesOptions, ownRoutes, ownStatus } from './routes/own.ts';
 import { PrefixedHandler } from './routes/prefixed.ts';
+import { publishRoutes } from './routes/publish.ts';
 import type { Transfers } from './routes/transfers.ts';
 import { addCertificateGauge, openCertificates } from './tls/open-tls.ts';
 import { TlsListener } from './tls/tls-listener.ts';
@@ -58,6 +62,7 @@ import type { WorkerLink } from './workers/worker-link.ts';
 export interface App {
   readonly server: FastifyInstance;
   readonly transfers: Transfers;
+  readonly metrics: Metrics;
   /** Begins to listen and to look for peers. @returns the address for clients */
   listen(): Promise<string>;
   /** Reads again what has been read from files that may have changed. */
@@ -241,6 +246,9 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     load,
     wallClock,
   });
+  // Without a token nobody can look at them.
+  const figures = config.adminTokenFile && new Figures(metrics, config.chunkSize, wallClock);
+  figures?.start();
   const tcpInfo = await openTcpInfo();
   if (tcpInfo.reason !== undefined) {
     log.warn({ reason: tcpInfo.reason }, 'vanished clients will only be noticed after minutes');
@@ -259,6 +267,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     amplification: amplification(config),
   });
   metrics.gauge('clients_known', 'Client addresses that limits are kept for', () => limits.clients);
+  const clientAddress = new ClientAddress(config.trustedProxy, config.proxyField);
   const prefixed = new PrefixedHandler({
     name: config.name,
     chunkBytes: config.chunkSize,
@@ -266,7 +275,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     policy,
     limits,
     originUse,
-    clientAddress: new ClientAddress(config.trustedProxy, config.proxyField),
+    clientAddress,
     localAccess,
     resolver,
     chunks,
@@ -275,6 +284,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     records,
     metrics,
     log,
+    onChunk: figures?.onChunk,
     now,
     wallClock,
     random: Math.random,
@@ -347,6 +357,25 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     link,
   };
   await server.register(ownRoutes, own);
+  const check = new LinkCheck({ client, policy, records, now, onOriginBytes });
+  await server.register(publishRoutes, {
+    config,
+    check,
+    limits,
+    clientAddress,
+    localAccess,
+    membership,
+    now,
+  });
+  const dashboard = async () => ({ status: await ownStatus(own), ...(await figures?.read()) });
+  await server.register(dashboardRoutes, {
+    config,
+    clientAddress,
+    localAccess,
+    collect: async () => link?.collect('dashboard') ?? JSON.stringify(await dashboard()),
+    now,
+    wallClock,
+  });
   const admin = new Drain(config, transfers, log);
   await server.register(adminRoutes, { config, drain: admin, link });
   await server.register(adminApi, { config, administration, policy });
@@ -358,6 +387,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   link?.serve(
     {
       status: () => ownStatus(own),
+      dashboard,
       setDraining: admin.setDraining,
       carryOut: administration.carryOut,
       meet: (urls) => membership.addSeeds(urls),
@@ -378,6 +408,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   return {
     server,
     transfers,
+    metrics,
     async listen() {
       const { address, peerPort } = await listenOn(server, front, config);
       if (link === undefined) {
@@ -404,6 +435,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       clearInterval(ticking);
       clearInterval(relieving);
       clearInterval(writing);
+      figures?.stop();
       insideServer?.close();
       purger.stop();
       prefetcher.stopAll();

@@ -60,6 +60,11 @@ export class Metrics {
     labelNames: ['peer'],
     registers: [this.registry],
   });
+  readonly errors = this.#counter(
+    'errors_total',
+    'Requests of clients that were refused or cut off, by code',
+    ['code'],
+  );
   readonly resets = this.#counter('responses_reset_total', 'Responses cut off', ['code']);
   readonly window = new Histogram({
     name: 'millrace_window_chunks',
@@ -80,10 +85,29 @@ export class Metrics {
 
   /** Mean size of the congestion window when chunks come in; 0 before the first. */
   async meanWindow(): Promise<number> {
+    const { sum, count } = await this.windowTotals();
+    return count === 0 ? 0 : sum / count;
+  }
+
+  /** Window sizes seen, added up, and how many they were. */
+  async windowTotals(): Promise<{ sum: number; count: number }> {
     const { values } = await this.window.get();
     const value = (suffix: string) =>
       values.find(({ metricName }) => metricName?.endsWith(suffix))?.value ?? 0;
-    return value('_count') === 0 ? 0 : value('_sum') / value('_count');
+    return { sum: value('_sum'), count: value('_count') };
+  }
+
+  /** How often the window was of a size: by its upper bound, each chunk in one of them. */
+  async windowSizes(): Promise<Record<string, number>> {
+    const { values } = await this.window.get();
+    const sizes: Record<string, number> = {};
+    let below = 0;
+    for (const { metricName, labels, value } of values) {
+      if (!metricName?.endsWith('_bucket')) continue;
+      sizes[String(labels.le)] = value - below;
+      below = value;
+    }
+    return sizes;
   }
 
   /** A figure that is read when somebody asks. */
@@ -102,6 +126,15 @@ export class Metrics {
   #counter<L extends string>(name: string, help: string, labelNames: L[] = []): Counter<L> {
     return new Counter({ name: `millrace_${name}`, help, labelNames, registers: [this.registry] });
   }
+}
+
+/** The values of a counter by one of its labels. */
+export async function counterValues(
+  counter: Counter<string>,
+  label: string,
+): Promise<Record<string, number>> {
+  const { values } = await counter.get();
+  return Object.fromEntries(values.map((v) => [String(v.labels[label]), v.value]));
 }
 
 /** The value of a counter summed over its labels, or of one combination. */

@@ -2,9 +2,9 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
+import { GuessLimit } from '@millrace/shared/base/guess-limit';
 import { z } from 'zod';
 import type { Secret } from '../rpc/guard.ts';
-import { GuessLimit } from './guess-limit.ts';
 import type { LoginCodes } from './login-codes.ts';
 import type { Sessions } from './sessions.ts';
 

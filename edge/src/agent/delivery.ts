@@ -44,7 +44,8 @@ export interface DeliveryOptions {
 
 /** Figures of deliveries. */
 export interface DeliveryObserver {
-  chunk(found: Found): void;
+  /** @param index of the chunk in the file */
+  chunk(found: Found, index: number): void;
   retry(): void;
   window(chunks: number): void;
   /** Body bytes handed to the client's socket. */
@@ -161,7 +162,7 @@ export class Delivery {
 
   #fetched(slice: number, attempt: number, found: Found): void {
     const { now, observe, admission } = this.#o;
-    observe.chunk(found);
+    observe.chunk(found, this.#o.plan.slices.at(slice).chunk);
     const { tier, joined, chunk } = found;
     if (!joined && (tier === 'source' || tier === 'peer')) admission.fetched(chunk.data.length);
     observe.window(this.#window.size);

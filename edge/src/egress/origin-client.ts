@@ -7,6 +7,7 @@ import type { LookupFunction } from 'node:net';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
 import { singleField } from '@millrace/shared/http/headers';
+import type { Hop } from '@millrace/shared/http/origin-check';
 import { parseOriginUrl } from '@millrace/shared/http/prefixed-url';
 import { httpGet } from '@millrace/shared/node/http-get';
 import type { HttpAnswer, HttpResponse } from '@millrace/shared/node/http-response';
@@ -37,6 +38,8 @@ export interface OriginRequest {
   readonly signal: AbortSignal;
   /** Told when a request goes out; before that it waits for a connection. */
   readonly onSent?: () => void;
+  /** Told of each redirect before it is followed. */
+  readonly onRedirect?: (hop: Hop) => void;
 }
 
 /** Two ways to the same origins: a general client, and the narrow one for ranges. */
@@ -127,7 +130,9 @@ export class OriginClient {
       if (hop === MAX_REDIRECTS) {
         throw new MillraceError('too-many-redirects', `more than ${MAX_REDIRECTS}`);
       }
-      url = redirectTarget(answer);
+      const target = redirectTarget(answer);
+      request.onRedirect?.({ status: answer.status, from: url.href, to: target.href });
+      url = target;
     }
   }
 

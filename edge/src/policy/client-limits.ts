@@ -143,7 +143,8 @@ export class ClientLimits {
 
 const NO_LIMIT: Amplification = { ratio: 0, allowance: 0, regain: 0 };
 
-function clientKey(address: string): string {
+/** What counts as one client: an address, of IPv6 the /64. */
+export function clientKey(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const ip = ipaddr.process(address);
   return ip.kind() === 'ipv4' ? ip.toString() : ip.toByteArray().slice(0, 8).join('.'); // the /64

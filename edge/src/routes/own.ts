@@ -1,4 +1,4 @@
-/** The edge's own endpoints under /-/, and its front page. */
+/** The edge's own endpoints under /-/ that everybody may ask. */
 
 import type { FastifyInstance } from 'fastify';
 import type { Administration } from '../admin/administration.ts';
@@ -6,8 +6,7 @@ import type { DiskCache } from '../cache/disk-cache.ts';
 import type { MemoryCache } from '../cache/memory-cache.ts';
 import type { PointerCache } from '../cache/pointer-cache.ts';
 import type { Config } from '../config.ts';
-import { counterValue, type Metrics } from '../metrics.ts';
-import { frontPage } from '../pages/front.ts';
+import { counterValue, counterValues, type Metrics } from '../metrics.ts';
 import type { Membership } from '../peers/membership.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
 import type { Transfers } from './transfers.ts';
@@ -34,12 +33,6 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
   });
 
-  server.get('/', (_request, reply) =>
-    reply
-      .type('text/html; charset=utf-8')
-      .header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'")
-      .send(frontPage(o.config)),
-  );
   server.get('/-/live', () => ({ live: true, server: 'millrace-edge' }));
   server.get('/-/ready', (_request, reply) => {
     const ready = !o.transfers.draining;
@@ -95,7 +88,7 @@ export async function ownStatus(o: OwnRoutesOptions) {
           ? null
           : { bytes: disk.bytes, maxBytes: config.cacheDisk, records: disk.count, ...disk.stats },
     },
-    window: { meanChunks: await metrics.meanWindow() },
+    window: { meanChunks: await metrics.meanWindow(), sizes: await metrics.windowSizes() },
     races: {
       first: await counterValue(metrics.races, { winner: 'first' }),
       retry: await counterValue(metrics.races, { winner: 'retry' }),
@@ -104,6 +97,7 @@ export async function ownStatus(o: OwnRoutesOptions) {
       purged: await counterValue(metrics.purges),
       offloaded: await counterValue(metrics.offloads),
     },
+    errors: await counterValues(metrics.errors, 'code'),
     forwards: {
       first: await counterValue(metrics.forwards, { hop: '1' }),
       all: await counterValue(metrics.forwards),

@@ -22,7 +22,7 @@ import type { FileResolver } from '../agent/file-resolver.ts';
 import { type BodyPlan, responseHead } from '../agent/response-head.ts';
 import { pipeTunnel, tunnelHead, tunnelRequestHeaders } from '../agent/tunnel.ts';
 import type { ChunkStore, Found } from '../cache/chunk-store.ts';
-import type { Pointer } from '../cache/file-version.ts';
+import type { FileVersion, Pointer } from '../cache/file-version.ts';
 import {
   canAnswer,
   connectionOf,
@@ -61,6 +61,8 @@ export interface PrefixedOptions {
   readonly records: OriginRecords;
   readonly metrics: Metrics;
   readonly log: Log;
+  /** Told of each chunk that goes to a client: its index and bytes. */
+  readonly onChunk?: ((version: FileVersion, index: number, bytes: number) => void) | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
   /** Unix milliseconds. */
@@ -96,6 +98,7 @@ export class PrefixedHandler {
     } catch (thrown) {
       const error = asMillraceError(thrown);
       this.#o.metrics.requests.inc({ kind: 'error', status: String(error.row.status) });
+      this.#o.metrics.errors.inc({ code: error.code });
       return this.#refuse(res, error);
     }
     const exchange: Exchange = {
@@ -248,8 +251,9 @@ export class PrefixedHandler {
       spare,
       begin,
       observe: {
-        chunk: (found) => {
+        chunk: (found, index) => {
           metrics.chunks.inc({ tier: found.tier });
+          this.#o.onChunk?.(version, index, found.chunk.data.length);
           if (found.joined) metrics.joins.inc();
         },
         retry: () => metrics.retries.inc(),
@@ -381,6 +385,7 @@ export class PrefixedHandler {
     const { metrics, log, now } = this.#o;
     const { res, req, client, kind, url, sentBytes, startedAt } = exchange;
     metrics.requests.inc({ kind, status: String(res.statusCode) });
+    if (failure !== undefined) metrics.errors.inc({ code: failure.code });
     log.info(
       {
         client,

@@ -42,4 +42,9 @@ describe('mergeStatus', () => {
     const all = mergeStatus('edge', [worker(0, { draining: true }), worker(1, { draining: true })]);
     expect([one.draining, all.draining]).toEqual([false, true]);
   });
+
+  test('adds up errors that not all processes have met', () => {
+    const [one, two] = [{ errors: { a: 1 } }, { errors: { a: 2, b: 5 } }];
+    expect(mergeStatus('edge', [worker(0, one), worker(1, two)]).errors).toEqual({ a: 3, b: 5 });
+  });
 });

@@ -55,13 +55,19 @@ function merge(values: readonly Json[], key = ''): Json {
   }
   if (typeof first === 'boolean') return values.every((value) => value === true);
   if (typeof first !== 'object' || first === null || Array.isArray(first)) return first;
+  // Not all processes have counted the same: errors by code, for one.
+  const objects = values.filter((value) => typeof value === 'object' && value !== null);
+  const names = new Set(objects.flatMap((value) => Object.keys(value as object)));
   return Object.fromEntries(
-    Object.keys(first).map((name) => [
-      name,
-      merge(
-        values.map((value) => (value as Record<string, Json>)[name]),
+    Array.from(names, (name) => {
+      const parts = objects.map((value) => (value as Record<string, Json>)[name]);
+      return [
         name,
-      ),
-    ]),
+        merge(
+          parts.filter((part) => part !== undefined),
+          name,
+        ),
+      ];
+    }),
   );
 }

@@ -3,7 +3,7 @@
 import type { Command } from '../admin/messages.ts';
 
 /** What can be asked about an edge. */
-export type What = 'status' | 'metrics' | 'command';
+export type What = 'status' | 'metrics' | 'dashboard' | 'command';
 
 /** From a worker to the supervisor. */
 export type FromWorker =

@@ -10,6 +10,8 @@ import { AggregatorRegistry } from 'prom-client';
 import type { Command, Outcome } from '../admin/messages.ts';
 import { StandingCommands } from '../admin/standing-commands.ts';
 import type { Config } from '../config.ts';
+import type { DashboardPart } from '../dashboard/figures.ts';
+import { mergeDashboard } from './merge-dashboard.ts';
 import { mergeStatus } from './merge-status.ts';
 import type { FromSupervisor, FromWorker, What } from './messages.ts';
 
@@ -124,11 +126,14 @@ export class Supervisor {
   }
 
   async #together(what: What, parts: unknown[]): Promise<string> {
+    const { name } = this.#config;
     switch (what) {
       case 'metrics':
         return AggregatorRegistry.aggregate(parts as object[]).metrics();
       case 'status':
-        return JSON.stringify(mergeStatus(this.#config.name, parts as Record<string, unknown>[]));
+        return JSON.stringify(mergeStatus(name, parts as Record<string, unknown>[]));
+      case 'dashboard':
+        return JSON.stringify(mergeDashboard(name, parts as DashboardPart[]));
       case 'command': {
         const silent = Math.max(0, this.#workers().length - parts.length);
         const detail = 'a process of the edge does not answer';

@@ -10,6 +10,8 @@ import type { FromSupervisor, FromWorker, What } from './messages.ts';
 export interface WorkerDuties {
   /** Its own status. */
   readonly status: () => Promise<unknown>;
+  /** What it tells the dashboard. */
+  readonly dashboard: () => Promise<unknown>;
   readonly setDraining: (draining: boolean) => void;
   readonly carryOut: (command: Command) => Promise<Outcome>;
   readonly meet: (urls: readonly string[]) => void;
@@ -42,9 +44,9 @@ export class WorkerLink {
           const part: Promise<unknown> =
             what === 'command'
               ? duties.carryOut(command as Command)
-              : what === 'status'
-                ? duties.status()
-                : registry.getMetricsAsJSON();
+              : what === 'metrics'
+                ? registry.getMetricsAsJSON()
+                : duties[what]();
           void part.then((answer) => this.#send({ type: 'report', id, part: answer }));
         }
       }
@@ -78,6 +80,11 @@ export class WorkerLink {
   #send(message: FromWorker): void {
     if (process.connected) process.send?.(message);
   }
+}
+
+/** The name of the edge as a whole, of which this process may be one among several. */
+export function edgeName({ name, workers }: Config): string {
+  return workers > 1 ? name.replace(/-\d+$/, '') : name;
 }
 
 /** A worker's share of what the edge as a whole may use. */

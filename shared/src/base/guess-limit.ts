@@ -1,6 +1,6 @@
 /** Slows down those who guess at a secret: after a few wrong ones, each takes longer than the last. */
 
-import type { Millis } from '@millrace/shared/base/clock';
+import type { Millis } from './clock.ts';
 
 /** Wrong ones that cost nothing: people mistype. */
 const FREE = 3;

@@ -1,0 +1,140 @@
+/** Edges with something to show: far from each other, with files in demand and some trouble. */
+
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { Cluster } from '../fixtures/cluster.ts';
+import { contentOf } from '../fixtures/content.ts';
+import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { freePort, Nginx } from '../fixtures/nginx.ts';
+import { temporaryFolder } from '../fixtures/processes.ts';
+
+export const TOKEN = 'a-token-for-the-picture';
+
+const MIB = 1024 * 1024;
+/** Names of the edges, and how far each is from all others, milliseconds one way. */
+const EDGES = [
+  ['paris', 0],
+  ['lyon', 3],
+  ['zurich', 5],
+  ['oslo', 14],
+  ['boston', 41],
+  ['tokyo', 110],
+  ['sydney', 140],
+] as const;
+const FILES = ['dataset-2026.tar', 'desktop-13.2.iso', 'server-13.2.iso', 'map-tiles.zip'] as const;
+
+/** A line that takes its time: what goes in comes out later. */
+async function delayed(target: number, ms: number): Promise<{ port: number; server: Server }> {
+  const later = (from: Socket, to: Socket) => {
+    from.on('data', (piece) => setTimeout(() => to.writable && to.write(piece), ms));
+    from.on('close', () => setTimeout(() => to.destroy(), ms));
+    from.on('error', () => {});
+  };
+  const server = createServer((socket) => {
+    const far = connect(target, '127.0.0.1');
+    later(socket, far);
+    later(far, socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { port: (server.address() as { port: number }).port, server };
+}
+
+export class EdgeScene {
+  readonly cluster: Cluster;
+  readonly #origin: FaultOrigin;
+  readonly #nginx: Nginx;
+  readonly #ends: (() => unknown)[];
+  #busy = true;
+
+  private constructor(
+    cluster: Cluster,
+    origin: FaultOrigin,
+    nginx: Nginx,
+    ends: (() => unknown)[],
+  ) {
+    this.cluster = cluster;
+    this.#origin = origin;
+    this.#nginx = nginx;
+    this.#ends = ends;
+  }
+
+  static async set(): Promise<EdgeScene> {
+    const folder = await temporaryFolder();
+    const token = join(folder.path, 'token');
+    const root = join(folder.path, 'www');
+    await mkdir(root);
+    await writeFile(token, TOKEN);
+    await writeFile(join(root, 'desktop-13.2.iso'), contentOf('picture', 30 * MIB));
+    const nginx = await Nginx.start({ dir: join(folder.path, 'nginx'), root });
+    const origin = await FaultOrigin.start();
+    const lines = await Promise.all(
+      EDGES.map(async ([name, ms]) => {
+        const port = await freePort();
+        return { name, port, line: await delayed(port, ms) };
+      }),
+    );
+    const cluster = await Cluster.start({
+      nodes: EDGES.length,
+      options: [
+        '--allow-origin',
+        '127.0.0.1',
+        '--chunk-size',
+        '256KiB',
+        '--cache-memory',
+        '24MiB',
+        '--admin-token-file',
+        token,
+      ],
+      perNode: (index) => {
+        const { name, port, line } = lines[index] as (typeof lines)[number];
+        const url = `http://127.0.0.1:${line.port}`;
+        const disk = index === 0 ? ['--cache-dir', join(folder.path, 'cache')] : [];
+        return ['--name', name, '--port', `${port}`, '--peer-url', url, ...disk];
+      },
+    });
+    const closeLines = () => lines.forEach(({ line }) => void line.server.close());
+    return new EdgeScene(cluster, origin, nginx, [closeLines, () => folder.remove()]);
+  }
+
+  /** A link that the page for publishers has something to say about. */
+  get link(): string {
+    return `${this.#nginx.url}/desktop-13.2.iso`;
+  }
+
+  /** The edge that is looked at. */
+  get url(): string {
+    return this.cluster.node(0).edge.url;
+  }
+
+  /** Clients that come and go, until the scene is cleared. */
+  play(): void {
+    for (let client = 0; client < 3; client++) void this.#client(client);
+  }
+
+  async #client(client: number): Promise<void> {
+    const { edge } = this.cluster.node(0);
+    for (let i = client; this.#busy; i += 3) {
+      const name = FILES[[0, 1, 0, 2, 1, 0, 3, 0][i % 8] as number] as string;
+      const size = (10 + name.length) * MIB;
+      const url = this.#origin.url('one-hour', { name, seed: name, size });
+      const start = Math.floor((((i * 37) % 100) / 100) ** 2 * size * 0.9);
+      const headers: Record<string, string> =
+        i % 4 === 0 ? {} : { range: `bytes=${start}-${start + 3 * MIB}` };
+      const given = i % 19 === 7 ? this.#origin.url('not-found') : url;
+      const asked = i % 31 === 11 ? 'http://10.0.0.1/x' : given;
+      await fetch(edge.prefixed(asked), { headers })
+        .then((answer) => answer.arrayBuffer())
+        .catch(() => {});
+    }
+  }
+
+  async clear(): Promise<void> {
+    this.#busy = false;
+    await this.cluster.stop();
+    await this.#origin.stop();
+    await this.#nginx.stop();
+    for (const end of this.#ends) await end();
+  }
+}

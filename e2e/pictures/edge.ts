@@ -1,0 +1,37 @@
+/**
+ * Takes the pictures of the edge's pages that the README shows: `node e2e/pictures/edge.ts
+ * [FOLDER]`. It takes two minutes: charts need some history.
+ */
+
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { checkUrl, isLive, logIn, openPage } from '../fixtures/edge-pages.ts';
+import { launchBrowser } from '../fixtures/ui.ts';
+import { EdgeScene, TOKEN } from './edge-scene.ts';
+
+const folder = process.argv[2] ?? fileURLToPath(new URL('../../edge/screenshots', import.meta.url));
+const HISTORY_MS = 100_000;
+
+await mkdir(folder, { recursive: true });
+const browser = await launchBrowser();
+const scene = await EdgeScene.set();
+try {
+  scene.play();
+  const { page } = await openPage(browser, { viewport: { width: 1280, height: 900 } });
+  const take = (name: string) =>
+    page.screenshot({ path: join(folder, `${name}.png`), fullPage: true });
+  await page.goto(checkUrl({ url: scene.url }, scene.link));
+  await page.locator('[data-finding="fresh-guessed"] summary').click();
+  await take('publisher');
+  await logIn(page, { url: scene.url }, TOKEN);
+  await pause(HISTORY_MS);
+  await isLive(page);
+  await take('dashboard');
+  await page.emulateMedia({ colorScheme: 'dark' });
+  await take('dashboard-dark');
+} finally {
+  await browser.close();
+  await scene.clear();
+}

@@ -1,0 +1,266 @@
+/** The operators' dashboard, in a real browser with real traffic. */
+
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { barriers, overflow } from '../fixtures/axe.ts';
+import { Cluster } from '../fixtures/cluster.ts';
+import { isLive, logIn, openPage } from '../fixtures/edge-pages.ts';
+import { FaultOrigin } from '../fixtures/fault-origin.ts';
+import { fetchAll, openResponse } from '../fixtures/http-client.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { browserOrComplain, launchBrowser } from '../fixtures/ui.ts';
+import { until } from '../fixtures/until.ts';
+
+const here = browserOrComplain('the dashboard');
+const when = here ? describe : describe.skip;
+
+const TOKEN = 'correct-horse-battery-staple';
+const CHUNK = 64 * 1024;
+const folder = await temporaryFolder();
+const tokenFile = join(folder.path, 'token');
+const OPTIONS = [
+  '--allow-origin',
+  '127.0.0.1',
+  '--chunk-size',
+  '64KiB',
+  '--admin-token-file',
+  tokenFile,
+];
+let browser: Browser;
+let origin: FaultOrigin;
+
+if (here) {
+  beforeAll(async () => {
+    await writeFile(tokenFile, `${TOKEN}\n`);
+    [browser, origin] = await Promise.all([launchBrowser(), FaultOrigin.start()]);
+  });
+}
+afterAll(async () => {
+  await browser?.close();
+  await origin?.stop();
+  await folder.remove();
+});
+
+/** A figure of the dashboard, once it says something else than nothing. */
+async function shows(page: Page, selector: string, text: string | RegExp): Promise<void> {
+  await page.locator(selector).filter({ hasText: text }).first().waitFor();
+}
+
+when('without the token', () => {
+  let edge: EdgeProcess;
+  beforeAll(async () => {
+    edge = await EdgeProcess.start(OPTIONS);
+  });
+  afterAll(() => edge.stop('SIGKILL'));
+
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const post = (path: string, headers: Record<string, string>, token: string) =>
+    fetch(`${edge.url}/-/dashboard/${path}`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: { ...form, ...headers },
+      body: `token=${token}`,
+    });
+
+  test('there is a form, and no figure', async () => {
+    const { status, body } = await fetchAll(`${edge.url}/-/dashboard`);
+    expect([status, body.toString().includes('Administration token')]).toEqual([401, true]);
+    const data = await fetchAll(`${edge.url}/-/dashboard/data`);
+    expect([data.status, JSON.parse(data.body.toString()).code]).toEqual([401, 'token-required']);
+    const cookie = `millrace-edge-${new URL(edge.url).port}=99999999999999.AAAAAAAAAAAAAAAA.${'A'.repeat(43)}`;
+    const forged = await fetchAll(`${edge.url}/-/dashboard/data`, { headers: { cookie } });
+    expect(forged.status).toBe(401);
+  });
+
+  test('the cookie is for the page alone, and forms of other sites are refused', async () => {
+    const right = await post('login', { origin: edge.url }, TOKEN);
+    expect(right.status).toBe(303);
+    expect(right.headers.get('set-cookie')).toMatch(/Path=\/-\/; HttpOnly; SameSite=Strict$/);
+    const others: Record<string, string>[] = [
+      {},
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+    ];
+    for (const headers of others) {
+      const refused = await post('login', headers, TOKEN);
+      expect([refused.status, refused.headers.get('set-cookie')]).toEqual([401, null]);
+      expect((await post('logout', headers, '')).status).toBe(401);
+    }
+  });
+
+  test('who guesses has to wait, and a wrong token is said to be wrong', async () => {
+    const { context, page } = await openPage(browser);
+    await logIn(page, edge, 'wrong-wrong-wrong-wrong');
+    await page.getByText('That is not the token of this edge').waitFor();
+    expect(await barriers(page)).toEqual([]);
+    const statuses = new Set<number>();
+    for (let i = 0; i < 8; i++) {
+      statuses.add((await post('login', { origin: edge.url }, `guess-${i}`)).status);
+    }
+    expect(statuses).toEqual(new Set([401, 429]));
+    await context.close();
+  });
+
+  test('an edge that has none lets nobody in', async () => {
+    const open = await EdgeProcess.start(['--allow-origin', '127.0.0.1']);
+    try {
+      const { status, body } = await fetchAll(`${open.url}/-/dashboard`);
+      expect([status, body.toString()]).toEqual([
+        403,
+        expect.stringContaining('no administration token'),
+      ]);
+      expect((await fetchAll(`${open.url}/-/dashboard/data`)).status).toBe(401);
+    } finally {
+      await open.stop('SIGKILL');
+    }
+  });
+});
+
+when('with real traffic', () => {
+  let cluster: Cluster;
+  let page: Page;
+  let problems: string[];
+  const big = () => origin.url('one-hour', { size: 40 * CHUNK, name: 'big.iso' });
+
+  beforeAll(async () => {
+    cluster = await Cluster.start({ nodes: 3, options: OPTIONS });
+    ({ page, problems } = await openPage(browser, { viewport: { width: 1280, height: 900 } }));
+    await logIn(page, cluster.node(0).edge, TOKEN);
+    await isLive(page);
+  });
+  afterAll(async () => {
+    await page?.context().close();
+    await cluster?.stop();
+  });
+
+  test('figures follow by themselves, and are those of the status', async () => {
+    const { edge } = cluster.node(0);
+    expect(page.url()).not.toContain(TOKEN);
+    await shows(page, '[data-tile="offload"] .value', '–');
+    for (let i = 0; i < 4; i++) {
+      const { digest } = await fetchAll(edge.prefixed(big()));
+      expect(digest).toBe(origin.digest(big()));
+    }
+    const tail = { headers: { range: `bytes=${39 * CHUNK}-` } };
+    await Promise.all(Array.from({ length: 8 }, () => fetchAll(edge.prefixed(big()), tail)));
+    await fetchAll(edge.prefixed(origin.url('not-found')));
+    await fetchAll(edge.prefixed('http://localhost/x'));
+    const { transfers, chunks } = await edge.status();
+    await shows(page, '[data-tile="transfers"]', `${transfers.requests} requests so far`);
+    expect(chunks.memory + chunks.disk + chunks.peer + chunks.source).toBe(168);
+    await shows(page, '[data-tile="hits"]', 'of 168 delivered');
+    await shows(page, '[data-tile="offload"] .value', /[\d.]+×|∞/);
+    await shows(page, '[data-fact="origin-not-found"] dd', '1');
+    await shows(page, '[data-fact="origin-not-allowed"] dd', '1');
+  });
+
+  test('the file in demand is named, with its hottest part', async () => {
+    const file = page.locator('#files li').filter({ hasText: '/big.iso' });
+    await file.getByText('168 chunks').waitFor();
+    expect(await file.getByRole('img').getAttribute('aria-label')).toBe(
+      'Chunks in demand: 100 % of the file; hottest at 98 %',
+    );
+    expect(await file.locator('rect').count()).toBe(40);
+  });
+
+  test('the other edges are on the map and in the list, and one that dies is seen to', async () => {
+    const rows = page.locator('#peers tbody tr');
+    await rows.filter({ hasText: 'usable' }).nth(1).waitFor();
+    expect(await page.locator('#peers .peer-dot.usable').count()).toBe(2);
+    const dead = cluster.node(2);
+    await dead.edge.stop('SIGKILL');
+    await rows.filter({ hasText: dead.name }).filter({ hasText: 'does not answer' }).waitFor();
+    expect(await page.locator('#peers .peer-dot.unusable').count()).toBe(1);
+  });
+
+  test('charts show what was, when a step is over', async () => {
+    await page.locator('#bytes .area.clients[d*="z"]').waitFor();
+    await page.locator('#tiers .area.memory[d*="z"]').waitFor();
+    await page.locator('#errors .area.errors[d*="z"]').waitFor();
+    // A single step is a dot, which has no size.
+    await page.locator('#window .line.windows[d*="M"]').waitFor({ state: 'attached' });
+    expect(await page.locator('#window .sizes li').count()).toBe(9);
+    expect(problems).toEqual([]);
+  });
+
+  test('an edge that drains says so, and how many transfers it has sent elsewhere', async () => {
+    const { edge } = cluster.node(0);
+    const held = await openResponse(edge.prefixed(origin.url('gate')), {
+      headers: { prefer: 'resume-on-reset' },
+    });
+    held.on('error', () => {});
+    const drain = (method: string) =>
+      fetch(`${edge.url}/-/drain`, { method, headers: { authorization: `Bearer ${TOKEN}` } });
+    expect((await drain('POST')).status).toBe(202);
+    await page.locator('#state').filter({ hasText: 'Draining' }).waitFor();
+    await shows(page, '[data-fact="offloaded"] dd', '1');
+    await drain('DELETE');
+    await isLive(page);
+  });
+
+  test('everybody can read it: in both themes, and 360 pixels wide', async () => {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      // Themes differ in nothing but their colours.
+      const rules = colorScheme === 'dark' ? ['color-contrast'] : undefined;
+      expect({ colorScheme, barriers: await barriers(page, rules) }).toEqual({
+        colorScheme,
+        barriers: [],
+      });
+    }
+    await page.setViewportSize({ width: 360, height: 740 });
+    await until(async () => (await overflow(page)) === 0);
+  });
+
+  test('whoever logs out sees nothing any more', async () => {
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByLabel('Administration token').waitFor();
+    expect((await page.context().cookies()).length).toBe(0);
+  });
+});
+
+when('an edge that is started again', () => {
+  test('is said to be offline, and its page goes on when it is back', async () => {
+    let edge = await EdgeProcess.start(OPTIONS);
+    const { context, page } = await openPage(browser);
+    try {
+      const port = new URL(edge.url).port;
+      await logIn(page, edge, TOKEN);
+      await isLive(page);
+      await edge.stop('SIGKILL');
+      await page.getByRole('alert').filter({ hasText: 'has not answered since' }).waitFor();
+      edge = await EdgeProcess.start([...OPTIONS, '--port', port]);
+      await isLive(page);
+      await page.getByRole('alert').waitFor({ state: 'hidden' });
+      await fetchAll(edge.prefixed(origin.url('one-hour')));
+      await shows(page, '[data-tile="transfers"]', '1 requests so far');
+    } finally {
+      await context.close();
+      await edge.stop('SIGKILL');
+    }
+  });
+});
+
+when('an edge of several processes', () => {
+  test('has one dashboard for all of them', async () => {
+    const edge = await EdgeProcess.start([...OPTIONS, '--workers', '2']);
+    const { context, page } = await openPage(browser);
+    try {
+      await logIn(page, edge, TOKEN);
+      await isLive(page);
+      const url = origin.url('one-hour', { size: 10 * CHUNK, seed: 'workers', name: 'all.iso' });
+      const agents = Array.from({ length: 6 }, () => fetchAll(edge.prefixed(url)));
+      for (const { digest } of await Promise.all(agents)) expect(digest).toBe(origin.digest(url));
+      await shows(page, '[data-tile="hits"]', 'of 60 delivered');
+      await shows(page, '#files li', /all\.iso.*60 chunks/);
+      expect(await page.locator('#processes [data-fact*="-"]').count()).toBe(2);
+      await page.reload();
+      await isLive(page);
+    } finally {
+      await context.close();
+      await edge.stop('SIGKILL');
+    }
+  });
+});

@@ -1,0 +1,139 @@
+/** The dashboard: asks the edge again and again, and shows what it says. */
+
+import { clientsPanel, errorsPanel, filesPanel, processesPanel, tiles } from './lists.js';
+import { bytesPanel, eventsChart, tiersPanel, windowPanel } from './panels.js';
+import { peersPanel } from './peers.js';
+import { extended } from './series.js';
+
+const POLL_MS = 2000;
+/** An edge that does not answer is asked less often. */
+const OFFLINE_POLL_MS = 3000;
+const TIMEOUT_MS = 10_000;
+/** Transfers that the edge has ended. */
+const ENDED = [
+  { series: 'purged', text: 'Purged' },
+  { series: 'offloaded', text: 'offloaded' },
+];
+
+/** @type {import('./series.js').Steps | undefined} */
+let steps;
+/** @type {any} */
+let latest;
+/** @type {Date | undefined} */
+let offlineSince;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
+let asking = false;
+
+/** @param {string} id */
+function place(id) {
+  return /** @type {HTMLElement} */ (document.getElementById(id));
+}
+
+async function poll() {
+  clearTimeout(timer);
+  if (asking) return;
+  asking = true;
+  try {
+    const since = steps === undefined ? '' : `?since=${latestStep(steps)}`;
+    const answer = await fetch(`/-/dashboard/data${since}`, {
+      cache: 'no-store',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    });
+    // The session is over: the page becomes the log-in.
+    if (answer.status === 401) return location.reload();
+    if (!answer.ok) throw new Error(`status ${answer.status}`);
+    show(await answer.json());
+    online();
+  } catch {
+    offline();
+  } finally {
+    asking = false;
+  }
+  timer = setTimeout(poll, offlineSince === undefined ? POLL_MS : OFFLINE_POLL_MS);
+}
+
+/** @param {import('./series.js').Steps} known */
+function latestStep(known) {
+  return known.first + Math.max(0, (Object.values(known.series)[0]?.length ?? 1) - 1);
+}
+
+/** @param {any} data */
+function show(data) {
+  // An edge that was started again begins to count anew.
+  const restarted = latest !== undefined && data.status.uptimeSeconds < latest.status.uptimeSeconds;
+  steps = restarted ? data.history : extended(steps, data.history);
+  latest = data;
+  draw();
+}
+
+function draw() {
+  if (latest === undefined || steps === undefined) return;
+  const { status, files } = latest;
+  const shown = (/** @type {string} */ id) => ({ steps, status, width: place(id).clientWidth });
+  fill('tiles', tiles(status));
+  fill('bytes', bytesPanel(/** @type {any} */ (shown('bytes'))));
+  fill('tiers', tiersPanel(/** @type {any} */ (shown('tiers'))));
+  fill('window', windowPanel(/** @type {any} */ (shown('window'))));
+  fill('peers', peersPanel(status.peers));
+  fill('files', filesPanel(files));
+  const errors = [{ series: 'errors', text: 'Errors' }];
+  fill('errors', [
+    eventsChart(/** @type {any} */ (shown('errors')), errors),
+    ...errorsPanel(status.errors ?? {}),
+  ]);
+  fill('clients', [
+    eventsChart(/** @type {any} */ (shown('clients')), ENDED),
+    ...clientsPanel(status),
+  ]);
+  fill('processes', processesPanel(status));
+}
+
+/**
+ * Replaces what a panel shows, unless somebody is in it with the keyboard.
+ *
+ * @param {string} id
+ * @param {readonly Node[]} content
+ */
+function fill(id, content) {
+  const panel = place(id);
+  if (panel.contains(document.activeElement) && panel !== document.activeElement) return;
+  const scrolled = panel.querySelector('.scroll')?.scrollTop ?? 0;
+  panel.replaceChildren(...content);
+  if (scrolled > 0) panel.querySelector('.scroll')?.scrollTo(0, scrolled);
+}
+
+function online() {
+  offlineSince = undefined;
+  place('offline').hidden = true;
+  setState(latest.status.draining ? 'Draining' : 'Live', latest.status.draining ? 'warn' : 'live');
+}
+
+function offline() {
+  if (offlineSince !== undefined) return;
+  offlineSince = new Date();
+  const time = offlineSince.toLocaleTimeString('en-GB');
+  place('offline').textContent =
+    `This edge has not answered since ${time}. What is below is older; it is asked again.`;
+  place('offline').hidden = false;
+  setState('Offline', 'away');
+}
+
+/**
+ * Told to screen readers when it changes, and only then.
+ *
+ * @param {string} text
+ * @param {string} kind
+ */
+function setState(text, kind) {
+  const state = place('state');
+  if (state.textContent !== text) state.textContent = text;
+  state.dataset.kind = kind;
+}
+
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) clearTimeout(timer);
+  else void poll();
+});
+addEventListener('resize', draw);
+void poll();

@@ -1,0 +1,178 @@
+/** Files with their heat, and the figures that are lists. */
+
+import { element, shape } from './draw.js';
+import { offload } from './series.js';
+import { count, percent, size, span, words } from './words.js';
+
+/**
+ * @typedef {{ url: string, length: number, count: number, bytes: number, cells: number[] }} File
+ */
+
+/** Shades of heat. */
+const SHADES = 6;
+
+/** @param {readonly File[]} files */
+export function filesPanel(files) {
+  if (files.length === 0) {
+    return [element('p', { class: 'quiet' }, 'No file has been asked for of late.')];
+  }
+  return [
+    element('ol', { class: 'files' }, files.map(fileRow)),
+    element('p', { class: 'quiet heat-note' }, 'From the beginning of each file to its end; ', [
+      'the stronger the colour, the more often its chunks went out. What was counted ten minutes ago is worth half.',
+    ]),
+  ];
+}
+
+/** @param {File} file */
+function fileRow({ url, length, count: delivered, bytes, cells }) {
+  const most = Math.max(...cells, 0);
+  const touched = cells.filter((value) => value >= 0.5).length;
+  const label = `Chunks in demand: ${percent(touched / cells.length)} of the file; hottest at ${percent(cells.indexOf(most) / cells.length)}`;
+  const heat = shape('svg', {
+    class: 'heat',
+    role: 'img',
+    viewBox: `0 0 ${cells.length} 10`,
+    preserveAspectRatio: 'none',
+    'aria-label': label,
+  });
+  cells.forEach((value, i) => {
+    const shade = most === 0 ? 0 : Math.ceil((value / most) * SHADES);
+    if (shade > 0)
+      heat.append(shape('rect', { class: `h${shade}`, x: i, width: 1.02, height: 10 }));
+  });
+  return element(
+    'li',
+    {},
+    element(
+      'div',
+      { class: 'file-head' },
+      element('span', { class: 'cut mono', title: url }, url),
+      [
+        element(
+          'span',
+          { class: 'figures quiet' },
+          `${count(delivered)} chunks · ${size(bytes)} sent · ${size(length)} long`,
+        ),
+      ],
+    ),
+    heat,
+  );
+}
+
+/** @param {any} status */
+export function tiles(status) {
+  const { bytes, chunks, transfers, cache, process } = status;
+  const delivered = chunks.memory + chunks.disk + chunks.peer + chunks.source;
+  const hits = chunks.memory + chunks.disk;
+  return [
+    tile('offload', 'Origin offload', offload(bytes.toClients, bytes.fromOrigins), [
+      `${size(bytes.toClients)} served, ${size(bytes.fromOrigins)} fetched`,
+      bytes.fromPeers > 0 ? `; ${size(bytes.fromPeers)} came from other edges` : '',
+    ]),
+    tile('hits', 'Chunks at hand', delivered === 0 ? '–' : percent(hits / delivered), [
+      `of ${count(delivered)} delivered`,
+    ]),
+    tile('transfers', 'Transfers now', count(transfers.active), [
+      `${count(transfers.requests)} requests so far`,
+    ]),
+    tile('memory', 'Cache in memory', size(cache.memory.bytes), [
+      `of ${size(cache.memory.maxBytes)}; the process has ${size(process.residentBytes)}`,
+    ]),
+    tile('uptime', 'Up for', span(status.uptimeSeconds), [
+      status.draining ? 'draining: takes no clients' : `${count(cache.files)} files known`,
+    ]),
+  ];
+}
+
+/**
+ * @param {string} id
+ * @param {string} label
+ * @param {string} value
+ * @param {readonly string[]} more
+ */
+function tile(id, label, value, more) {
+  return element(
+    'div',
+    { class: 'tile', 'data-tile': id },
+    element('dt', {}, label),
+    element('dd', { class: 'value figures' }, value),
+    element('dd', { class: 'quiet figures' }, more),
+  );
+}
+
+/** @param {Record<string, number>} errors */
+export function errorsPanel(errors) {
+  const entries = Object.entries(errors)
+    .filter(([, value]) => value > 0)
+    .toSorted(([, a], [, b]) => b - a);
+  if (entries.length === 0) return [element('p', { class: 'quiet' }, 'None so far.')];
+  return [facts(entries.map(([code, value]) => [words(code), count(value), code]))];
+}
+
+/** @param {any} status */
+export function clientsPanel({ clients, cache, forwards, inside, chunks }) {
+  const disk =
+    cache.disk === null ? 'none' : `${size(cache.disk.bytes)} of ${size(cache.disk.maxBytes)}`;
+  return [
+    facts([
+      ['Vanished clients purged', count(clients.purged), 'purged', 'purged'],
+      ['Transfers offloaded', count(clients.offloaded), 'offloaded', 'offloaded'],
+      ['Fetches shared', count(chunks.joined), 'joined'],
+      ['Chunks asked of other edges', count(forwards.all), 'forwards'],
+      ['Of these failed', count(forwards.failed), 'failed'],
+      ['Requests of other edges', count(inside.requests), 'inside'],
+      ['Cache on disk', disk, 'disk'],
+    ]),
+  ];
+}
+
+/**
+ * What administration has done, as far as this edge tells, and its processes.
+ *
+ * @param {any} status
+ */
+export function processesPanel({ administration, workers, process, chunkBytes }) {
+  const done = Object.entries(administration ?? {}).flatMap(([name, value]) =>
+    typeof value === 'number'
+      ? [fact(words(name), value)]
+      : Object.entries(value ?? {}).flatMap(([part, number]) =>
+          typeof number === 'number' ? [fact(`${words(name)}: ${part}`, number)] : [],
+        ),
+  );
+  const each = (workers ?? []).map((/** @type {any} */ worker) => [
+    worker.name,
+    `${count(worker.transfers.active)} transfers · ${size(worker.bytes.toClients)} sent`,
+    worker.name,
+  ]);
+  const own = [
+    ['Processor time', span(process.cpuSeconds), 'cpu'],
+    ['Memory', size(process.residentBytes), 'resident'],
+    ['Chunks of', size(chunkBytes), 'chunk'],
+  ];
+  return [facts([...done, ...each, ...own])];
+}
+
+/**
+ * @param {string} name
+ * @param {number} value
+ */
+const fact = (name, value) => [name, count(value), name];
+
+/** @param {readonly (readonly string[])[]} rows name, value, stable name, its colour in a chart */
+function facts(rows) {
+  return element(
+    'dl',
+    { class: 'facts' },
+    rows.map(([name, value, id, key]) =>
+      element('div', { 'data-fact': id }, element('dt', {}, ...keyOf(key), name), [
+        element('dd', { class: 'figures' }, value),
+      ]),
+    ),
+  );
+}
+
+/** @param {string | undefined} key */
+function keyOf(key) {
+  return key === undefined ? [] : [element('span', { class: `key ${key}` }), ' '];
+}

@@ -1,0 +1,54 @@
+/** What the page for publishers can do with a script: copy, and say that it is busy. */
+
+for (const snippet of document.querySelectorAll('.snippet')) {
+  const label = snippet.querySelector('dt')?.textContent ?? '';
+  const text = snippet.querySelector('code')?.textContent ?? '';
+  snippet.querySelector('dd')?.append(copyButton(label, text));
+}
+
+/**
+ * @param {string} label
+ * @param {string} text
+ */
+function copyButton(label, text) {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'button small';
+  button.textContent = 'Copy';
+  button.setAttribute('aria-label', `Copy ${label}`);
+  button.addEventListener('click', async () => {
+    button.textContent = (await copy(text)) ? 'Copied' : 'Press Ctrl+C';
+    setTimeout(() => {
+      button.textContent = 'Copy';
+    }, 2000);
+  });
+  return button;
+}
+
+/**
+ * Without HTTPS browsers have no clipboard for pages, but the old command still works.
+ *
+ * @param {string} text
+ */
+async function copy(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    const area = document.createElement('textarea');
+    area.value = text;
+    area.className = 'hidden';
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand('copy');
+    area.remove();
+    return done;
+  }
+}
+
+const form = document.querySelector('.ask-form');
+form?.addEventListener('submit', () => {
+  const status = document.querySelector('.asking');
+  if (status !== null) status.textContent = 'Asking the origin. This can take some seconds.';
+  form.querySelector('button')?.setAttribute('aria-busy', 'true');
+});

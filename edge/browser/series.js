@@ -1,0 +1,138 @@
+/**
+ * What the edge tells of the last half hour, put together from its answers, and what follows from
+ * it.
+ *
+ * @typedef {Record<string, number[]>} Series
+ * @typedef {{ stepMs: number, first: number, series: Series }} Steps
+ */
+
+/** Where chunks can have been, the nearest first. */
+export const TIERS = /** @type {const} */ (['memory', 'disk', 'peer', 'source']);
+/** Steps that are shown. */
+const KEPT = 360;
+
+/**
+ * Adds steps to those that are there: what is told again replaces what was told before.
+ *
+ * @param {Steps | undefined} known
+ * @param {Steps} told
+ * @returns {Steps}
+ */
+export function extended(known, told) {
+  const end = known === undefined ? 0 : known.first + lengthOf(known);
+  // A gap, another step or an earlier time: the edge was away, or is another one.
+  if (known === undefined || known.stepMs !== told.stepMs) return told;
+  if (told.first > end || told.first < known.first) return told;
+  const kept = told.first - known.first;
+  /** @type {Series} */
+  const series = {};
+  for (const [name, values] of Object.entries(told.series)) {
+    series[name] = [...(known.series[name] ?? []).slice(0, kept), ...values].slice(-KEPT);
+  }
+  const length = kept + lengthOf(told);
+  return { ...told, first: known.first + Math.max(0, length - KEPT), series };
+}
+
+/** @param {Steps} steps */
+export function lengthOf({ series }) {
+  return Object.values(series)[0]?.length ?? 0;
+}
+
+/**
+ * The step that is under way is left out: its figures still grow.
+ *
+ * @param {Steps} steps
+ * @param {string} name
+ */
+export function over({ series }, name) {
+  return (series[name] ?? []).slice(0, -1);
+}
+
+/**
+ * Growth per second.
+ *
+ * @param {Steps} steps
+ * @param {string} name
+ */
+export function perSecond(steps, name) {
+  return over(steps, name).map((value) => (value * 1000) / steps.stepMs);
+}
+
+/**
+ * The share of each tier in the chunks of a step; none where there were no chunks.
+ *
+ * @param {Steps} steps
+ * @returns {(number[] | undefined)[]} in the order of `TIERS`
+ */
+export function tierShares(steps) {
+  const tiers = TIERS.map((tier) => over(steps, tier));
+  return (tiers[0] ?? []).map((_, i) => {
+    const counts = tiers.map((values) => values[i] ?? 0);
+    const total = counts.reduce((sum, value) => sum + value, 0);
+    return total === 0 ? undefined : counts.map((value) => value / total);
+  });
+}
+
+/**
+ * Mean window per step; none where no chunk came in.
+ *
+ * @param {Steps} steps
+ * @returns {(number | undefined)[]}
+ */
+export function meanWindows(steps) {
+  const counts = over(steps, 'windowCount');
+  return over(steps, 'windowSum').map((sum, i) => {
+    const seen = counts[i] ?? 0;
+    return seen === 0 ? undefined : sum / seen;
+  });
+}
+
+/**
+ * How much the origin is relieved: bytes served for each byte fetched.
+ *
+ * @param {number} served
+ * @param {number} fetched
+ */
+export function offload(served, fetched) {
+  if (served === 0) return '–';
+  if (fetched === 0) return '∞';
+  const ratio = served / fetched;
+  return `${ratio >= 100 ? Math.round(ratio) : Number(ratio.toFixed(ratio >= 10 ? 1 : 2))}×`;
+}
+
+/**
+ * A round number that is at least as large.
+ *
+ * @param {number} value
+ * @param {number} base what the digits count in: 1024 for bytes
+ */
+export function roundUp(value, base) {
+  if (value <= 0) return base === 1024 ? 1024 : 1;
+  const unit = base ** Math.max(0, Math.floor(Math.log(value) / Math.log(base)));
+  const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+  return (steps.find((step) => step * unit >= value) ?? base) * unit;
+}
+
+/**
+ * Rings of the map of round-trip times, milliseconds: each is ten times the one inside it, and all
+ * times lie between the first and the last.
+ *
+ * @param {readonly number[]} times milliseconds
+ */
+export function rings(times) {
+  const measured = times.filter((time) => time > 0);
+  const low = Math.floor(Math.log10(Math.min(...measured, 1)));
+  const high = Math.ceil(Math.log10(Math.max(...measured, 10)));
+  return Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i));
+}
+
+/**
+ * Where a time lies between the first ring (0) and the last (1).
+ *
+ * @param {number} time milliseconds
+ * @param {readonly number[]} all rings
+ */
+export function placeOn(time, all) {
+  const [first, last] = [Math.log10(all[0] ?? 1), Math.log10(all.at(-1) ?? 10)];
+  return Math.min(1, Math.max(0, (Math.log10(Math.max(time, 1e-6)) - first) / (last - first)));
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  extended,
+  meanWindows,
+  offload,
+  perSecond,
+  placeOn,
+  rings,
+  roundUp,
+  tierShares,
+} from './series.js';
+
+const steps = (first: number, series: Record<string, number[]>) => ({
+  stepMs: 5000,
+  first,
+  series,
+});
+
+describe('extended', () => {
+  test('replaces the step that was under way, and adds those after it', () => {
+    const known = steps(10, { a: [1, 2, 3] });
+    expect(extended(known, steps(12, { a: [5, 6] }))).toEqual(steps(10, { a: [1, 2, 5, 6] }));
+  });
+
+  test('begins anew after a gap, and with another edge', () => {
+    const known = steps(10, { a: [1, 2, 3] });
+    const later = steps(20, { a: [4] });
+    const before = steps(3, { a: [4] });
+    expect([extended(known, later), extended(known, before)]).toEqual([later, before]);
+  });
+
+  test('keeps half an hour', () => {
+    const known = steps(0, { a: Array.from({ length: 360 }, (_, i) => i) });
+    const next = extended(known, steps(359, { a: [0, 360] }));
+    expect(next.first).toBe(1);
+    expect(next.series.a).toHaveLength(360);
+    expect(next.series.a?.[0]).toBe(1);
+  });
+});
+
+describe('figures that follow', () => {
+  test('leave the step out that is under way', () => {
+    const some = steps(0, { toClients: [5000, 10_000, 7] });
+    expect(perSecond(some, 'toClients')).toEqual([1000, 2000]);
+  });
+
+  test('are shares per tier, none where there was nothing', () => {
+    const some = steps(0, {
+      memory: [3, 0, 0],
+      disk: [0, 0, 0],
+      peer: [0, 0, 0],
+      source: [1, 0, 9],
+    });
+    expect(tierShares(some)).toEqual([[0.75, 0, 0, 0.25], undefined]);
+    expect(meanWindows(steps(0, { windowSum: [12, 0, 1], windowCount: [4, 0, 1] }))).toEqual([
+      3,
+      undefined,
+    ]);
+  });
+
+  test('say how much the origin is relieved', () => {
+    expect([offload(0, 0), offload(5, 0), offload(50, 20), offload(5000, 3)]).toEqual([
+      '–',
+      '∞',
+      '2.5×',
+      '1667×',
+    ]);
+  });
+
+  test('round up to numbers that can be read', () => {
+    expect([roundUp(0, 10), roundUp(3, 10), roundUp(1000, 10), roundUp(700, 1024)]).toEqual([
+      1, 5, 1000, 1000,
+    ]);
+    expect(roundUp(3 * 1024 * 1024, 1024)).toBe(5 * 1024 * 1024);
+  });
+});
+
+describe('the map of round-trip times', () => {
+  test('has a ring per power of ten around all of them', () => {
+    expect(rings([0.4, 35])).toEqual([0.1, 1, 10, 100]);
+    expect(rings([])).toEqual([1, 10]);
+  });
+
+  test('has the first ring at 0, the last at 1, and nothing beyond', () => {
+    const all = [1, 10, 100];
+    expect([1, 10, 100, 0, 9999].map((time) => placeOn(time, all))).toEqual([0, 0.5, 1, 0, 1]);
+  });
+});

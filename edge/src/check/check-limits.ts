@@ -1,0 +1,70 @@
+/**
+ * Bounds on checks: each makes the edge ask an origin several times, at the word of a stranger.
+ * Few at a time, few per client, and few per origin, whoever asks.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { TokenBucket } from '@millrace/shared/base/token-bucket';
+import { LRUCache } from 'lru-cache';
+import { clientKey } from '../policy/client-limits.ts';
+
+export const MAX_CHECKS_AT_ONCE = 4;
+/** Per client and second, with some saved up: people paste one link after the other. */
+const CLIENT_RATE = 0.5;
+const CLIENT_BURST = 20;
+/** Per host of origins and second. */
+const ORIGIN_RATE = 0.5;
+const ORIGIN_BURST = 30;
+/** Hosts and clients remembered. */
+const MAX_REMEMBERED = 10_000;
+const BUSY_RETRY_MS = 2000;
+
+export class CheckLimits {
+  readonly #clients = new LRUCache<string, TokenBucket>({ max: MAX_REMEMBERED });
+  readonly #origins = new LRUCache<string, TokenBucket>({ max: MAX_REMEMBERED });
+  #running = 0;
+
+  /**
+   * Admits a check.
+   *
+   * @param client IP address
+   * @param now milliseconds
+   * @returns to be called when it is over
+   * @throws MillraceError `too-many-requests`
+   */
+  admit(client: string, url: URL, now: Millis): () => void {
+    if (this.#running >= MAX_CHECKS_AT_ONCE) {
+      throw new MillraceError('too-many-requests', 'others are being checked', {
+        retryAfterMs: BUSY_RETRY_MS,
+      });
+    }
+    const buckets = [
+      bucketOf(this.#clients, clientKey(client), CLIENT_RATE, CLIENT_BURST, now),
+      bucketOf(this.#origins, url.host, ORIGIN_RATE, ORIGIN_BURST, now),
+    ];
+    const retryAfterMs = Math.max(...buckets.map((bucket) => bucket.waitMs(now, 1)));
+    if (retryAfterMs > 0) throw new MillraceError('too-many-requests', '', { retryAfterMs });
+    for (const bucket of buckets) bucket.take(1, now);
+    this.#running++;
+    let over = false;
+    return () => {
+      if (!over) this.#running--;
+      over = true;
+    };
+  }
+}
+
+function bucketOf(
+  buckets: LRUCache<string, TokenBucket>,
+  key: string,
+  rate: number,
+  burst: number,
+  now: Millis,
+): TokenBucket {
+  const known = buckets.get(key);
+  if (known !== undefined) return known;
+  const bucket = new TokenBucket(rate, burst, now);
+  buckets.set(key, bucket);
+  return bucket;
+}

@@ -1,0 +1,108 @@
+/** Checks of links: policy, limits, the probe, and a short memory of what came of it. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { SingleFlight } from '@millrace/shared/base/single-flight';
+import {
+  type Hop,
+  judgeOrigin,
+  type OriginReport,
+  type OriginSighting,
+} from '@millrace/shared/http/origin-check';
+import { LRUCache } from 'lru-cache';
+import type { OriginRecords } from '../egress/origin-records.ts';
+import { statusError } from '../egress/status-error.ts';
+import type { OriginPolicy } from '../policy/policy.ts';
+import { CheckLimits } from './check-limits.ts';
+import { type ProbeOptions, probeOrigin } from './origin-probe.ts';
+
+/** What came of a check. */
+export type CheckResult =
+  /** The origin has answered. */
+  | { readonly kind: 'seen'; readonly seen: OriginSighting; readonly report: OriginReport }
+  /** It has not, or this edge may not ask it. `hops` led there. */
+  | { readonly kind: 'failed'; readonly error: MillraceError; readonly hops: readonly Hop[] };
+
+export interface LinkCheckOptions extends ProbeOptions {
+  readonly policy: OriginPolicy;
+  readonly records: OriginRecords;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+}
+
+/** All requests of a check together. */
+const DEADLINE_MS = 12_000;
+/** The same link again within this time makes no new requests. */
+const REMEMBERED_MS = 15_000;
+const MAX_REMEMBERED = 500;
+
+export class LinkCheck {
+  readonly #o: LinkCheckOptions;
+  readonly #limits = new CheckLimits();
+  readonly #flights = new SingleFlight<string, CheckResult>();
+  readonly #known: LRUCache<string, CheckResult>;
+
+  constructor(options: LinkCheckOptions) {
+    this.#o = options;
+    this.#known = new LRUCache({
+      max: MAX_REMEMBERED,
+      ttl: REMEMBERED_MS,
+      perf: { now: options.now },
+    });
+  }
+
+  /**
+   * Checks a link.
+   *
+   * @param client IP address of who asks
+   * @param signal aborted when nobody waits for the answer any more
+   * @throws MillraceError `too-many-requests`; the signal's reason
+   */
+  async check(url: URL, client: string, signal: AbortSignal): Promise<CheckResult> {
+    try {
+      this.#o.policy.check(url, 'public');
+    } catch (error) {
+      return { kind: 'failed', error: asMillraceError(error), hops: [] };
+    }
+    const known = this.#known.get(url.href);
+    if (known !== undefined) return known;
+    const key = url.href;
+    const done = this.#flights.has(key) ? () => {} : this.#limits.admit(client, url, this.#o.now());
+    try {
+      return await this.#flights.run(key, signal, (all) => this.#probe(url, all)).result;
+    } finally {
+      done();
+    }
+  }
+
+  async #probe(url: URL, signal: AbortSignal): Promise<CheckResult> {
+    const { records, now } = this.#o;
+    const hops: Hop[] = [];
+    const deadline = AbortSignal.timeout(DEADLINE_MS);
+    try {
+      records.pause(url).check(now());
+      const both = AbortSignal.any([signal, deadline]);
+      const seen = await probeOrigin(this.#o, url, both, (hop) => hops.push(hop));
+      this.#remind(url, seen);
+      return this.#remember(url, { kind: 'seen', seen, report: judgeOrigin(seen) });
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const error = deadline.aborted
+        ? new MillraceError('origin-timeout', `no answer within ${DEADLINE_MS / 1000} s`)
+        : asMillraceError(thrown);
+      return this.#remember(url, { kind: 'failed', error, hops });
+    }
+  }
+
+  /** An origin that wants to be left alone is left alone by all requests. */
+  #remind(url: URL, { begin }: OriginSighting): void {
+    if (begin.status !== 429 && begin.status !== 503) return;
+    const answer = { ...begin, url, discard() {}, readInto: async () => {} };
+    statusError(answer, this.#o.records.pause(url), this.#o.now());
+  }
+
+  #remember(url: URL, result: CheckResult): CheckResult {
+    this.#known.set(url.href, result);
+    return result;
+  }
+}

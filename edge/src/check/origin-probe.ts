@@ -1,0 +1,141 @@
+/**
+ * Asks an origin what a publisher wants to know of it: three small requests, by the same way and
+ * under the same policy as any file's. What the answers mean is decided in `origin-check`.
+ */
+
+import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { type ErrorCode, isMillraceError } from '@millrace/shared/base/errors';
+import { looksSigned } from '@millrace/shared/download/signed-url';
+import { parseContentRange } from '@millrace/shared/http/content-range';
+import { listField } from '@millrace/shared/http/headers';
+import { formatHttpDate } from '@millrace/shared/http/http-date';
+import type { Hop, OriginSighting, SeenAnswer } from '@millrace/shared/http/origin-check';
+import { formatRange } from '@millrace/shared/http/range-header';
+import { readValidators, type Validators } from '@millrace/shared/http/validators';
+import type { HttpResponse } from '@millrace/shared/node/http-response';
+import type { OriginClient } from '../egress/origin-client.ts';
+
+/** Bytes of each sample: enough to see that a body comes, too few to be of use to an attacker. */
+const SAMPLE_BYTES = 64 * 1024;
+
+export interface ProbeOptions {
+  readonly client: Pick<OriginClient, 'open'>;
+  /** Told of every body byte that comes from an origin. */
+  readonly onOriginBytes: (count: number) => void;
+}
+
+/**
+ * @param onHop told of each redirect, also where the probe fails after it
+ * @throws MillraceError where no answer comes; the signal's reason
+ */
+export async function probeOrigin(
+  o: ProbeOptions,
+  url: URL,
+  signal: AbortSignal,
+  onHop: (hop: Hop) => void,
+): Promise<OriginSighting> {
+  const hops: Hop[] = [];
+  const ask = (from: URL, headers: Record<string, string>) =>
+    o.client.open({
+      url: from,
+      scope: 'public',
+      headers,
+      signal,
+      onRedirect: (hop) => {
+        hops.push(hop);
+        onHop(hop);
+      },
+    });
+  const beginAsked: ByteRange = { start: 0, end: SAMPLE_BYTES };
+  const first = await ask(url, { range: formatRange(beginAsked) });
+  const followed = [...hops];
+  const bodyFault = await readSample(first, o.onOriginBytes);
+  const begin = seen(first);
+  const base: OriginSighting = {
+    url: url.href,
+    hops: followed,
+    begin,
+    beginAsked,
+    bodyFault,
+    signed: looksSigned(url.href),
+  };
+  const total = parseContentRange(listField(begin.headers, 'content-range'))?.total;
+  if (begin.status !== 206 || total === undefined) return base;
+  const validators = safeValidators(begin);
+  const middle = await askMiddle(total, validators, (headers) => ask(first.url, headers), o);
+  const condition = unlessSame(validators);
+  if (condition === undefined) return { ...base, ...middle };
+  const again = await ask(first.url, { range: formatRange({ start: 0, end: 1 }), ...condition });
+  again.discard();
+  return { ...base, ...middle, again: seen(again) };
+}
+
+/** Bytes from the middle, under the condition that chunks are fetched under. */
+async function askMiddle(
+  total: number,
+  validators: Validators,
+  ask: (headers: Record<string, string>) => Promise<HttpResponse>,
+  o: ProbeOptions,
+): Promise<Partial<OriginSighting>> {
+  if (total < 2) return {};
+  const start = Math.floor(total / 2);
+  const middleAsked = { start, end: Math.min(total, start + SAMPLE_BYTES) };
+  const range = formatRange(middleAsked);
+  let answer = await ask({ range, ...ifSame(validators) });
+  const conditionRefused = answer.status === 412;
+  if (conditionRefused) {
+    answer.discard();
+    answer = await ask({ range });
+  }
+  const bodyFault = await readSample(answer, o.onOriginBytes);
+  const found = { middle: seen(answer), middleAsked, conditionRefused };
+  return bodyFault === undefined ? found : { ...found, bodyFault };
+}
+
+/** Reads a body that is as short as a sample, gives up all others. @returns what was wrong */
+async function readSample(
+  response: HttpResponse,
+  onBytes: (count: number) => void,
+): Promise<ErrorCode | undefined> {
+  const range = parseContentRange(listField(response.headers, 'content-range'));
+  const bytes = range?.kind === 'range' ? range.range.end - range.range.start : 0;
+  if (response.status !== 206 || bytes === 0 || bytes > SAMPLE_BYTES) {
+    response.discard();
+    return undefined;
+  }
+  try {
+    await response.readInto(Buffer.alloc(bytes), onBytes);
+    return undefined;
+  } catch (error) {
+    if (isMillraceError(error)) return error.code;
+    throw error;
+  }
+}
+
+function seen({ status, headers, requestedAt, arrivedAt }: HttpResponse): SeenAnswer {
+  return { status, headers, requestedAt, arrivedAt };
+}
+
+/** None where the header contradicts itself, which the judgement will say. */
+function safeValidators({ headers }: SeenAnswer): Validators {
+  try {
+    return readValidators(headers);
+  } catch {
+    return {};
+  }
+}
+
+function ifSame({ etag, lastModified }: Validators): Record<string, string> {
+  if (etag !== undefined) return { 'if-match': etag };
+  if (lastModified === undefined) return {};
+  return { 'if-unmodified-since': formatHttpDate(lastModified) };
+}
+
+function unlessSame(validators: Validators): Record<string, string> | undefined {
+  const { etag, weakEtag, lastModified } = validators;
+  const tag = etag ?? weakEtag;
+  if (tag !== undefined) return { 'if-none-match': tag };
+  return lastModified === undefined
+    ? undefined
+    : { 'if-modified-since': formatHttpDate(lastModified) };
+}

@@ -1,0 +1,74 @@
+/** The dashboard's page: its frame; the script fills it. And what is shown to those without a token. */
+
+import { type Html, html } from './html.ts';
+import { renderPage } from './layout.ts';
+
+/** The page for those who have logged in. */
+export function dashboardPage(edge: string): Promise<string> {
+  return renderPage({
+    title: `${edge} - Millrace dashboard`,
+    edge,
+    styles: ['dashboard.css'],
+    script: 'dashboard.js',
+    tools: html`<span class="state" id="state" role="status">Connecting</span>
+<form method="post" action="/-/dashboard/logout"><button class="button small" type="submit">Log out</button></form>`,
+    main: html`<h1 class="hidden">Dashboard</h1>
+<noscript><p class="card">The dashboard needs a script. The same figures are at <a href="/-/status">/-/status</a> and <a href="/-/metrics">/-/metrics</a>.</p></noscript>
+<p class="offline" id="offline" role="alert" hidden></p>
+<dl class="tiles" id="tiles"></dl>
+<div class="board">
+${panel('bytes', 'Bytes per second', 'wide')}
+${panel('tiers', 'Where chunks came from', 'wide')}
+${panel('peers', 'Peers by round-trip time', 'half')}
+${panel('window', 'Window and retries', 'half')}
+${panel('files', 'Files in demand', 'full')}
+${panel('errors', 'Errors', 'third')}
+${panel('clients', 'Clients and caches', 'third')}
+${panel('processes', 'Administration and processes', 'third')}
+</div>`,
+  });
+}
+
+/** The form for the token. @param why the last attempt failed */
+export function loginPage(edge: string, why: 'wrong' | 'too-soon' | undefined): Promise<string> {
+  const texts = {
+    wrong: 'That is not the token of this edge.',
+    'too-soon': 'Too many wrong tokens: wait a few seconds before the next one.',
+  };
+  const message = why && html`<p class="note bad" id="wrong" role="alert">${texts[why]}</p>`;
+  return renderPage({
+    title: `Log in - ${edge}`,
+    edge,
+    styles: ['dashboard.css'],
+    script: undefined,
+    tools: FRONT,
+    main: html`<section class="card log-in"><h1>Dashboard</h1>
+<p class="quiet">For operators: it takes the token in the file that <code class="option">--admin-token-file</code> names.</p>
+<form method="post" action="/-/dashboard/login">
+<input name="user" value="operator" autocomplete="username" hidden>
+<label class="field"><span class="label">Administration token</span>
+<input class="input" name="token" type="password" required maxlength="1024" autocomplete="current-password"${why && html` aria-invalid="true" aria-describedby="wrong"`}></label>
+${message}
+<button class="button primary" type="submit">Log in</button>
+</form></section>`,
+  });
+}
+
+/** What is shown where no token has been set. */
+export function noTokenPage(edge: string): Promise<string> {
+  return renderPage({
+    title: `Dashboard - ${edge}`,
+    edge,
+    styles: ['dashboard.css'],
+    script: undefined,
+    tools: FRONT,
+    main: html`<section class="card log-in"><h1>Dashboard</h1>
+<p>This edge has no administration token, so nobody can log in. Its operator sets one with <code class="option">--admin-token-file</code>.</p></section>`,
+  });
+}
+
+const FRONT = html`<a href="/">Check a link</a>`;
+
+function panel(id: string, title: string, size: 'wide' | 'half' | 'full' | 'third'): Html {
+  return html`<section class="card panel ${size}" aria-labelledby="${id}-title"><h2 id="${id}-title">${title}</h2><div id="${id}"></div></section>`;
+}

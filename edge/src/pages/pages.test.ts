@@ -1,0 +1,68 @@
+import { describe, expect, test } from '@jest/globals';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { loadAssets, withSystemTheme } from './assets.ts';
+import { html } from './html.ts';
+import { publisherPage } from './publisher-page.ts';
+
+describe('html', () => {
+  test('escapes whatever is put in, but for HTML', () => {
+    const list = ['<i>', html`<b>${'&'}</b>`, undefined, 3];
+    expect(html`<p a="${'"'}">${list}</p>`.toString()).toBe(
+      '<p a="&#34;">&#60;i&#62;<b>&#38;</b>3</p>',
+    );
+  });
+});
+
+describe('assets', () => {
+  test('have the dark colours of the app for those whose system is dark', async () => {
+    const { files } = await loadAssets();
+    const tokens = files.get('tokens.css')?.body.toString() ?? '';
+    expect(tokens).toMatch(
+      /@media \(prefers-color-scheme: dark\) \{\s*:root \{[^}]*--ground: #11161b/,
+    );
+    for (const { body } of files.values())
+      expect(body.toString()).not.toContain('data-theme="dark"');
+    expect(withSystemTheme('a{}')).toBe('a{}');
+  });
+
+  test('are files for browsers only', async () => {
+    const { files, folder } = await loadAssets();
+    expect(folder).toMatch(/^\/-\/assets\/[A-Za-z0-9_-]{16}\/$/);
+    expect([...files.keys()].filter((name) => !/\.(css|js|svg)$/.test(name))).toEqual([]);
+  });
+});
+
+test('a page says nothing in the words of a stranger that it does not escape', async () => {
+  const evil = '"><script>alert(1)</script>';
+  const page = await publisherPage({
+    edge: 'e',
+    base: 'http://e',
+    allowOrigin: [evil],
+    chunkBytes: 1024,
+    edges: [{ name: evil, healthy: false }],
+    typed: evil,
+    outcome: undefined,
+  });
+  expect(page).not.toContain('<script>');
+  const failed = await publisherPage({
+    edge: 'e',
+    base: 'http://e',
+    allowOrigin: [],
+    chunkBytes: 1024,
+    edges: [],
+    typed: evil,
+    outcome: {
+      kind: 'checked',
+      url: evil,
+      name: evil,
+      metalinkPath: '/',
+      snippets: [],
+      result: {
+        kind: 'failed',
+        error: new MillraceError('origin-unreachable', evil),
+        hops: [{ status: 302, from: evil, to: evil }],
+      },
+    },
+  });
+  expect(failed).not.toContain('<script>');
+});

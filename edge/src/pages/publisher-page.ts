@@ -1,0 +1,178 @@
+/** The page for publishers: a link goes in; what this edge can do with it comes out. */
+
+import { formatBytes } from '@millrace/shared/base/units';
+import type { Snippet } from '@millrace/shared/http/link-snippets';
+import type { Hop, Service } from '@millrace/shared/http/origin-check';
+import type { Finding, Grade } from '@millrace/shared/http/origin-findings';
+import type { IconName } from '@millrace/shared/style/icon-paths';
+import type { CheckResult } from '../check/link-check.ts';
+import { findingHints } from './finding-hints.ts';
+import { findingWords, GRADE_WORDS } from './finding-words.ts';
+import { type Html, html } from './html.ts';
+import { icon, renderPage } from './layout.ts';
+
+export interface PublisherPage {
+  readonly edge: string;
+  /** This edge as the reader reaches it. */
+  readonly base: string;
+  readonly allowOrigin: readonly string[];
+  readonly chunkBytes: number;
+  /** Edges of the network that clients can be told of. */
+  readonly edges: readonly { readonly name: string; readonly healthy: boolean }[];
+  /** What was typed, where something was. */
+  readonly typed: string | undefined;
+  readonly outcome: Outcome | undefined;
+}
+
+/** What came of a link. */
+export type Outcome =
+  /** It could not be read, or not be checked now. */
+  | { readonly kind: 'refused'; readonly title: string; readonly text: string }
+  | {
+      readonly kind: 'checked';
+      readonly url: string;
+      readonly result: CheckResult;
+      readonly snippets: readonly Snippet[];
+      readonly metalinkPath: string;
+      readonly name: string;
+    };
+
+const GRADE_ICONS: Readonly<Record<Grade, IconName>> = {
+  good: 'done',
+  limited: 'failed',
+  bad: 'close',
+  note: 'more',
+};
+
+const SERVICES: Readonly<Record<Service, readonly [string, string, Grade]>> = {
+  chunks: [
+    'This edge serves it at its best',
+    'The file is cut into chunks, fetched once, and kept for everybody.',
+    'good',
+  ],
+  'passed-through': [
+    'This edge serves it, but cannot keep it',
+    'The file is passed through in one piece: every download goes to the origin. Below is why.',
+    'limited',
+  ],
+  none: ['This edge cannot serve it', 'Below is why, and what can be done.', 'bad'],
+};
+
+/** Renders the page. */
+export function publisherPage(page: PublisherPage): Promise<string> {
+  const { outcome } = page;
+  return renderPage({
+    title: outcome?.kind === 'checked' ? `${outcome.name} - Millrace` : 'Millrace edge',
+    edge: page.edge,
+    styles: ['publisher.css'],
+    script: 'publisher.js',
+    tools: html`<a href="/-/dashboard">Dashboard</a>`,
+    main: html`${form(page)}${outcome === undefined ? explanation(page) : answer(outcome)}`,
+  });
+}
+
+function form({ typed, outcome }: PublisherPage): Html {
+  const wrong = outcome?.kind === 'refused' ? html` aria-invalid="true"` : undefined;
+  return html`<section class="ask">
+<h1>Put a cache before your large files</h1>
+<p class="quiet">Paste the link of a download: see whether this edge may serve it, how well its server behaves, and what to publish.</p>
+<form method="get" action="/" class="ask-form" role="search">
+<label class="hidden" for="link">Link to a file</label>
+<input class="input" id="link" name="link" type="text" inputmode="url" required maxlength="8192" autocomplete="off" autocapitalize="none" spellcheck="false" placeholder="https://example.com/file.iso" value="${typed ?? ''}"${wrong}>
+<button class="button primary" type="submit">Check link</button>
+</form>
+<p class="asking" role="status" aria-live="polite"></p>
+</section>`;
+}
+
+function explanation({ base, allowOrigin, chunkBytes, edges }: PublisherPage): Html {
+  const served =
+    allowOrigin.length === 0
+      ? html`<p>No origins yet: the operator adds them with <code>--allow-origin</code>.</p>`
+      : html`<ul class="plain">${allowOrigin.map((o) => html`<li><code>${o === '*' ? 'any public origin' : o}</code></li>`)}</ul>`;
+  return html`<div class="columns">
+<section class="card"><h2>How the edge works</h2>
+<p>Put its address before the URL of the file:</p>
+<pre tabindex="0"><code>${base}/<b>https://example.com/file.iso</b></code></pre>
+<p class="quiet">It fetches the file in pieces of ${formatBytes(chunkBytes)}, in parallel, keeps them, and serves them to everybody who asks. Browsers, curl, wget and download managers work as they are: whole files, ranges, resumed downloads.</p></section>
+<section class="card"><h2>What this edge serves</h2>${served}</section>
+${edges.length === 0 ? undefined : html`<section class="card"><h2>Edges of this network</h2><ul class="plain">${edges.map(({ name, healthy }) => html`<li><code>${name}</code>${healthy ? undefined : html` <span class="quiet">not to be reached just now</span>`}</li>`)}</ul></section>`}
+</div>`;
+}
+
+function answer(outcome: Outcome): Html {
+  if (outcome.kind === 'refused') {
+    return banner('bad', outcome.title, outcome.text);
+  }
+  const { result, url } = outcome;
+  if (result.kind === 'failed') {
+    const { row, detail } = result.error;
+    const text = detail === '' ? row.advice : `${upperFirst(detail)}. ${row.advice}`;
+    return html`${banner('bad', row.title, text, url)}${hopList(result.hops)}`;
+  }
+  const { report, seen } = result;
+  const [title, text, grade] = SERVICES[report.service];
+  const usable = report.service !== 'none';
+  return html`${banner(grade, title, text, url, factsOf(result))}
+${usable ? share(outcome) : undefined}
+<section class="card findings"><h2>How the origin behaves</h2><ul>${report.findings.map(findingRow)}</ul></section>
+${hopList(seen.hops)}`;
+}
+
+function banner(grade: Grade, title: string, text: string, url?: string, facts?: string): Html {
+  return html`<section class="verdict ${grade}" aria-label="Result">
+<span class="mark">${icon(GRADE_ICONS[grade], 22)}</span>
+<div><h2>${title}</h2><p>${text}</p>
+${url === undefined ? undefined : html`<p class="file mono">${url}</p>`}
+${facts === undefined ? undefined : html`<p class="quiet figures">${facts}</p>`}</div>
+</section>`;
+}
+
+function factsOf(result: Extract<CheckResult, { kind: 'seen' }>): string {
+  const { length } = result.report;
+  const type = result.seen.begin.headers['content-type'];
+  const facts = [length === undefined ? 'length unknown' : formatBytes(length)];
+  if (typeof type === 'string') facts.push(type);
+  return facts.join(' · ');
+}
+
+function share(outcome: Extract<Outcome, { kind: 'checked' }>): Html {
+  const { snippets, metalinkPath } = outcome;
+  return html`<section class="card share"><h2>Publish this</h2>
+<dl>${snippets.map(({ id, label, text }) => html`<div class="snippet" data-snippet="${id}"><dt id="label-${id}">${label}</dt><dd><code id="text-${id}">${text}</code></dd></div>`)}</dl>
+<p class="quiet">The Metalink names all edges of this network and the origin; download managers fetch from several at once and go on where one fails.
+<a href="${metalinkPath}" download>Save it as a file</a></p>
+</section>`;
+}
+
+function findingRow(finding: Finding): Html {
+  const { title, text } = findingWords(finding);
+  const hints = finding.grade === 'good' ? [] : findingHints(finding.id);
+  return html`<li class="finding ${finding.grade}" data-finding="${finding.id}" data-grade="${finding.grade}">
+<span class="mark">${icon(GRADE_ICONS[finding.grade])}</span>
+<div><h3>${title} <span class="grade">${GRADE_WORDS[finding.grade]}</span></h3><p>${text}</p>
+${
+  hints.length === 0
+    ? undefined
+    : html`<details><summary>What to do</summary>${hints.map(
+        ({
+          server,
+          text: advice,
+          code,
+        }) => html`<div class="hint"><h4>${server}</h4><p>${advice}</p>
+${code === undefined ? undefined : html`<pre tabindex="0"><code>${code}</code></pre>`}</div>`,
+      )}</details>`
+}</div></li>`;
+}
+
+function hopList(hops: readonly Hop[]): Html | undefined {
+  if (hops.length === 0) return undefined;
+  return html`<section class="card hops"><h2>Redirects</h2><ol>${hops.map(
+    ({ status, to }) =>
+      html`<li><span class="figures quiet">${status}</span> <code>${to}</code></li>`,
+  )}</ol></section>`;
+}
+
+function upperFirst(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

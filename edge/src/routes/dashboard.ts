@@ -1,0 +1,141 @@
+/** The dashboard: log-in by the administration token, the page, and what it shows. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { GuessLimit } from '@millrace/shared/base/guess-limit';
+import { type FigureSteps, stepsSince } from '@millrace/shared/cdn/figure-history';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import type { Config } from '../config.ts';
+import { DashboardSessions } from '../dashboard/sessions.ts';
+import { dashboardPage, loginPage, noTokenPage } from '../pages/dashboard-page.ts';
+import { PAGE_HEADERS } from '../pages/layout.ts';
+import type { ClientAddress } from '../policy/client-address.ts';
+import { clientKey } from '../policy/client-limits.ts';
+import type { LocalAccess } from '../policy/local-access.ts';
+import { edgeName } from '../workers/worker-link.ts';
+import { isAdmin } from './admin.ts';
+import { isEncrypted, ownBase } from './own-address.ts';
+import { problemReply } from './problem-reply.ts';
+
+export interface DashboardRoutesOptions {
+  readonly config: Config;
+  readonly clientAddress: ClientAddress;
+  readonly localAccess: LocalAccess | undefined;
+  /** What all processes of this edge say, as JSON. */
+  readonly collect: () => Promise<string>;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  /** Unix milliseconds. */
+  readonly wallClock: () => Millis;
+}
+
+/** All watchers share what was collected within this time: many cost no more than one. */
+const SHARED_MS = 1000;
+const MAX_FORM_BYTES = 4096;
+/** Clients whose wrong tokens are counted: each waits for its own, and for nobody else's. */
+const MAX_GUESSERS = 10_000;
+const LOGGED_IN = '/-/dashboard';
+const CHALLENGE = { 'www-authenticate': 'Bearer' };
+
+/** What the page is sent. */
+interface Snapshot {
+  readonly history: FigureSteps;
+}
+
+export async function dashboardRoutes(
+  server: FastifyInstance,
+  o: DashboardRoutesOptions,
+): Promise<void> {
+  const { config, clientAddress, now } = o;
+  const token = config.adminTokenFile;
+  const sessions = token === undefined ? undefined : new DashboardSessions(token, o.wallClock);
+  const guesses = new LRUCache<string, GuessLimit>({ max: MAX_GUESSERS });
+  const name = edgeName(config);
+  let shared: { readonly at: Millis; readonly snapshot: Promise<Snapshot> } | undefined;
+
+  server.addHook('onSend', async (_request, reply) => {
+    reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+  });
+  server.addHook('onRequest', async (request, reply) => {
+    try {
+      o.localAccess?.scope(request.headers);
+      if (request.method === 'POST') checkOrigin(request, config.publicUrl);
+    } catch (error) {
+      await sendProblem(reply, asMillraceError(error));
+    }
+  });
+  server.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'string', bodyLimit: MAX_FORM_BYTES },
+    (_request, body, done) => done(null, new URLSearchParams(String(body))),
+  );
+
+  const isLoggedIn = (request: FastifyRequest) =>
+    isAdmin(request, token) ||
+    sessions?.isGood(request.headers.cookie, request.socket.localPort as number) === true;
+
+  server.get('/-/dashboard', async (request, reply) => {
+    reply.headers(PAGE_HEADERS);
+    if (sessions === undefined) return reply.code(403).send(await noTokenPage(name));
+    if (isLoggedIn(request)) return reply.send(await dashboardPage(name));
+    return reply
+      .code(401)
+      .headers(CHALLENGE)
+      .send(await loginPage(name, undefined));
+  });
+
+  server.post('/-/dashboard/login', async (request, reply) => {
+    if (sessions === undefined) return sendProblem(reply, new MillraceError('token-required'));
+    const client = clientKey(clientAddress.of(request.socket.remoteAddress, request.headers));
+    const guess = guesses.get(client) ?? new GuessLimit();
+    guesses.set(client, guess);
+    const wait = guess.waitMs(now());
+    const given = request.body instanceof URLSearchParams ? request.body.get('token') : null;
+    const right = wait === 0 && sessions.matches((given ?? '').trim());
+    if (right) {
+      guess.onRight();
+      const port = request.socket.localPort as number;
+      reply.header('set-cookie', sessions.begin(port, isEncrypted(request.raw)));
+      return reply.redirect(LOGGED_IN, 303);
+    }
+    if (wait === 0) guess.onWrong(now());
+    const seconds = Math.ceil(guess.waitMs(now()) / 1000);
+    reply.headers({ ...PAGE_HEADERS, ...CHALLENGE });
+    if (seconds > 0) reply.header('retry-after', String(seconds));
+    const why = wait > 0 ? 'too-soon' : 'wrong';
+    return reply.code(wait > 0 ? 429 : 401).send(await loginPage(name, why));
+  });
+
+  server.post('/-/dashboard/logout', async (request, reply) => {
+    const cookie = sessions?.end(request.socket.localPort as number);
+    if (cookie !== undefined) reply.header('set-cookie', cookie);
+    return reply.redirect(LOGGED_IN, 303);
+  });
+
+  server.get('/-/dashboard/data', async (request, reply) => {
+    if (!isLoggedIn(request)) return sendProblem(reply, new MillraceError('token-required'));
+    if (shared === undefined || now() - shared.at >= SHARED_MS) {
+      const snapshot = o.collect().then((text) => JSON.parse(text) as Snapshot);
+      shared = { at: now(), snapshot };
+    }
+    const snapshot = await shared.snapshot;
+    const { since } = request.query as Record<string, unknown>;
+    const from = typeof since === 'string' && /^\d{1,12}$/.test(since) ? Number(since) : 0;
+    return { ...snapshot, history: stepsSince(snapshot.history, from) };
+  });
+}
+
+/** Forms of other sites must not log anybody in or out. */
+function checkOrigin(request: FastifyRequest, publicUrl: string | undefined): void {
+  const { origin } = request.headers;
+  const own = [ownBase(request.raw, undefined), ownBase(request.raw, publicUrl)];
+  if (origin !== undefined && own.includes(origin.toLowerCase())) return;
+  throw new MillraceError('token-required', 'the form must come from the page of this edge');
+}
+
+function sendProblem(reply: FastifyReply, error: MillraceError) {
+  const { status, headers, body } = problemReply(error);
+  if (status === 401) reply.headers(CHALLENGE);
+  return reply.code(status).headers(headers).send(body);
+}

@@ -1,0 +1,192 @@
+/** The publishers' page, the Metalinks that it offers, and the files of all pages. */
+
+import type { IncomingMessage } from 'node:http';
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { nameFromUrl } from '@millrace/shared/download/file-name';
+import { linkSnippets } from '@millrace/shared/http/link-snippets';
+import { parsePastedLink } from '@millrace/shared/http/pasted-link';
+import { formatPrefixedUrl } from '@millrace/shared/http/prefixed-url';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { CheckResult, LinkCheck } from '../check/link-check.ts';
+import type { Config } from '../config.ts';
+import { loadAssets } from '../pages/assets.ts';
+import { PAGE_HEADERS } from '../pages/layout.ts';
+import { edgesMetalink } from '../pages/metalink.ts';
+import { type Outcome, publisherPage } from '../pages/publisher-page.ts';
+import type { Membership } from '../peers/membership.ts';
+import type { ClientAddress } from '../policy/client-address.ts';
+import type { ClientLimits } from '../policy/client-limits.ts';
+import type { LocalAccess } from '../policy/local-access.ts';
+import { edgeName } from '../workers/worker-link.ts';
+import { ownBase } from './own-address.ts';
+import { problemReply } from './problem-reply.ts';
+
+export interface PublishRoutesOptions {
+  readonly config: Config;
+  readonly check: LinkCheck;
+  readonly limits: ClientLimits;
+  readonly clientAddress: ClientAddress;
+  readonly localAccess: LocalAccess | undefined;
+  readonly membership: Membership;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+}
+
+const METALINK_TYPE = 'application/metalink4+xml';
+const FOR_EVER = 'public, max-age=31536000, immutable';
+
+export async function publishRoutes(
+  server: FastifyInstance,
+  o: PublishRoutesOptions,
+): Promise<void> {
+  server.addHook('onSend', async (_request, reply) => {
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
+    reply.header('x-content-type-options', 'nosniff');
+  });
+  server.addHook('onRequest', async (request, reply) => {
+    try {
+      // An edge for its own user answers to its own names only.
+      o.localAccess?.scope(request.headers);
+    } catch (error) {
+      await sendProblem(reply, asMillraceError(error));
+    }
+  });
+  server.get('/', (request, reply) => showPage(o, request, reply));
+  server.get('/-/check', (request, reply) => showPage(o, request, reply));
+  server.get('/-/metalink', (request, reply) => sendMetalink(o, request, reply));
+  // Programs take a file for a Metalink by its name.
+  server.get('/-/metalink/:name', (request, reply) => sendMetalink(o, request, reply));
+  server.get('/-/assets/:digest/:file', async (request, reply) => {
+    const { digest, file } = request.params as Record<string, string>;
+    const { folder, files } = await loadAssets();
+    const asset = folder === `/-/assets/${digest}/` ? files.get(file ?? '') : undefined;
+    if (asset === undefined) return sendProblem(reply, new MillraceError('no-such-page'));
+    return reply.type(asset.type).header('cache-control', FOR_EVER).send(asset.body);
+  });
+}
+
+async function showPage(o: PublishRoutesOptions, request: FastifyRequest, reply: FastifyReply) {
+  const { config, membership } = o;
+  const typed = linkIn(request);
+  const base = ownBase(request.raw, config.publicUrl);
+  let outcome: Outcome | undefined;
+  let status = 200;
+  if (typed !== undefined && typed.trim() !== '') {
+    try {
+      const { url, result } = await checkLink(o, request.raw, typed, base);
+      outcome = checked(url, result, base);
+    } catch (thrown) {
+      const error = asMillraceError(thrown);
+      const { title, advice } = error.row;
+      const text = error.detail === '' ? advice : `${upperFirst(error.detail)}. ${advice}`;
+      outcome = { kind: 'refused', title, text };
+      status = error.row.status;
+      const { headers } = problemReply(error);
+      if (headers['retry-after'] !== undefined) reply.header('retry-after', headers['retry-after']);
+    }
+  }
+  const page = await publisherPage({
+    edge: edgeName(config),
+    base,
+    allowOrigin: config.allowOrigin,
+    chunkBytes: config.chunkSize,
+    edges: distinct(membership.publicEdges()),
+    typed,
+    outcome,
+  });
+  return reply.code(status).headers(PAGE_HEADERS).send(page);
+}
+
+async function sendMetalink(
+  o: PublishRoutesOptions,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const base = ownBase(request.raw, o.config.publicUrl);
+  try {
+    const { url, result } = await checkLink(o, request.raw, linkIn(request) ?? '', base);
+    if (result.kind === 'failed') throw result.error;
+    const { report, seen } = result;
+    if (report.service === 'none') {
+      const finding = report.findings.find(({ grade }) => grade === 'bad');
+      throw new MillraceError('origin-error', finding?.id ?? '');
+    }
+    const name = nameFromUrl(url.href);
+    const body = edgesMetalink({ name, seen, report, edges: edgesFor(o, base) });
+    return reply
+      .type(METALINK_TYPE)
+      .header('content-disposition', `attachment; filename*=UTF-8''${encoded(`${name}.meta4`)}`)
+      .send(body);
+  } catch (error) {
+    return sendProblem(reply, asMillraceError(error));
+  }
+}
+
+/** Edges that clients can use, this one first; its own address where no network names any. */
+function edgesFor({ membership, config }: PublishRoutesOptions, base: string): string[] {
+  const edges = membership.publicEdges().filter(({ healthy }) => healthy);
+  const own = edges.filter(({ name }) => name === config.name);
+  const others = edges.filter(({ name }) => name !== config.name);
+  const urls = [...own, ...others.toSorted((a, b) => a.rttMs - b.rttMs)].map(({ url }) => url);
+  const known = urls.filter((url) => url !== undefined);
+  return known.length === 0 ? [base] : [...new Set(known)];
+}
+
+/** Processes of one edge have one address. */
+function distinct<T extends { readonly url: string | undefined }>(edges: readonly T[]): T[] {
+  return [...new Map(edges.map((edge) => [edge.url, edge])).values()];
+}
+
+/**
+ * @throws MillraceError where the link cannot be read, or the client has had its share
+ */
+async function checkLink(
+  { limits, clientAddress, check, config, now }: PublishRoutesOptions,
+  req: IncomingMessage,
+  typed: string,
+  base: string,
+): Promise<{ url: URL; result: CheckResult }> {
+  const client = clientAddress.of(req.socket.remoteAddress, req.headers);
+  const admission = limits.admit(client, now());
+  const left = new AbortController();
+  const onClose = () => left.abort(new MillraceError('interrupted', 'client left'));
+  req.socket.once('close', onClose);
+  try {
+    const url = parsePastedLink(typed, [base], config.defaultScheme);
+    return { url, result: await check.check(url, client, left.signal) };
+  } finally {
+    req.socket.off('close', onClose);
+    admission.release(now());
+  }
+}
+
+function checked(url: URL, result: CheckResult, base: string): Outcome {
+  const name = nameFromUrl(url.href);
+  const metalinkPath = `/-/metalink/${encoded(`${name}.meta4`)}?link=${encodeURIComponent(url.href)}`;
+  const prefixed = formatPrefixedUrl(base, url.href);
+  const snippets = linkSnippets({ prefixed, metalink: `${base}${metalinkPath}`, name });
+  return { kind: 'checked', url: url.href, result, snippets, metalinkPath, name };
+}
+
+function linkIn(request: FastifyRequest): string | undefined {
+  const { link } = request.query as Record<string, unknown>;
+  return typeof link === 'string' ? link : undefined;
+}
+
+/** As RFC 8187 wants it, and good in paths as well. */
+function encoded(name: string): string {
+  return encodeURIComponent(name).replace(
+    /['()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+function sendProblem(reply: FastifyReply, error: MillraceError) {
+  const { status, headers, body } = problemReply(error);
+  return reply.code(status).headers(headers).send(body);
+}
+
+function upperFirst(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,24 @@
+/** What several processes tell the dashboard, as one. */
+
+import { type FigureSteps, mergeSteps } from '@millrace/shared/cdn/figure-history';
+import { mergeTopFiles } from '@millrace/shared/cdn/top-files';
+import { type DashboardPart, SHOWN_FILES, STEP_MS } from '../dashboard/figures.ts';
+import { mergeStatus } from './merge-status.ts';
+
+/** Of processes none of which has answered. */
+const NOTHING: FigureSteps = { stepMs: STEP_MS, first: 0, series: {} };
+
+/** @param name of the edge as a whole */
+export function mergeDashboard(name: string, parts: readonly DashboardPart[]) {
+  return {
+    status: mergeStatus(
+      name,
+      parts.map(({ status }) => status),
+    ),
+    history: mergeSteps(parts.map(({ history }) => history)) ?? NOTHING,
+    files: mergeTopFiles(
+      parts.map(({ files }) => files),
+      SHOWN_FILES,
+    ),
+  };
+}

@@ -1,0 +1,38 @@
+/** What an expression of PromQL speaks of, by Prometheus' own grammar. */
+
+import { parser } from '@prometheus-io/lezer-promql';
+
+export interface Selection {
+  readonly metric: string;
+  /** Labels that are matched. */
+  readonly labels: readonly string[];
+}
+
+export interface Expression {
+  readonly selections: readonly Selection[];
+  /** Labels that results are grouped by. */
+  readonly grouping: readonly string[];
+}
+
+/** @throws Error where the expression is not one */
+export function readPromql(expression: string): Expression {
+  const selections: { metric: string; labels: string[] }[] = [];
+  const grouping: string[] = [];
+  let inGrouping = false;
+  parser.parse(expression).iterate({
+    enter({ name, from, to, type }) {
+      if (type.isError) throw new Error(`not PromQL at ${from}: ${expression}`);
+      const text = expression.slice(from, to);
+      if (name === 'GroupingLabels') inGrouping = true;
+      if (name === 'VectorSelector') selections.push({ metric: '', labels: [] });
+      const latest = selections.at(-1);
+      if (name === 'Identifier' && latest !== undefined) latest.metric = text;
+      if (name === 'LabelName' && inGrouping) grouping.push(text);
+      else if (name === 'LabelName') latest?.labels.push(text);
+    },
+    leave({ name }) {
+      if (name === 'GroupingLabels') inGrouping = false;
+    },
+  });
+  return { selections, grouping };
+}

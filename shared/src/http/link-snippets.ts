@@ -1,0 +1,49 @@
+/** The ways in which publishers hand out a prefixed link. */
+
+export interface Snippet {
+  /** Stable name. */
+  readonly id: 'link' | 'markdown' | 'html' | 'wget' | 'curl' | 'aria2' | 'millrace' | 'metalink';
+  /** What it is called. */
+  readonly label: string;
+  readonly text: string;
+}
+
+export interface SnippetLinks {
+  /** The file through the edge. */
+  readonly prefixed: string;
+  /** The Metalink of it. */
+  readonly metalink: string;
+  /** The file's name, safe on every file system. */
+  readonly name: string;
+}
+
+/** What can be copied, in the order of use. Each is safe to paste where it belongs. */
+export function linkSnippets({ prefixed, metalink, name }: SnippetLinks): Snippet[] {
+  const [url, file] = [shellQuoted(prefixed), shellQuoted(name)];
+  return [
+    { id: 'link', label: 'Link', text: prefixed },
+    { id: 'markdown', label: 'Markdown', text: `[${markdownText(name)}](<${prefixed}>)` },
+    { id: 'html', label: 'HTML', text: `<a href="${htmlText(prefixed)}">${htmlText(name)}</a>` },
+    { id: 'wget', label: 'wget', text: `wget -c -O ${file} ${url}` },
+    { id: 'curl', label: 'curl', text: `curl -fL -C - -o ${file} ${url}` },
+    { id: 'aria2', label: 'aria2', text: `aria2c -c -x 8 -s 8 -o ${file} ${url}` },
+    { id: 'millrace', label: 'Millrace', text: `millrace get ${shellQuoted(metalink)}` },
+    { id: 'metalink', label: 'Metalink', text: metalink },
+  ];
+}
+
+/** A word of POSIX shells, whatever is in it. */
+export function shellQuoted(text: string): string {
+  // One that begins with a dash would be taken for an option.
+  const word = text.startsWith('-') ? `./${text}` : text;
+  return /^[A-Za-z0-9_./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** Text inside HTML, also inside a quoted attribute. */
+export function htmlText(text: string): string {
+  return text.replace(/[&<>"']/g, (char) => `&#${char.charCodeAt(0)};`);
+}
+
+function markdownText(text: string): string {
+  return text.replace(/[\\`*_{}[\]<>()#+!|~]/g, '\\$&');
+}

@@ -1,0 +1,56 @@
+/** What can be found out about an origin, by name. What is said about each is the page's. */
+
+/** `good`, works but not as well as it could, not usable, or for information. */
+export type Grade = 'good' | 'limited' | 'bad' | 'note';
+
+export type FindingId =
+  // The answer as a whole
+  | 'not-found'
+  | 'gone'
+  | 'denied'
+  | 'busy'
+  | 'strange-status'
+  // Ranges and length
+  | 'ranges-right'
+  | 'ranges-ignored'
+  | 'ranges-wrong'
+  | 'encoded'
+  | 'length-unknown'
+  | 'empty-file'
+  // Versions
+  | 'etag-strong'
+  | 'date-only'
+  | 'etag-weak'
+  | 'date-too-new'
+  | 'etag-weak-only'
+  | 'version-none'
+  | 'version-unstable'
+  | 'own-version-refused'
+  // Caching
+  | 'fresh'
+  | 'fresh-briefly'
+  | 'fresh-never'
+  | 'fresh-guessed'
+  | 'no-store'
+  | 'private'
+  | 'set-cookie'
+  | 'vary'
+  | 'revalidates'
+  | 'no-revalidation'
+  // The rest
+  | 'type-known'
+  | 'type-missing'
+  | 'type-page'
+  | 'redirects'
+  | 'redirect-downgrade'
+  | 'signed-link'
+  | 'encrypted'
+  | 'plain'
+  | 'first-byte';
+
+export interface Finding {
+  readonly id: FindingId;
+  readonly grade: Grade;
+  /** What is particular to this file: bytes, milliseconds, names. */
+  readonly values?: Readonly<Record<string, string | number>> | undefined;
+}
