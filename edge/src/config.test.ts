@@ -69,6 +69,28 @@ describe('settings', () => {
     );
   });
 
+  test('files of the policy are read at the start, and named where they cannot be used', async () => {
+    const rules = await file('{"origins": [{"origin": "a.example"}]}');
+    const secrets = await file('a secret of publishers');
+    const given = readConfig(['--rules-file', rules, '--link-secret-file', secrets], {});
+    expect(given).toMatchObject({ rulesFile: rules, linkSecretFile: secrets });
+    const broken = await file('{"origins": [{"origin": "ftp://a"}]}');
+    expect(stopped(['--rules-file', broken])[0]).toMatch(
+      /--rules-file: "ftp:\/\/a" is not an origin/,
+    );
+    expect(stopped(['--link-secret-file', await file('short')])[0]).toMatch(
+      /at least 16 characters/,
+    );
+  });
+
+  test('trusted proxies are networks', () => {
+    expect(readConfig([], {})).toMatchObject({ trustedProxy: [], proxyField: 'x-forwarded-for' });
+    const { trustedProxy } = readConfig(['--trusted-proxy', '10.0.0.0/8'], {});
+    expect(trustedProxy.map(([network, bits]) => `${network}/${bits}`)).toEqual(['10.0.0.0/8']);
+    expect(stopped(['--trusted-proxy', '10.0.0.0/99'])[0]).toMatch(/is not a network/);
+    expect(stopped(['--proxy-field', 'via'])[0]).toMatch(/must be x-forwarded-for or forwarded/);
+  });
+
   test('secrets are read from files, and must be long enough', async () => {
     const secret = await file('0123456789abcdef\n');
     expect(readConfig(['--secret-file', secret], {}).secretFile?.toString()).toBe(

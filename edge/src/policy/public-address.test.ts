@@ -1,5 +1,10 @@
 import type { LookupAddress, lookup } from 'node:dns';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
+import { httpGet } from '@millrace/shared/node/http-get';
+import { RangeClient } from '@millrace/shared/node/range-client';
+import { Agent } from 'undici';
 import { checkLiteral, publicLookup } from './public-address.ts';
 
 const refused = expect.objectContaining({ code: 'private-address' });
@@ -86,6 +91,37 @@ describe('public addresses', () => {
       const [error] = await resolved(resolving(...addresses).lookup, options);
       expect(error).toEqual(refused);
     }
+  });
+
+  test('DNS rebinding: what is resolved is what is connected to, each time anew', async () => {
+    let connections = 0;
+    const inside = createServer(() => connections++).listen(0, '127.0.0.1');
+    await once(inside, 'listening');
+    const { port } = inside.address() as AddressInfo;
+    // Public when it is looked at, private when it is connected to; and both at once.
+    const answers = [['8.8.8.8'], ['127.0.0.1'], ['::1', '127.0.0.1'], ['::ffff:127.0.0.1']];
+    let asked = 0;
+    const resolve = (_host: string, _options: object, callback: (...args: unknown[]) => void) => {
+      const found = answers[asked++] ?? ['127.0.0.1'];
+      callback(
+        null,
+        found.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+      );
+    };
+    const look = publicLookup(resolve as unknown as typeof lookup);
+    expect(await resolved(look)).toEqual([null, '8.8.8.8', 4]);
+    const timeouts = { connections: 1, timeoutMs: 5000, connectTimeoutMs: 5000 };
+    const ranges = new RangeClient({ ...timeouts, lookup: look });
+    const agent = new Agent({ connect: { lookup: look } });
+    const url = new URL(`http://rebinding.example:${port}/x`);
+    const { signal } = new AbortController();
+    await expect(ranges.open(url, {}, signal, {})).rejects.toEqual(refused);
+    await expect(httpGet(agent, url, {}, signal)).rejects.toEqual(refused);
+    await expect(httpGet(agent, url, {}, signal)).rejects.toEqual(refused);
+    expect([asked, connections]).toEqual([4, 0]);
+    ranges.close();
+    await agent.destroy();
+    inside.close();
   });
 
   test('a name that cannot be resolved fails as it does elsewhere', async () => {

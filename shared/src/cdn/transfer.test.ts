@@ -29,6 +29,8 @@ interface Play {
   random?: () => number;
   /** How long the client takes for a slice. */
   clientMs?: (slice: number) => number;
+  /** Whether there is memory for more than one slice. */
+  spare?: () => boolean;
 }
 
 type Entry = TransferAction & { at: number };
@@ -45,6 +47,7 @@ function play(o: Play) {
     timer,
     random: o.random ?? (() => 0.5),
     progressAt: (slice) => progress.get(slice),
+    ...(o.spare === undefined ? {} : { spare: o.spare }),
   });
   const log: Entry[] = [];
   let due: { at: number; happen: () => void }[] = [];
@@ -77,7 +80,8 @@ function play(o: Play) {
     running.set(slice, attempts.add(attempt));
     expect(attempts.size).toBeLessThanOrEqual(2);
     unsent.add(slice);
-    if (attempt === 0) expect(unsent.size).toBeLessThanOrEqual(window.limit);
+    const most = o.spare?.() === false ? 1 : window.limit;
+    if (attempt === 0) expect(unsent.size).toBeLessThanOrEqual(most);
     const answer = o.source(slice, attempt, now);
     if (answer === undefined) return;
     const { afterMs, error, bytesEveryMs = afterMs, local = false, stalls = false } = answer;
@@ -125,6 +129,16 @@ const reset = new MillraceError('origin-reset');
 const UNANSWERED = all(MAX_BACKOFFS + 1).map((n) => [0, 3000][n] ?? 9000 + (n - 2) * 10_000);
 
 describe('Transfer', () => {
+  test('while memory is short it holds one slice at a time, and goes on', () => {
+    const short = play({ slices: 6, source: () => ({ afterMs: 100 }), spare: () => false });
+    expect(short.end).toEqual({ kind: 'done' });
+    expect(all(6).map((slice) => short.times('fetch', slice))).toEqual(
+      all(6).map((n) => [n * 100]),
+    );
+    const ample = play({ slices: 6, source: () => ({ afterMs: 100 }), spare: () => true });
+    expect(ample.times('fetch', 3)).toEqual([0]);
+  });
+
   test('sends slices in order, whatever the order in which chunks come', () => {
     const run = play({ slices: 4, source: (slice) => ({ afterMs: 400 - 100 * slice }) });
     expect(run.end).toEqual({ kind: 'done' });

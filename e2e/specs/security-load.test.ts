@@ -1,0 +1,181 @@
+/** Attacks by mass: slow headers, slow readers, and ranges of single bytes. */
+
+import { mkdir, truncate, writeFile } from 'node:fs/promises';
+import { Agent } from 'node:http';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, expect, test } from '@jest/globals';
+import { sha256 } from '../fixtures/content.ts';
+import { fetchAll } from '../fixtures/http-client.ts';
+import { Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { rawConnect } from '../fixtures/raw-client.ts';
+import { until } from '../fixtures/until.ts';
+import { WideOrigin, wideBytes } from '../fixtures/wide-origin.ts';
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const GiB = 1024 * MiB;
+const CHUNK = 64 * KiB;
+const origin = await WideOrigin.start();
+const sockets: Socket[] = [];
+let edge: EdgeProcess | undefined;
+
+async function start(...options: string[]): Promise<EdgeProcess> {
+  edge = await EdgeProcess.start([
+    ...['--allow-origin', '127.0.0.1', '--log-level', 'warn', '--client-requests', '0'],
+    ...options,
+  ]);
+  return edge;
+}
+
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await edge?.stop('SIGKILL');
+});
+afterAll(() => origin.stop());
+
+/** A client as it should be gets its file. */
+async function isServed(e: EdgeProcess, name: string): Promise<void> {
+  const size = 3_000_000;
+  const got = await fetchAll(e.prefixed(origin.url(name, size)));
+  expect([got.status, got.digest]).toEqual([200, sha256(wideBytes(0, size))]);
+}
+
+test('slow headers: whoever does not finish is shown the door, and nobody else', async () => {
+  const e = await start();
+  const ends: Promise<string>[] = [];
+  for (let i = 0; i < 300; i++) {
+    const socket = await rawConnect(e.url);
+    sockets.push(socket);
+    // Nothing at all, a part of a line, a part of the header, a body that never comes.
+    socket.write(
+      [
+        '',
+        'GE',
+        'GET / HTTP/1.1\r\nHost: x\r\nX: ',
+        'POST /-/x HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n',
+      ][i % 4] as string,
+    );
+    let text = '';
+    socket.on('data', (piece) => {
+      text += piece;
+    });
+    ends.push(new Promise((resolve) => socket.once('close', () => resolve(text))));
+  }
+  // One that goes on and on, a byte at a time.
+  const dripping = setInterval(() => {
+    for (const socket of sockets.slice(1, 4)) if (socket.writable) socket.write('a');
+  }, 500);
+  await isServed(e, 'meanwhile');
+  const answers = await Promise.all(ends);
+  clearInterval(dripping);
+  for (const answer of answers) expect(answer).toMatch(/^(|HTTP\/1\.1 40[08] .*)$/s);
+  expect(answers.filter((answer) => answer.startsWith('HTTP/1.1 408')).length).toBeGreaterThan(100);
+  await isServed(e, 'afterwards');
+});
+
+const withNginx = nginxOrComplain('slow readers') ? test : test.skip;
+
+withNginx('1,000 slow readers: memory is bounded, and others get their files', async () => {
+  const folder = await temporaryFolder();
+  const root = join(folder.path, 'root');
+  await mkdir(root);
+  // A file without end that takes no room, and one for clients as they should be.
+  await writeFile(join(root, 'endless'), '');
+  await truncate(join(root, 'endless'), 8 * GiB);
+  const file = wideBytes(0, 3_000_000);
+  await writeFile(join(root, 'file'), file);
+  const nginx = await Nginx.start({ dir: join(folder.path, 'nginx'), root });
+  const e = await start('--cache-memory', '32MiB', '--client-transfers', '0');
+  const before = await e.peakBytes();
+  let answered = 0;
+  await Promise.all(
+    Array.from({ length: 1000 }, async (_, i) => {
+      const socket = await rawConnect(e.url);
+      sockets.push(socket);
+      socket.once('readable', () => answered++);
+      // Each another file, as far as anybody knows: nothing of it is shared.
+      socket.write(`GET /${nginx.url}/endless?${i} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    }),
+  );
+  // In two steps: on a busy machine all of them take more than a minute.
+  await until(() => answered >= 500);
+  await until(() => answered === 1000);
+  for (let i = 0; i < 10; i++) {
+    const got = await fetchAll(e.prefixed(`${nginx.url}/file?${i}`));
+    expect([got.status, got.digest]).toEqual([200, sha256(file)]);
+  }
+  expect((await e.status()).transfers.active).toBeGreaterThan(0);
+  // What may be held, one chunk for each, and the garbage of a thousand connections.
+  expect((await e.peakBytes()) - before).toBeLessThan(1.5 * GiB);
+  await nginx.stop();
+  await folder.remove();
+});
+
+test('10,000 ranges of one byte: the origin sends in proportion to what is taken', async () => {
+  const e = await start('--chunk-size', '64KiB', '--cache-memory', '1MiB');
+  const file = origin.url('ranges', 64 * GiB);
+  const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+  const begunAt = performance.now();
+  const before = origin.sentBytes;
+  const outcomes = new Map<number, number>();
+  let retryAfter = 0;
+  let next = 0;
+  const ask = async () => {
+    while (next < 10_000) {
+      const at = next++ * 6 * MiB;
+      const headers = { range: `bytes=${at}-${at}` };
+      const got = await fetchAll(e.prefixed(file), { agent, headers });
+      outcomes.set(got.status, (outcomes.get(got.status) ?? 0) + 1);
+      if (got.status === 206) expect(got.body.equals(wideBytes(at, at + 1))).toBe(true);
+      else retryAfter = Math.max(retryAfter, Number(got.headers['retry-after']));
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, ask));
+  agent.destroy();
+  const seconds = (performance.now() - begunAt) / 1000;
+  expect([...outcomes.keys()].sort()).toEqual([206, 429]);
+  expect(retryAfter).toBeGreaterThanOrEqual(1);
+  // The allowance, what it has grown by, and what was under way when it was used up.
+  const bound = (256 + seconds + 17) * CHUNK + 10 * (outcomes.get(206) ?? 0);
+  expect(origin.sentBytes - before).toBeLessThanOrEqual(bound);
+});
+
+test('single bytes here and there in a file that is known cost the origin nothing', async () => {
+  const e = await start('--chunk-size', '64KiB');
+  const size = 400 * CHUNK;
+  const file = e.prefixed(origin.url('known', size));
+  expect((await fetchAll(file)).digest).toBe(sha256(wideBytes(0, size)));
+  const before = origin.requests;
+  const agent = new Agent({ keepAlive: true });
+  for (let i = 0; i < 1000; i++) {
+    const at = (i * 7919 * 1000) % size;
+    const got = await fetchAll(file, { agent, headers: { range: `bytes=${at}-${at}` } });
+    expect(got.status).toBe(206);
+  }
+  agent.destroy();
+  expect(origin.requests).toBe(before);
+});
+
+test('asking for the header of ever new names costs as much as asking for bytes of them', async () => {
+  const e = await start('--chunk-size', '64KiB', '--cache-memory', '1MiB');
+  const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+  const before = origin.requests;
+  let next = 0;
+  let refused = 0;
+  const ask = async () => {
+    while (next < 1000) {
+      const got = await fetchAll(e.prefixed(origin.url(`name-${next++}`, MiB)), {
+        agent,
+        method: 'HEAD',
+      });
+      if (got.status === 429) refused++;
+      else expect(got.status).toBe(200);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, ask));
+  agent.destroy();
+  expect(refused).toBe(1000 - (origin.requests - before));
+  expect(refused).toBeGreaterThan(100);
+});
