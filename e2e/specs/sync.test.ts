@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Cluster } from '../fixtures/cluster.ts';
 import { contentOf } from '../fixtures/content.ts';
-import { nginxOrComplain } from '../fixtures/nginx.ts';
+import { freePort, nginxOrComplain } from '../fixtures/nginx.ts';
 import { CliProcess } from '../fixtures/processes.ts';
 import { apply, bytesOf, filesIn, published, SyncStage } from '../fixtures/sync-stage.ts';
 import { until } from '../fixtures/until.ts';
@@ -29,6 +29,10 @@ beforeAll(async () => {
   if (!available) return;
   // What is served is fresh for a year: an edge has no reason to ask whether it has changed.
   stage = await SyncStage.start({ server: 'add_header Cache-Control "max-age=31536000";' });
+  const ports = FULL ? await Promise.all([0, 1, 2, 3].map(freePort)) : [];
+  const named = ports.map((port) => [
+    ...['--port', `${port}`, '--public-url', `http://127.0.0.1:${port}`],
+  ]);
   cluster = await Cluster.start({
     nodes: 4,
     options: [
@@ -38,6 +42,8 @@ beforeAll(async () => {
         ? ['--cache-memory', '1500MiB']
         : ['--cache-memory', '64MiB', '--chunk-size', '128KiB']),
     ],
+    // At full size they say what they are called.
+    perNode: (index) => named[index] ?? [],
   });
   edges = cluster.nodes.flatMap(({ edge }) => ['--edge', edge.url]);
 });
@@ -182,6 +188,38 @@ async function storedBytes(dir: string): Promise<number> {
     ),
   );
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+test('edges that say what they are called are asked for what is theirs, which saves all hops inside', async () => {
+  if (!available) return;
+  const dir = stage.served('owned');
+  for (let i = 0; i < 60; i++) await stage.write(dir, `${i}`, 3000);
+  expect(await stage.publish('owned')).toMatchObject({ code: 0 });
+  const network = await Cluster.start({
+    nodes: 3,
+    options: ['--allow-origin', '127.0.0.1', '--log-level', 'warn'],
+    proxies: true,
+    publicUrls: true,
+  });
+  try {
+    const urls = network.nodes.map(({ proxy }) => `http://127.0.0.1:${proxy?.port}`);
+    const edgesByName = urls.flatMap((url) => ['--edge', url]);
+    // All must have heard of all by then.
+    for (const url of urls) await until(async () => (await healthyEdges(url)) === urls.length);
+    await apply([stage.manifestUrl('owned'), stage.place('owned-machine'), ...edgesByName]);
+    expect(await filesIn(stage.place('owned-machine'))).toEqual(await published(dir));
+    // The manifest is asked for at its owner as well.
+    expect(await network.sum(({ forwards }) => forwards.versions + forwards.all)).toBe(0);
+  } finally {
+    await network.stop();
+  }
+}, 60_000);
+
+async function healthyEdges(edge: string): Promise<number> {
+  const { edges: known } = (await (await fetch(`${edge}/-/edges`)).json()) as {
+    edges: { healthy: boolean }[];
+  };
+  return known.filter(({ healthy }) => healthy).length;
 }
 
 test('without edges, and from an edge that is not there, files come from the origin', async () => {
