@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Cluster } from '../fixtures/cluster.ts';
 import { contentOf } from '../fixtures/content.ts';
 import { freePort, nginxOrComplain } from '../fixtures/nginx.ts';
-import { CliProcess } from '../fixtures/processes.ts';
+import { CliProcess, EdgeProcess } from '../fixtures/processes.ts';
 import { apply, bytesOf, filesIn, published, SyncStage } from '../fixtures/sync-stage.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -155,12 +155,13 @@ test('killed at any moment it goes on, and little is fetched again', async () =>
   if (!available) return;
   const dir = stage.served('killed');
   for (let i = 0; i < 150; i++) await stage.write(dir, `f/${i}`, 20_000);
-  await stage.write(dir, 'large', 48 * MiB);
+  await stage.write(dir, 'large', 96 * MiB);
   expect(await stage.publish('killed')).toMatchObject({ code: 0 });
-  const bytes = 150 * 20_000 + 48 * MiB;
+  const bytes = 150 * 20_000 + 96 * MiB;
   const machine = stage.place('killed-machine');
   const args = ['sync', 'apply', stage.manifestUrl('killed'), machine, ...edges];
-  await stage.sent();
+  const toClients = () => cluster.sum((status) => status.bytes.toClients);
+  const before = await toClients();
   for (const share of [0.1, 0.5]) {
     const run = new CliProcess(args);
     await until(async () => (await storedBytes(machine)) >= share * bytes);
@@ -173,7 +174,8 @@ test('killed at any moment it goes on, and little is fetched again', async () =>
     }
   }
   const last = await apply(args.slice(2));
-  expect(last.receivedBytes).toBeLessThan(0.8 * bytes);
+  expect(last.receivedBytes).toBeLessThan(0.7 * bytes);
+  expect((await toClients()) - before).toBeLessThan(1.5 * bytes);
   expect(await filesIn(machine)).toEqual(await published(dir));
 }, 60_000);
 
@@ -189,6 +191,24 @@ async function storedBytes(dir: string): Promise<number> {
   );
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }
+
+test('edges that let a client ask only so often are waited for; the origin is not asked instead', async () => {
+  if (!available) return;
+  const dir = stage.served('limited');
+  for (let i = 0; i < 70; i++) await stage.write(dir, `${i}`, 1000);
+  expect(await stage.publish('limited')).toMatchObject({ code: 0 });
+  const edge = await EdgeProcess.start([
+    ...['--allow-origin', '127.0.0.1', '--client-requests', '10', '--log-level', 'warn'],
+  ]);
+  try {
+    await stage.sent();
+    await apply([stage.manifestUrl('limited'), stage.place('limited-machine'), '--edge', edge.url]);
+    expect(await filesIn(stage.place('limited-machine'))).toEqual(await published(dir));
+    expect((await edge.status()).bytes.fromOrigins).toBe((await stage.sent()).bytes);
+  } finally {
+    await edge.stop();
+  }
+}, 60_000);
 
 test('edges that say what they are called are asked for what is theirs, which saves all hops inside', async () => {
   if (!available) return;
