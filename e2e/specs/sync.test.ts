@@ -8,15 +8,17 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Cluster } from '../fixtures/cluster.ts';
 import { contentOf } from '../fixtures/content.ts';
-import { nginxOrComplain } from '../fixtures/nginx.ts';
-import { CliProcess } from '../fixtures/processes.ts';
+import { freePort, nginxOrComplain } from '../fixtures/nginx.ts';
+import { CliProcess, EdgeProcess } from '../fixtures/processes.ts';
 import { apply, bytesOf, filesIn, published, SyncStage } from '../fixtures/sync-stage.ts';
 import { until } from '../fixtures/until.ts';
 
 const MiB = 1024 * 1024;
-const FULL = process.env.MILLRACE_SYNC_FULL === '1';
-const SMALL_FILES = FULL ? 10_000 : 400;
-const LARGE_BYTES = FULL ? 1024 * MiB : 8 * MiB;
+/** 1: full size; less: so much of it. */
+const SHARE = Number(process.env.MILLRACE_SYNC_FULL ?? 0);
+const FULL = SHARE > 0;
+const SMALL_FILES = FULL ? Math.round(10_000 * SHARE) : 400;
+const LARGE_BYTES = FULL ? Math.round(1024 * SHARE) * MiB : 8 * MiB;
 const MACHINES = FULL ? 8 : 3;
 const DEADLINE_MS = FULL ? 1_800_000 : 120_000;
 
@@ -29,6 +31,10 @@ beforeAll(async () => {
   if (!available) return;
   // What is served is fresh for a year: an edge has no reason to ask whether it has changed.
   stage = await SyncStage.start({ server: 'add_header Cache-Control "max-age=31536000";' });
+  const ports = FULL ? await Promise.all([0, 1, 2, 3].map(freePort)) : [];
+  const named = ports.map((port) => [
+    ...['--port', `${port}`, '--public-url', `http://127.0.0.1:${port}`],
+  ]);
   cluster = await Cluster.start({
     nodes: 4,
     options: [
@@ -38,6 +44,8 @@ beforeAll(async () => {
         ? ['--cache-memory', '1500MiB']
         : ['--cache-memory', '64MiB', '--chunk-size', '128KiB']),
     ],
+    // At full size they say what they are called.
+    perNode: (index) => named[index] ?? [],
   });
   edges = cluster.nodes.flatMap(({ edge }) => ['--edge', edge.url]);
 });
@@ -76,10 +84,12 @@ test(
       expect(applied).toMatchObject({ fetched: paths.length, failed: [], unchanged: 0 });
     }
     const sent = await stage.sent();
+    const failed = await cluster.sum(({ forwards }) => forwards.failed);
+    const raced = await cluster.sum(({ races }) => races.first + races.retry);
     process.stderr.write(
       `sync: ${paths.length} files, ${(bytes / MiB).toFixed(0)} MiB to ${MACHINES} machines in ` +
         `${seconds.toFixed(1)} s; origin ${(sent.bytes / (bytes + manifest)).toFixed(4)} times, ` +
-        `${sent.requests} requests\n`,
+        `${sent.requests} requests; edges found ${failed} silent or failed, raced ${raced}\n`,
     );
     expect((sent.bytes / (bytes + manifest)).toFixed(1)).toBe('1.0');
     for (const machine of machines) expect(await filesIn(machine)).toEqual(expected);
@@ -149,12 +159,13 @@ test('killed at any moment it goes on, and little is fetched again', async () =>
   if (!available) return;
   const dir = stage.served('killed');
   for (let i = 0; i < 150; i++) await stage.write(dir, `f/${i}`, 20_000);
-  await stage.write(dir, 'large', 48 * MiB);
+  await stage.write(dir, 'large', 96 * MiB);
   expect(await stage.publish('killed')).toMatchObject({ code: 0 });
-  const bytes = 150 * 20_000 + 48 * MiB;
+  const bytes = 150 * 20_000 + 96 * MiB;
   const machine = stage.place('killed-machine');
   const args = ['sync', 'apply', stage.manifestUrl('killed'), machine, ...edges];
-  await stage.sent();
+  const toClients = () => cluster.sum((status) => status.bytes.toClients);
+  const before = await toClients();
   for (const share of [0.1, 0.5]) {
     const run = new CliProcess(args);
     await until(async () => (await storedBytes(machine)) >= share * bytes);
@@ -167,7 +178,8 @@ test('killed at any moment it goes on, and little is fetched again', async () =>
     }
   }
   const last = await apply(args.slice(2));
-  expect(last.receivedBytes).toBeLessThan(0.8 * bytes);
+  expect(last.receivedBytes).toBeLessThan(0.7 * bytes);
+  expect((await toClients()) - before).toBeLessThan(1.5 * bytes);
   expect(await filesIn(machine)).toEqual(await published(dir));
 }, 60_000);
 
@@ -182,6 +194,56 @@ async function storedBytes(dir: string): Promise<number> {
     ),
   );
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+}
+
+test('edges that let a client ask only so often are waited for; the origin is not asked instead', async () => {
+  if (!available) return;
+  const dir = stage.served('limited');
+  for (let i = 0; i < 70; i++) await stage.write(dir, `${i}`, 1000);
+  expect(await stage.publish('limited')).toMatchObject({ code: 0 });
+  const edge = await EdgeProcess.start([
+    ...['--allow-origin', '127.0.0.1', '--client-requests', '10', '--log-level', 'warn'],
+  ]);
+  try {
+    await stage.sent();
+    await apply([stage.manifestUrl('limited'), stage.place('limited-machine'), '--edge', edge.url]);
+    expect(await filesIn(stage.place('limited-machine'))).toEqual(await published(dir));
+    expect((await edge.status()).bytes.fromOrigins).toBe((await stage.sent()).bytes);
+  } finally {
+    await edge.stop();
+  }
+}, 60_000);
+
+test('edges that say what they are called are asked for what is theirs, which saves all hops inside', async () => {
+  if (!available) return;
+  const dir = stage.served('owned');
+  for (let i = 0; i < 60; i++) await stage.write(dir, `${i}`, 3000);
+  expect(await stage.publish('owned')).toMatchObject({ code: 0 });
+  const network = await Cluster.start({
+    nodes: 3,
+    options: ['--allow-origin', '127.0.0.1', '--log-level', 'warn'],
+    proxies: true,
+    publicUrls: true,
+  });
+  try {
+    const urls = network.nodes.map(({ proxy }) => `http://127.0.0.1:${proxy?.port}`);
+    const edgesByName = urls.flatMap((url) => ['--edge', url]);
+    // All must have heard of all by then.
+    for (const url of urls) await until(async () => (await healthyEdges(url)) === urls.length);
+    await apply([stage.manifestUrl('owned'), stage.place('owned-machine'), ...edgesByName]);
+    expect(await filesIn(stage.place('owned-machine'))).toEqual(await published(dir));
+    // The manifest is asked for at its owner as well.
+    expect(await network.sum(({ forwards }) => forwards.versions + forwards.all)).toBe(0);
+  } finally {
+    await network.stop();
+  }
+}, 60_000);
+
+async function healthyEdges(edge: string): Promise<number> {
+  const { edges: known } = (await (await fetch(`${edge}/-/edges`)).json()) as {
+    edges: { healthy: boolean }[];
+  };
+  return known.filter(({ healthy }) => healthy).length;
 }
 
 test('without edges, and from an edge that is not there, files come from the origin', async () => {

@@ -14,6 +14,9 @@ import type { SyncFile } from '@millrace/shared/sync/manifest';
 import { extract, type Header, pack } from 'tar-stream';
 import { fileError } from '../file-error.ts';
 
+/** Files that are being written are called so at the end. */
+export const PART = '.new';
+
 /**
  * Writes the archive, under its name only when all of it is there.
  *
@@ -27,7 +30,7 @@ export async function writeArchive(
   path: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const part = `${path}.new`;
+  const part = path + PART;
   const tar = pack();
   try {
     const written = pipeline(tar, createWriteStream(part), { signal });

@@ -11,19 +11,14 @@ import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/downloa
 import { SourceHealth } from '@millrace/shared/download/source-health';
 import { formatKnownDigest, KNOWN_DIGEST } from '@millrace/shared/http/known-digest';
 import type { SyncContent } from '@millrace/shared/sync/manifest';
-import {
-  Attempts,
-  type RankedEdge,
-  rankedEdges,
-  type Way,
-  waysTo,
-} from '@millrace/shared/sync/ways';
+import { Attempts, type RankedEdge, type Way, waysTo } from '@millrace/shared/sync/ways';
 import { Connections } from '../connections.ts';
 import { Download } from '../download.ts';
 import { HttpSource } from '../http-source.ts';
 import { edgeHeaders } from '../local-edge.ts';
 import { sleep } from '../sleep.ts';
 import { readSmallFile } from '../small-file.ts';
+import { namedEdges } from './named-edges.ts';
 
 export interface FetcherOptions {
   /** Base URLs of edges. */
@@ -64,11 +59,12 @@ export class SyncFetcher {
   private constructor(
     options: FetcherOptions,
     connections: Connections,
+    edges: readonly RankedEdge[],
     tokens: ReadonlyMap<string, Readonly<Record<string, string>>>,
   ) {
     this.#o = options;
     this.#connections = connections;
-    this.#edges = rankedEdges(options.edges);
+    this.#edges = edges;
     this.#tokens = tokens;
   }
 
@@ -86,7 +82,8 @@ export class SyncFetcher {
     const tokens = await Promise.all(
       edges.map(async (edge) => [edge, await edgeHeaders(edge)] as const),
     );
-    return new SyncFetcher(options, connections, new Map(tokens));
+    const named = await namedEdges(edges, connections, options.random);
+    return new SyncFetcher(options, connections, named, new Map(tokens));
   }
 
   /**

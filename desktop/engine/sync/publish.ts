@@ -8,7 +8,7 @@ import { MAX_MANIFEST_BYTES, MAX_MANIFEST_FILES } from '@millrace/shared/base/li
 import { formatManifest, type Manifest, type SyncFile } from '@millrace/shared/sync/manifest';
 import { STAGING } from '@millrace/shared/sync/sync-path';
 import { fileError } from '../file-error.ts';
-import { writeArchive } from './archive.ts';
+import { PART, writeArchive } from './archive.ts';
 import { describeFile } from './describe-file.ts';
 import { inParallel } from './in-parallel.ts';
 
@@ -49,8 +49,10 @@ const READ_AT_A_TIME = 4;
  */
 export async function publish(options: PublishOptions): Promise<Published> {
   const { dir, url, output, signal } = options;
+  const made = [output, join(dir, MANIFEST_NAME), join(dir, ARCHIVE_NAME), ...options.except];
+  // What a run that was killed has left is no part of it either.
   const own = new Set(
-    [output, join(dir, MANIFEST_NAME), join(dir, ARCHIVE_NAME), ...options.except].map((path) =>
+    [...made, ...made.map((path) => path + PART)].map((path) =>
       relative(dir, resolve(path)).replaceAll(sep, '/'),
     ),
   );
@@ -87,7 +89,7 @@ export async function publish(options: PublishOptions): Promise<Published> {
 
 /** Writes a file that nobody sees before all of it is there. */
 export async function replace(path: string, text: string, mode = 0o666): Promise<void> {
-  const part = `${path}.new`;
+  const part = path + PART;
   try {
     await rm(part, { force: true });
     await writeFile(part, text, { mode, flag: 'wx' });

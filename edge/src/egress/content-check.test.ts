@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
-import { checkContent } from './content-check.ts';
+import type { FileVersion } from '../cache/file-version.ts';
+import { checkAsked, checkContent, checkDeclared } from './content-check.ts';
 
 const body = Buffer.from('bytes of the file');
 const sha256 = createHash('sha256').update(body).digest('base64');
@@ -21,5 +22,35 @@ describe('checkContent', () => {
     expect(() => checkContent(given, damaged)).toThrow(
       expect.objectContaining({ code: 'wrong-digest' }),
     );
+  });
+});
+
+describe('content that was asked for by its digest', () => {
+  const hex = createHash('sha256').update(body).digest('hex');
+  const other = '0'.repeat(64);
+  const whole = { start: 0, end: body.length };
+  const ofLength = (length: number, digest?: string) =>
+    ({ url: 'http://x/', length, digest, tag: 'e.1' }) as FileVersion;
+  const refused = expect.objectContaining({ code: 'precondition-failed' });
+
+  test('is compared where a chunk is all of it', async () => {
+    const { length } = body;
+    await checkAsked({ version: ofLength(length, hex), range: whole }, body);
+    await checkAsked({ version: ofLength(length), range: whole }, body);
+    const wrong = checkAsked({ version: ofLength(length, other), range: whole }, body);
+    await expect(wrong).rejects.toEqual(refused);
+  });
+
+  test('cannot be compared with a part', async () => {
+    const version = ofLength(body.length + 1, other);
+    await checkAsked({ version, range: whole }, body);
+    await checkAsked({ version, range: { start: 1, end: body.length + 1 } }, body);
+  });
+
+  test('is compared with what the origin says of the whole file', () => {
+    const said = answer({ 'repr-digest': `sha-256=:${sha256}:` });
+    expect(checkDeclared(said, hex)).toBe(true);
+    expect(checkDeclared(answer({}), hex)).toBe(false);
+    expect(() => checkDeclared(said, other)).toThrow(refused);
   });
 });

@@ -158,7 +158,7 @@ describe('carrying a plan out', () => {
         });
         if (!remove) for (const path of before.keys()) expect(after.has(path)).toBe(true);
       }),
-      { numRuns: 1000 },
+      { numRuns: 300 },
     );
   });
 });

@@ -24,6 +24,8 @@ export interface RankedEdge extends HrwNode {
 const MORE_EDGES = 2;
 /** How often all ways are tried. */
 const MAX_ROUNDS = 6;
+/** How often somebody who is busy is waited for. */
+const MAX_WAITS = 40;
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
 
@@ -94,9 +96,11 @@ export class Attempts {
     // The first error that is about the content says more than that another way is closed as well.
     if (this.#error === undefined || !isAboutContent(this.#error)) this.#error = error;
     if (FINAL.includes(error.code)) return { kind: 'fail', error };
-    if (BUSY.includes(error.code) && this.#busy++ < MAX_ROUNDS * 2) {
+    if (BUSY.includes(error.code) && this.#busy++ < MAX_WAITS) {
       const asked = Math.min(error.retryAfterMs ?? 0, MAX_PAUSE_MS);
-      return this.#try(Math.max(asked, this.#pause(Math.min(this.#busy, MAX_ROUNDS))));
+      // By chance up to half longer, for the same reason as below.
+      const later = asked * (1 + this.#random() / 2);
+      return this.#try(asked > 0 ? later : this.#pause(Math.min(this.#busy, MAX_ROUNDS)));
     }
     this.#index++;
     if (this.#index < this.#ways.length) return this.#try(0);

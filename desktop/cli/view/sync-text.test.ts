@@ -1,0 +1,54 @@
+import { describe, expect, test } from '@jest/globals';
+import type { SyncFile } from '@millrace/shared/sync/manifest';
+import type { SyncPlan } from '@millrace/shared/sync/plan';
+import { appliedLine, planLines, progressText, publishedLines } from './sync-text.ts';
+
+const COUNTS = { fetched: 0, copied: 0, settled: 0, removed: 0, unchanged: 3, receivedBytes: 2048 };
+const file = (path: string): SyncFile => ({
+  ...{ path, size: 1024, sha256: '0'.repeat(64), mode: '644', modified: 0 },
+});
+
+describe('what sync says', () => {
+  test('of what was done, only what there was', () => {
+    expect(appliedLine(COUNTS, 0)).toBe('0 files fetched (2 KiB received), 3 unchanged');
+    const all = { ...COUNTS, fetched: 1, copied: 2, settled: 3, removed: 4 };
+    expect(appliedLine(all, 5)).toBe(
+      '1 file fetched (2 KiB received), 2 copied, 3 with another time or execution bit, ' +
+        '4 deleted, 3 unchanged, 5 failed',
+    );
+  });
+
+  test('of a plan: a line for each thing, and nothing that a terminal would obey', () => {
+    const plan: SyncPlan = {
+      clear: ['link'],
+      folders: ['b'],
+      fetch: [{ file: file('b/c'), places: [file('b/c'), file('d')] }],
+      copy: [{ file: file('e'), places: [file('e')], from: 'f' }],
+      settle: [file('g')],
+      remove: ['h\x1b[2J'],
+      obstacles: [],
+      unchanged: 7,
+      fetchFiles: 2,
+      fetchBytes: 1024,
+    };
+    expect(planLines(plan)).toEqual([
+      ...['delete link', 'make   b/', 'fetch  b/c (1 KiB)', 'fetch  d (1 KiB)'],
+      ...['copy   e from f', 'touch  g', expect.not.stringContaining('\x1b')],
+      '2 files to fetch (1 KiB), 7 unchanged',
+    ]);
+  });
+
+  test('of a manifest: where it is and how it can be known', () => {
+    const published = { path: '/m.json', sha256: 'ab', files: 1, bytes: 10, script: '/s.sh' };
+    expect(publishedLines(published)).toEqual([
+      '1 file, 10 B: /m.json',
+      'script: /s.sh',
+      'sha-256=ab',
+    ]);
+  });
+
+  test('how far it is', () => {
+    const stand = { files: 1, ofFiles: 3, ofBytes: 4096 };
+    expect(progressText(stand, 2048, 1000)).toBe('1 of 3 files, 2 KiB of 4 KiB, 2 KiB/s');
+  });
+});
