@@ -18,6 +18,7 @@ import { parseOriginUrl } from '@millrace/shared/http/prefixed-url';
 import type { FileResolver } from '../agent/file-resolver.ts';
 import type { Chunk } from '../cache/chunk.ts';
 import type { ChunkRequest, ChunkStore } from '../cache/chunk-store.ts';
+import { resetConnection } from '../clients/connection.ts';
 import type { Metrics } from '../metrics.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import type { Path } from '../peers/path.ts';
@@ -63,7 +64,7 @@ export class InsideHandler {
 
   /** Cuts off what is under way. */
   resetAll(): void {
-    for (const res of this.#running) res.socket?.resetAndDestroy();
+    for (const res of this.#running) resetConnection(res.socket);
   }
 
   /**
@@ -84,7 +85,7 @@ export class InsideHandler {
       status = String(error.row.status);
       if (error.code === 'internal') log.error({ err: error }, 'internal error');
       else log.debug({ code: error.code, detail: error.detail, target }, 'a peer got an error');
-      if (res.headersSent) res.socket?.resetAndDestroy();
+      if (res.headersSent) resetConnection(res.socket);
       else {
         const reply = problemReply(error);
         res.writeHead(reply.status, {
