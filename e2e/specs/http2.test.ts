@@ -1,6 +1,6 @@
 /** HTTP/2 for clients: what holds for connections of HTTP/1.1 holds for streams. */
 
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,7 +12,7 @@ import { H2Client, readAll } from '../fixtures/h2-client.ts';
 import { END_STREAM, FRAME, H2Frames } from '../fixtures/h2-frames.ts';
 import { Namespace, namespacesOrComplain } from '../fixtures/namespace.ts';
 import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
-import { launchBrowser } from '../fixtures/ui.ts';
+import { browserOrComplain, launchBrowser } from '../fixtures/ui.ts';
 import { until } from '../fixtures/until.ts';
 
 const TOKEN = 'token of the administrator';
@@ -95,6 +95,10 @@ describe('clients of HTTP/2 get the right bytes', () => {
   });
 
   test('nghttp, with windows of its own', async () => {
+    if (spawnSync('nghttp', ['--version']).error !== undefined) {
+      process.stderr.write('\n!!! no nghttp: NOT TESTED: HTTP/2 with a client of another make\n\n');
+      return;
+    }
     const edge = await start();
     const url = origin.url('none', { seed: 'nghttp', size: 3 * MiB });
     const args = ['-w', '20', '-W', '22', '--no-dep', `${edge.secureUrl}/${url}`];
@@ -120,6 +124,7 @@ describe('clients of HTTP/2 get the right bytes', () => {
   });
 
   test('Chromium, which chooses HTTP/2', async () => {
+    if (!browserOrComplain('HTTP/2 with a browser')) return;
     const edge = await start();
     const url = origin.url('none', { seed: 'chromium', size: 2 * MiB });
     const browser = await launchBrowser();

@@ -282,7 +282,7 @@ describe('--http-port', () => {
 });
 
 describe('nodes that reach each other over TLS', () => {
-  test('share their chunks as any others', async () => {
+  async function startTwo(): Promise<EdgeProcess[]> {
     const nodes: EdgeProcess[] = [];
     const secret = join(folder.path, 'secret');
     await writeFile(secret, 'the secret of the network');
@@ -292,23 +292,36 @@ describe('nodes that reach each other over TLS', () => {
       const edge = await start(
         first,
         ...['--name', `node-${index}`, '--chunk-size', '64KiB', '--secret-file', secret],
-        ...['--peers', `https://127.0.0.1:${proxies[0]?.port}`],
+        ...['--peers', `https://127.0.0.1:${proxies[0]?.port}`, '--grace', '1ms'],
         ...['--peer-url', `https://127.0.0.1:${proxy.port}`, '--http-port', '0'],
       );
       proxy.target = Number(new URL(edge.secureUrl).port);
       nodes.push(edge);
     }
     for (const node of nodes) await until(async () => (await usablePeers(node)).length === 1);
+    return nodes;
+  }
+
+  test('share their chunks as any others', async () => {
+    const nodes = await startTwo();
     const url = origin.url('none', { seed: 'between-nodes', size: 4 * MiB });
     origin.sentBytes = 0;
     for (const node of nodes) {
       expect((await fetchAll(node.prefixed(url))).digest).toBe(origin.digest(url));
     }
     expect(origin.sentBytes).toBe(4 * MiB);
-    const [status] = await Promise.all(nodes.map((node) => node.status()));
-    expect(status?.peers.map((peer) => peer.url)).toEqual([
-      `https://127.0.0.1:${proxies[1]?.port}`,
-    ]);
-    expect(status?.forwards.all).toBeGreaterThan(0);
+    const statuses = await Promise.all(nodes.map((node) => node.status()));
+    for (const { peers } of statuses) expect(peers[0]?.url).toMatch(/^https:/);
+    expect(statuses[0]?.forwards.all).toBeGreaterThan(0);
+  });
+
+  test('reset what they ask each other when they end', async () => {
+    const nodes = await startTwo();
+    // Whoever owns a chunk that waits at the gate: the other one waits for that node.
+    const url = origin.url('gate', { seed: 'ending', size: 4 * MiB });
+    const clients = nodes.map((node) => fetchAll(node.prefixed(url)).catch(() => undefined));
+    await until(() => origin.waiting > 4);
+    expect(await Promise.all(nodes.map((node) => node.stop('SIGTERM')))).toEqual([0, 0]);
+    for (const fetched of await Promise.all(clients)) expect(fetched?.complete).not.toBe(true);
   });
 });

@@ -80,8 +80,13 @@ export class CertificateWatch {
 function identity({ cert, key }: CertificateFiles): string {
   return [cert, key]
     .map((path) => {
-      const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
-      return stat === undefined ? 'none' : [stat.dev, stat.ino, stat.size, stat.mtimeNs].join();
+      try {
+        const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
+        return [dev, ino, size, mtimeNs].join();
+      } catch (error) {
+        // Not there, or not for us to see: maybe only for a moment.
+        return (error as NodeJS.ErrnoException).code;
+      }
     })
     .join(' ');
 }
