@@ -371,11 +371,12 @@ function isNode(config: Config): boolean {
 }
 
 function addAdminGauges(metrics: Metrics, administration: Administration): void {
-  const gauge = (name: string, help: string, read: keyof ReturnType<Administration['counts']>) =>
-    metrics.gauge(name, help, () => administration.counts()[read]);
-  gauge('purges_remembered', 'Purges that cached chunks are held against', 'purges');
+  type Figure = keyof ReturnType<Administration['counts']>;
+  const gauge = (name: string, help: string, read: Figure, together?: 'max') =>
+    metrics.gauge(name, help, () => administration.counts()[read], together);
+  gauge('purges_remembered', 'Purges that cached chunks are held against', 'purges', 'max');
   gauge('prefetches_active', 'Prefetches that run or wait', 'prefetches');
-  gauge('pins', 'Files pinned', 'pins');
+  gauge('pins', 'Files pinned', 'pins', 'max');
   gauge('pinned_bytes', 'Bytes charged for pins', 'pinnedBytes');
   gauge('pin_quota_bytes', 'Bytes that pins may be charged', 'pinQuotaBytes');
 }

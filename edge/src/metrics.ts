@@ -86,11 +86,16 @@ export class Metrics {
     return value('_count') === 0 ? 0 : value('_sum') / value('_count');
   }
 
-  /** A figure that is read when somebody asks. */
-  gauge(name: string, help: string, read: () => number): void {
+  /**
+   * A figure that is read when somebody asks.
+   *
+   * @param together what several processes come to: their sum, or the same that each of them has
+   */
+  gauge(name: string, help: string, read: () => number, together: 'sum' | 'max' = 'sum'): void {
     new Gauge({
       name: `millrace_${name}`,
       help,
+      aggregator: together,
       registers: [this.registry],
       collect() {
         this.set(read());
