@@ -241,7 +241,12 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     random: Math.random,
   });
   const { transfers } = prefixed;
-  purges.settled = network === undefined || disk === undefined;
+  let settled = () => {};
+  if (network !== undefined && disk !== undefined) {
+    purges.settling = new Promise((resolve) => {
+      settled = resolve;
+    });
+  }
   const prefetcher = new Prefetcher({
     resolver,
     chunks,
@@ -317,7 +322,8 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
 
   const settle = () =>
     void membership.met().then(() => {
-      purges.settled = true;
+      settled();
+      purges.settling = undefined;
     });
   let insideServer: Server | undefined;
   return {

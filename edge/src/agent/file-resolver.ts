@@ -114,10 +114,10 @@ export class FileResolver {
     signal: AbortSignal,
     path: Path = INGRESS,
   ): Promise<Resolution> {
+    if (this.#o.purges.settling !== undefined) await this.#o.purges.settling;
     const now = this.#o.wallClock();
     const entry = await this.#o.pointers.load(url.href, scope);
-    const doubted = this.#o.pointers.isDoubted(url.href, scope) || !this.#o.purges.settled;
-    const revalidate = demands.revalidate || doubted;
+    const revalidate = demands.revalidate || this.#o.pointers.isDoubted(url.href, scope);
     if (entry !== undefined && !revalidate) {
       if (!isPointer(entry)) {
         if (now < entry.until)
