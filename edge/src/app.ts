@@ -292,7 +292,12 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   });
   const { transfers } = prefixed;
   const relieving = setInterval(() => transfers.setPressed(!spare()), RELIEF_INTERVAL_MS).unref();
-  purges.settled = network === undefined || disk === undefined;
+  let settled = () => {};
+  if (network !== undefined && disk !== undefined) {
+    purges.settling = new Promise((resolve) => {
+      settled = resolve;
+    });
+  }
   const prefetcher = new Prefetcher({
     resolver,
     chunks,
@@ -402,7 +407,8 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
 
   const settle = () =>
     void membership.met().then(() => {
-      purges.settled = true;
+      settled();
+      purges.settling = undefined;
     });
   let insideServer: Server | undefined;
   return {
@@ -482,11 +488,12 @@ function isNode(config: Config): boolean {
 }
 
 function addAdminGauges(metrics: Metrics, administration: Administration): void {
-  const gauge = (name: string, help: string, read: keyof ReturnType<Administration['counts']>) =>
-    metrics.gauge(name, help, () => administration.counts()[read]);
-  gauge('purges_remembered', 'Purges that cached chunks are held against', 'purges');
+  type Figure = keyof ReturnType<Administration['counts']>;
+  const gauge = (name: string, help: string, read: Figure, together?: 'max') =>
+    metrics.gauge(name, help, () => administration.counts()[read], together);
+  gauge('purges_remembered', 'Purges that cached chunks are held against', 'purges', 'max');
   gauge('prefetches_active', 'Prefetches that run or wait', 'prefetches');
-  gauge('pins', 'Files pinned', 'pins');
+  gauge('pins', 'Files pinned', 'pins', 'max');
   gauge('pinned_bytes', 'Bytes charged for pins', 'pinnedBytes');
   gauge('pin_quota_bytes', 'Bytes that pins may be charged', 'pinQuotaBytes');
 }

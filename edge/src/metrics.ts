@@ -110,12 +110,22 @@ export class Metrics {
     return sizes;
   }
 
-  /** A figure that is read when somebody asks. */
-  gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'min' = 'sum'): void {
+  /**
+   * A figure that is read when somebody asks.
+   *
+   * @param together what several processes come to: their sum, the least of them, or the same that
+   *   each of them has
+   */
+  gauge(
+    name: string,
+    help: string,
+    read: () => number,
+    together: 'sum' | 'min' | 'max' = 'sum',
+  ): void {
     new Gauge({
       name: `millrace_${name}`,
       help,
-      aggregator,
+      aggregator: together,
       registers: [this.registry],
       collect() {
         this.set(read());

@@ -26,10 +26,10 @@ export class Purges {
   #file: PurgeFile | undefined;
   #era = '';
   /**
-   * False while other nodes may know of purges that this one slept through: what an earlier run has
-   * left is then not to be taken for current.
+   * Resolves once the other nodes have told of purges that this one slept through: until then
+   * nothing is to be used that an earlier run has left. Undefined where there is nothing to wait for.
    */
-  settled = true;
+  settling: Promise<void> | undefined;
   /** Told of each purge that is carried out. */
   onPurge: (target: PurgeTarget) => void = () => {};
 

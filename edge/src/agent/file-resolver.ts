@@ -152,11 +152,11 @@ export class FileResolver {
     signal: AbortSignal,
     path: Path = INGRESS,
   ): Promise<Resolution> {
+    if (this.#o.purges.settling !== undefined) await this.#o.purges.settling;
     const now = this.#o.wallClock();
     const name = nameOf(url, demands);
     const entry = await this.#o.pointers.load(name, scope);
-    const doubted = this.#o.pointers.isDoubted(name, scope) || !this.#o.purges.settled;
-    const revalidate = demands.revalidate || doubted;
+    const revalidate = demands.revalidate || this.#o.pointers.isDoubted(name, scope);
     if (entry !== undefined && !revalidate) {
       if (!isPointer(entry)) {
         if (now < entry.until)

@@ -186,6 +186,7 @@ export class ChunkStore {
 
   async #fromDisk(key: string, { version, range }: ChunkRequest): Promise<Chunk | undefined> {
     const { disk, memory } = this.#o;
+    if (this.#purges.settling !== undefined) await this.#purges.settling;
     const bytes = range.end - range.start;
     const record = await disk?.get(key, bytes, (size) => memory.allocate(size));
     if (record === undefined) return undefined;

@@ -1,0 +1,37 @@
+import { expect, test } from '@jest/globals';
+import type { Command } from './messages.ts';
+import { newPurge } from './purges.ts';
+import { StandingCommands } from './standing-commands.ts';
+
+const purge = (at: number): Command => ({
+  do: 'purge',
+  purge: newPurge({ kind: 'url', url: `https://a.example/${at}` }, at),
+  network: false,
+});
+const pin = (id: string, forMs: number): Command => ({
+  do: 'pin',
+  pin: { id, url: 'https://a.example/', bytes: 1, tag: 'e.1', length: 1, proof: '0'.repeat(64) },
+  forMs,
+});
+
+test('a process that is started anew hears of purges and of pins that have not ended', () => {
+  const standing = new StandingCommands();
+  for (const command of [purge(1), pin('a', 100), pin('b', 50), pin('c', 100)]) {
+    standing.add(command, 0);
+  }
+  standing.add({ do: 'release', id: 'c' }, 10);
+  standing.add({ do: 'extend', id: 'b', forMs: 200 }, 10);
+  standing.add({ do: 'prefetches' }, 10);
+  expect(standing.at(150)).toEqual([
+    expect.objectContaining({ do: 'purge' }),
+    { ...pin('b', 50), forMs: 60 },
+  ]);
+});
+
+test('of very many purges it hears as of one of everything', () => {
+  const standing = new StandingCommands();
+  for (let at = 0; at < 1001; at++) standing.add(purge(at), at);
+  expect(standing.at(2000)).toEqual([
+    expect.objectContaining({ purge: expect.objectContaining({ target: { kind: 'all' } }) }),
+  ]);
+});
