@@ -70,7 +70,7 @@ describe('Generations', () => {
     const generations = new Generations();
     const looked: string[] = [];
     for (let i = 0; i < 1_000_000; i++) {
-      const url = `https://host-${i % 1000}.example/folder-${i % 7000}/file-${i}`;
+      const url = `https://host-${i % 10}.example/folder-${i % 100}/${i}`;
       generations.purge(file(url), `id-${i}`);
       if (i % 100_000 === 0) looked.push(url);
     }
@@ -150,8 +150,12 @@ test('with room, exactly what is covered is void; without, that and perhaps more
         expect(tight.count).toBeLessThanOrEqual(max + 1);
         for (const entry of stored) {
           const isVoid = obvious.isVoid(entry.url, entry.tag, entry.at);
-          expect(roomy.isVoid(entry.url, entry.tag, entry.roomy)).toBe(isVoid);
-          if (isVoid) expect(tight.isVoid(entry.url, entry.tag, entry.tight)).toBe(true);
+          const inRoomy = roomy.isVoid(entry.url, entry.tag, entry.roomy);
+          const inTight = tight.isVoid(entry.url, entry.tag, entry.tight);
+          // Compared here and not by the framework: there are very many of them.
+          if (inRoomy !== isVoid || (isVoid && !inTight)) {
+            throw new Error(`${JSON.stringify(entry)}: ${isVoid}, ${inRoomy}, ${inTight}`);
+          }
         }
       }
     }),
