@@ -394,7 +394,8 @@ describe('several processes', () => {
     const [victim = ''] = children.trim().split(' ').slice(-1);
     process.kill(Number(victim), 'SIGKILL');
     await until(async () => {
-      const { workers = [] } = await several.status();
+      // A connection that was kept may be to the one that has died.
+      const { workers = [] } = await several.status().catch(() => ({ workers: [] }));
       return workers.length === 3 && workers.every(({ peers }) => peers === 2);
     });
     const { pins } = (await ask(several, 'GET', 'pins')).body;
