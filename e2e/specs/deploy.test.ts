@@ -89,12 +89,18 @@ describe('Dockerfile', () => {
       const entry = commandOf(final, 'ENTRYPOINT');
       const check = /^.*?CMD (\[.*\])$/.exec(commandText(final, 'HEALTHCHECK'))?.[1] ?? '[]';
       const edge = startAsNobody(image, entry, environmentOf(final));
-      const line = String((await once(createInterface({ input: edge.stdout }), 'line'))[0]);
+      // Without a line it has ended, and has said why on standard error.
+      const lines = createInterface({ input: edge.stdout });
+      const line = String((await Promise.race([once(lines, 'line'), once(lines, 'close')]))[0]);
       const port = /:(\d+)$/.exec(line)?.[1] ?? '';
+      expect(port).not.toBe('');
       const url = origin.url('none', { seed: 'image', size: 3_000_000 });
       const { digest, headers } = await fetchAll(`http://127.0.0.1:${port}/${url}`);
       expect(digest).toBe(origin.digest(url));
       expect(headers.via).toMatch(/^1\.1 /);
+      const page = await (await fetch(`http://127.0.0.1:${port}/`)).text();
+      const [style = ''] = /\/-\/assets\/[^"]+\.css/.exec(page) ?? [];
+      expect((await fetch(`http://127.0.0.1:${port}${style}`)).status).toBe(200);
       const healthy = (at: string) =>
         spawnAsNobody(image, JSON.parse(check), {
           ...environmentOf(final),
@@ -160,7 +166,11 @@ function environmentOf(stage: readonly Instruction[]): Record<string, string> {
 }
 
 function startAsNobody(image: string, entry: readonly string[], env: Record<string, string>) {
-  return spawnAsNobody(image, entry, { ...env, MILLRACE_EDGE_ALLOW_ORIGIN: '127.0.0.1' });
+  return spawnAsNobody(image, entry, {
+    ...env,
+    MILLRACE_EDGE_ALLOW_ORIGIN: '127.0.0.1',
+    MILLRACE_EDGE_LOG_LEVEL: 'error',
+  });
 }
 
 /** As the image's user, who can write nowhere, where this test may become somebody else. */
@@ -169,7 +179,7 @@ function spawnAsNobody(image: string, [, ...args]: readonly string[], env: Recor
   return spawn(process.execPath, args, {
     cwd: join(image, 'app'),
     env,
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'inherit'],
     ...becomes,
   });
 }
