@@ -11,8 +11,17 @@ import { manyShown } from '../fixtures/shown-downloads.ts';
 
 /** A page of one row without any script: what the browser itself needs. */
 const BARE = '<!doctype html><main role="grid"><p role="row">bare</p></main>';
+/** The least that any popup does: a style sheet, a script that asks the background, and a row. */
+const LEAST = `<!doctype html><link rel="stylesheet" href="popup.css"><main role="grid"></main>
+<script type="module" src="least.js"></script>`;
+const LEAST_SCRIPT = `const answer = await chrome.runtime.sendMessage({ type: 'state' });
+const row = document.createElement('p');
+row.role = 'row';
+row.textContent = JSON.stringify(answer).length;
+document.querySelector('main').append(row);`;
 const SCENES = [
   { name: 'a bare page', path: 'bare.html', entries: 0 },
+  { name: 'the least popup', path: 'least.html', entries: 8 },
   { name: '8 entries', path: 'popup.html', entries: 8 },
   { name: '500 entries', path: 'popup.html', entries: 500 },
 ];
@@ -27,7 +36,11 @@ interface Opening {
 }
 
 export async function popup(): Promise<string> {
-  const fake = await FakeBackgroundBrowser.start({ 'bare.html': BARE });
+  const fake = await FakeBackgroundBrowser.start({
+    'bare.html': BARE,
+    'least.html': LEAST,
+    'least.js': LEAST_SCRIPT,
+  });
   try {
     await fake.browser.context.addInitScript(watchForList);
     const { page } = await fake.open('bare.html', { width: 380, height: 580 });

@@ -37,13 +37,16 @@ export async function ui(): Promise<string> {
         await fillHistory(daemon, entries);
         const started = await coldStart(browser, daemon);
         await run(daemon, origin);
+        const bare = await bareList(browser, entries);
         const { page } = await openUi(browser, daemon);
+        await page.getByRole('grid').locator('[data-gid]').nth(3).click();
         const smooth = await scroll(page);
         const [before, after] = await memory(page);
         rows.push([
           String(entries),
           `${Math.round(started)} ms`,
           `${smooth.framesPerSecond.toFixed(0)}/s`,
+          `${bare.framesPerSecond.toFixed(0)}/s`,
           `${smooth.cpuMs.toFixed(1)} ms`,
           `${Math.round(smooth.longestMs)} ms`,
           String(smooth.longTasks),
@@ -60,6 +63,7 @@ export async function ui(): Promise<string> {
       'entries',
       'usable after',
       'frames',
+      'of a bare list',
       'CPU per frame',
       'longest task',
       'over 50 ms',
@@ -99,9 +103,24 @@ async function run(daemon: DaemonProcess, origin: SlowFiles): Promise<void> {
   });
 }
 
+/** What the browser makes of a list of plain text, beside the same downloads. */
+async function bareList(browser: Browser, entries: number): Promise<Smoothness> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  const rows = Array.from(
+    { length: entries },
+    (_, i) => `<p style="height:40px">file ${i}.iso</p>`,
+  );
+  await page.setContent(
+    `<div role="grid" style="height:800px;overflow:auto">${rows.join('')}</div>`,
+  );
+  const smooth = await scroll(page);
+  await context.close();
+  return smooth;
+}
+
 /** Scrolls down and up for a while. */
 async function scroll(page: Page): Promise<Smoothness> {
-  await page.getByRole('grid').locator('[data-gid]').nth(3).click();
   const cpuMs = await mainThreadClock(page);
   const before = await cpuMs();
   const seen = await page.evaluate(async (ms) => {
