@@ -35,6 +35,9 @@ beforeAll(async () => {
   const profile = join(folder.path, 'profile');
   browser = await ExtensionBrowser.start({ extension: built.chromium, profile });
   await browser.set({ minBytes: MB });
+  // The background hears of it by an event, and may just have been starting.
+  const heard = async () => JSON.stringify(await ask({ type: 'get-settings' }));
+  await until(async () => (await heard()).includes(`"minBytes":${MB}`));
 });
 
 afterEach(async () => {
