@@ -193,6 +193,8 @@ const COMMANDS = {
   edge: (args) => program('edge/src/main.ts', args),
   millrace: (args) => program('desktop/cli/main.ts', args),
   bench: (args) => withUi(() => runNode([join(root, 'e2e/bench/main.ts'), ...args])),
+  lab: (args) => program('e2e/lab/main.ts', args),
+  sim: (args) => program('e2e/sim/main.ts', args),
   test,
   typecheck,
   lint: () => lint('ci'),

@@ -21,6 +21,8 @@ declare class URL {
   readonly href: string;
   readonly origin: string;
   readonly protocol: string;
+  static canParse(url: string): boolean;
+  readonly searchParams: { keys(): Iterable<string> };
   readonly username: string;
   readonly password: string;
   readonly host: string;

@@ -115,7 +115,7 @@ export class RangeConnection {
       if (this.#state.kind === 'head') this.#startHeadTimer();
       this.#socket.setTimeout(options.timeoutMs);
     });
-    this.#socket.on('timeout', () => this.#onTimeout());
+    this.#socket.on('timeout', () => this.#onTimer());
     this.#socket.on('error', (error) => this.#fail(error));
     this.#socket.on('end', () => this.#onEnd());
     this.#socket.on('close', () => {
@@ -380,6 +380,16 @@ export class RangeConnection {
     // An idle connection must not keep the process alive, but must notice being closed.
     this.#socket.unref();
     this.#socket.resume();
+  }
+
+  /** As `SilenceTimer`: what came while this process was kept waiting is read first. */
+  #onTimer(): void {
+    const { bytesRead } = this.#socket;
+    const connected = this.#connected;
+    setImmediate(() => {
+      const silent = this.#socket.bytesRead === bytesRead && this.#connected === connected;
+      if (silent) this.#onTimeout();
+    });
   }
 
   #onTimeout(): void {

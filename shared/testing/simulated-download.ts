@@ -46,6 +46,8 @@ export class SimulatedDownload {
   readonly milestones: Milestone[] = [];
   /** Requests that have been made. */
   requests = 0;
+  /** Bytes that have come in, those that were there already among them. */
+  receivedBytes = 0;
 
   constructor(options: SimulatedDownloadOptions) {
     this.#o = options;
@@ -86,6 +88,7 @@ export class SimulatedDownload {
 
   onBytes(assignment: Assignment, range: ByteRange): void {
     const { clock, chooser } = this.#o;
+    this.receivedBytes += range.end - range.start;
     this.stored.add(range);
     const position = this.stored.ranges[0]?.start === 0 ? (this.stored.ranges[0]?.end ?? 0) : 0;
     if (position > (this.milestones.at(-1)?.position ?? 0)) {

@@ -16,7 +16,13 @@ const MAX_BUNDLE_BYTES = 64 * 1024;
 const QUEUE_MS = 100;
 
 /** One direction of a cable: first come, first served. */
-export class SimulatedLink {
+export interface Link {
+  /** Sends bytes that are there at `at`. Returns when the last of them is through. */
+  send(bytes: number, at: Millis): Millis;
+}
+
+/** A link whose rate never changes. */
+export class SimulatedLink implements Link {
   readonly bytesPerSecond: number;
   #freeAt: Millis = 0;
 
@@ -24,7 +30,6 @@ export class SimulatedLink {
     this.bytesPerSecond = bytesPerSecond;
   }
 
-  /** Sends bytes that are there at `at`. Returns when the last of them is through. */
   send(bytes: number, at: Millis): Millis {
     this.#freeAt = Math.max(at, this.#freeAt) + (bytes * 1000) / this.bytesPerSecond;
     return this.#freeAt;
@@ -34,7 +39,7 @@ export class SimulatedLink {
 export interface SimulatedSourceOptions {
   readonly id: string;
   /** Links from the server to the client, in this order; several sources can share one. */
-  readonly links: readonly SimulatedLink[];
+  readonly links: readonly Link[];
   readonly rttMs: Millis;
   /** Most bytes in flight on one connection: window sizes limit old or far servers. */
   readonly windowBytes?: number;

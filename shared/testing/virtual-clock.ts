@@ -39,12 +39,16 @@ export class VirtualClock {
 
   /** Lets time pass until `done`. Returns false if that is not so by `limit`. */
   run(done: () => boolean, limit: Millis): boolean {
-    while (!done()) {
-      const event = this.#pop();
-      if (event === undefined || event.at > limit) return false;
-      this.#now = event.at;
-      event.run();
-    }
+    while (!done()) if (!this.step(limit)) return false;
+    return true;
+  }
+
+  /** Lets time pass until the next event. Returns false if there is none by `limit`. */
+  step(limit: Millis): boolean {
+    const event = this.#pop();
+    if (event === undefined || event.at > limit) return false;
+    this.#now = event.at;
+    event.run();
     return true;
   }
 

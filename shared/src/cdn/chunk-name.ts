@@ -62,3 +62,13 @@ export function cacheKey(name: ChunkName): string {
 export function routingKey({ url, range, salt }: Omit<ChunkName, 'tag'>): string {
   return `${url},start=${range.start}${salt}`;
 }
+
+/**
+ * The letters that a retry adds to the chunk's name (NSDI 3.3): none for the first retry, which
+ * another replica gets; then one letter, so that the name belongs to other nodes altogether.
+ *
+ * @param attempt 0 for a node's first request for the chunk
+ */
+export function retrySalt(attempt: number): string {
+  return attempt < 2 ? '' : String.fromCharCode(0x61 + ((attempt - 2) % 26));
+}

@@ -6,6 +6,8 @@ import { type PurgeTarget, prefixesOf } from './purge-target.ts';
 const file = (url: string): PurgeTarget => ({ kind: 'url', url });
 const A = 'https://a.example/x/file';
 const B = 'https://b.example/x/file';
+/** What the tag of content that was asked for by its digest begins with. */
+const DIGEST = `d.${'a1'.repeat(32)}`;
 
 describe('Generations', () => {
   test('what was stored before a purge is void, what is stored after is not', () => {
@@ -21,6 +23,9 @@ describe('Generations', () => {
     [{ kind: 'version', url: A, tag: 'e.1' }, A, 'e.1', true],
     [{ kind: 'version', url: A, tag: 'e.1' }, A, 'e.2', false],
     [{ kind: 'version', url: A, tag: 'e.1' }, A, undefined, false],
+    [{ kind: 'version', url: A, tag: 'e.1' }, A, `${DIGEST}.e.1`, true],
+    [{ kind: 'version', url: A, tag: 'e.1' }, A, `${DIGEST}.e.2`, false],
+    [{ kind: 'version', url: A, tag: 'e.1' }, A, DIGEST, false],
     [{ kind: 'prefix', prefix: 'https://a.example/x/' }, A, 'e.1', true],
     [{ kind: 'prefix', prefix: 'https://a.example/' }, A, undefined, true],
     [{ kind: 'prefix', prefix: 'https://a.example/y/' }, A, 'e.1', false],

@@ -9,6 +9,7 @@
  */
 
 import { type PurgeTarget, prefixesOf, targetKey, widened } from './purge-target.ts';
+import { withoutDigest } from './version-tag.ts';
 
 /** Purges that are remembered one by one. */
 export const MAX_PURGES = 50_000;
@@ -120,7 +121,9 @@ export class Generations {
 
   #keysFor(url: string, tag: string | undefined): string[] {
     const keys = [targetKey({ kind: 'url', url })];
-    if (tag !== undefined) keys.push(targetKey({ kind: 'version', url, tag }));
+    // Content that was asked for by its digest is of a version all the same.
+    const version = tag === undefined ? undefined : withoutDigest(tag);
+    if (version !== undefined) keys.push(targetKey({ kind: 'version', url, tag: version }));
     if (this.#prefixes === 0) return keys;
     return [...keys, ...prefixesOf(url).map((prefix) => targetKey({ kind: 'prefix', prefix }))];
   }

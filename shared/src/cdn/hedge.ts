@@ -28,7 +28,7 @@ export interface RequestProgress {
  * it is busy with others, and what it is asked for may come any moment. As many times longer may
  * the rest take, where another request would have to share the way with this one.
  */
-const PATIENCE_WITH_THE_LIVING = 4;
+export const PATIENCE_WITH_THE_LIVING = 4;
 
 /**
  * Tells whether another request is likely to end sooner.

@@ -18,6 +18,7 @@ const peer = (name: string, rtts: number[]): Peer => ({
   misses: 0,
   trusted: true,
   isolatedUntil: 0,
+  heardAt: 0,
 });
 
 const steady = (name: string, rtt: number) => peer(name, Array(SAMPLES).fill(rtt));

@@ -3,6 +3,7 @@
  * in any case, and not others every minute: a chunk's owner must stay the same for a while.
  */
 
+import type { Millis } from '../base/clock.ts';
 import { minRtt, type Peer, SAMPLES } from './peer-table.ts';
 import { MIN_PEERS } from './replicas.ts';
 
@@ -20,26 +21,36 @@ const CLOSER_SHARE = 2 / 3;
  * @param usable nodes that can be used now, each with at least one round-trip time
  */
 export function selectPeers(current: ReadonlySet<string>, usable: readonly Peer[]): Peer[] {
-  const byDistance = [...usable].sort(
-    (a, b) => minRtt(a) - minRtt(b) || (a.name < b.name ? -1 : 1),
-  );
-  const close = byDistance.filter((peer) => minRtt(peer) <= CLOSE_MS).length;
+  const byDistance: Candidate[] = usable.map((peer) => ({ peer, rtt: minRtt(peer) }));
+  byDistance.sort((a, b) => a.rtt - b.rtt || (a.peer.name < b.peer.name ? -1 : 1));
+  const close = byDistance.filter(({ rtt }) => rtt <= CLOSE_MS).length;
   const size = Math.min(MAX_PEERS, Math.max(close, Math.min(MIN_PEERS, byDistance.length)));
 
   // Those that are in stay in while there is room for them; the rest is filled up from near to far.
-  const members = byDistance.filter((peer) => current.has(peer.name)).slice(0, size);
-  const outsiders = byDistance.filter((peer) => !members.includes(peer));
+  const members: Candidate[] = [];
+  const outsiders: Candidate[] = [];
+  for (const candidate of byDistance) {
+    const stays = members.length < size && current.has(candidate.peer.name);
+    (stays ? members : outsiders).push(candidate);
+  }
   members.push(...outsiders.splice(0, size - members.length));
 
   // An outsider gets in only past a member that it has been closer than for long enough.
   for (const outsider of outsiders) {
-    members.sort((a, b) => minRtt(a) - minRtt(b));
+    members.sort((a, b) => a.rtt - b.rtt);
     const farthest = members.at(-1);
-    if (farthest === undefined || minRtt(farthest) <= minRtt(outsider)) break;
-    if (current.has(farthest.name) && !isReliablyCloser(outsider, farthest)) continue;
+    if (farthest === undefined || farthest.rtt <= outsider.rtt) break;
+    const { peer } = farthest;
+    if (current.has(peer.name) && !isReliablyCloser(outsider.peer, peer)) continue;
     members[members.length - 1] = outsider;
   }
-  return members;
+  return members.map(({ peer }) => peer);
+}
+
+/** A peer with its round-trip time, which is looked up many times. */
+interface Candidate {
+  readonly peer: Peer;
+  readonly rtt: Millis;
 }
 
 /** True if `outsider` was closer in two thirds of the last 32 heartbeats (NSDI 4.2). */

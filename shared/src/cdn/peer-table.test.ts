@@ -159,6 +159,28 @@ describe('failures', () => {
     expect(table.isUsable(peer, 0)).toBe(true);
   });
 
+  test('a heartbeat without an answer is not in vain where the node has said something else since', () => {
+    const { table, peer } = withPeer();
+    table.onHeard('a', 5000);
+    table.onHeard('unknown', 5000);
+    for (let sentAt = 1000; sentAt <= 5000; sentAt += 1000) table.onMiss(URL_A, sentAt);
+    expect(peer.misses).toBe(0);
+    for (let sentAt = 5001; sentAt < 5001 + MAX_MISSES; sentAt++) table.onMiss(URL_A, sentAt);
+    expect(table.isAlive(peer)).toBe(false);
+  });
+
+  test('busy nodes may be silent for longer, by their latest heartbeats', () => {
+    const { table } = withPeer();
+    expect([table.silenceMs(), table.silenceMs('unknown')]).toEqual([2000, 2000]);
+    expect(table.silenceMs('a')).toBe(2000);
+    table.onAnswer(URL_A, info(), 900);
+    expect(table.silenceMs('a')).toBe(3600);
+    table.onAnswer(URL_A, info(), 60_000);
+    expect(table.silenceMs('a')).toBe(10_000);
+    for (let i = 0; i < 8; i++) table.onAnswer(URL_A, info(), 10);
+    expect(table.silenceMs('a')).toBe(2000);
+  });
+
   test('after a failed forward a node is left alone until its next good heartbeat', () => {
     const { table, peer } = withPeer();
     table.onForwardFailed('a');

@@ -12,6 +12,13 @@ import type { Hearsay } from './route.ts';
 export const SAMPLES = 32;
 /** Heartbeats in vain after which a node is no candidate any more. */
 export const MAX_MISSES = 3;
+/** How long a node may give no sign of life before it is doubted, at least and at most. */
+export const MIN_SILENCE_MS = 2000;
+export const MAX_SILENCE_MS = 10_000;
+/** How many times longer than for its slowest heartbeat of late a busy node is waited for. */
+const PATIENCE = 4;
+/** Heartbeats that say how busy a node is at the moment. */
+const RECENT = 8;
 /** How long a node that sent damaged chunks is left alone. */
 export const ISOLATION_MS = 10 * 60_000;
 /** Nodes known at a time: what strangers and mistakes can make a node remember. */
@@ -52,6 +59,8 @@ export interface Peer {
   trusted: boolean;
   /** A node that sent damaged chunks is not asked before. */
   isolatedUntil: Millis;
+  /** When it last said anything, in answer to whatever. */
+  heardAt: Millis;
 }
 
 /** The smallest round-trip time seen lately: the network's share of it (NSDI 4.2). */
@@ -109,9 +118,20 @@ export class PeerTable {
     return 'peer';
   }
 
-  /** A heartbeat to an address had no answer. */
-  onMiss(url: string): void {
-    this.#countMiss(url);
+  /**
+   * A heartbeat to an address had no answer, or none for long. Who has said something else since is
+   * busy, not dead.
+   *
+   * @param sentAt when the heartbeat went out; undefined where the address refuses connections
+   */
+  onMiss(url: string, sentAt?: Millis): void {
+    this.#countMiss(url, undefined, sentAt);
+  }
+
+  /** A node has said something in answer to a request. */
+  onHeard(name: string, now: Millis): void {
+    const peer = this.#peers.get(name);
+    if (peer !== undefined) peer.heardAt = now;
   }
 
   /** A forwarded request failed: the node is no candidate until its next good heartbeat. */
@@ -132,6 +152,18 @@ export class PeerTable {
     if (peer !== undefined) peer.load = load;
   }
 
+  /**
+   * How long a node may be silent before it counts as hanging. Busy nodes, which answer heartbeats
+   * late as well, are given more time: to pass them by makes the origin send what they have.
+   *
+   * @param name undefined: any node
+   */
+  silenceMs(name?: string): Millis {
+    const rtts = name === undefined ? [] : (this.#peers.get(name)?.rtts ?? []);
+    const slowest = Math.max(0, ...rtts.slice(-RECENT));
+    return Math.min(MAX_SILENCE_MS, Math.max(MIN_SILENCE_MS, PATIENCE * slowest));
+  }
+
   /** True while the node answers heartbeats. */
   isAlive(peer: Peer): boolean {
     return peer.misses < MAX_MISSES;
@@ -148,9 +180,10 @@ export class PeerTable {
     );
   }
 
-  #countMiss(url: string, answering?: string): void {
+  #countMiss(url: string, answering?: string, sentAt = Number.POSITIVE_INFINITY): void {
     for (const peer of this.#peers.values()) {
-      if (peer.url === url && peer.name !== answering) peer.misses++;
+      const missed = peer.url === url && peer.name !== answering && peer.heardAt < sentAt;
+      if (missed) peer.misses++;
     }
   }
 
@@ -172,7 +205,9 @@ export class PeerTable {
     for (const member of members) {
       for (const [name, weight] of member.sees) {
         if (!this.#isOutOfReach(name, now)) continue;
-        through.set(name, [...(through.get(name) ?? []), member]);
+        const by = through.get(name);
+        if (by === undefined) through.set(name, [member]);
+        else by.push(member);
         weights.set(name, weight);
       }
     }
@@ -209,5 +244,6 @@ function newPeer(url: string, info: PeerInfo): Peer {
     misses: 0,
     trusted: true,
     isolatedUntil: 0,
+    heardAt: 0,
   };
 }

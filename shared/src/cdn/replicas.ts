@@ -9,6 +9,13 @@ import type { Random } from '../base/clock.ts';
 const MAX_SHARE = 0.2;
 /** Peers that a node wants at least (NSDI 5.2). */
 export const MIN_PEERS = 60;
+/** Transfers that make one step of load: small differences must not decide where chunks go. */
+const TRANSFERS_PER_LOAD = 8;
+
+/** A node's load as others see it, in steps. @param transfers under way, of clients and of nodes */
+export function loadSteps(transfers: number): number {
+  return Math.floor(transfers / TRANSFERS_PER_LOAD);
+}
 
 /**
  * The replication factor of NSDI 5.4, equation 1: so many replicas that a client's parallel fetches

@@ -10,6 +10,11 @@ import { Estimate } from '../base/estimate.ts';
 export const FIRST_CHUNK_TIMEOUT_MS = 3000;
 /** Never less than this, or chance alone would cause retries. */
 export const MIN_TIMEOUT_MS = 500;
+/**
+ * A competing request goes to the same origin, which is as busy for it: it helps where a connection
+ * hangs, and hardly anywhere else. In a crowd this node itself may not come to reading for a while.
+ */
+export const MIN_ORIGIN_TIMEOUT_MS = 2000;
 /** Longest time to wait for a chunk that makes no progress (NSDI 3.3). */
 export const MAX_TIMEOUT_MS = 10_000;
 /** Attempts at one chunk after the first (NSDI 3.3). */

@@ -78,10 +78,10 @@ describe('the first hop', () => {
     expect(route).toEqual({ to: 'peer', peer: at(0), keep: true });
   });
 
-  test('the most responsible node asks the origin when it is its turn, else another replica', () => {
-    expect(ask({ self: at(0), random: () => 0 })).toEqual({ to: 'origin' });
-    const other = ask({ self: at(0), random: () => 0.9 });
-    expect(other).toEqual({ to: 'peer', peer: at(2), keep: false });
+  test('the most responsible node asks no replica, which could only ask the second best', () => {
+    for (const chance of [0, 0.5, 0.9]) {
+      expect(ask({ self: at(0), random: () => chance })).toEqual({ to: 'origin' });
+    }
   });
 
   test('heavier nodes get more', () => {
@@ -231,5 +231,43 @@ describe('a node that only others can reach', () => {
     expect(ask({ ...blind, hops: 1, maxHops: 2 })).toMatchObject({ peer: at(1) });
     expect(ask({ ...blind, hops: 1, maxHops: 3 })).toMatchObject({ peer: at(3) });
     expect(ask({ ...blind, hops: 0, maxHops: 1 })).toMatchObject({ peer: at(1) });
+  });
+});
+
+describe('nodes too far to be peers', () => {
+  /** The best two are far from the others, who are peers of each other. */
+  const near = RANKED.slice(2);
+  const far = () => RANKED.slice(0, 2);
+
+  test('are asked by the best node near by before it would ask the origin', () => {
+    const route = ask({ self: at(2), nodes: near, far, hops: 1 });
+    expect(route).toEqual({ to: 'peer', peer: at(0), keep: true });
+  });
+
+  test('are not asked while there is a better node near by', () => {
+    const route = ask({ self: at(5), nodes: near, far, hops: 1 });
+    expect(route).toEqual({ to: 'peer', peer: at(2), keep: true });
+  });
+
+  test('and those near by are asked when the hops between peers are used up, but no further', () => {
+    expect(ask({ self: at(5), nodes: near, far, hops: MAX_HOPS })).toEqual({
+      to: 'peer',
+      peer: at(0),
+      keep: true,
+    });
+    const known = { self: at(5), nodes: RANKED.filter((n) => n !== at(1)), far: () => [at(1)] };
+    expect(ask({ ...known, hops: MAX_HOPS })).toMatchObject({ peer: at(0) });
+    expect(ask({ ...known, hops: MAX_HOPS + 1 })).toEqual({ to: 'origin' });
+  });
+
+  test('are passed by where they were tried in vain', () => {
+    const tried = { self: at(2), nodes: near, far, hops: 1 };
+    expect(ask({ ...tried, avoid: new Set([at(0).name]) })).toMatchObject({ peer: at(1) });
+    const both = new Set([at(0).name, at(1).name]);
+    expect(ask({ ...tried, avoid: both })).toEqual({ to: 'origin' });
+  });
+
+  test('the best of all asks the origin', () => {
+    expect(ask({ self: at(0), nodes: [at(0)], far: () => near })).toEqual({ to: 'origin' });
   });
 });

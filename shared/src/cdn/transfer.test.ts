@@ -370,3 +370,24 @@ describe('Transfer', () => {
     );
   });
 });
+
+test('a deadline reckoned from progress is never at the very moment it is found late', () => {
+  const random = seededRandom(7);
+  for (let i = 0; i < 500; i++) {
+    const progress = 3001 + 5000 * random();
+    const transfer = new Transfer({
+      slices: 1,
+      inOrder: true,
+      window: new CongestionWindow({ max: 1 }),
+      timer: new RetryTimer(),
+      random,
+      progressAt: () => progress,
+    });
+    transfer.step(0);
+    transfer.step(3000);
+    // The second attempt's patience, to the last bit.
+    const now = progress + 6000;
+    transfer.step(now);
+    expect(transfer.nextDeadline()).toBeGreaterThan(now);
+  }
+});

@@ -187,10 +187,10 @@ export class Transfer {
   #compete(slice: number, a: Active, now: Millis, actions: TransferAction[]): void {
     const patience = this.#o.timer.timeoutMs(a.begun - 1);
     if (a.attempts.size >= MAX_COMPETING) {
-      const progress = this.#o.progressAt(slice);
-      if (progress !== undefined && now - progress < patience) {
+      const aliveUntil = (this.#o.progressAt(slice) ?? Number.NEGATIVE_INFINITY) + patience;
+      if (aliveUntil > now) {
         // Slow, but alive: killing it would throw away bytes that have been paid for.
-        a.deadline = progress + patience;
+        a.deadline = aliveUntil;
         return;
       }
       if (a.begun > MAX_BACKOFFS) {

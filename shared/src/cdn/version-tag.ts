@@ -39,6 +39,17 @@ export function digestOfTag(tag: string): string | undefined {
   return DIGEST_TAG.exec(tag)?.[1];
 }
 
+/**
+ * The tag of the same version as those have it who do not know its digest.
+ *
+ * @returns undefined where the tag is a digest and names no version
+ */
+export function withoutDigest(tag: string): string | undefined {
+  const digest = digestOfTag(tag);
+  if (digest === undefined) return tag;
+  return tag.slice(digestTag(digest).length + 1) || undefined;
+}
+
 function tagOf(validators: Validators, length: number): string | undefined {
   if (validators.etag !== undefined) return `e.${percentEscape(validators.etag.slice(1, -1))}`;
   if (validators.lastModified === undefined || validators.lastModifiedIsStrong !== true) {
@@ -61,7 +72,7 @@ export function isVersionTag(text: string): boolean {
 export function versionOfTag(tag: string, length: number): Validators | undefined {
   if (!isVersionTag(tag)) return undefined;
   const digest = digestOfTag(tag);
-  const own = digest === undefined ? tag : tag.slice(digestTag(digest).length + 1);
+  const own = withoutDigest(tag) ?? '';
   const text = own.slice(2);
   let validators: Validators | undefined;
   if (own.startsWith('e.')) {

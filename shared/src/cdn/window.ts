@@ -1,3 +1,11 @@
+/** By how many chunks a window of a size, at least 1, grows when a chunk came fast. */
+export type Growth = (size: number) => number;
+
+/** 1 / ln(size): fast at first, slower later (NSDI 5.5, figure 9). */
+export const paperGrowth: Growth = (size) =>
+  // The paper takes ln(1) as 1. Between 1 and 2 the quotient would explode, so it is 1 there too.
+  size < 2 ? 1 : 1 / Math.log(size);
+
 /**
  * The agent's congestion window (NSDI 5.5; LOGIN): how many chunks of one response may be fetched
  * or held at a time. In the spirit of TCP Vegas it grows while chunks come faster than average and
@@ -5,14 +13,17 @@
  */
 export class CongestionWindow {
   readonly #max: number;
+  readonly #growth: Growth;
   #size: number;
 
   /**
    * @param options.max upper bound in chunks, at least 1: the buffer per client over the chunk size
    * @param options.initial first size in chunks; 4 unless given (the paper starts at 10 of 60 KB)
+   * @param options.growth `paperGrowth` unless given
    */
-  constructor(options: { max: number; initial?: number }) {
+  constructor(options: { max: number; initial?: number; growth?: Growth }) {
     this.#max = Math.max(1, options.max);
+    this.#growth = options.growth ?? paperGrowth;
     this.#size = Math.min(this.#max, Math.max(1, options.initial ?? 4));
   }
 
@@ -26,11 +37,9 @@ export class CongestionWindow {
     return Math.floor(this.#size);
   }
 
-  /** A chunk came in less than the average time: grow by 1 / ln(size). */
+  /** A chunk came in less than the average time: grow. */
   onFastChunk(): void {
-    // The paper takes ln(1) as 1. Between 1 and 2 the quotient would explode, so it is 1 there too.
-    const growth = this.#size < 2 ? 1 : 1 / Math.log(this.#size);
-    this.#size = Math.min(this.#max, this.#size + growth);
+    this.#size = Math.min(this.#max, this.#size + this.#growth(this.#size));
   }
 
   /** The first attempt at a chunk was killed by a retry: shrink by one chunk. */

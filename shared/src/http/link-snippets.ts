@@ -32,6 +32,12 @@ export function linkSnippets({ prefixed, metalink, name }: SnippetLinks): Snippe
   ];
 }
 
+/** The command by which somebody with an edge's secret makes a signed link. @param edge its address */
+export function signCommand(url: string, edge: string): string {
+  const what = `${shellQuoted(url)} --secret-file secrets --expires 7d`;
+  return `millrace edge sign ${what} --edge ${shellQuoted(edge)}`;
+}
+
 /** A word of POSIX shells, whatever is in it. */
 export function shellQuoted(text: string): string {
   // One that begins with a dash would be taken for an option.
