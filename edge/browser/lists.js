@@ -127,6 +127,9 @@ export function clientsPanel({ clients, cache, forwards, inside, chunks }) {
   ];
 }
 
+/** @type {Record<string, string>} */
+const BYTES_OF = { pinnedBytes: 'Pinned', pinQuotaBytes: 'Quota for pins' };
+
 /**
  * What administration has done, as far as this edge tells, and its processes.
  *
@@ -135,7 +138,7 @@ export function clientsPanel({ clients, cache, forwards, inside, chunks }) {
 export function processesPanel({ administration, workers, process, chunkBytes }) {
   const done = Object.entries(administration ?? {}).flatMap(([name, value]) =>
     typeof value === 'number'
-      ? [fact(words(name), value)]
+      ? [figure(name, value)]
       : Object.entries(value ?? {}).flatMap(([part, number]) =>
           typeof number === 'number' ? [fact(`${words(name)}: ${part}`, number)] : [],
         ),
@@ -151,6 +154,15 @@ export function processesPanel({ administration, workers, process, chunkBytes })
     ['Chunks of', size(chunkBytes), 'chunk'],
   ];
   return [facts([...done, ...each, ...own])];
+}
+
+/**
+ * @param {string} name
+ * @param {number} value
+ */
+function figure(name, value) {
+  const label = BYTES_OF[name];
+  return label === undefined ? fact(words(name), value) : [label, size(value), name];
 }
 
 /**

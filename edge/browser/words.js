@@ -1,6 +1,6 @@
 /** Numbers as people read them. */
 
-const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
 /**
  * A size with three significant digits at most: `1.5 MiB`.

@@ -111,6 +111,10 @@ describe('the guide for operators', () => {
     expect(told).toEqual(alerts);
   });
 
+  test('the chart has the same alerts', () => {
+    expect(read('helm/millrace-edge/files/alerts.yml')).toBe(read('prometheus/alerts.yml'));
+  });
+
   test('explains codes of errors that there are', () => {
     const table = guide.slice(guide.indexOf('| code |'));
     const codes = [...table.matchAll(/^\| (`.*?`) \|/gm)].flatMap(

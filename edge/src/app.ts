@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { AwakeClock } from '@millrace/shared/base/awake-clock';
 import type { Log } from '@millrace/shared/base/log';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
+import { loadSteps } from '@millrace/shared/cdn/replicas';
 import type { FastifyInstance } from 'fastify';
 import { Administration } from './admin/administration.ts';
 import { PeerCommands } from './admin/peer-commands.ts';
@@ -85,8 +86,6 @@ const RELIEF_INTERVAL_MS = 1000;
 
 /** Connections to one other node at a time and per hop. */
 const PEER_CONNECTIONS = 64;
-/** Transfers that make one step of load: small differences must not decide where chunks go. */
-const TRANSFERS_PER_LOAD = 8;
 
 const OFFLOAD_INTERVAL_MS = 1000;
 
@@ -161,7 +160,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     cache.release();
     disk?.release();
   };
-  const load = () => Math.floor((prefixed.transfers.running + inside.running) / TRANSFERS_PER_LOAD);
+  const load = () => loadSteps(prefixed.transfers.running + inside.running);
   const auth = new ClusterAuth(config.secretFile, wallClock);
   const commandSecret = config.secretFile ?? config.adminTokenFile;
   const commandAuth = commandSecret && new ClusterAuth(commandSecret, wallClock);
@@ -331,6 +330,9 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       ? undefined
       : new TlsListener(server.server, certificates, config.maxConnections);
   if (front !== undefined) transfers.onDrain(() => front.goAway());
+  const onRefused = () => metrics.refused.inc();
+  server.server.on('drop', onRefused);
+  front?.onRefused(onRefused);
   if (certificates !== undefined) {
     reloads.push(() => certificates.reload());
     addCertificateGauge(metrics, certificates);
@@ -366,6 +368,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   await server.register(publishRoutes, {
     config,
     check,
+    policy,
     limits,
     clientAddress,
     localAccess,
@@ -375,6 +378,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const dashboard = async () => ({ status: await ownStatus(own), ...(await figures?.read()) });
   await server.register(dashboardRoutes, {
     config,
+    policy,
     clientAddress,
     localAccess,
     collect: async () => link?.collect('dashboard') ?? JSON.stringify(await dashboard()),
@@ -509,9 +513,19 @@ function addGauges(
   metrics.gauge('files_known', 'Files whose version is known', () => pointers.count);
   metrics.gauge('memory_cache_bytes', 'Memory held by cached chunks', () => cache.bytes);
   metrics.gauge('memory_cache_chunks', 'Chunks in memory', () => cache.count);
+  metrics.gauge(
+    'memory_cache_evicted_bytes',
+    'Chunk bytes that left memory for newer ones',
+    () => cache.evictedBytes,
+  );
   if (disk === undefined) return;
   metrics.gauge('disk_cache_bytes', 'Disk space of cached chunks', () => disk.bytes);
   metrics.gauge('disk_cache_records', 'Records on disk', () => disk.count);
+  metrics.gauge(
+    'disk_cache_evicted_bytes',
+    'Bytes that left the disk for newer ones',
+    () => disk.evictedBytes,
+  );
   metrics.gauge(
     'disk_cache_damaged',
     'Damaged records found and dropped',

@@ -6,7 +6,6 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
-import { INSIDE } from '@millrace/shared/cdn/inside-message';
 import { httpsLocation } from '@millrace/shared/http/https-redirect';
 import { SIGNED_PATH } from '@millrace/shared/http/signed-link';
 import Fastify, {
@@ -17,24 +16,28 @@ import Fastify, {
 } from 'fastify';
 import type { Config } from './config.ts';
 import { H1_LIMITS, KEEP_ALIVE_MS, LISTEN_BACKLOG, REQUEST_MS } from './http-limits.ts';
+import { isOfNode } from './peers/node-requests.ts';
 import { nodeUrl } from './peers/seeds.ts';
 import { problemReply } from './routes/problem-reply.ts';
 import { acceptRawTargets } from './routes/raw-targets.ts';
 import type { TlsListener } from './tls/tls-listener.ts';
 
-const PLAIN_PATHS: ReadonlySet<string> = new Set([
-  ...['/-/live', '/-/ready', '/-/metrics', '/-/ping'],
-]);
+const PLAIN_PATHS: ReadonlySet<string> = new Set(['/-/live', '/-/ready', '/-/metrics']);
 /** Where prefixed URLs go, whatever they contain: the router must not try to understand them. */
 export const PREFIXED_ROUTE = '/-/prefixed';
 
 /**
- * A second port that is this process's own, where other nodes reach it and no other. Without a
- * secret it is for this machine only.
+ * A second port that is this process's own, where other nodes reach it and no other, and clients get
+ * nothing. Without a secret it is for this machine only.
  */
 export async function listenAlone(main: Server, config: Config, index: number): Promise<Server> {
   const server = createServer({ ...H1_LIMITS, keepAliveTimeout: KEEP_ALIVE_MS });
-  server.on('request', (req, res) => main.emit('request', req, res));
+  server.maxConnections = config.maxConnections;
+  server.on('request', (req, res) => {
+    if (isOfNode(req)) return void main.emit('request', req, res);
+    const { status, headers, body } = problemReply(new MillraceError('no-such-page'));
+    res.writeHead(status, headers).end(body);
+  });
   server.listen({
     host: config.secretFile === undefined ? '127.0.0.1' : config.host,
     port: config.port === 0 ? 0 : config.port + 1 + index,
@@ -98,6 +101,17 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
   }) as unknown as FastifyInstance;
   server.server.maxConnections = config.maxConnections;
   acceptRawTargets(server.server);
+  /** Connections whose last request has been answered; what is behind it is none. */
+  const refused = new WeakSet<Socket>();
+  server.addHook('onRequest', ({ raw }, reply, done) => {
+    if (refused.has(raw.socket)) return void reply.hijack();
+    if (!hasTwoHosts(raw)) return done();
+    refused.add(raw.socket);
+    void send(
+      reply.header('connection', 'close'),
+      new MillraceError('bad-request', 'two Host fields'),
+    );
+  });
   if (config.tlsCert !== undefined && config.httpAnswers === 'redirect') {
     server.addHook('onRequest', (request, reply, done) => {
       if (staysPlain(request)) return done();
@@ -127,11 +141,23 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
   return server;
 }
 
+/** RFC 9112 3.2: it is refused, before somebody takes the one and somebody else the other. */
+function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1;
+}
+
 /** Requests that need no TLS: of health checks and Prometheus, and of other nodes, which sign theirs. */
 function staysPlain(request: FastifyRequest): boolean {
   if ((request.raw.socket as Partial<TLSSocket>).encrypted === true) return true;
-  if (request.headers[INSIDE.mark] !== undefined) return true;
-  return PLAIN_PATHS.has(request.originalUrl);
+  return (
+    isOfNode({ headers: request.headers, url: request.originalUrl }) ||
+    PLAIN_PATHS.has(request.originalUrl)
+  );
 }
 
 /** Connections on which a request with a body has come. */

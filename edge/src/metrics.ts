@@ -41,6 +41,10 @@ export class Metrics {
     'Chunks sent to other nodes, by where they were',
     ['tier'],
   );
+  readonly refused = this.#counter(
+    'connections_refused_total',
+    'Connections of clients refused because there were too many',
+  );
   readonly purges = this.#counter('clients_purged_total', 'Transfers of vanished clients ended');
   readonly offloads = this.#counter(
     'clients_offloaded_total',

@@ -293,7 +293,7 @@ export const SETTINGS = {
   },
   'max-hops': {
     argument: '<number>',
-    help: 'how often a request may be forwarded between nodes, 1 to 8',
+    help: 'how often a request may be forwarded between peers, 1 to 8; once more where there are nodes too far to be peers',
     schema: count.min(1, 'must be at least 1').max(8, 'must be at most 8'),
     default: String(MAX_HOPS),
   },

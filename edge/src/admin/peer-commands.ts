@@ -9,12 +9,11 @@ import type { Log } from '@millrace/shared/base/log';
 import { Agent, request } from 'undici';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import { readText } from '../peers/heartbeat.ts';
+import { COMMAND_PATH, PURGE_LOG_PATH } from '../peers/node-requests.ts';
 import { textDigest } from '../peers/text-digest.ts';
 import { type Command, OUTCOME, type Outcome, PURGE_LOG } from './messages.ts';
 import type { Purges } from './purges.ts';
 
-export const COMMAND_PATH = '/-/command';
-export const PURGE_LOG_PATH = '/-/purges';
 /** How long another node may take. */
 const TIMEOUT_MS = 5000;
 /** A log of purges in JSON: its characters, escaped at worst, and what is around them. */

@@ -8,6 +8,7 @@ import type { Log } from '@millrace/shared/base/log';
 import { Generations, type Purge } from '@millrace/shared/cdn/generations';
 import { type LoggedPurge, PurgeLog, type PurgeLogSnapshot } from '@millrace/shared/cdn/purge-log';
 import { type PurgeTarget, prefixesOf } from '@millrace/shared/cdn/purge-target';
+import { withoutDigest } from '@millrace/shared/cdn/version-tag';
 import { PurgeFile, type PurgeLine } from './purge-file.ts';
 
 /** Told with requests to other nodes: more than cover any URL. */
@@ -197,7 +198,10 @@ function mark(target: PurgeTarget): string {
 
 function targetOf(form: string, url: string, tag: string | undefined): PurgeTarget | undefined {
   if (form === 'u') return { kind: 'url', url };
-  if (form === 'v') return tag === undefined ? undefined : { kind: 'version', url, tag };
+  if (form === 'v') {
+    const version = tag === undefined ? undefined : withoutDigest(tag);
+    return version === undefined ? undefined : { kind: 'version', url, tag: version };
+  }
   if (form === 'a') return { kind: 'all' };
   const prefix = prefixesOf(url).find(({ length }) => form === `p${length}`);
   return prefix === undefined ? undefined : { kind: 'prefix', prefix };

@@ -13,6 +13,7 @@ import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
 import { chunkRange } from '@millrace/shared/cdn/chunk-plan';
+import type { StartAttempt } from '@millrace/shared/cdn/competing-fetch';
 import { versionTag } from '@millrace/shared/cdn/version-tag';
 import type { CacheOutcome } from '@millrace/shared/http/cache-status';
 import { parseContentRange } from '@millrace/shared/http/content-range';
@@ -32,7 +33,6 @@ import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { Purges } from '../admin/purges.ts';
 import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
 import type { ChunkStore } from '../cache/chunk-store.ts';
-import type { StartAttempt } from '../cache/competing-fetch.ts';
 import { type FileVersion, type Pointer, pointerName } from '../cache/file-version.ts';
 import {
   isPointer,

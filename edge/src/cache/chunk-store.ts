@@ -1,32 +1,27 @@
 /**
  * Chunks by name, wherever they are: memory, disk, another node or the origin. Concurrent requests
- * for one chunk share one fetch, whoever asked first.
- *
- * There are two kinds of fetches: from the origin, which waits for no other node, and by way of the
- * network, one per hop. A request that was forwarded more often than the one under way never waits
- * for it, so that nodes with different views cannot wait for each other in a circle.
+ * for one chunk share one fetch, whoever asked first; which ones, `chunk-flights.ts` says.
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { SingleFlight } from '@millrace/shared/base/single-flight';
+import { ChunkFlights } from '@millrace/shared/cdn/chunk-flights';
 import { formatChunkName } from '@millrace/shared/cdn/chunk-name';
+import {
+  type AttemptObserver,
+  CompetingFetch,
+  type StartAttempt,
+} from '@millrace/shared/cdn/competing-fetch';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import { Purges } from '../admin/purges.ts';
 import type { Network } from '../peers/network.ts';
 import { INGRESS, type Path } from '../peers/path.ts';
 import { Chunk } from './chunk.ts';
 import type { ChunkBuffer, ChunkMemory } from './chunk-memory.ts';
-import {
-  type AttemptObserver,
-  CompetingFetch,
-  type Loan,
-  type StartAttempt,
-} from './competing-fetch.ts';
 import type { DiskCache } from './disk-cache.ts';
 import type { FileVersion } from './file-version.ts';
-import { ForwardFetch } from './forward-fetch.ts';
+import { forwardFetch } from './forward-fetch.ts';
 import type { MemoryCache } from './memory-cache.ts';
 import { scopedKey } from './pointer-cache.ts';
 
@@ -83,9 +78,6 @@ export interface ChunkStoreOptions {
   readonly now: () => Millis;
 }
 
-/** What does not depend on what a fetch brings. */
-type UnderWay = Pick<CompetingFetch<Loan>, 'hedge' | 'progressAt' | 'share'>;
-
 const WATCH_INTERVAL_MS = 200;
 
 /** A caller that never leaves. */
@@ -94,8 +86,7 @@ const FOR_EVER = new AbortController().signal;
 export class ChunkStore {
   readonly #o: ChunkStoreOptions;
   readonly #purges: Purges;
-  readonly #flights = new SingleFlight<string, { chunk: Chunk; tier: Tier }>();
-  readonly #fetches = new Map<string, UnderWay>();
+  readonly #flights = new ChunkFlights<{ chunk: Chunk; tier: Tier }>();
 
   constructor(options: ChunkStoreOptions) {
     this.#o = options;
@@ -135,47 +126,38 @@ export class ChunkStore {
     generation = this.#purges.current,
   ): boolean {
     const key = chunkKey(request);
-    const name = this.#fromOrigin(key, request);
-    if (this.#inMemory(key) !== undefined || this.#flights.has(name)) return false;
+    const name = this.#named(request);
+    if (this.#inMemory(key) !== undefined || this.#flights.hasOwn(name)) return false;
     // Asked for before a purge, it must not come to those who ask after it.
     if (this.#isVoid(request.version, generation)) return false;
-    const flight = this.#flights.run(name, FOR_EVER, (all) => this.#fetch(key, request, all, body));
+    const flight = this.#flights.own(name, FOR_EVER, (all) => this.#fetch(key, request, all, body));
     flight.result.catch(() => {});
     return true;
   }
 
   /** Somebody finds the chunk late. */
   hedge(request: ChunkRequest, path: Path = INGRESS): void {
-    for (const fetch of this.#underWay(request, path)) fetch.hedge();
+    this.#flights.hedge(this.#named(request), path.hops);
   }
 
   /** When bytes of a chunk under way last came in. */
   progressAt(request: ChunkRequest, path: Path = INGRESS): Millis | undefined {
-    let latest: Millis | undefined;
-    for (const { progressAt } of this.#underWay(request, path)) {
-      if (progressAt !== undefined) latest = Math.max(latest ?? progressAt, progressAt);
-    }
-    return latest;
+    return this.#flights.progressAt(this.#named(request), path.hops);
   }
 
   /** How much of a chunk under way has come, 0 to 1. */
   share(request: ChunkRequest, path: Path): number {
-    return Math.max(0, ...this.#underWay(request, path).map((fetch) => fetch.share));
+    return this.#flights.share(this.#named(request), path.hops);
   }
 
   /** The decision who serves the chunk, and the fetch that follows from it. */
   #flight(key: string, request: ChunkRequest, signal: AbortSignal, path: Path) {
-    const name = this.#fromOrigin(key, request);
     const network = request.version.scope === 'public' ? this.#o.network : undefined;
-    if (network !== undefined && !this.#flights.has(name)) {
-      const route = network.route(request, path, 0, new Set());
-      if (route.to === 'peer') {
-        return this.#flights.run(this.#byHop(path, key, request), signal, (all) =>
-          this.#forward(key, request, network, path, route.keep, all),
-        );
-      }
-    }
-    return this.#flights.run(name, signal, (all) => this.#find(key, request, all));
+    return this.#flights.get(this.#named(request), path.hops, signal, {
+      route: () => network?.route(request, path, 0, new Set()),
+      forward: ({ keep }, all) => this.#forward(key, request, network as Network, path, keep, all),
+      own: (all) => this.#find(key, request, all),
+    });
   }
 
   async #find(key: string, request: ChunkRequest, signal: AbortSignal) {
@@ -219,7 +201,7 @@ export class ChunkStore {
       now,
       ...(onRaced === undefined ? {} : { onRaced }),
     });
-    const buffer = await this.#run(this.#fromOrigin(key, request), fetch, signal);
+    const buffer = await this.#flights.run(this.#named(request), undefined, fetch, signal);
     const chunk = new Chunk(key, buffer, request.version, undefined, generation);
     if (chunk.data.length !== bytes) throw new MillraceError('internal', 'a chunk of wrong length');
     this.#toDisk(chunk);
@@ -237,7 +219,7 @@ export class ChunkStore {
   ) {
     const onDisk = await this.#fromDisk(key, request);
     if (onDisk !== undefined) return this.#arrived(onDisk, 'disk', true);
-    const forward = new ForwardFetch({
+    const forward = forwardFetch({
       key,
       request,
       path,
@@ -246,39 +228,18 @@ export class ChunkStore {
       now: this.#o.now,
       onRaced: this.#o.onRaced,
       fallback: async (end) => {
-        const name = this.#fromOrigin(key, request);
-        const own = this.#flights.run(name, end, (all) => this.#find(key, request, all));
+        const name = this.#named(request);
+        const own = this.#flights.own(name, end, (all) => this.#find(key, request, all));
         const { chunk, tier } = await own.result;
         return { chunk: chunk.retain(), tier };
       },
     });
     const watch = watchFor(() => forward.fetch.hedge(), network.lateAfterMs(request));
-    const name = this.#byHop(path, key, request);
-    const { chunk, tier } = await this.#run(name, forward.fetch, signal).finally(watch);
+    const fetched = this.#flights.run(this.#named(request), path.hops, forward.fetch, signal);
+    const { chunk, tier } = await fetched.finally(watch);
     // What came from the origin after all has been kept already.
     if (keep && tier === 'peer') this.#toDisk(chunk);
     return this.#arrived(chunk, tier, keep && tier === 'peer');
-  }
-
-  async #run<T extends Loan>(
-    name: string,
-    fetch: CompetingFetch<T>,
-    signal: AbortSignal,
-  ): Promise<T> {
-    this.#fetches.set(name, fetch);
-    try {
-      return await fetch.run(signal);
-    } finally {
-      // If everybody left and somebody came anew, the entry is the new fetch's.
-      if (this.#fetches.get(name) === fetch) this.#fetches.delete(name);
-    }
-  }
-
-  #underWay(request: ChunkRequest, path: Path) {
-    const key = chunkKey(request);
-    const names = [this.#byHop(path, key, request), this.#fromOrigin(key, request)];
-    const fetches = names.map((name) => this.#fetches.get(name));
-    return fetches.filter((fetch) => fetch !== undefined);
   }
 
   #toDisk(chunk: Chunk): void {
@@ -305,13 +266,10 @@ export class ChunkStore {
     return this.#purges.isVoid(url, tag, generation);
   }
 
-  /** Name of a fetch from the origin. After a purge it is another: nobody joins one from before. */
-  #fromOrigin(key: string, { version }: ChunkRequest): string {
-    return `origin ${key}${this.#purges.era(version.url, version.tag)}`;
-  }
-
-  #byHop({ hops }: Path, key: string, { version }: ChunkRequest): string {
-    return `${hops} ${key}${this.#purges.era(version.url, version.tag)}`;
+  /** What its fetches go by. After a purge it is another: nobody joins one from before. */
+  #named(request: ChunkRequest): string {
+    const { url, tag } = request.version;
+    return `${chunkKey(request)}${this.#purges.era(url, tag)}`;
   }
 
   /** A new chunk goes to those who wait for it, and to the cache if it belongs there. */

@@ -86,6 +86,11 @@ export class DiskCache {
     return this.#index.size;
   }
 
+  /** Bytes that have had to go for newer ones since the start. */
+  get evictedBytes(): number {
+    return this.#index.evictedSize;
+  }
+
   /** Records on disk. */
   get count(): number {
     return this.#index.count;

@@ -1,15 +1,15 @@
 import { describe, expect, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { AttemptObserver } from '@millrace/shared/cdn/competing-fetch';
+import { PeerFailure } from '@millrace/shared/cdn/peer-failure';
 import type { Route } from '@millrace/shared/cdn/route';
 import type { ForwardTarget } from '../peers/membership.ts';
 import type { Network } from '../peers/network.ts';
 import { INGRESS, type Path } from '../peers/path.ts';
 import type { PeerChunk } from '../peers/peer-client.ts';
-import { PeerFailure } from '../peers/peer-failure.ts';
 import { sha256 } from './chunk.ts';
 import { ChunkMemory } from './chunk-memory.ts';
 import { ChunkStore } from './chunk-store.ts';
-import type { AttemptObserver } from './competing-fetch.ts';
 import { MemoryCache } from './memory-cache.ts';
 
 const CHUNK = 65_536;

@@ -23,6 +23,10 @@ describe('KeepingLru', () => {
     cache.get('a');
     cache.set('d', 1);
     expect(gone).toEqual(['b']);
+    // Nobody had to go for what is taken out or replaced.
+    cache.delete('a');
+    cache.set('c', 2);
+    expect(cache.evictedSize).toBe(1);
   });
 
   test('keeps what is pinned, until it is no longer', () => {

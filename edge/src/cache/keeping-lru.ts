@@ -21,6 +21,7 @@ export class KeepingLru<V extends {}> {
   /** Entries that would have had to go. */
   readonly #kept = new Map<string, V>();
   #keptSize = 0;
+  #evictedSize = 0;
 
   constructor(options: KeepingLruOptions<V>) {
     this.#o = options;
@@ -38,6 +39,11 @@ export class KeepingLru<V extends {}> {
 
   get count(): number {
     return this.#entries.size + this.#kept.size;
+  }
+
+  /** Size of all entries that have had to go for others so far. */
+  get evictedSize(): number {
+    return this.#evictedSize;
   }
 
   get maxSize(): number {
@@ -82,8 +88,10 @@ export class KeepingLru<V extends {}> {
       // All that is left is kept: quotas are to prevent that.
       if (oldest === undefined) return;
       const value = this.#take(oldest) as V;
-      if (!this.#o.isKept(oldest, value)) this.#o.dispose(value, oldest, 'gone');
-      else {
+      if (!this.#o.isKept(oldest, value)) {
+        this.#evictedSize += this.#o.sizeOf(value);
+        this.#o.dispose(value, oldest, 'gone');
+      } else {
         this.#kept.set(oldest, value);
         this.#keptSize += this.#o.sizeOf(value);
       }

@@ -29,6 +29,11 @@ export class MemoryCache {
     return this.#chunks?.size ?? 0;
   }
 
+  /** Bytes that have had to go for newer ones since the start. */
+  get evictedBytes(): number {
+    return this.#chunks?.evictedSize ?? 0;
+  }
+
   /** Chunks held. */
   get count(): number {
     return this.#chunks?.count ?? 0;

@@ -3,6 +3,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
+import { listField } from '@millrace/shared/http/headers';
 import {
   type Hop,
   judgeOrigin,
@@ -21,7 +22,13 @@ export type CheckResult =
   /** The origin has answered. */
   | { readonly kind: 'seen'; readonly seen: OriginSighting; readonly report: OriginReport }
   /** It has not, or this edge may not ask it. `hops` led there. */
-  | { readonly kind: 'failed'; readonly error: MillraceError; readonly hops: readonly Hop[] };
+  | {
+      readonly kind: 'failed';
+      readonly error: MillraceError;
+      readonly hops: readonly Hop[];
+      /** The edge would serve it by a signed link. */
+      readonly needsLink?: boolean;
+    };
 
 export interface LinkCheckOptions extends ProbeOptions {
   readonly policy: OriginPolicy;
@@ -62,7 +69,8 @@ export class LinkCheck {
     try {
       this.#o.policy.check(url, 'public');
     } catch (error) {
-      return { kind: 'failed', error: asMillraceError(error), hops: [] };
+      const needsLink = this.#o.policy.isServedByLink(url);
+      return { kind: 'failed', error: asMillraceError(error), hops: [], needsLink };
     }
     const known = this.#known.get(url.href);
     if (known !== undefined) return known;
@@ -84,7 +92,13 @@ export class LinkCheck {
       const both = AbortSignal.any([signal, deadline]);
       const seen = await probeOrigin(this.#o, url, both, (hop) => hops.push(hop));
       this.#remind(url, seen);
-      return this.#remember(url, { kind: 'seen', seen, report: judgeOrigin(seen) });
+      const report = judgeOrigin(seen);
+      const type = listField(seen.begin.headers, 'content-type');
+      const urls = [url, ...seen.hops.slice(-1).map(({ to }) => new URL(to))];
+      if (report.service !== 'none') {
+        this.#o.policy.checkSeen(urls, { type, length: report.length });
+      }
+      return this.#remember(url, { kind: 'seen', seen, report });
     } catch (thrown) {
       signal.throwIfAborted();
       const error = deadline.aborted

@@ -5,6 +5,8 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { AttemptObserver } from '@millrace/shared/cdn/competing-fetch';
+import { MIN_ORIGIN_TIMEOUT_MS } from '@millrace/shared/cdn/retry-timer';
 import { formatHttpDate } from '@millrace/shared/http/http-date';
 import { checkRangeAnswer } from '@millrace/shared/http/range-contract';
 import { formatRange } from '@millrace/shared/http/range-header';
@@ -12,7 +14,6 @@ import type { Validators } from '@millrace/shared/http/validators';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
 import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
 import type { ChunkRequest, ChunkSource } from '../cache/chunk-store.ts';
-import type { AttemptObserver } from '../cache/competing-fetch.ts';
 import { type Pointer, pointerName } from '../cache/file-version.ts';
 import { isPointer, type PointerCache } from '../cache/pointer-cache.ts';
 import { checkAsked, checkContent } from './content-check.ts';
@@ -31,11 +32,6 @@ export interface OriginSourceOptions {
   readonly onOriginBytes: (count: number) => void;
 }
 
-/**
- * A competing request goes to the same origin, which is as busy for it: it helps where a connection
- * hangs, and hardly anywhere else. In a crowd this node itself may not come to reading for a while.
- */
-const MIN_ORIGIN_TIMEOUT_MS = 2000;
 /** How often one request goes on after an origin has broken off, getting further each time. */
 const MAX_RESUMES = 16;
 /** What shows that the version is not what it is taken for. */

@@ -1,10 +1,18 @@
 /** The dashboard's page: its frame; the script fills it. And what is shown to those without a token. */
 
+import type { OriginPolicy } from '../policy/policy.ts';
 import { type Html, html } from './html.ts';
 import { renderPage } from './layout.ts';
+import { ruleWords } from './rule-words.ts';
 
-/** The page for those who have logged in. */
-export function dashboardPage(edge: string): Promise<string> {
+/** Of a long list, so many are shown. */
+const MAX_LISTED = 50;
+
+/** The page for those who have logged in; the policy is what it was when the page was opened. */
+export function dashboardPage(
+  edge: string,
+  policy: Pick<OriginPolicy, 'served' | 'takesLinks'>,
+): Promise<string> {
   return renderPage({
     title: `${edge} - Millrace dashboard`,
     edge,
@@ -25,6 +33,7 @@ ${panel('files', 'Files in demand', 'full')}
 ${panel('errors', 'Errors', 'third')}
 ${panel('clients', 'Clients and caches', 'third')}
 ${panel('processes', 'Administration and processes', 'third')}
+${policyPanel(policy)}
 </div>`,
   });
 }
@@ -65,6 +74,21 @@ export function noTokenPage(edge: string): Promise<string> {
     main: html`<section class="card log-in"><h1>Dashboard</h1>
 <p>This edge has no administration token, so nobody can log in. Its operator sets one with <code class="option">--admin-token-file</code>.</p></section>`,
   });
+}
+
+function policyPanel({ served, takesLinks }: Pick<OriginPolicy, 'served' | 'takesLinks'>): Html {
+  const links = takesLinks
+    ? 'Signed links are taken: they let through what is not listed.'
+    : 'No signed links are taken.';
+  const rows = served.slice(0, MAX_LISTED).map(({ origin, signed, rule }) => {
+    const words = [...(signed ? ['By signed links only.'] : []), ...ruleWords(rule)];
+    return html`<div><dt><code>${origin === '*' ? 'any public origin' : origin}</code></dt><dd>${words.length === 0 ? 'No rules' : words.join(' ')}</dd></div>`;
+  });
+  const more = served.length - rows.length;
+  return html`<section class="card panel full policy" aria-labelledby="policy-title"><h2 id="policy-title">What is served</h2>
+${rows.length === 0 ? html`<p>No origins are listed.</p>` : html`<dl>${rows}</dl>`}
+${more > 0 ? html`<p class="quiet">and ${String(more)} more</p>` : undefined}
+<p class="quiet">${links}</p></section>`;
 }
 
 const FRONT = html`<a href="/">Check a link</a>`;

@@ -31,9 +31,12 @@ const SPANS = [
   [1, 'second'],
 ] as const;
 
-/** In the largest unit that it has one of, rounded. */
 function seconds(values: Values): string {
-  const value = Number(values.seconds ?? 0);
+  return spanWords(Number(values.seconds ?? 0));
+}
+
+/** A time in the largest unit that it has one of, rounded. @param value seconds */
+export function spanWords(value: number): string {
   const [unit, name] = SPANS.find(([each]) => value >= each) ?? [1, 'second'];
   const count = Math.round(value / unit);
   return `${count} ${name}${count === 1 ? '' : 's'}`;

@@ -37,7 +37,8 @@ test('a page says nothing in the words of a stranger that it does not escape', a
   const page = await publisherPage({
     edge: 'e',
     base: 'http://e',
-    allowOrigin: [evil],
+    served: [{ origin: evil, signed: true }],
+    takesLinks: true,
     chunkBytes: 1024,
     edges: [{ name: evil, healthy: false }],
     typed: evil,
@@ -47,7 +48,8 @@ test('a page says nothing in the words of a stranger that it does not escape', a
   const failed = await publisherPage({
     edge: 'e',
     base: 'http://e',
-    allowOrigin: [],
+    served: [],
+    takesLinks: true,
     chunkBytes: 1024,
     edges: [],
     typed: evil,
@@ -57,6 +59,8 @@ test('a page says nothing in the words of a stranger that it does not escape', a
       name: evil,
       metalinkPath: '/',
       snippets: [],
+      rules: [evil],
+      signing: evil,
       result: {
         kind: 'failed',
         error: new MillraceError('origin-unreachable', evil),

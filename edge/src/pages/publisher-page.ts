@@ -15,7 +15,10 @@ export interface PublisherPage {
   readonly edge: string;
   /** This edge as the reader reaches it. */
   readonly base: string;
-  readonly allowOrigin: readonly string[];
+  /** Origins that are served; some by signed links only. */
+  readonly served: readonly { readonly origin: string; readonly signed: boolean }[];
+  /** Signed links let through what is not listed. */
+  readonly takesLinks: boolean;
   readonly chunkBytes: number;
   /** Edges of the network that clients can be told of. */
   readonly edges: readonly { readonly name: string; readonly healthy: boolean }[];
@@ -35,6 +38,10 @@ export type Outcome =
       readonly snippets: readonly Snippet[];
       readonly metalinkPath: string;
       readonly name: string;
+      /** What this edge's rules say of the origin, a sentence each. */
+      readonly rules: readonly string[];
+      /** Makes a link by which the file is served, where it takes one. */
+      readonly signing: string;
     };
 
 const GRADE_ICONS: Readonly<Record<Grade, IconName>> = {
@@ -85,36 +92,61 @@ function form({ typed, outcome }: PublisherPage): Html {
 </section>`;
 }
 
-function explanation({ base, allowOrigin, chunkBytes, edges }: PublisherPage): Html {
-  const served =
-    allowOrigin.length === 0
-      ? html`<p>No origins yet: the operator adds them with <code>--allow-origin</code>.</p>`
-      : html`<ul class="plain">${allowOrigin.map((o) => html`<li><code>${o === '*' ? 'any public origin' : o}</code></li>`)}</ul>`;
+function explanation({ base, served, takesLinks, chunkBytes, edges }: PublisherPage): Html {
   return html`<div class="columns">
 <section class="card"><h2>How the edge works</h2>
 <p>Put its address before the URL of the file:</p>
 <pre tabindex="0"><code>${base}/<b>https://example.com/file.iso</b></code></pre>
 <p class="quiet">It fetches the file in pieces of ${formatBytes(chunkBytes)}, in parallel, keeps them, and serves them to everybody who asks. Browsers, curl, wget and download managers work as they are: whole files, ranges, resumed downloads.</p></section>
-<section class="card"><h2>What this edge serves</h2>${served}</section>
+<section class="card"><h2>What this edge serves</h2>${servedList(served, takesLinks)}</section>
 ${edges.length === 0 ? undefined : html`<section class="card"><h2>Edges of this network</h2><ul class="plain">${edges.map(({ name, healthy }) => html`<li><code>${name}</code>${healthy ? undefined : html` <span class="quiet">not to be reached just now</span>`}</li>`)}</ul></section>`}
 </div>`;
+}
+
+const MAX_LISTED = 30;
+
+function servedList(served: PublisherPage['served'], takesLinks: boolean): Html {
+  if (served.length === 0) {
+    return takesLinks
+      ? html`<p>Files that the operator has signed a link for, and nothing else. Check a link to see how one is made.</p>`
+      : html`<p>No origins yet: the operator adds them with <code>--allow-origin</code> or <code>--rules-file</code>.</p>`;
+  }
+  const more = served.length - MAX_LISTED;
+  return html`<ul class="plain">${served
+    .slice(0, MAX_LISTED)
+    .map(
+      ({ origin, signed }) =>
+        html`<li><code>${origin === '*' ? 'any public origin' : origin}</code>${signed ? html` <span class="quiet">by signed links</span>` : undefined}</li>`,
+    )}${more > 0 ? html`<li class="quiet">and ${String(more)} more</li>` : undefined}</ul>
+${takesLinks ? html`<p class="quiet">What is not listed is served by links that the operator has signed.</p>` : undefined}`;
 }
 
 function answer(outcome: Outcome): Html {
   if (outcome.kind === 'refused') {
     return banner('bad', outcome.title, outcome.text);
   }
-  const { result, url } = outcome;
+  const { result, url, rules, signing } = outcome;
+  if (result.kind === 'failed' && result.needsLink === true) {
+    const text =
+      'Its origin is not served to everybody here. A link that the operator has signed lets it through, for any client, until the link expires.';
+    return html`${banner('limited', 'This edge serves it by signed links only', text, url)}
+<section class="card share"><h2>How such a link is made</h2>
+<p>By somebody who has the secret of the edge, on any machine with Millrace:</p>
+<dl><div class="snippet" data-snippet="sign"><dt id="label-sign">Command</dt><dd><code id="text-sign">${signing}</code></dd></div></dl>
+<p class="quiet">It prints the address to publish. The secret is in the operator's hands: ask there, where you do not have it.</p></section>
+${rulesCard(rules)}`;
+  }
   if (result.kind === 'failed') {
     const { row, detail } = result.error;
     const text = detail === '' ? row.advice : `${upperFirst(detail)}. ${row.advice}`;
-    return html`${banner('bad', row.title, text, url)}${hopList(result.hops)}`;
+    return html`${banner('bad', row.title, text, url)}${rulesCard(rules)}${hopList(result.hops)}`;
   }
   const { report, seen } = result;
   const [title, text, grade] = SERVICES[report.service];
   const usable = report.service !== 'none';
   return html`${banner(grade, title, text, url, factsOf(result))}
 ${usable ? share(outcome) : undefined}
+${rulesCard(rules)}
 <section class="card findings"><h2>How the origin behaves</h2><ul>${report.findings.map(findingRow)}</ul></section>
 ${hopList(seen.hops)}`;
 }
@@ -163,6 +195,13 @@ ${
 ${code === undefined ? undefined : html`<pre tabindex="0"><code>${code}</code></pre>`}</div>`,
       )}</details>`
 }</div></li>`;
+}
+
+function rulesCard(rules: readonly string[]): Html | undefined {
+  if (rules.length === 0) return undefined;
+  return html`<section class="card rules"><h2>What this edge's rules say of the origin</h2><ul class="plain">${rules.map(
+    (rule) => html`<li>${rule}</li>`,
+  )}</ul></section>`;
 }
 
 function hopList(hops: readonly Hop[]): Html | undefined {

@@ -39,6 +39,8 @@ export const ANSWER = z.object({
   nodes: z.array(z.url({ protocol: /^https?$/ }).max(200)).max(MAX_TOLD),
 });
 
+export type HeartbeatAnswer = z.infer<typeof ANSWER>;
+
 /** Where the node that sends a heartbeat can be asked back. */
 export function askingNode(req: IncomingMessage): string | undefined {
   const url = String(req.headers[INSIDE.nodeUrl] ?? '');

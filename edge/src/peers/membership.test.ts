@@ -157,6 +157,18 @@ describe('Membership', () => {
     await until(() => asking.membership.nodes()[1]?.url === after.url);
   });
 
+  test('a node that is found silent is asked at once whether it is still there', async () => {
+    const node = await startNode('node');
+    // Never in turn, so that an answer is one to the question that silence is the reason for.
+    const seeds = [parseSeed(node.url)];
+    const asking = await startNode('asking', { seeds, heartbeatIntervalMs: 1e6 });
+    await until(() => usable(asking) === 'node');
+    asking.membership.onSilent('node');
+    asking.membership.onSilent('unknown');
+    expect(usable(asking)).toBe('');
+    await until(() => usable(asking) === 'node');
+  });
+
   test('answers that no node would give are refused', async () => {
     let answer = '';
     const server = createServer((_req, res) => res.end(answer));

@@ -10,11 +10,20 @@ import type { Log } from '@millrace/shared/base/log';
 import { hashText } from '@millrace/shared/cdn/hrw';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
 import { selectPeers } from '@millrace/shared/cdn/peer-set';
-import { minRtt, type Peer, type PeerPolicy, PeerTable } from '@millrace/shared/cdn/peer-table';
+import {
+  MAX_SILENCE_MS,
+  MIN_SILENCE_MS,
+  minRtt,
+  type Peer,
+  type PeerPolicy,
+  PeerTable,
+} from '@millrace/shared/cdn/peer-table';
 import type { Hearsay, RouteNode } from '@millrace/shared/cdn/route';
+import { SilenceTimer } from '@millrace/shared/node/silence-timer';
 import { Agent, request } from 'undici';
 import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
-import { ANSWER, askingNode, MAX_TOLD, readText } from './heartbeat.ts';
+import { ANSWER, askingNode, type HeartbeatAnswer, MAX_TOLD, readText } from './heartbeat.ts';
+import { HEARTBEAT_PATH } from './node-requests.ts';
 import { resolveSeeds, type Seed } from './seeds.ts';
 import { textDigest } from './text-digest.ts';
 
@@ -53,7 +62,11 @@ export interface ForwardTarget extends RouteNode {
 
 /** Heartbeats per second over all known nodes (NSDI 4.2). */
 const HEARTBEAT_INTERVAL_MS = 500;
-const HEARTBEAT_TIMEOUT_MS = 2000;
+/** A heartbeat without an answer for so long is one in vain; late answers count all the same. */
+const HEARTBEAT_LATE_MS = MIN_SILENCE_MS;
+const HEARTBEAT_TIMEOUT_MS = MAX_SILENCE_MS;
+/** Connections to one node: as many heartbeats as can be late at a time, and one more. */
+const CONNECTIONS = 6;
 /** Heartbeats under way at a time, when many nodes are heard of at once. */
 const MAX_ASKING = 16;
 const RESOLVE_INTERVAL_MS = 30_000;
@@ -73,7 +86,7 @@ interface Address {
 export class Membership {
   readonly table: PeerTable;
   readonly #o: MembershipOptions;
-  readonly #agent = new Agent({ connections: 2, pipelining: 1, allowH2: false });
+  readonly #agent = new Agent({ connections: CONNECTIONS, pipelining: 1, allowH2: false });
   readonly #addresses = new Map<string, Address>();
   readonly #self: ForwardTarget & { load: number };
   readonly #instance = randomUUID();
@@ -148,6 +161,13 @@ export class Membership {
     return [this.self, ...this.#members.filter((peer) => this.table.isUsable(peer, now))];
   }
 
+  /** Nodes that could be used but are too far to be peers. */
+  far(): ForwardTarget[] {
+    const now = this.#o.now();
+    const members = new Set(this.#members);
+    return [...this.table.peers].filter((p) => !members.has(p) && this.table.isUsable(p, now));
+  }
+
   /** Nodes that only others can reach at the moment. */
   hearsay(): readonly Hearsay<Peer>[] {
     if (this.#hearsay === undefined) {
@@ -188,6 +208,14 @@ export class Membership {
   onForwardFailed(name: string): void {
     this.table.onForwardFailed(name);
     this.#hearsay = undefined;
+  }
+
+  /** A node has not said anything for long: as after a failed forward, but it is asked at once. */
+  onSilent(name: string): void {
+    const peer = this.table.get(name);
+    if (peer?.trusted !== true) return;
+    this.onForwardFailed(name);
+    void this.#ping(peer.url);
   }
 
   /** A node has sent damaged bytes: it is not asked for a while. */
@@ -239,57 +267,76 @@ export class Membership {
     if (url !== undefined) void this.#ping(url);
   }
 
-  async #ping(url: string): Promise<void> {
-    const { auth, now, log, name, peerUrl } = this.#o;
-    const target = '/-/ping';
+  /** Asks a node how it is. Resolves when that is known, or the answer is late; never rejects. */
+  #ping(url: string): Promise<void> {
+    const sentAt = this.#o.now();
+    this.#asking++;
+    return new Promise((resolve) => {
+      let open = true;
+      const close = (onFirst: () => void) => {
+        if (open) {
+          open = false;
+          timer.stop();
+          this.#asking--;
+          onFirst();
+        }
+        this.#select();
+        resolve();
+      };
+      const late = () => close(() => this.#missed(url, sentAt));
+      const timer = new SilenceTimer(HEARTBEAT_LATE_MS, late);
+      this.#ask(url).then(
+        () => close(() => {}),
+        (error: unknown) => {
+          this.#o.log.debug({ err: error, url }, 'a heartbeat had no good answer');
+          close(() => this.#missed(url));
+        },
+      );
+    });
+  }
+
+  /** @throws whatever keeps a good answer from coming */
+  async #ask(url: string): Promise<void> {
+    const { auth, now, name, peerUrl } = this.#o;
+    const target = HEARTBEAT_PATH;
     const { headers, nonce } = auth.sign('GET', target, {
       [INSIDE.via]: name,
       ...(peerUrl === undefined
         ? { [INSIDE.nodePort]: String(this.#port) }
         : { [INSIDE.nodeUrl]: peerUrl }),
     });
-    const startedAt = now();
-    this.#asking++;
-    try {
-      const response = await request(url + target, {
-        dispatcher: this.#agent,
-        headers,
-        signal: AbortSignal.timeout(HEARTBEAT_TIMEOUT_MS),
-      });
-      const rtt = now() - startedAt;
-      const body = await readText(response.body);
-      if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
-      auth.verifyAnswer(nonce, response.headers, [textDigest(body)]);
-      const {
-        nodes,
-        insidePort,
-        peerUrl: itsUrl,
-        instance,
-        purges,
-        ...info
-      } = ANSWER.parse(JSON.parse(body));
-      // Before the node can be used: what it does not have to tell is what we know already.
-      if (purges !== undefined && info.name !== name) await this.#o.purges?.heard(url, purges);
-      if (info.name === name && instance !== this.#instance) this.#warnOfTwin(url);
-      const own = new URL(itsUrl ?? url);
-      if (itsUrl === undefined && insidePort !== undefined) own.port = String(insidePort);
-      if (own.origin === url) {
-        const policy = info.policy as PeerPolicy;
-        this.#answered(url, { ...info, policy, publicUrl: info.publicUrl }, rtt);
-      } else {
-        // An address that several processes share, or not the one that it wants to be reached at.
-        const address = this.#addresses.get(url);
-        if (address !== undefined) Object.assign(address, { known: true, vain: 0 });
-        this.#hearOf(own.origin);
-      }
-      for (const other of nodes) this.#hearOf(new URL(other).origin);
-    } catch (error) {
-      log.debug({ err: error, url }, 'a heartbeat had no good answer');
-      this.#missed(url);
-    } finally {
-      this.#asking--;
+    const sentAt = now();
+    const response = await request(url + target, {
+      dispatcher: this.#agent,
+      headers,
+      signal: AbortSignal.timeout(HEARTBEAT_TIMEOUT_MS),
+    });
+    const rtt = now() - sentAt;
+    const body = await readText(response.body);
+    if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
+    auth.verifyAnswer(nonce, response.headers, [textDigest(body)]);
+    await this.#told(url, ANSWER.parse(JSON.parse(body)), rtt);
+  }
+
+  /** What a node says of itself, and of others. */
+  async #told(url: string, answer: HeartbeatAnswer, rtt: Millis): Promise<void> {
+    const { name } = this.#o;
+    const { nodes, insidePort, peerUrl, instance, purges, ...info } = answer;
+    // Before the node can be used: what it does not have to tell is what we know already.
+    if (purges !== undefined && info.name !== name) await this.#o.purges?.heard(url, purges);
+    if (info.name === name && instance !== this.#instance) this.#warnOfTwin(url);
+    const own = new URL(peerUrl ?? url);
+    if (peerUrl === undefined && insidePort !== undefined) own.port = String(insidePort);
+    if (own.origin === url) {
+      const policy = info.policy as PeerPolicy;
+      this.#answered(url, { ...info, policy, publicUrl: info.publicUrl }, rtt);
+    } else {
+      // An address that several processes share, or not the one that it wants to be reached at.
+      const address = this.#addresses.get(url);
+      if (address !== undefined) Object.assign(address, { known: true, vain: 0 });
+      this.#hearOf(own.origin);
     }
-    this.#select();
+    for (const other of nodes) this.#hearOf(new URL(other).origin);
   }
 
   /** Neither of them can use the other, which nobody would notice otherwise. */
@@ -306,12 +353,14 @@ export class Membership {
     const outcome = this.table.onAnswer(url, info, rtt);
     if (address !== undefined) address.known = outcome === 'self' || outcome === 'other';
     if (outcome !== 'peer') return;
+    this.table.onHeard(info.name, this.#o.now());
     this.#o.onHeartbeat(info.name, rtt);
     if (before === undefined) this.#o.log.info({ peer: info.name, url }, 'a new peer');
   }
 
-  #missed(url: string): void {
-    this.table.onMiss(url);
+  #missed(url: string, sentAt?: Millis): void {
+    this.table.onMiss(url, sentAt);
+    this.#hearsay = undefined;
     // Should the node have died, it may live on under another of its addresses.
     for (const other of this.#addresses.values()) other.known = false;
     const address = this.#addresses.get(url);

@@ -6,14 +6,15 @@
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { isMillraceError } from '@millrace/shared/base/errors';
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
-import { routingKey } from '@millrace/shared/cdn/chunk-name';
+import { retrySalt, routingKey } from '@millrace/shared/cdn/chunk-name';
+import type { AttemptObserver } from '@millrace/shared/cdn/competing-fetch';
+import { PeerFailure } from '@millrace/shared/cdn/peer-failure';
 import { replicationFactor } from '@millrace/shared/cdn/replicas';
 import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
 import { decideRoute, type Route } from '@millrace/shared/cdn/route';
 import type { RequestDemands } from '@millrace/shared/http/freshness';
 import { LRUCache } from 'lru-cache';
 import type { ChunkRequest } from '../cache/chunk-store.ts';
-import type { AttemptObserver } from '../cache/competing-fetch.ts';
 import { pointerName } from '../cache/file-version.ts';
 import type { PointerCache } from '../cache/pointer-cache.ts';
 import { OUTDATED } from '../egress/origin-source.ts';
@@ -21,7 +22,6 @@ import type { Metrics } from '../metrics.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
 import type { Path } from './path.ts';
 import type { PeerChunk, PeerClient } from './peer-client.ts';
-import { PeerFailure } from './peer-failure.ts';
 import type { RemoteVersion } from './version-message.ts';
 
 export interface NetworkOptions {
@@ -37,11 +37,6 @@ export interface NetworkOptions {
 }
 
 const MAX_TIMERS = 10_000;
-/**
- * Peers say ten times a second that they are at it: one that is silent for so long hangs, or is out
- * of reach. Less would take busy nodes for dead ones, and each time the origin pays.
- */
-const MIN_PEER_TIMEOUT_MS = 2000;
 
 export class Network {
   readonly #o: NetworkOptions;
@@ -81,9 +76,15 @@ export class Network {
     return this.#decide(key, path, this.#o.membership.nodes(), 1, tried);
   }
 
-  /** How long a chunk may take by way of peers before another is asked. */
-  lateAfterMs(request: ChunkRequest): Millis {
-    return Math.max(MIN_PEER_TIMEOUT_MS, this.#timer(request).timeoutMs(0));
+  /**
+   * How long a chunk may take by way of peers before another is asked.
+   *
+   * @param peer whom it has been asked of; undefined: nobody yet
+   */
+  lateAfterMs(request: ChunkRequest, peer?: string): Millis {
+    // Less would take busy nodes for dead ones, and each time the origin pays.
+    const silenceMs = this.#o.membership.table.silenceMs(peer);
+    return Math.max(silenceMs, this.#timer(request).timeoutMs(0));
   }
 
   /**
@@ -149,15 +150,15 @@ export class Network {
     }
   }
 
-  /** When a node last said anything in answer to any request. */
+  /** When a node last said anything in answer to anything. */
   heardAt(peer: string): Millis | undefined {
-    return this.#o.client.heardAt(peer);
+    return this.#o.membership.table.get(peer)?.heardAt;
   }
 
   /** A peer has not given a sign of life for long: it is left alone until its next heartbeat. */
   onSilent(peer: string): void {
     this.#o.metrics.peerFailures.inc({ kind: 'silent' });
-    this.#o.membership.onForwardFailed(peer);
+    this.#o.membership.onSilent(peer);
   }
 
   #decide(
@@ -171,14 +172,18 @@ export class Network {
     const self = nodes[0] as ForwardTarget;
     const avoid = new Set([...path.via, ...path.avoid, ...tried]);
     const hearsay = membership.hearsay();
+    const far = () => membership.far();
     const { hops } = path;
-    return decideRoute({ key, self, nodes, hearsay, hops, maxHops, replicas, avoid, random });
+    return decideRoute({ key, self, nodes, hearsay, far, hops, maxHops, replicas, avoid, random });
   }
 
   #failed(error: unknown): void {
     if (!(error instanceof PeerFailure)) return;
-    this.#o.metrics.peerFailures.inc({ kind: error.reason.code });
-    this.#o.membership.onForwardFailed(error.peer);
+    const { code } = error.reason;
+    const { membership, metrics } = this.#o;
+    metrics.peerFailures.inc({ kind: code });
+    if (code === 'origin-timeout') membership.onSilent(error.peer);
+    else membership.onForwardFailed(error.peer);
   }
 
   #timer({ version }: ChunkRequest): RetryTimer {
@@ -190,12 +195,4 @@ export class Network {
     }
     return timer;
   }
-}
-
-/**
- * The letters that a retry adds to the chunk's name (NSDI 3.3): none for the first retry, which
- * another replica gets; then one letter, so that the name belongs to other nodes altogether.
- */
-function retrySalt(attempt: number): string {
-  return attempt < 2 ? '' : String.fromCharCode(0x61 + ((attempt - 2) % 26));
 }

@@ -7,7 +7,10 @@ import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { ERRORS, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import { formatChunkName } from '@millrace/shared/cdn/chunk-name';
+import type { AttemptObserver } from '@millrace/shared/cdn/competing-fetch';
+import { PATIENCE_WITH_THE_LIVING } from '@millrace/shared/cdn/hedge';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
+import { PeerFailure } from '@millrace/shared/cdn/peer-failure';
 import { digestTag } from '@millrace/shared/cdn/version-tag';
 import type { RequestDemands } from '@millrace/shared/http/freshness';
 import { listField, singleField } from '@millrace/shared/http/headers';
@@ -19,15 +22,14 @@ import {
   type RangeResponse,
   type RequestObserver,
 } from '@millrace/shared/node/range-client';
+import { SilenceTimer } from '@millrace/shared/node/silence-timer';
 import type { Purges } from '../admin/purges.ts';
 import { sha256 } from '../cache/chunk.ts';
 import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
 import type { ChunkRequest } from '../cache/chunk-store.ts';
-import type { AttemptObserver } from '../cache/competing-fetch.ts';
 import type { ClusterAuth } from './cluster-auth.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
 import type { Path } from './path.ts';
-import { PeerFailure } from './peer-failure.ts';
 import { textDigest } from './text-digest.ts';
 import { type RemoteVersion, readVersion } from './version-message.ts';
 
@@ -55,8 +57,6 @@ export interface PeerChunk {
 }
 
 const CONNECT_TIMEOUT_MS = 2000;
-/** How long a node that is asked for a version may give no sign of life. */
-const VERSION_SILENCE_MS = 3000;
 const MAX_BODY_BYTES = 64 * 1024;
 /** Problems of an answering node itself; all others are what the origin or the policy says. */
 const OWN_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
@@ -82,8 +82,6 @@ export class PeerClient {
    * connections to the other taken by requests that the other must forward back.
    */
   readonly #ranges: RangeClient[] = [];
-  /** When each node was last heard of. */
-  readonly #heard = new Map<string, Millis>();
 
   constructor(options: PeerClientOptions) {
     this.#o = options;
@@ -91,11 +89,6 @@ export class PeerClient {
 
   close(): void {
     for (const ranges of this.#ranges) ranges?.close();
-  }
-
-  /** When a node last sent anything in answer to any request. */
-  heardAt(peer: string): Millis | undefined {
-    return this.#heard.get(peer);
   }
 
   /**
@@ -162,11 +155,20 @@ export class PeerClient {
     signal: AbortSignal,
   ): Promise<RemoteVersion> {
     const silence = new AbortController();
-    const give = () => silence.abort(new MillraceError('origin-timeout', 'a peer is silent'));
-    let timer = setTimeout(give, VERSION_SILENCE_MS);
+    const { membership, now } = this.#o;
+    const silenceMs = membership.table.silenceMs(peer.name);
+    let signAt = now();
+    const onSilent = () => {
+      // Whoever says something in answer to others is busy, and may come to this one any moment.
+      const idleMs = now() - Math.max(signAt, membership.table.get(peer.name)?.heardAt ?? 0);
+      const busy = idleMs < silenceMs && now() - signAt < PATIENCE_WITH_THE_LIVING * silenceMs;
+      if (busy) timer.heard();
+      else silence.abort(new MillraceError('origin-timeout', 'a peer is silent'));
+    };
+    const timer = new SilenceTimer(silenceMs, onSilent);
     const alive = () => {
-      clearTimeout(timer);
-      timer = setTimeout(give, VERSION_SILENCE_MS);
+      signAt = now();
+      timer.heard();
     };
     const { digest } = demands;
     const tag = digest === undefined ? undefined : digestTag(digest);
@@ -188,7 +190,7 @@ export class PeerClient {
       if (signal.aborted) throw signal.reason;
       throw silence.signal.aborted ? new PeerFailure(peer.name, silence.signal.reason) : error;
     } finally {
-      clearTimeout(timer);
+      timer.stop();
     }
   }
 
@@ -246,11 +248,11 @@ export class PeerClient {
       response = await this.#rangesAt(path.hops).open(url, headers, signal, {
         ...observer,
         onInterim: (head) => {
-          this.#heard.set(peer.name, now());
+          membership.table.onHeard(peer.name, now());
           observer.onInterim?.(head);
         },
       });
-      this.#heard.set(peer.name, now());
+      membership.table.onHeard(peer.name, now());
     } catch (error) {
       throw signal.aborted ? signal.reason : new PeerFailure(peer.name, networkError(error, false));
     }
@@ -278,7 +280,7 @@ export class PeerClient {
     try {
       await response.readInto(buffer.data, (count) => {
         onPeerBytes(count);
-        this.#heard.set(peer.name, now());
+        membership.table.onHeard(peer.name, now());
         observer.onBytes(count);
       });
       const actual = await sha256(buffer.data);

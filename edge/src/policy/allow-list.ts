@@ -15,10 +15,13 @@ export interface Verdict {
 }
 
 export class AllowList {
+  /** As the operator has written them. */
+  readonly entries: readonly string[];
   readonly #entries: readonly OriginPattern[];
 
   /** @throws MillraceError `bad-option` naming the entry that cannot be read */
   constructor(entries: readonly string[]) {
+    this.entries = entries;
     this.#entries = entries.map((entry) => new OriginPattern(entry));
   }
 

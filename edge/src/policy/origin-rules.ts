@@ -87,7 +87,17 @@ const FILE = z.strictObject({
     .default([]),
 });
 
+/** An origin that is served, as the file names it. */
+export interface ServedOrigin {
+  readonly origin: string;
+  /** By signed links only. */
+  readonly signed: boolean;
+  readonly rule: OriginRule;
+}
+
 interface Entry {
+  /** As it stands in the file. */
+  readonly origin: string;
   readonly pattern: OriginPattern;
   readonly says: Says;
   readonly rule: OriginRule;
@@ -117,6 +127,7 @@ export class OriginRules {
       throw new MillraceError('bad-option', `${where === '' ? '' : `${where}: `}${issue?.message}`);
     }
     const entries = file.data.origins.map(({ origin, allow, ...rule }) => ({
+      origin,
       pattern: new OriginPattern(origin),
       says:
         allow === 'signed' ? ('signed' as const) : allow ? ('serve' as const) : ('refuse' as const),
@@ -144,6 +155,12 @@ export class OriginRules {
   /** True where no origin is served because of these rules. */
   get servesNothing(): boolean {
     return this.#entries.every(({ says }) => says === 'refuse');
+  }
+
+  /** Origins that are served, and those that are by signed links; the narrowest first. */
+  get served(): readonly ServedOrigin[] {
+    const served = this.#entries.filter(({ says }) => says !== 'refuse');
+    return served.map(({ origin, says, rule }) => ({ origin, signed: says === 'signed', rule }));
   }
 
   /** Looks a canonical URL up. */

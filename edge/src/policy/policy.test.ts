@@ -118,6 +118,29 @@ describe('OriginPolicy', () => {
     rmSync(dirname(file), { recursive: true });
   });
 
+  test('what signed links let through: not what is refused, nor private addresses that are not listed', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
+    const [linkSecretFile, rulesFile] = [join(folder, 'secrets'), join(folder, 'rules')];
+    writeFileSync(linkSecretFile, SECRET);
+    const origins = [
+      { origin: '10.0.0.5', allow: 'signed' },
+      { origin: 'refused.example', allow: false },
+    ];
+    writeFileSync(rulesFile, JSON.stringify({ origins }));
+    const isServed = (files: { linkSecretFile?: string }, url: string) =>
+      new OriginPolicy(new AllowList([]), {
+        rulesFile,
+        linkSecretFile: files.linkSecretFile,
+      }).isServedByLink(new URL(url));
+    const files = { linkSecretFile };
+    expect(isServed(files, 'http://10.0.0.5/x')).toBe(true);
+    expect(isServed(files, 'https://any.example/x')).toBe(true);
+    expect(isServed(files, 'https://refused.example/x')).toBe(false);
+    expect(isServed(files, 'http://10.0.0.6/x')).toBe(false);
+    expect(isServed({}, 'https://any.example/x')).toBe(false);
+    rmSync(folder, { recursive: true });
+  });
+
   test('nobody reaches the ports of other protocols', () => {
     for (const entries of [['*'], ['localhost'], ['localhost:25'], []]) {
       for (const scope of ['public', 'private'] as const) {

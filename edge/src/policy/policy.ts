@@ -14,7 +14,12 @@ import { checkLink, type LinkGrant, readLinkSecrets } from '@millrace/shared/nod
 import type { Pointer } from '../cache/file-version.ts';
 import type { AllowList } from './allow-list.ts';
 import { hasBadPort } from './bad-ports.ts';
-import { checkAgainstRule, type OriginRule, OriginRules } from './origin-rules.ts';
+import {
+  checkAgainstRule,
+  type OriginRule,
+  OriginRules,
+  type ServedOrigin,
+} from './origin-rules.ts';
 import { checkLiteral } from './public-address.ts';
 
 /**
@@ -99,6 +104,24 @@ export class OriginPolicy {
     return false;
   }
 
+  /** True for a URL that this edge serves to those who come by a signed link. */
+  isServedByLink(url: URL): boolean {
+    if (!this.takesLinks) return false;
+    const grant = { permit: '', origin: url.origin, redirects: false, covers: () => true };
+    try {
+      this.check(url, 'public', grant);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Origins that are served: those of the allow-list, then those of the rules. */
+  get served(): readonly ServedOrigin[] {
+    const listed = this.#allowed.entries.map((origin) => ({ origin, signed: false, rule: {} }));
+    return [...listed, ...this.#rules.served];
+  }
+
   /**
    * Checks the permit of a signed link.
    *
@@ -137,6 +160,14 @@ export class OriginPolicy {
         ? (range.total ?? range.range.end)
         : (range?.total ?? readContentLength(headers));
     for (const each of [url, finalUrl]) checkAgainstRule(this.rule(each), { type, length });
+  }
+
+  /** The same for what is known of a file after a look at it. @param urls its own, and of redirects */
+  checkSeen(
+    urls: Iterable<URL>,
+    file: { type: string | undefined; length: number | undefined },
+  ): void {
+    for (const url of urls) checkAgainstRule(this.rule(url), file);
   }
 
   /** The same where only the length is known. @throws MillraceError `file-too-large` */

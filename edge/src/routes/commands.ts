@@ -4,9 +4,9 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { FastifyInstance } from 'fastify';
 import type { Administration } from '../admin/administration.ts';
 import { COMMAND } from '../admin/messages.ts';
-import { COMMAND_PATH, PURGE_LOG_PATH } from '../admin/peer-commands.ts';
 import type { Purges } from '../admin/purges.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
+import { COMMAND_PATH, PURGE_LOG_PATH } from '../peers/node-requests.ts';
 import { textDigest } from '../peers/text-digest.ts';
 import { problemReply } from './problem-reply.ts';
 

@@ -13,6 +13,7 @@ import { PAGE_HEADERS } from '../pages/layout.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import { clientKey } from '../policy/client-limits.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
+import type { OriginPolicy } from '../policy/policy.ts';
 import { edgeName } from '../workers/worker-link.ts';
 import { isAdmin } from './admin.ts';
 import { isEncrypted, ownBase } from './own-address.ts';
@@ -20,6 +21,7 @@ import { problemReply } from './problem-reply.ts';
 
 export interface DashboardRoutesOptions {
   readonly config: Config;
+  readonly policy: OriginPolicy;
   readonly clientAddress: ClientAddress;
   readonly localAccess: LocalAccess | undefined;
   /** What all processes of this edge say, as JSON. */
@@ -78,7 +80,7 @@ export async function dashboardRoutes(
   server.get('/-/dashboard', async (request, reply) => {
     reply.headers(PAGE_HEADERS);
     if (sessions === undefined) return reply.code(403).send(await noTokenPage(name));
-    if (isLoggedIn(request)) return reply.send(await dashboardPage(name));
+    if (isLoggedIn(request)) return reply.send(await dashboardPage(name, o.policy));
     return reply
       .code(401)
       .headers(CHALLENGE)

@@ -4,6 +4,7 @@ import type { MillraceError } from '@millrace/shared/base/errors';
 import type { FastifyInstance } from 'fastify';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import type { Membership } from '../peers/membership.ts';
+import { HEARTBEAT_PATH } from '../peers/node-requests.ts';
 import { problemReply } from './problem-reply.ts';
 
 export interface NodeRoutesOptions {
@@ -12,7 +13,7 @@ export interface NodeRoutesOptions {
 }
 
 export async function nodeRoutes(server: FastifyInstance, o: NodeRoutesOptions): Promise<void> {
-  server.get('/-/ping', (request, reply) => {
+  server.get(HEARTBEAT_PATH, (request, reply) => {
     try {
       o.auth.verify(request.raw, request.originalUrl);
     } catch (error) {

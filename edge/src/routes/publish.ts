@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { nameFromUrl } from '@millrace/shared/download/file-name';
-import { linkSnippets } from '@millrace/shared/http/link-snippets';
+import { linkSnippets, signCommand } from '@millrace/shared/http/link-snippets';
 import { parsePastedLink } from '@millrace/shared/http/pasted-link';
 import { formatPrefixedUrl } from '@millrace/shared/http/prefixed-url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -14,10 +14,12 @@ import { loadAssets } from '../pages/assets.ts';
 import { PAGE_HEADERS } from '../pages/layout.ts';
 import { edgesMetalink } from '../pages/metalink.ts';
 import { type Outcome, publisherPage } from '../pages/publisher-page.ts';
+import { ruleWords } from '../pages/rule-words.ts';
 import type { Membership } from '../peers/membership.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import type { ClientLimits } from '../policy/client-limits.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
+import type { OriginPolicy } from '../policy/policy.ts';
 import { edgeName } from '../workers/worker-link.ts';
 import { ownBase } from './own-address.ts';
 import { problemReply } from './problem-reply.ts';
@@ -25,6 +27,7 @@ import { problemReply } from './problem-reply.ts';
 export interface PublishRoutesOptions {
   readonly config: Config;
   readonly check: LinkCheck;
+  readonly policy: OriginPolicy;
   readonly limits: ClientLimits;
   readonly clientAddress: ClientAddress;
   readonly localAccess: LocalAccess | undefined;
@@ -75,7 +78,7 @@ async function showPage(o: PublishRoutesOptions, request: FastifyRequest, reply:
   if (typed !== undefined && typed.trim() !== '') {
     try {
       const { url, result } = await checkLink(o, request.raw, typed, base);
-      outcome = checked(url, result, base);
+      outcome = checked(url, result, base, ruleWords(o.policy.rule(url)));
     } catch (thrown) {
       const error = asMillraceError(thrown);
       const { title, advice } = error.row;
@@ -89,7 +92,8 @@ async function showPage(o: PublishRoutesOptions, request: FastifyRequest, reply:
   const page = await publisherPage({
     edge: edgeName(config),
     base,
-    allowOrigin: config.allowOrigin,
+    served: o.policy.served,
+    takesLinks: o.policy.takesLinks,
     chunkBytes: config.chunkSize,
     edges: distinct(membership.publicEdges()),
     typed,
@@ -161,12 +165,13 @@ async function checkLink(
   }
 }
 
-function checked(url: URL, result: CheckResult, base: string): Outcome {
+function checked(url: URL, result: CheckResult, base: string, rules: readonly string[]): Outcome {
   const name = nameFromUrl(url.href);
   const metalinkPath = `/-/metalink/${encoded(`${name}.meta4`)}?link=${encodeURIComponent(url.href)}`;
   const prefixed = formatPrefixedUrl(base, url.href);
   const snippets = linkSnippets({ prefixed, metalink: `${base}${metalinkPath}`, name });
-  return { kind: 'checked', url: url.href, result, snippets, metalinkPath, name };
+  const signing = signCommand(url.href, base);
+  return { kind: 'checked', url: url.href, result, snippets, metalinkPath, name, rules, signing };
 }
 
 function linkIn(request: FastifyRequest): string | undefined {

@@ -47,6 +47,11 @@ export class TlsListener {
     return (this.#server.address() as AddressInfo | null)?.port ?? 0;
   }
 
+  /** @param listener told of each connection that is refused because there are too many */
+  onRefused(listener: () => void): void {
+    this.#server.on('drop', listener);
+  }
+
   /** Begins to listen. */
   async listen(host: string, port: number): Promise<void> {
     this.#server.listen({ host, port, backlog: LISTEN_BACKLOG });

@@ -1,0 +1,30 @@
+/** The rules for an origin in plain words, for its publisher. */
+
+import { formatBytes, formatRate } from '@millrace/shared/base/units';
+import type { OriginRule } from '../policy/origin-rules.ts';
+import { spanWords } from './finding-words.ts';
+
+/** A sentence for each rule that there is. */
+export function ruleWords(rule: OriginRule): string[] {
+  const { contentTypes, refuseContentTypes, maxFileSize, ignoreNoCache } = rule;
+  const { quota, transfers, rate } = rule;
+  const words: string[] = [];
+  if (contentTypes !== undefined)
+    words.push(`Only files of these types: ${contentTypes.join(', ')}.`);
+  if (refuseContentTypes !== undefined && refuseContentTypes.length > 0) {
+    words.push(`No files of these types: ${refuseContentTypes.join(', ')}.`);
+  }
+  if (maxFileSize !== undefined) words.push(`Files of at most ${formatBytes(maxFileSize)}.`);
+  if (quota !== undefined) {
+    const span = spanWords(quota.per / 1000);
+    words.push(`At most ${formatBytes(quota.bytes)} to all clients together in ${span}.`);
+  }
+  if (transfers !== undefined) words.push(`At most ${transfers} transfers at a time.`);
+  if (rate !== undefined) words.push(`At most ${formatRate(rate)} for all transfers together.`);
+  if (ignoreNoCache === true) {
+    words.push(
+      'When to look for a new version is for the origin to say: the no-cache of clients is not listened to.',
+    );
+  }
+  return words;
+}

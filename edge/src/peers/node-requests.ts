@@ -1,0 +1,16 @@
+/** Which requests are those of other nodes, which sign them, and not of clients. */
+
+import type { IncomingMessage } from 'node:http';
+import { INSIDE } from '@millrace/shared/cdn/inside-message';
+
+export const HEARTBEAT_PATH = '/-/ping';
+export const COMMAND_PATH = '/-/command';
+export const PURGE_LOG_PATH = '/-/purges';
+const NODE_PATHS: ReadonlySet<string> = new Set([HEARTBEAT_PATH, COMMAND_PATH, PURGE_LOG_PATH]);
+
+/** True for what only other nodes ask for. */
+export function isOfNode({ headers, url = '' }: Pick<IncomingMessage, 'headers' | 'url'>): boolean {
+  if (headers[INSIDE.mark] !== undefined) return true;
+  const query = url.indexOf('?');
+  return NODE_PATHS.has(query < 0 ? url : url.slice(0, query));
+}
