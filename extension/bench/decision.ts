@@ -58,8 +58,8 @@ function measure(): string {
       skipped: false,
     });
     if (decided.take) {
-      const { draft } = decided;
-      if (edgesFor([draft.url, draft.finalUrl], draft.headers, settings, []).length === 1) taken++;
+      const requests = [...decided.hops, { url: decided.draft.finalUrl }];
+      if (edgesFor(requests, settings, []).length === 1) taken++;
     }
     times.push(performance.now() - began);
   }

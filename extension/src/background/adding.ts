@@ -55,6 +55,6 @@ async function completed(
 ): Promise<AddedLink> {
   const url = given.replace(/#.*$/s, '');
   const headers = await asker.of(url, referrer);
-  const edges = edgesFor([url], headers, settings.now, await seen.edgesOf(url));
+  const edges = edgesFor([{ url, headers }], settings.now, await seen.edgesOf(url));
   return { url, headers, edges };
 }

@@ -1,9 +1,10 @@
 /** Answers the extension's own pages, and hears of clicks in others. Nothing that comes is believed. */
 
+import { isAmong } from '@millrace/shared/http/host-list';
 import { z } from 'zod';
 import type { BrowserApi } from '../browser/api.ts';
 import { clickSchema } from '../content/click.ts';
-import { hostOf, isAmong } from '../intercept/hosts.ts';
+import { hostOf } from '../intercept/hosts.ts';
 import {
   type Answer,
   type Failed,

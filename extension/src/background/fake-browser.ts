@@ -114,7 +114,9 @@ export class FakeBrowser {
     sending.fire({ requestId, requestHeaders: fieldsOf(sent ?? {}) });
     if (redirect !== undefined) {
       before.fire({ requestId, method: 'GET', url: redirect });
-      sending.fire({ requestId, requestHeaders: fieldsOf({}) });
+      // Cookies are the first one's.
+      const { Cookie: _, ...others } = sent ?? {};
+      sending.fire({ requestId, requestHeaders: fieldsOf(others) });
     }
     answered.fire({ requestId, statusCode: 200, responseHeaders: fieldsOf(headers) });
     const last = redirect ?? url;

@@ -181,3 +181,30 @@ test('cookies for the site alone are not sent for links of other sites', async (
   });
   expect(await asker.of(url, 'https://other.example/page')).not.toHaveProperty('referer');
 });
+
+describe('edges that the user allows', () => {
+  const edges = [{ url: 'https://edge.example/', hosts: ['example.com'] }];
+  const open = { ...LARGE, sent: { 'User-Agent': 'Browser/1' } };
+  const offered = async (request: FakeRequest) => {
+    const { browser, taker } = await background(false, { edges });
+    browser.download(request);
+    await rest();
+    expect(taker.offers).toHaveLength(1);
+    return taker.offers[0]?.edges;
+  };
+
+  test('are named to the taker for what everybody gets', async () => {
+    expect(await offered(open)).toEqual(['https://edge.example/']);
+    const redirect = 'https://cdn.other.example/file.bin';
+    expect(await offered({ ...open, redirect })).toEqual(['https://edge.example/']);
+  });
+
+  test.each([
+    ['with a cookie', LARGE],
+    ['from elsewhere', { ...open, url: 'https://other.example/file.bin' }],
+    ['that leads to a signed one', { ...open, redirect: 'https://cdn.example/f?sig=1' }],
+    ['that leads into this network', { ...open, redirect: 'http://192.168.1.1/f' }],
+  ])('do not hear of a file %s', async (_, request) => {
+    expect(await offered(request)).toEqual([]);
+  });
+});

@@ -3,7 +3,7 @@
 import type { BrowserApi } from '../browser/api.ts';
 import { type DownloadItem, refOf } from '../browser/downloads.ts';
 import type { HandOffs } from '../hand-off/hand-offs.ts';
-import { type BegunDownload, type Draft, decide } from '../intercept/decision.ts';
+import { type BegunDownload, type Decision, decide } from '../intercept/decision.ts';
 import { edgesFor } from '../intercept/edges.ts';
 import { hostOf } from '../intercept/hosts.ts';
 import type { Settings } from '../settings.ts';
@@ -27,6 +27,8 @@ export interface InterceptorParts {
   /** Resolves when hand-offs of an earlier background have been read. */
   readonly ready: Promise<void>;
 }
+
+type Taken = Extract<Decision, { take: true }>;
 
 /** Names are waited for no longer: whoever is asked for one may take their time. */
 const NAME_MS = 30_000;
@@ -92,16 +94,21 @@ export class Interceptor {
     const first = decide(begun, undefined, circumstances);
     if (!first.take && first.why !== 'unseen') return;
     const decision = decide(begun, await this.#p.seen.find(begun.finalUrl), circumstances);
-    if (decision.take) await this.#begin(item, decision.draft, settings);
+    if (decision.take) await this.#begin(item, decision, settings);
   }
 
-  async #begin(item: DownloadItem, draft: Draft, settings: Settings): Promise<void> {
+  async #begin(item: DownloadItem, { draft, hops }: Taken, settings: Settings): Promise<void> {
     const { seen, asker, handOffs, pauses, ready } = this.#p;
     await ready;
-    const known = Object.keys(draft.headers).length > 0;
-    const headers = known ? draft.headers : await asker.of(draft.url, item.referrer);
-    const published = await seen.edgesOf(draft.finalUrl);
-    const edges = edgesFor([draft.url, draft.finalUrl], headers, settings, published);
+    const requests = await Promise.all(
+      hops.map(async ({ url, headers: shown = {} }) => {
+        const known = Object.keys(shown).length > 0;
+        return { url, headers: known ? shown : await asker.of(url, item.referrer) };
+      }),
+    );
+    const headers = requests[0]?.headers ?? draft.headers;
+    const published = await seen.edgesOf(draft.url);
+    const edges = edgesFor([...requests, { url: draft.finalUrl }], settings, published);
     const offer = { ...draft, headers, edges, handOff: crypto.randomUUID() };
     await handOffs.begin(offer, refOf(item), takersOf(settings), pauses);
   }

@@ -45,7 +45,7 @@ export class SeenRequests {
     }
   }
 
-  /** Edges that the publisher of a file has named: with the file, or with pages of its origin. */
+  /** Edges that pages of a URL's own origin have named, or an answer with a file of it. */
   async edgesOf(url: string): Promise<readonly string[]> {
     await this.ready;
     return this.#publishers.edgesOf(url);

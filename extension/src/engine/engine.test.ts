@@ -138,7 +138,9 @@ describe('fetching', () => {
 
   test.each([
     ['a log-in', URL, { headers: { Authorization: 'Basic eDp5' } }],
+    ['a cookie', URL, { headers: { cookie: 'session=42' } }],
     ['a signature', `${URL}?signature=abc`, {}],
+    ['a signature behind a redirect', URL, { finalUrl: `${URL}?signature=abc` }],
   ])('with %s is between browser and origin', async (_, url, more) => {
     const { origin, it } = world();
     const engine = await it.start();
@@ -209,6 +211,76 @@ describe('fetching', () => {
     await it.until(engine, isSaving);
     expect((await it.saveAll(engine)).map(digestOf)).toEqual([DIGEST]);
     expect(origin.asked.length).toBeGreaterThan(1);
+  });
+});
+
+describe('the digest that the origin states of the whole', () => {
+  const base64 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('base64');
+  const stated = (bytes: Uint8Array) => ({ 'repr-digest': `sha-256=:${base64(bytes)}:` });
+  const isOver = ([record]: readonly { state: string }[]) => record?.state !== 'queued';
+
+  async function taken(fields: Record<string, string>, edges: readonly string[] = []) {
+    const { origin, it } = world();
+    origin.fields = fields;
+    const engine = await it.start();
+    await engine.call(offerOf(URL, LENGTH, { edges }));
+    return { origin, it, engine, commit: () => engine.call({ type: 'commit', handOff: URL }) };
+  }
+
+  test.each(['md5', 'sha1', 'sha224', 'sha256', 'sha384', 'sha512'])(
+    'is that of the file before that is saved: %s',
+    async (algorithm) => {
+      const digest = createHash(algorithm).update(FILE).digest('base64');
+      const field = `${algorithm === 'sha1' ? 'sha' : algorithm.replace('sha', 'sha-')}=${digest}`;
+      const { it, engine, commit } = await taken({ digest: field });
+      await commit();
+      await it.until(engine, isOver);
+      expect(it.records.records.get(URL)?.digests).toMatchObject([{ algorithm }]);
+      expect((await it.saveAll(engine)).map(digestOf)).toEqual([DIGEST]);
+    },
+  );
+
+  test('keeps a file that has another from being saved, and all of it is fetched anew', async () => {
+    const { origin, it, engine, commit } = await taken(stated(FILE));
+    origin.fault = ({ range: { start, end } }) => {
+      const wrong = FILE.slice(start, end);
+      wrong[wrong.length >> 1] = (wrong[wrong.length >> 1] as number) ^ 1;
+      return origin.answer(start, end, wrong);
+    };
+    await commit();
+    await it.until(engine, isOver);
+    expect(it.records.records.get(URL)).toMatchObject({
+      state: 'error',
+      storedBytes: 0,
+      error: { code: 'wrong-digest' },
+    });
+    expect(it.saves).toEqual([]);
+    expect(it.files.files.size).toBe(0);
+    origin.fault = () => undefined;
+    await engine.call({ type: 'command', id: URL, command: 'resume' });
+    await it.until(engine, isSaving);
+    expect((await it.saveAll(engine)).map(digestOf)).toEqual([DIGEST]);
+  });
+
+  test('puts edges aside that have given something else', async () => {
+    const { origin, it, engine, commit } = await taken(stated(FILE), [EDGE]);
+    origin.fault = ({ url, range: { start, end } }) =>
+      url.startsWith(EDGE) ? origin.answer(start, end, new Uint8Array(end - start)) : undefined;
+    await commit();
+    await it.until(engine, isSaving);
+    expect((await it.saveAll(engine)).map(digestOf)).toEqual([DIGEST]);
+    expect(origin.asked.filter(({ url }) => url.startsWith(EDGE)).length).toBeGreaterThan(0);
+    expect(it.records.records.get(URL)?.restarts).toBe(1);
+  });
+
+  test('is known of a link that was added, too', async () => {
+    const { origin, it } = world();
+    origin.fields = stated(FILE.slice(1));
+    const engine = await it.start();
+    await engine.call({ type: 'add', links: [{ url: URL, headers: {}, edges: [] }] });
+    await it.until(engine, isOver);
+    expect([...it.records.records.values()]).toMatchObject([{ error: { code: 'wrong-digest' } }]);
+    expect(it.saves).toEqual([]);
   });
 });
 

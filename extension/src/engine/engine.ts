@@ -4,65 +4,34 @@
  * to it: files, records, `fetch`, time and chance.
  */
 
-import type { Millis, Random } from '@millrace/shared/base/clock';
-import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { nameFromUrl, safeFileName } from '@millrace/shared/download/file-name';
-import type { JournalHeader } from '@millrace/shared/download/journal';
-import { looksSigned } from '@millrace/shared/download/signed-url';
-import { SourceHealth } from '@millrace/shared/download/source-health';
+import { hostOf } from '../intercept/hosts.ts';
 import { type Offer, type OfferState, TakerError } from '../taker.ts';
-import { nameInFields } from './content-disposition.ts';
-import { type Fetch, FetchSource } from './fetch-source.ts';
+import { Fetching, type FetchingOptions } from './fetching.ts';
+import { type EngineRecords, Ledger } from './ledger.ts';
 import { Offers } from './offers.ts';
-import type { Partial } from './partial.ts';
-import { discover, prove } from './proof.ts';
-import type { EngineCall, EngineMessage, EngineResults, Save } from './protocol.ts';
+import { prove } from './proof.ts';
+import type { EngineCall, EngineMessage, EngineResults } from './protocol.ts';
 import {
   type DownloadRecord,
   failed,
   fetched,
   hasPlace,
   isAtBrowser,
+  isOfNoUse,
   paused,
   resumed,
-  saved,
   shown,
-  toForget,
   toStart,
 } from './record.ts';
-import { lackOfRoom, type StorageEstimate } from './room.ts';
 import { Run } from './run.ts';
-import { HostSlots } from './sources.ts';
+import { Saving } from './saving.ts';
 
-export interface EngineRecords {
-  all(): Promise<readonly DownloadRecord[]>;
-  /** Resolves when it survives the end of the browser. */
-  put(record: DownloadRecord): Promise<void>;
-  remove(id: string): Promise<void>;
-}
-
-export interface EngineFiles {
-  /** @throws MillraceError */
-  open(id: string, header: JournalHeader): Promise<Partial>;
-  /** A `blob:` URL of the data. @throws MillraceError where they do not have that length */
-  url(id: string, length: number): Promise<string>;
-  revoke(url: string): void;
-  remove(id: string): Promise<void>;
-  ids(): Promise<readonly string[]>;
-}
-
-export interface EngineOptions {
+export interface EngineOptions extends FetchingOptions {
   readonly records: EngineRecords;
-  readonly files: EngineFiles;
-  readonly fetch: Fetch;
-  readonly estimate: () => Promise<StorageEstimate>;
   readonly uuid: () => string;
-  readonly random: Random;
-  /** Monotonic milliseconds. */
-  readonly now: () => Millis;
-  /** Unix milliseconds. */
-  readonly wallNow: () => Millis;
-  readonly wait: (ms: Millis, signal: AbortSignal) => Promise<void>;
   readonly emit: (message: Extract<EngineMessage, { event: string }>) => void;
 }
 
@@ -73,33 +42,40 @@ const IDLE_MS = 30_000;
 
 export class Engine {
   readonly #o: EngineOptions;
-  readonly #records = new Map<string, DownloadRecord>();
-  readonly #runs = new Map<string, Run>();
+  readonly #ledger: Ledger;
+  readonly #fetching: Fetching;
+  readonly #saving: Saving;
   readonly #offers: Offers;
-  readonly #slots = new HostSlots();
-  /** By id: what the browser saves from. */
-  readonly #urls = new Map<string, string>();
-  #changed = false;
+  readonly #runs = new Map<string, Run>();
   #busyAt: Millis;
   #flushedAt: Millis;
 
-  private constructor(options: EngineOptions) {
+  private constructor(options: EngineOptions, ledger: Ledger) {
+    const { files, emit, now } = options;
+    const put = (record: DownloadRecord) => this.#put(record);
     this.#o = options;
-    this.#offers = new Offers(options.now);
-    this.#busyAt = options.now();
-    this.#flushedAt = options.now();
+    this.#ledger = ledger;
+    this.#fetching = new Fetching(options, ledger, put);
+    this.#saving = new Saving({
+      ledger,
+      files,
+      put,
+      emit: (save) => emit({ event: 'save', save }),
+    });
+    this.#offers = new Offers(now);
+    this.#busyAt = now();
+    this.#flushedAt = now();
   }
 
   /** Takes up what an earlier run has left; files that nobody knows are deleted. */
   static async open(options: EngineOptions): Promise<Engine> {
-    const engine = new Engine(options);
-    for (const record of await options.records.all()) engine.#records.set(record.id, record);
+    const engine = new Engine(options, await Ledger.open(options.records));
     for (const id of await options.files.ids()) {
-      const state = engine.#records.get(id)?.state;
+      const state = engine.#ledger.get(id)?.state;
       if (state === undefined || state === 'complete') await options.files.remove(id);
     }
-    for (const record of engine.#records.values()) {
-      if (record.state === 'saving') await engine.#save(record);
+    for (const record of engine.#ledger.all) {
+      if (record.state === 'saving') await engine.#saving.begin(record);
     }
     engine.#kick();
     return engine;
@@ -110,7 +86,7 @@ export class Engine {
     this.#busyAt = this.#o.now();
     switch (call.type) {
       case 'start':
-        for (const record of this.#records.values()) this.#emitSave(record);
+        for (const record of this.#ledger.all) this.#saving.ask(record);
         return {};
       case 'offer':
         return this.#offer(call.offer as Offer);
@@ -128,11 +104,14 @@ export class Engine {
       case 'add':
         return { ids: await this.#add(call.links) };
       case 'saving':
-        return this.#onSaving(call.id, call.url, call.downloadId);
+        await this.#saving.onBegun(call.id, call.url, call.downloadId);
+        return {};
       case 'saved':
-        return this.#onSaved(call.id, call.downloadId, call.length);
+        await this.#saving.onSaved(call.id, call.downloadId, call.length);
+        return {};
       case 'not-saved':
-        return this.#onNotSaved(call.id, new MillraceError(call.code, call.message));
+        await this.#saving.onNotSaved(call.id, new MillraceError(call.code, call.message));
+        return {};
     }
   }
 
@@ -142,13 +121,13 @@ export class Engine {
     const flush = now - this.#flushedAt >= FLUSH_MS;
     if (flush) this.#flushedAt = now;
     for (const [id, run] of this.#runs) {
-      if (run.tick()) this.#changed = true;
+      if (run.tick()) this.#ledger.changed = true;
       if (flush) void this.#keep(id, run);
     }
-    const saving = [...this.#records.values()].some(isAtBrowser);
+    const saving = this.#ledger.all.some(isAtBrowser);
     if (this.#runs.size > 0 || this.#offers.size > 0 || saving) this.#busyAt = now;
-    if (this.#changed) this.#o.emit({ event: 'changed' });
-    this.#changed = false;
+    if (this.#ledger.changed) this.#o.emit({ event: 'changed' });
+    this.#ledger.changed = false;
     if (now - this.#busyAt < IDLE_MS) return;
     this.#busyAt = now;
     this.#o.emit({ event: 'idle' });
@@ -160,57 +139,59 @@ export class Engine {
   }
 
   async #offer(offer: Offer): Promise<Record<string, never>> {
-    if (this.#records.has(offer.handOff)) return {};
-    if (!hasPlace(this.#records.values())) {
+    if (this.#ledger.get(offer.handOff) !== undefined) return {};
+    if (!hasPlace(this.#ledger.all)) {
       throw new TakerError('refused', 'There are too many downloads already', 'queue-full');
     }
-    const lack = lackOfRoom(await this.#o.estimate(), offer.length, this.#records.values());
-    if (lack !== undefined) throw new TakerError('refused', lack, 'disk-full');
-    const source = this.#source(offer.url, undefined, offer.headers);
+    await this.#fetching.checkRoom(offer.length).catch((error: unknown) => {
+      if (!isMillraceError(error)) throw error;
+      throw new TakerError('refused', error.detail, error.code);
+    });
+    const source = this.#fetching.source(offer.url, undefined, offer.headers);
     await this.#offers.prove(offer, (signal) => prove(source, offer, signal));
     return {};
   }
 
   async #commit(handOff: string): Promise<{ id: string }> {
-    if (this.#records.has(handOff)) return { id: handOff };
+    if (this.#ledger.get(handOff) !== undefined) return { id: handOff };
     const proven = this.#offers.proven(handOff);
     if (proven === undefined) throw new TakerError('failed', 'There is no such offer');
-    const { offer, validators } = proven;
-    const record: DownloadRecord = {
+    const { offer, proof } = proven;
+    await this.#put({
       id: handOff,
       url: offer.url,
+      finalUrl: offer.finalUrl,
       fileName: safeFileName(offer.fileName),
       length: offer.length,
       promised: offer.length,
-      validators,
+      ...proof,
       headers: offer.headers,
       edges: offer.edges,
       createdAt: this.#o.wallNow(),
       state: 'queued',
       storedBytes: 0,
-    };
-    await this.#put(record);
+    });
     this.#offers.drop(handOff);
     this.#kick();
     return { id: handOff };
   }
 
   #stateOf(handOff: string): OfferState {
-    if (this.#records.has(handOff)) return { state: 'committed', id: handOff };
+    if (this.#ledger.get(handOff) !== undefined) return { state: 'committed', id: handOff };
     return { state: this.#offers.state(handOff) };
   }
 
   #list() {
-    return [...this.#records.values()]
-      .sort((a, b) => b.createdAt - a.createdAt)
+    return this.#ledger.all
+      .toSorted((a, b) => b.createdAt - a.createdAt)
       .map((record) => shown(record, this.#runs.get(record.id)?.figures()));
   }
 
   async #add(links: Extract<EngineCall, { type: 'add' }>['links']): Promise<string[]> {
     const ids: string[] = [];
     for (const { url, fileName, headers, edges } of links) {
-      if (!/^https?:$/.test(URL.parse(url)?.protocol ?? '')) continue;
-      if (!hasPlace(this.#records.values())) break;
+      if (hostOf(url) === undefined) continue;
+      if (!hasPlace(this.#ledger.all)) break;
       const id = this.#o.uuid();
       await this.#put({
         id,
@@ -230,7 +211,7 @@ export class Engine {
   }
 
   async #command(id: string, command: 'pause' | 'resume' | 'remove') {
-    const record = this.#known(id);
+    const record = this.#ledger.known(id);
     if (command === 'remove') {
       await this.#remove(record);
     } else if (command === 'pause') {
@@ -248,77 +229,28 @@ export class Engine {
     return {};
   }
 
-  async #onSaving(id: string, url: string, downloadId: number) {
-    const record = this.#known(id);
-    if (isAtBrowser(record)) await this.#put({ ...record, save: { url, downloadId } });
-    return {};
-  }
-
-  async #onSaved(id: string, downloadId: number, length: number) {
-    const record = this.#records.get(id);
-    if (record === undefined || !isAtBrowser(record)) return {};
-    if (record.length !== undefined && record.length !== length) {
-      const detail = `${length} of ${record.length} bytes came`;
-      return this.#onNotSaved(id, new MillraceError('wrong-length', detail));
-    }
-    await this.#put(saved(record, downloadId, length));
-    await this.#leave(id);
-    return {};
-  }
-
-  async #onNotSaved(id: string, error: MillraceError) {
-    const record = this.#known(id);
-    if (!isAtBrowser(record)) return {};
-    // The bytes are kept: going on with it saves them again.
-    await this.#put(failed(record, error));
-    this.#revoke(id);
-    return {};
-  }
-
-  #known(id: string): DownloadRecord {
-    const record = this.#records.get(id);
-    if (record !== undefined) return record;
-    throw new MillraceError('no-such-download');
-  }
-
   /** Starts what has its turn. */
   #kick(): void {
-    for (const record of toStart(this.#records.values(), this.#runs)) {
+    for (const record of toStart(this.#ledger.all, this.#runs)) {
       const run = new Run((signal, run) => this.#run(record, run, signal), this.#o.now);
       this.#runs.set(record.id, run);
       void run.ended.then(() => {
         this.#runs.delete(record.id);
-        this.#changed = true;
+        this.#ledger.changed = true;
         this.#kick();
       });
     }
-    this.#changed = true;
+    this.#ledger.changed = true;
   }
 
   /** One download, until it is complete, fails, or is stopped. It never rejects. */
   async #run(given: DownloadRecord, run: Run, signal: AbortSignal): Promise<void> {
     const { id } = given;
     try {
-      const record = await this.#discovered(given, signal);
-      const { url, length = 0, validators = {}, headers } = record;
-      const partial = await this.#o.files.open(id, { url, length, validators });
-      const { fetch: _fetch, ...o } = this.#o;
-      const sources = [
-        ...edgesOf(record).map((edge) => this.#source(url, edge, {})),
-        this.#source(url, undefined, headers),
-      ];
-      await run.fetch({
-        ...o,
-        partial,
-        sources,
-        slots: this.#slots,
-        version: { length, validators },
-        mayRepeat: !looksSigned(url),
-        signal,
-      });
-      await this.#save(fetched(this.#known(id), ''));
+      await this.#fetching.complete(given, run, signal);
+      await this.#saving.begin(fetched(this.#ledger.known(id), ''));
     } catch (thrown) {
-      const record = this.#records.get(id);
+      const record = this.#ledger.get(id);
       if (record === undefined) return;
       const { storedBytes } = run.figures();
       const kept = {
@@ -327,95 +259,24 @@ export class Engine {
       };
       const next = signal.aborted ? kept : failed(kept, asMillraceError(thrown));
       await this.#put(next).catch(() => {});
-      // What the browser fetches whole needs the room.
-      if (next.state === 'browser') await this.#o.files.remove(id).catch(() => {});
-      this.#emitSave(next);
+      if (isOfNoUse(next)) await this.#o.files.remove(id).catch(() => {});
+      this.#saving.ask(next);
     }
-  }
-
-  /** Asks what there is where that is not known yet, for as long as that takes. */
-  async #discovered(record: DownloadRecord, signal: AbortSignal): Promise<DownloadRecord> {
-    if (record.length !== undefined && record.validators !== undefined) return record;
-    const source = this.#source(record.url, undefined, record.headers);
-    const { health } = source;
-    for (;;) {
-      try {
-        const { length, validators, opened } = await discover(source, signal);
-        const lack = lackOfRoom(await this.#o.estimate(), length, this.#records.values());
-        if (lack !== undefined) throw new MillraceError('disk-full', lack);
-        const better = record.nameIsGuess ? nameInFields(opened.fields) : undefined;
-        const fileName = better === undefined ? record.fileName : safeFileName(better);
-        const next = { ...this.#known(record.id), length, validators, fileName };
-        await this.#put(next);
-        return next;
-      } catch (thrown) {
-        signal.throwIfAborted();
-        const error = asMillraceError(thrown);
-        if (error.code === 'disk-full') throw error;
-        health.onFailure(error, false, this.#o.now());
-        const at = health.usableAt();
-        if (at === undefined) throw error;
-        await this.#o.wait(Math.max(0, at - this.#o.now()), signal);
-        signal.throwIfAborted();
-      }
-    }
-  }
-
-  #source(url: string, edge: string | undefined, headers: Offer['headers']): FetchSource {
-    const { fetch, wallNow, random } = this.#o;
-    return new FetchSource({
-      url,
-      edge,
-      headers,
-      fetch,
-      wallNow,
-      health: new SourceHealth(random),
-    });
-  }
-
-  /** Has the browser save what is complete; where it is not, it is fetched. */
-  async #save(record: DownloadRecord): Promise<void> {
-    const { id, length = 0, save } = record;
-    try {
-      const url = await this.#o.files.url(id, length);
-      this.#urls.set(id, url);
-      await this.#put({ ...record, save: save?.downloadId === undefined ? { url } : save });
-    } catch {
-      await this.#put({ ...record, state: 'queued', save: undefined, storedBytes: 0 });
-    }
-    this.#emitSave(this.#known(id));
-  }
-
-  #emitSave(record: DownloadRecord): void {
-    const { id, fileName, length, save } = record;
-    if (save === undefined || !isAtBrowser(record)) return;
-    const { downloadId, url } = save;
-    const event: Save = {
-      id,
-      url: this.#urls.get(id) ?? url,
-      fileName,
-      length,
-      ...(downloadId === undefined ? {} : { begun: { url, downloadId } }),
-    };
-    this.#o.emit({ event: 'save', save: event });
   }
 
   /** Brings what has come to disk, and its amount into the record. */
   async #keep(id: string, run: Run): Promise<void> {
     await run.flush();
-    const record = this.#records.get(id);
+    const record = this.#ledger.get(id);
     const { storedBytes } = run.figures();
     if (record === undefined || record.storedBytes === storedBytes || !run.opened) return;
     if (this.#runs.get(id) === run) await this.#put({ ...record, storedBytes });
   }
 
-  async #remove(record: DownloadRecord): Promise<void> {
-    const { id } = record;
-    this.#records.delete(id);
-    await this.#o.records.remove(id);
+  async #remove({ id }: DownloadRecord): Promise<void> {
+    await this.#ledger.remove(id);
     await this.#stop(id);
-    await this.#leave(id);
-    this.#changed = true;
+    await this.#saving.leave(id);
   }
 
   async #stop(id: string): Promise<void> {
@@ -424,33 +285,11 @@ export class Engine {
     await run?.ended;
   }
 
-  /** Nothing needs the file any more. */
-  async #leave(id: string): Promise<void> {
-    this.#revoke(id);
-    await this.#o.files.remove(id);
-  }
-
-  #revoke(id: string): void {
-    const url = this.#urls.get(id);
-    if (url !== undefined) this.#o.files.revoke(url);
-    this.#urls.delete(id);
-  }
-
   async #put(record: DownloadRecord): Promise<void> {
-    this.#records.set(record.id, record);
-    this.#changed = true;
-    await this.#o.records.put(record);
-    for (const old of toForget(this.#records.values())) await this.#remove(old);
+    for (const old of await this.#ledger.put(record)) await this.#remove(old);
   }
 }
 
 function wrongState({ state }: DownloadRecord): MillraceError {
   return new MillraceError('wrong-state', `it is ${state}`);
-}
-
-/** Nobody is told of what is meant for one user: log-ins and signed links stay with the origin. */
-function edgesOf({ url, headers, edges }: DownloadRecord): readonly string[] {
-  const { username, password } = new URL(url);
-  const own = Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
-  return own || looksSigned(url) || username !== '' || password !== '' ? [] : edges;
 }

@@ -17,6 +17,8 @@ export class FakeOrigin {
   /** Nobody can be reached. */
   down = false;
   etag = '"1"';
+  /** Further fields of all answers. */
+  fields: Readonly<Record<string, string>> = {};
   sentBytes = 0;
 
   constructor(content: Uint8Array<ArrayBuffer>) {
@@ -42,6 +44,7 @@ export class FakeOrigin {
     return new Response(body, {
       status: 206,
       headers: {
+        ...this.fields,
         etag: this.etag,
         'content-range': `bytes ${start}-${end - 1}/${this.content.length}`,
       },

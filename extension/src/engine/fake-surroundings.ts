@@ -2,8 +2,10 @@
 
 import type { Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { Engine, type EngineFiles, type EngineRecords } from './engine.ts';
+import { Engine } from './engine.ts';
 import type { Fetch } from './fetch-source.ts';
+import type { EngineFiles } from './files.ts';
+import type { EngineRecords } from './ledger.ts';
 import { Partial, type SyncFile } from './partial.ts';
 import type { EngineCall, EngineMessage, Save } from './protocol.ts';
 import type { DownloadRecord } from './record.ts';

@@ -1,8 +1,8 @@
 /** Downloads that are offered and not yet taken: in memory only, few, and not for long. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
-import type { Validators } from '@millrace/shared/http/validators';
 import type { Offer } from '../taker.ts';
+import type { Proof } from './proof.ts';
 
 export const MAX_OFFERS = 64;
 export const OFFER_MS = 60_000;
@@ -10,9 +10,9 @@ export const OFFER_MS = 60_000;
 interface Pending {
   readonly offer: Offer;
   readonly abort: AbortController;
-  readonly proof: Promise<Validators>;
+  readonly proving: Promise<Proof>;
   readonly expiresAt: number;
-  validators: Validators | undefined;
+  proof: Proof | undefined;
 }
 
 export class Offers {
@@ -34,18 +34,18 @@ export class Offers {
    *
    * @throws MillraceError `queue-full`; what the proof fails with: nothing is left of it then
    */
-  async prove(offer: Offer, proof: (signal: AbortSignal) => Promise<Validators>): Promise<void> {
+  async prove(offer: Offer, prove: (signal: AbortSignal) => Promise<Proof>): Promise<void> {
     this.#expire();
     let pending = this.#pending.get(offer.handOff);
     if (pending === undefined) {
       if (this.#pending.size >= MAX_OFFERS) throw new MillraceError('queue-full');
       const abort = new AbortController();
       const expiresAt = this.#now() + OFFER_MS;
-      pending = { offer, abort, proof: proof(abort.signal), expiresAt, validators: undefined };
+      pending = { offer, abort, proving: prove(abort.signal), expiresAt, proof: undefined };
       this.#pending.set(offer.handOff, pending);
     }
     try {
-      pending.validators = await pending.proof;
+      pending.proof = await pending.proving;
     } catch (error) {
       if (this.#pending.get(offer.handOff) === pending) this.#pending.delete(offer.handOff);
       throw error;
@@ -56,17 +56,17 @@ export class Offers {
     this.#expire();
     const pending = this.#pending.get(handOff);
     if (pending === undefined) return 'unknown';
-    return pending.validators === undefined ? 'proving' : 'proven';
+    return pending.proof === undefined ? 'proving' : 'proven';
   }
 
   /** @returns undefined where nothing of that name has been proven */
-  proven(handOff: string): { readonly offer: Offer; readonly validators: Validators } | undefined {
+  proven(handOff: string): { readonly offer: Offer; readonly proof: Proof } | undefined {
     this.#expire();
     const pending = this.#pending.get(handOff);
-    const validators = pending?.validators;
-    return pending === undefined || validators === undefined
+    const proof = pending?.proof;
+    return pending === undefined || proof === undefined
       ? undefined
-      : { offer: pending.offer, validators };
+      : { offer: pending.offer, proof };
   }
 
   /** Ends the proof, if it goes on, and leaves nothing. */

@@ -1,7 +1,7 @@
 /** The engine's files, in the part of the disk that the browser has for the extension alone. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
-import type { EngineFiles } from './engine.ts';
+import type { EngineFiles } from './files.ts';
 import { Partial, type SyncFile } from './partial.ts';
 
 const FOLDER = 'downloads';

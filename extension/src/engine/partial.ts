@@ -90,6 +90,11 @@ export class Partial {
     this.stored.add({ start: position, end: position + bytes.length });
   }
 
+  /** @returns how many bytes there were from the position on @throws MillraceError */
+  read(position: number, into: Uint8Array<ArrayBuffer>): number {
+    return attempt(() => this.#data.read(into, { at: position }));
+  }
+
   /**
    * Has digests of bytes that were written put into the journal.
    *

@@ -4,23 +4,32 @@
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { Digest } from '@millrace/shared/download/digest';
+import { fileDigests } from '@millrace/shared/download/digest-fields';
 import { canPin, readValidators, type Validators } from '@millrace/shared/http/validators';
 import { type Offer, TakerError, type TakerProblem } from '../taker.ts';
 import type { FetchSource, Opened } from './fetch-source.ts';
 
 const PROOF_BYTES = 64 * 1024;
 
+/** What the origin says of the file. */
+export interface Proof {
+  /** The version is pinned by them. */
+  readonly validators: Validators;
+  /** Of the whole file; it may state none. */
+  readonly digests: readonly Digest[];
+}
+
 /**
  * Asks for the first bytes of what the browser is fetching.
  *
- * @returns what the version is pinned by
  * @throws MillraceError; the signal's reason
  */
 export async function prove(
   source: FetchSource,
   offer: Pick<Offer, 'length' | 'etag' | 'lastModified'>,
   signal: AbortSignal,
-): Promise<Validators> {
+): Promise<Proof> {
   const { length, etag, lastModified } = offer;
   if (length < 1) throw new MillraceError('range-ignored', 'it is empty');
   const validators = readValidators({ etag, 'last-modified': lastModified });
@@ -30,7 +39,7 @@ export async function prove(
   // Held to what the browser was told: another version is no match.
   const opened = await source.open(firstBytes(length), { length, validators }, signal);
   await opened.read(() => {});
-  return pinOf(opened);
+  return proofOf(opened);
 }
 
 /**
@@ -41,16 +50,16 @@ export async function prove(
 export async function discover(
   source: FetchSource,
   signal: AbortSignal,
-): Promise<{ readonly length: number; readonly validators: Validators; readonly opened: Opened }> {
+): Promise<Proof & { readonly length: number; readonly opened: Opened }> {
   const opened = await source.open({ start: 0, end: PROOF_BYTES }, undefined, signal);
   await opened.read(() => {});
-  return { length: opened.version.length, validators: pinOf(opened), opened };
+  return { ...proofOf(opened), length: opened.version.length, opened };
 }
 
 const firstBytes = (length: number) => ({ start: 0, end: Math.min(PROOF_BYTES, length) });
 
-function pinOf({ version: { validators } }: Opened): Validators {
-  if (canPin(validators)) return validators;
+function proofOf({ version: { validators }, fields }: Opened): Proof {
+  if (canPin(validators)) return { validators, digests: fileDigests(fields, 206) };
   throw new MillraceError('version-unproven', 'it gives no strong ETag and no old date');
 }
 

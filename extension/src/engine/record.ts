@@ -4,6 +4,8 @@
  */
 
 import { ERRORS, type MillraceError } from '@millrace/shared/base/errors';
+import type { Digest } from '@millrace/shared/download/digest';
+import { usableEdges } from '@millrace/shared/download/edge-use';
 import type { Validators } from '@millrace/shared/http/validators';
 import type { ShownDownload } from '../taker.ts';
 
@@ -16,6 +18,8 @@ export interface DownloadRecord {
   /** The hand-off's, or made up for one that was added: a UUID. */
   readonly id: string;
   readonly url: string;
+  /** Where its redirects ended when that was looked at last. */
+  readonly finalUrl?: string | undefined;
   readonly fileName: string;
   /** The name is made from the URL: the origin may know a better one. */
   readonly nameIsGuess?: true | undefined;
@@ -25,6 +29,8 @@ export interface DownloadRecord {
   readonly promised?: number | undefined;
   /** The version that all bytes are of. */
   readonly validators?: Validators | undefined;
+  /** Of the whole file, as the origin states them. */
+  readonly digests?: readonly Digest[] | undefined;
   /** Fields for the origin; cookies are the browser's to send. */
   readonly headers: Readonly<Record<string, string>>;
   readonly edges: readonly string[];
@@ -95,7 +101,11 @@ export function paused(record: DownloadRecord): DownloadRecord | undefined {
 }
 
 /** Failures after which the bytes that are there are of no use. */
-const OTHER_FILE: ReadonlySet<string> = new Set(['version-changed', 'different-file']);
+const OTHER_FILE: ReadonlySet<string> = new Set([
+  'version-changed',
+  'different-file',
+  'wrong-digest',
+]);
 
 /**
  * @returns the record in the queue, and whether it begins from nothing; undefined where there is
@@ -139,13 +149,25 @@ export function failed(record: DownloadRecord, error: MillraceError): DownloadRe
   if (code === 'version-changed' && restarts < MAX_RESTARTS) {
     return { ...fresh(record), restarts: restarts + 1 };
   }
+  if (code === 'wrong-digest' && edgesOf(record).length > 0) {
+    // Somebody has given what the origin has not: it is asked alone from now on.
+    return { ...fresh(record), edges: [], restarts: restarts + 1 };
+  }
   const message = `${error.message}. ${ERRORS[code].advice}`;
-  return { ...record, state: 'error', error: { code, message }, save: undefined };
+  const { storedBytes } = OTHER_FILE.has(code) ? fresh(record) : record;
+  return { ...record, storedBytes, state: 'error', error: { code, message }, save: undefined };
 }
 
 /** Nothing is known of its version, and nothing is there. */
 function fresh(record: DownloadRecord): DownloadRecord {
-  return { ...record, length: undefined, validators: undefined, storedBytes: 0 };
+  const unknown = { length: undefined, validators: undefined, digests: undefined };
+  return { ...record, ...unknown, storedBytes: 0 };
+}
+
+/** True if the bytes that are there can go: it begins anew, or the browser needs the room for it. */
+export function isOfNoUse({ state, length, error }: DownloadRecord): boolean {
+  if (state === 'error') return error !== undefined && OTHER_FILE.has(error.code);
+  return state === 'browser' || length === undefined;
 }
 
 /** All bytes are there. */
@@ -170,6 +192,12 @@ export function saved(record: DownloadRecord, downloadId: number, length: number
     edges: [],
     save: { url, downloadId },
   };
+}
+
+/** The edges that may be asked for it, as far as is known by now. */
+export function edgesOf({ url, finalUrl = url, headers, edges }: DownloadRecord): string[] {
+  const offered = edges.map((edge) => ({ url: edge }));
+  return usableEdges([{ url, headers }, { url: finalUrl }], offered);
 }
 
 /** As people see it. */

@@ -1,6 +1,6 @@
 /** The records of the engine's downloads, in IndexedDB: what is said to be kept survives a crash. */
 
-import type { EngineRecords } from './engine.ts';
+import type { EngineRecords } from './ledger.ts';
 import type { DownloadRecord } from './record.ts';
 
 const DATABASE = 'engine';

@@ -2,10 +2,12 @@
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { Digest } from '@millrace/shared/download/digest';
 import { RateMeter } from '@millrace/shared/download/rate-meter';
 import { Scheduler } from '@millrace/shared/download/scheduler';
 import type { PinnedVersion } from '@millrace/shared/http/range-contract';
 import type { FetchSource } from './fetch-source.ts';
+import { checkFile } from './file-digest.ts';
 import type { Partial } from './partial.ts';
 import type { LiveFigures } from './record.ts';
 import { type HostSlots, Sources } from './sources.ts';
@@ -22,6 +24,8 @@ export interface FetchOptions {
   readonly sources: readonly FetchSource[];
   readonly slots: HostSlots;
   readonly version: PinnedVersion;
+  /** Of the whole file. */
+  readonly digests: readonly Digest[];
   /** False: each request may count, nothing is asked for twice. */
   readonly mayRepeat: boolean;
   readonly random: Random;
@@ -61,9 +65,12 @@ export class Run {
     };
   }
 
-  /** Fetches what is missing; what has come is on disk and in the journal however it ends. */
+  /**
+   * Fetches what is missing, and checks the whole; what has come is on disk and in the journal however
+   * it ends.
+   */
   async fetch(options: FetchOptions): Promise<void> {
-    const { partial, sources, slots, version, mayRepeat } = options;
+    const { partial, sources, slots, version, mayRepeat, digests, wait, signal } = options;
     this.#partial = partial;
     try {
       const scheduler = new Scheduler(
@@ -92,6 +99,9 @@ export class Run {
       });
       await this.#transfer.run();
       await partial.flush();
+      const { length } = version;
+      const read = partial.read.bind(partial);
+      await checkFile({ length, read, digests }, () => wait(0, signal), signal);
     } catch (error) {
       await partial.flush().catch(() => {});
       throw error;

@@ -45,6 +45,7 @@ describe('a download is taken', () => {
   test('with all that is needed to fetch it again', () => {
     expect(decided(download(), request())).toEqual({
       take: true,
+      hops: request().hops,
       draft: {
         url: URL_,
         finalUrl: URL_,

@@ -5,11 +5,12 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { looksOneTime } from '@millrace/shared/download/signed-url';
+import { isAmong } from '@millrace/shared/http/host-list';
 import { readValidators } from '@millrace/shared/http/validators';
 import type { Settings } from '../settings.ts';
 import type { Offer } from '../taker.ts';
-import { hostOf, isAmong } from './hosts.ts';
-import type { SeenRequest } from './request-log.ts';
+import { hostOf } from './hosts.ts';
+import type { Hop, SeenRequest } from './request-log.ts';
 
 /** A download that began longer ago than this was not begun now, but restored by the browser. */
 const NEW_MS = 30_000;
@@ -63,7 +64,12 @@ export type Reason =
 export type Draft = Omit<Offer, 'handOff' | 'edges'>;
 
 export type Decision =
-  | { readonly take: true; readonly draft: Draft }
+  | {
+      readonly take: true;
+      readonly draft: Draft;
+      /** The requests that a GET of the draft's URL stands for: that one, and its redirects. */
+      readonly hops: readonly Hop[];
+    }
   | { readonly take: false; readonly why: Reason };
 
 /** @param seen the request that it came with, where it was seen */
@@ -76,7 +82,8 @@ export function decide(
   if (why !== undefined) return { take: false, why };
   // There is one, or there would have been a reason.
   const { hops, answer } = seen as SeenRequest;
-  const asked = hops[firstOfGets(hops)];
+  const gets = hops.slice(firstOfGets(hops));
+  const [asked] = gets;
   if (asked === undefined) return { take: false, why: 'method' };
   if (looksOneTime(asked.url)) return { take: false, why: 'one-time' };
   const length = Number(answer?.headers['content-length']);
@@ -90,6 +97,7 @@ export function decide(
   } = answer?.headers ?? {};
   return {
     take: true,
+    hops: gets,
     draft: {
       url: withoutFragment(asked.url),
       finalUrl: withoutFragment(download.finalUrl),

@@ -17,11 +17,11 @@ const settings = {
 describe('edges', () => {
   test('are those that the user has for the host, then those of the publisher', () => {
     const published = ['https://cdn.example/', 'https://edge.example/'];
-    expect(edgesFor([FILE], {}, settings, published)).toEqual([
+    expect(edgesFor([{ url: FILE }], settings, published)).toEqual([
       'https://edge.example/',
       'https://cdn.example/',
     ]);
-    expect(edgesFor([FILE], {}, { ...settings, publisherEdges: false }, published)).toEqual([
+    expect(edgesFor([{ url: FILE }], { ...settings, publisherEdges: false }, published)).toEqual([
       'https://edge.example/',
     ]);
   });
@@ -30,9 +30,14 @@ describe('edges', () => {
     const published = ['https://cdn.example/'];
     const signed = `${FILE}?X-Amz-Signature=abc`;
     for (const urls of [[signed], [FILE, signed], ['http://10.0.0.1/a'], [FILE, 'http://nas/a']]) {
-      expect(edgesFor(urls, {}, settings, published)).toEqual([]);
+      const requests = urls.map((url) => ({ url }));
+      expect(edgesFor(requests, settings, published)).toEqual([]);
     }
-    expect(edgesFor([FILE], { authorization: 'Basic eA==' }, settings, published)).toEqual([]);
+    for (const name of ['authorization', 'cookie']) {
+      const asked = { url: FILE, headers: { [name]: 'a=b' } };
+      expect(edgesFor([asked], settings, published)).toEqual([]);
+      expect(edgesFor([{ url: FILE }, asked], settings, published)).toEqual([]);
+    }
   });
 });
 
