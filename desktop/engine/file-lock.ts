@@ -5,6 +5,7 @@
 
 import { open, readFile, rm } from 'node:fs/promises';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { processState } from './platform/process-state.ts';
 
 const ATTEMPTS = 3;
 /** Locks of this process: its own number in a lock file proves nothing. */
@@ -68,12 +69,4 @@ async function startOf(pid: number): Promise<string | undefined> {
   }
 }
 
-function isAlive(pid: number): boolean {
-  if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid) return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
+const isAlive = (pid: number) => pid !== process.pid && processState(pid) !== 'gone';

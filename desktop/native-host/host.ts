@@ -11,6 +11,7 @@ import {
   type NativeType,
 } from '@millrace/shared/bridge/native-api';
 import { nativeIdOf, parseNativeRequest } from '@millrace/shared/bridge/native-request';
+import { usableEdges } from '@millrace/shared/download/edge-use';
 import type { EngineLink } from './engine-link.ts';
 import { openFile, showFile } from './finished-file.ts';
 import { LISTED, shownDownloads } from './shown-downloads.ts';
@@ -131,7 +132,10 @@ export class NativeHost {
       urls: [url],
       file: fileName,
       headers,
-      edges,
+      edges: usableEdges(
+        [{ url, headers }],
+        edges.map((edge) => ({ url: edge })),
+      ),
       rename: true,
     }));
     const { gids, failed } = await this.#call<{ gids: string[]; failed: { index: number }[] }>(

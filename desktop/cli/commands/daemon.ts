@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { formatRate } from '@millrace/shared/base/units';
 import { Command } from 'commander';
+import { processState } from '../../engine/platform/process-state.ts';
 import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
 import { DaemonLink, withDaemon } from '../daemon-link.ts';
 import { logFile, runningDaemon, startDetached } from '../daemon-process.ts';
@@ -119,7 +120,7 @@ async function stop({ state, signal }: CliContext, report: Report): Promise<unde
     else if (!isMillraceError(error, 'daemon-not-running')) throw error;
   }
   const giveUpAt = performance.now() + STOP_TIMEOUT_MS;
-  while (isAlive(running.pid)) {
+  while (processState(running.pid) === 'ours') {
     signal.throwIfAborted();
     if (performance.now() > giveUpAt) {
       throw new MillraceError('daemon-silent', `process ${running.pid} does not end`);
@@ -162,13 +163,4 @@ function statusLines(info: DaemonInfo, state: string): string[] {
     `  state      ${info.state}`,
     `  log        ${logFile(state)}`,
   ];
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { processState } from '../platform/process-state.ts';
 
 export interface DaemonAddress {
   /** For HTTP: http://127.0.0.1:PORT/jsonrpc. */
@@ -49,7 +50,7 @@ export async function readAddress(state: string): Promise<DaemonAddress | undefi
     if (typeof url !== 'string' || typeof ws !== 'string' || typeof pid !== 'number') {
       return undefined;
     }
-    process.kill(pid, 0);
+    if (processState(pid) !== 'ours') return undefined;
     return { url, ws, pid, version: String(version) };
   } catch {
     return undefined;

@@ -216,6 +216,13 @@ describe('edges', () => {
     expect(asked).toHaveLength(2);
   });
 
+  test('are not used where a redirect leads to what is not for everybody', async () => {
+    const finalUrl = 'https://files.example/1.iso?X-Amz-Signature=abc';
+    await offers.offer(offerOf(1, { edges, finalUrl }));
+    expect(daemon.manager.get(offers.commit(FIRST)).request.edges).toEqual([]);
+    expect(asked).toHaveLength(1);
+  });
+
   test.each(['Cookie', 'authorization'])('are never used with %s', async (name) => {
     await offers.offer(offerOf(1, { edges, headers: { [name]: 'a=b' } }));
     const { request } = daemon.manager.get(offers.commit(FIRST));

@@ -7,6 +7,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { NativeOffer, NativeOfferState } from '@millrace/shared/bridge/native-api';
+import { usableEdges } from '@millrace/shared/download/edge-use';
 import { safeFileName } from '@millrace/shared/download/file-name';
 import type { OfferedFile } from '@millrace/shared/download/offered-file';
 import type { DownloadRequest } from '@millrace/shared/download/request';
@@ -21,9 +22,6 @@ export const OFFER_KEPT_MS = 60_000;
 export const PROOF_TIMEOUT_MS = 10_000;
 /** How long it is remembered that a hand-off has become a download. */
 export const HAND_OFF_KEPT_MS = 24 * 3600_000;
-
-/** What edges may not have, and what makes a file somebody's own. */
-const PERSONAL: readonly string[] = ['authorization', 'cookie', 'proxy-authorization'];
 
 export interface OffersOptions {
   readonly manager: Manager;
@@ -177,10 +175,10 @@ export class Offers {
 
 /**
  * The downloads that could bring an offered file, the best first. Edges carry nothing of who asks:
- * they are used if the origin gives the file to anybody, and never where the browser was logged in.
+ * they are used if the origin gives the file to anybody.
  */
 function waysOf(asked: NativeOffer): readonly NewDownload[] {
-  const { handOff, url, fileName, length, edges, headers } = asked;
+  const { handOff, url, finalUrl, fileName, length, headers } = asked;
   const direct: NewDownload = {
     urls: [url],
     file: safeFileName(fileName),
@@ -189,9 +187,10 @@ function waysOf(asked: NativeOffer): readonly NewDownload[] {
     headers: { ...headers },
     handOff,
   };
-  const names = Object.keys(headers).map((name) => name.toLowerCase());
-  if (edges.length === 0 || names.some((name) => PERSONAL.includes(name))) return [direct];
+  const offered = asked.edges.map((edge) => ({ url: edge }));
+  const edges = usableEdges([{ url, headers }, { url: finalUrl }], offered);
+  if (edges.length === 0) return [direct];
   const agent = Object.entries(headers).filter(([name]) => name.toLowerCase() === 'user-agent');
-  const plain = { ...direct, edges: [...edges], headers: Object.fromEntries(agent) };
+  const plain = { ...direct, edges, headers: Object.fromEntries(agent) };
   return [plain, direct];
 }

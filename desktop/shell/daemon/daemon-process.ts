@@ -6,6 +6,7 @@ import { open, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { type DaemonAddress, findDaemon, makeStateFolder } from '../../engine/daemon/address.ts';
+import { processState } from '../../engine/platform/process-state.ts';
 import type { Program } from '../logic/daemon-program.ts';
 
 const START_TIMEOUT_MS = 30_000;
@@ -72,20 +73,11 @@ export async function startDaemonProcess(
 /** Waits until a process has gone. @returns false if it has not after that time */
 export async function hasGone(pid: number, withinMs: number): Promise<boolean> {
   const giveUpAt = Date.now() + withinMs;
-  while (isAlive(pid)) {
+  while (processState(pid) === 'ours') {
     if (Date.now() > giveUpAt) return false;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   return true;
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 async function openLog(state: string) {

@@ -28,6 +28,7 @@ export class MainWindow {
   #window: BrowserWindow | undefined;
   #listening = false;
   #wanted = false;
+  #loads = 0;
   #kept: ShellMessage[] = [];
 
   constructor(options: WindowOptions) {
@@ -53,8 +54,12 @@ export class MainWindow {
     const address = await this.#o.address();
     if (address === undefined || this.#window === undefined) return;
     this.#listening = false;
+    // A daemon that was started again is at the same address: that only the log-in code behind the
+    // `#` is another would be a step within the page of the one before, which nobody looks at.
+    const url = new URL(address);
+    url.searchParams.set('start', String(++this.#loads));
     // What was left behind by a daemon that crashed in the meantime is loaded anew by the next one.
-    await this.#window.loadURL(address).catch(() => {});
+    await this.#window.loadURL(url.href).catch(() => {});
   }
 
   /** Tells the page, at once or when it listens. */

@@ -1,0 +1,124 @@
+/** A manager for tests: with a real database, downloads that do as they are told, and its own time. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import type { DownloadRequest } from '@millrace/shared/download/request';
+import type { DownloadFactory, RunContext } from '../engine/daemon/contract.ts';
+import { HostMemory } from '../engine/daemon/host-memory.ts';
+import type { ManagerEvent } from '../engine/daemon/ledger.ts';
+import { Manager } from '../engine/daemon/manager.ts';
+import { Settings } from '../engine/daemon/settings.ts';
+import { SharedRate } from '../engine/daemon/shared-rate.ts';
+import { openDatabase } from '../engine/store/database.ts';
+import { DownloadStore } from '../engine/store/download-store.ts';
+import { HostStore, SettingStore } from '../engine/store/small-stores.ts';
+import { ScriptedRun } from './scripted-run.ts';
+
+export const T0 = Date.UTC(2026, 10, 21, 12);
+export const MINUTE = 60_000;
+
+export class ManagerStage {
+  readonly folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
+  now = T0;
+  db!: DatabaseSync;
+  runs: ScriptedRun[] = [];
+  /** Partial files that have been deleted, and from where to where they have been moved. */
+  removed: string[] = [];
+  moved: string[][] = [];
+  /** What deleting a partial file waits for. */
+  deletion: Promise<void> = Promise.resolve();
+  /** Kinds of what was told of single downloads. */
+  events: string[] = [];
+  rate!: SharedRate;
+  manager!: Manager;
+
+  constructor() {
+    this.open();
+  }
+
+  /** Starts a daemon on what the one before has left. */
+  open(): void {
+    this.db = openDatabase(join(this.folder, 'downloads.db'), this.now).db;
+    this.runs = [];
+    this.removed = [];
+    this.moved = [];
+    this.deletion = Promise.resolve();
+    this.events = [];
+    this.rate = new SharedRate(() => this.now);
+    const settingStore = new SettingStore(this.db);
+    this.manager = new Manager({
+      store: new DownloadStore(this.db),
+      settingStore,
+      settings: new Settings(settingStore),
+      hosts: new HostMemory(new HostStore(this.db), () => this.now),
+      rate: this.rate,
+      createDownload: this.#factory(),
+      dir: this.folder,
+      now: () => this.now,
+      random: () => 0.5,
+    });
+    this.manager.listen((event: ManagerEvent) => {
+      if (event.kind === 'changed' || event.kind === 'stand') return;
+      if ('gid' in event) this.events.push(event.kind);
+    });
+    this.manager.start();
+  }
+
+  async shut(): Promise<void> {
+    for (const run of this.runs) run.lingers = false;
+    await this.manager.close();
+    this.db.close();
+  }
+
+  async clear(): Promise<void> {
+    await this.shut();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** Lets everything that has been decided happen. */
+  async settled(): Promise<void> {
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    for (let i = 0; i < 5; i++) await turn();
+    const lingering = () => this.runs.some((run) => run.lingers && run.context.signal.aborted);
+    const { manager } = this;
+    const starting = () =>
+      manager.queue.active.some(({ gid }) => manager.running(gid) === undefined) && !lingering();
+    while (starting()) await turn();
+  }
+
+  async add(part: object = {}): Promise<string> {
+    const { gid } = this.manager.add({ urls: ['http://a.example/x.bin'], ...part });
+    await this.settled();
+    return gid;
+  }
+
+  /** Time passes, and the timers with it. */
+  async later(ms: number): Promise<void> {
+    this.now += ms;
+    this.manager.settingsChanged();
+    await this.settled();
+  }
+
+  last(): ScriptedRun {
+    return this.runs.at(-1) as ScriptedRun;
+  }
+
+  #factory(): DownloadFactory {
+    const create = (request: DownloadRequest, context: RunContext) => {
+      const run = new ScriptedRun(request, context, () => this.settled());
+      this.runs.push(run);
+      return run;
+    };
+    return Object.assign(create, {
+      removePartial: async (path: string) => {
+        await this.deletion;
+        this.removed.push(path);
+      },
+      movePartial: async (path: string, to: string) => {
+        this.moved.push([path, to]);
+      },
+    });
+  }
+}

@@ -1,0 +1,65 @@
+/** A folder for tests of partial files, and those that are open in it. */
+
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Validators } from '@millrace/shared/http/validators';
+import { PartialFile, type PartialFileOptions } from '../engine/partial-file.ts';
+
+export const CONTENT = Buffer.from(Array.from({ length: 1000 }, (_, i) => (i * 31) & 0xff));
+export const VERSION: Validators = { etag: '"a"' };
+
+export type Part = Partial<PartialFileOptions> & {
+  validators?: Validators;
+  length?: number | undefined;
+};
+
+export class PartialFileStage {
+  readonly dir: string;
+  readonly path: string;
+  readonly #open: PartialFile[] = [];
+
+  private constructor(dir: string) {
+    this.dir = dir;
+    this.path = join(dir, 'file.iso');
+  }
+
+  static async set(): Promise<PartialFileStage> {
+    return new PartialFileStage(await mkdtemp(join(tmpdir(), 'millrace-')));
+  }
+
+  async clear(): Promise<void> {
+    for (const file of this.#open.splice(0)) await file.close();
+    await rm(this.dir, { recursive: true });
+  }
+
+  async start(part: Part = {}): Promise<PartialFile> {
+    const { validators = VERSION, ...options } = part;
+    const length = 'length' in part ? part.length : CONTENT.length;
+    const header = { url: 'https://example.com/f', length, validators };
+    const file = await PartialFile.open({ path: this.path, overwrite: false, header, ...options });
+    this.#open.push(file);
+    return file;
+  }
+
+  /** Ends the use of a file as the end of the process would, once everything is on disk. */
+  async end(file: PartialFile): Promise<void> {
+    await file.close();
+    this.#open.splice(this.#open.indexOf(file), 1);
+  }
+
+  async names(): Promise<string[]> {
+    return (await readdir(this.dir)).sort();
+  }
+}
+
+export async function store(file: PartialFile, ...ranges: [number, number][]): Promise<void> {
+  for (const [from, to] of ranges) {
+    await file.store(from, CONTENT.subarray(from, to));
+    await file.flush();
+  }
+}
+
+export const stored = (file: PartialFile) =>
+  file.stored.ranges.map(({ start, end }) => [start, end]);
+export const refused = (code: string) => ({ code });

@@ -1,0 +1,91 @@
+/** A download of which tests say how it goes. */
+
+import { join } from 'node:path';
+import { type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
+import type { DownloadRequest } from '@millrace/shared/download/request';
+import type { Run, RunContext, RunProgress, RunResult } from '../engine/daemon/contract.ts';
+
+/** A download that does what the test says. */
+export class ScriptedRun implements Run {
+  readonly request: DownloadRequest;
+  readonly context: RunContext;
+  readonly described = new Promise<never>(() => {});
+  readonly limits: (number | undefined)[] = [];
+  readonly urls: string[] = [];
+  readonly #end = Promise.withResolvers<RunResult>();
+  storedBytes = 0;
+  /** True: it has a partial file, of which it has not told anybody. */
+  hasFile = false;
+  /** True: the run takes its time to end when it is stopped. */
+  lingers = false;
+
+  readonly #settled: () => Promise<void>;
+
+  /** @param settled lets everything happen that follows from how it ends */
+  constructor(request: DownloadRequest, context: RunContext, settled: () => Promise<void>) {
+    this.#settled = settled;
+    this.request = request;
+    this.context = context;
+    context.signal.addEventListener('abort', () => {
+      if (!this.lingers) this.fail('interrupted');
+    });
+  }
+
+  get path(): string {
+    return join(this.request.dir, this.request.file ?? 'x.bin');
+  }
+
+  begin(): void {
+    this.context.onEvent({
+      kind: 'start',
+      path: this.path,
+      length: 100,
+      resumedBytes: 0,
+      via: 'x',
+    });
+  }
+
+  complete(): Promise<void> {
+    const bytes = 100;
+    this.#end.resolve({ path: this.path, bytes, receivedBytes: bytes, resumedBytes: 0 });
+    return this.#settled();
+  }
+
+  fail(code: ErrorCode, detail = '', retryAfterMs?: number): Promise<void> {
+    this.#end.reject(new MillraceError(code, detail, { retryAfterMs }));
+    return this.#settled();
+  }
+
+  run(): Promise<RunResult> {
+    return this.#end.promise;
+  }
+
+  progress(): RunProgress {
+    const { storedBytes } = this;
+    return {
+      state: 'running',
+      path: this.hasFile ? this.path : undefined,
+      storedBytes,
+      receivedBytes: storedBytes,
+      bytesPerSecond: 0,
+      sources: [],
+      digests: [],
+      strip: () => [],
+      brought: () => [],
+    };
+  }
+
+  setLimit(bytesPerSecond: number | undefined): void {
+    this.limits.push(bytesPerSecond);
+  }
+
+  addUrl(url: string): void {
+    this.urls.push(url);
+  }
+
+  prefer(): void {}
+
+  read(): Promise<number> {
+    return Promise.resolve(0);
+  }
+}
