@@ -1,0 +1,25 @@
+/** The file out of an answer whose chunks came in any order. */
+
+import { readFile, writeFile } from 'node:fs/promises';
+import { MultipartReader, multipartBoundary } from '@millrace/shared/http/multipart-reader';
+
+/**
+ * Replaces a body by the file that it describes.
+ *
+ * @param headPath what curl has written of the answer's head
+ * @throws Error if parts are missing or overlap
+ */
+export async function assembled(path: string, headPath: string, bytes: number): Promise<void> {
+  const head = await readFile(headPath, 'latin1');
+  const type = /^content-type: *(.*?)\r?$/im.exec(head)?.[1];
+  const reader = new MultipartReader(String(multipartBoundary(type)));
+  const whole = Buffer.alloc(bytes);
+  let got = 0;
+  for (const event of reader.push(await readFile(path))) {
+    if (event.kind !== 'data') continue;
+    whole.set(event.bytes, event.position);
+    got += event.bytes.length;
+  }
+  if (got !== bytes) throw new Error(`${got} bytes in parts, not ${bytes}`);
+  await writeFile(path, whole);
+}

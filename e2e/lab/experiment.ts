@@ -1,0 +1,26 @@
+/** What an experiment is. */
+
+import type { Report } from './report.ts';
+
+export interface ExperimentOptions {
+  /** What is drawn at random is drawn by this. */
+  readonly seed: number;
+  /** How often to measure; undefined: as often as the experiment thinks enough. */
+  readonly runs: number | undefined;
+  /** Parts of the experiment to measure, by what their names begin with; undefined: all. */
+  readonly only: readonly string[] | undefined;
+  /**
+   * In slow motion: rates so many times lower, ways so many times longer, for machines whose processors
+   * are too few for the experiment; 1 is as it is. Only experiments that say so heed it.
+   */
+  readonly slow: number;
+  /** Tells those who wait how far it is. */
+  readonly say: (line: string) => void;
+}
+
+export interface Experiment {
+  readonly title: string;
+  /** It takes a laboratory: Linux, and root. */
+  readonly needsLab: boolean;
+  readonly run: (options: ExperimentOptions) => Promise<Report>;
+}

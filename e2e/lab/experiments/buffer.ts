@@ -1,0 +1,142 @@
+/**
+ * WORLDS figure 2 and table 3: bandwidth as a function of buffer, which is the chunk size times the
+ * chunks at a time, and what replacing the slowest chunks by the median would gain. Virtual time: the
+ * project's agent over simulated nodes.
+ */
+
+import { BUFFER_BYTES_PER_CLIENT, DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
+import { CongestionWindow } from '@millrace/shared/cdn/window';
+import type { Experiment, ExperimentOptions } from '../experiment.ts';
+import { median, type Report, type Table } from '../report.ts';
+import { FILE_BYTES, type Response, respond, TAILS } from '../virtual/response.ts';
+import { NETWORKS } from '../virtual/virtual-networks.ts';
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const DEFAULT_RUNS = 7;
+const CHUNK_SIZES = [30 * KiB, 60 * KiB, 128 * KiB, 256 * KiB, 512 * KiB, MiB, 2 * MiB, 4 * MiB];
+const PARALLEL = [2, 5, 10, 20, 40];
+/** Beyond this a buffer per client is out of question. */
+const MOST_BUFFER = 40 * MiB;
+
+type NetworkName = keyof typeof NETWORKS;
+
+interface Cell {
+  readonly network: NetworkName;
+  readonly chunkBytes: number;
+  /** Chunks at a time; undefined: the window's own choice. */
+  readonly parallel: number | undefined;
+  readonly buffer: number;
+  readonly runs: readonly Response[];
+}
+
+const TITLE = 'Bandwidth over buffer, and the tail of chunk times (WORLDS figure 2, table 3)';
+
+export const buffer: Experiment = { title: TITLE, needsLab: false, run };
+
+async function run({ seed, say, runs = DEFAULT_RUNS }: ExperimentOptions): Promise<Report> {
+  const cells: Cell[] = [];
+  for (const network of Object.keys(NETWORKS) as NetworkName[]) {
+    for (const chunkBytes of CHUNK_SIZES) {
+      say(`network of ${network}, chunks of ${size(chunkBytes)}`);
+      for (const parallel of [...PARALLEL, undefined]) {
+        const most = parallel ?? Math.floor(BUFFER_BYTES_PER_CLIENT / chunkBytes);
+        if (most * chunkBytes > MOST_BUFFER) continue;
+        const all = Array.from({ length: runs }, (_, run) => {
+          const window = new CongestionWindow(
+            parallel === undefined ? { max: most } : { max: most, initial: most },
+          );
+          return respond({ network: NETWORKS[network], chunkBytes, window, seed: seed + run });
+        });
+        cells.push({ network, chunkBytes, parallel, buffer: most * chunkBytes, runs: all });
+      }
+    }
+  }
+  const names = Object.keys(NETWORKS) as NetworkName[];
+  return {
+    experiment: 'buffer',
+    title: TITLE,
+    seed,
+    runs,
+    conditions: {
+      file: size(FILE_BYTES),
+      time: 'virtual',
+      nodes:
+        '60, all chunks cached, links that wander; slowdowns to 1/10 to 1/20 for 5% of the time',
+      '2004': 'nodes of 4 Mbit/s (2 to 8), client 20 Mbit/s',
+      today: 'nodes of 60 Mbit/s (30 to 120), client 200 Mbit/s',
+    },
+    tables: [...names.map((n) => grid(n, cells)), tailTable(cells)],
+    plots: names.map((network) => ({
+      title: `Network of ${network}`,
+      x: 'buffer in MiB (chunk size x chunks at a time)',
+      y: 'Mbit/s',
+      series: CHUNK_SIZES.map((chunkBytes) => ({
+        name: size(chunkBytes),
+        points: cells
+          .filter((c) => c.network === network && c.chunkBytes === chunkBytes)
+          .filter((c) => c.parallel !== undefined)
+          .map((c) => [c.buffer / MiB, median(c.runs.map((r) => r.megabits))] as [number, number]),
+      })),
+    })),
+    notes: [
+      'Millrace window: the window that the edge has, which begins at 4 chunks and grows to 16 MiB at most. Other columns: so many chunks at a time, less one whenever the first attempt at a chunk is given up.',
+      'Without tail: the same chunk times, with the slowest so many percent replaced by the median and all that waited for them moved forward.',
+    ],
+    raw: cells,
+  };
+}
+
+function grid(network: NetworkName, cells: readonly Cell[]): Table {
+  const own = cells.filter((c) => c.network === network);
+  return {
+    title: `Network of ${network}: Mbit/s by chunk size and chunks at a time`,
+    columns: [
+      'chunk',
+      ...PARALLEL.map((p) => `${p}`),
+      'Millrace window',
+      'first chunk ms',
+      'MiB held at most',
+      'requests per chunk',
+    ],
+    rows: CHUNK_SIZES.map((chunkBytes) => {
+      const row = own.filter((c) => c.chunkBytes === chunkBytes);
+      const ours = row.find((c) => c.parallel === undefined) as Cell;
+      const cell = (parallel: number | undefined) => {
+        const found = row.find((c) => c.parallel === parallel);
+        return found === undefined ? '' : median(found.runs.map((r) => r.megabits));
+      };
+      return [
+        size(chunkBytes),
+        ...PARALLEL.map(cell),
+        cell(undefined),
+        median(ours.runs.map((r) => r.firstMs)),
+        median(ours.runs.map((r) => r.heldBytes / MiB)),
+        median(ours.runs.map((r) => r.requests)),
+      ];
+    }),
+  };
+}
+
+function tailTable(cells: readonly Cell[]): Table {
+  const shown = cells.filter(
+    (c) =>
+      (c.parallel === 10 && c.chunkBytes === 60 * KiB) ||
+      (c.parallel === undefined && c.chunkBytes === DEFAULT_CHUNK_BYTES),
+  );
+  return {
+    title: 'What a shorter tail of chunk times would gain (WORLDS table 3): Mbit/s',
+    columns: ['', 'base', 'without 1%', 'without 2%', 'without 5%', '99th percentile over median'],
+    rows: shown.map((c) => [
+      c.parallel === undefined
+        ? `${c.network}: Millrace, ${size(c.chunkBytes)}`
+        : `${c.network}: ${c.parallel} x ${size(c.chunkBytes)}`,
+      ...TAILS.map((_, i) => median(c.runs.map((r) => r.withoutTail[i] as number))),
+      median(c.runs.map((r) => r.tail)),
+    ]),
+  };
+}
+
+function size(bytes: number): string {
+  return bytes < MiB ? `${bytes / KiB} KiB` : `${bytes / MiB} MiB`;
+}

@@ -1,0 +1,304 @@
+/**
+ * Many clients, one thin origin, a few edges, all at once (NSDI 6.1 and 6.2, tables 1 and 2): today's
+ * tools and Millrace, in order and out of order, synchronised, staggered and cached.
+ */
+
+import { cpus } from 'node:os';
+import { seededRandom } from '@millrace/shared/base/clock';
+import { bittorrent, hasAria2 } from '../crowd/bittorrent.ts';
+import { type CrowdRun, CrowdStage, type System } from '../crowd/stage.ts';
+import {
+  direct,
+  millraceGet,
+  millraceInOrder,
+  millraceParts,
+  nginxSharded,
+  nginxSlice,
+} from '../crowd/systems.ts';
+import type { Experiment, ExperimentOptions } from '../experiment.ts';
+import { type Link, QUEUE_MS } from '../links.ts';
+import { mean, median, type Plot, percentile, type Table } from '../report.ts';
+import { type CrowdLinks, spread } from '../topologies.ts';
+
+const RUNS = 3;
+const CLIENTS = 16;
+const EDGES = 4;
+const FILE_BYTES = 10_000_000;
+/** Staggered clients begin within so long: about what one download takes. */
+const STAGGER_MS = 5000;
+
+type Start = 'synchronised' | 'staggered' | 'cached';
+
+interface Side {
+  readonly name: string;
+  readonly set: (stage: CrowdStage) => Promise<System>;
+  readonly starts: readonly Start[];
+}
+
+const ALL: readonly Start[] = ['synchronised', 'staggered', 'cached'];
+const SIDES: readonly Side[] = [
+  { name: 'direct, curl', set: direct, starts: ['synchronised'] },
+  { name: 'BitTorrent, aria2', set: bittorrent, starts: ['synchronised', 'staggered'] },
+  { name: 'nginx slice', set: nginxSlice, starts: ['synchronised'] },
+  { name: 'nginx slice, sharded', set: nginxSharded, starts: ['synchronised'] },
+  { name: 'Millrace in order (curl)', set: millraceInOrder, starts: ALL },
+  { name: 'Millrace out of order (one answer)', set: millraceParts, starts: ALL },
+  { name: 'Millrace out of order (millrace get)', set: millraceGet, starts: ALL },
+];
+
+interface Setting {
+  readonly name: string;
+  readonly links: (seed: number) => CrowdLinks;
+  /** Sides that are measured here, by what their names begin with. */
+  readonly sides: string;
+}
+
+const times = (count: number, link: (i: number) => Link) =>
+  Array.from({ length: count }, (_, i) => link(i));
+
+/** Round trips are between client and edge; edges and origin are near the middle of the network. */
+const NEAR_MS = 2;
+const SETTINGS: readonly Setting[] = [
+  {
+    name: 'even',
+    sides: '',
+    links: (seed) => {
+      const rtts = spread(10, 80, CLIENTS, seed);
+      return {
+        origin: { upMbit: 20, downMbit: 20, rttMs: NEAR_MS },
+        edges: times(EDGES, () => ({ upMbit: 100, downMbit: 100, rttMs: NEAR_MS })),
+        clients: times(CLIENTS, (i) => ({
+          downMbit: 20,
+          upMbit: 20,
+          rttMs: (rtts[i] as number) - NEAR_MS,
+        })),
+      };
+    },
+  },
+  {
+    name: 'differing links with losses',
+    sides: 'Millrace',
+    links: (seed) => {
+      const rtts = spread(10, 80, CLIENTS, seed);
+      const losses = spread(0, 0.01, CLIENTS, seed + 1);
+      const edges = [2, 10, 20, 40].map((rttMs, i) => ({
+        upMbit: [100, 100, 50, 30][i] as number,
+        downMbit: [100, 100, 50, 30][i] as number,
+        rttMs,
+        loss: [0, 0.001, 0.003, 0.01][i] as number,
+      }));
+      return {
+        origin: { upMbit: 20, downMbit: 20, rttMs: NEAR_MS },
+        edges,
+        clients: times(CLIENTS, (i) => ({
+          downMbit: 20,
+          upMbit: 20,
+          rttMs: rtts[i] as number,
+          loss: losses[i] as number,
+        })),
+      };
+    },
+  },
+];
+
+interface Measured {
+  readonly setting: string;
+  readonly side: string;
+  readonly start: Start;
+  readonly run: number;
+  readonly result: CrowdRun;
+}
+
+export const crowd: Experiment = {
+  title:
+    '16 clients, a thin origin, 4 edges: curl, BitTorrent, nginx slice, Millrace (NSDI 6.1, 6.2)',
+  needsLab: true,
+  async run(options) {
+    const { seed, runs = RUNS, slow } = options;
+    const measured: Measured[] = [];
+    for (let run = 0; run < runs; run++) {
+      for (const setting of SETTINGS) {
+        for (const side of SIDES) {
+          if (!isWanted(setting, side, options)) continue;
+          measured.push(...(await measure(setting, side, run, options)));
+        }
+      }
+    }
+    return {
+      experiment: 'crowd',
+      title: 'A crowd at once',
+      seed,
+      runs,
+      conditions: {
+        clients: `${CLIENTS}, 20 Mbit/s, RTT 10 to 80 ms`,
+        edges: `${EDGES}, 100 Mbit/s`,
+        origin: '20 Mbit/s',
+        'file bytes': FILE_BYTES,
+        'congestion control': 'cubic',
+        processors: cpus().length,
+        ...(slow === 1 ? {} : { 'slow motion': `${slow} times` }),
+      },
+      tables: SETTINGS.flatMap(({ name }) => tableOf(name, measured)),
+      plots: SETTINGS.flatMap(({ name }) => plotOf(name, measured)),
+      notes: slow === 1 ? NOTES : [...NOTES, SLOW_NOTE],
+      raw: measured,
+    };
+  },
+};
+
+const NOTES = [
+  'Throughput is per client, from when it was told to begin until its program ended (for BitTorrent: until aria2 said ' +
+    'that it had it all). All programs had been started before: sixteen starts of Node.js on one machine would be measured else. ' +
+    'Every file was compared with the original by its digest.',
+  'Origin, bodies: bytes of bodies that it sent over the size of the file; on the wire: with headers and what was sent again.',
+];
+
+const SLOW_NOTE =
+  'Measured in slow motion: rates were lower and round trips longer by that factor, and figures are given as if they ' +
+  'were not. The programs’ own waiting times are not longer, and count for less so.';
+
+function slowed(links: CrowdLinks, slow: number): CrowdLinks {
+  const one = (link: Link): Link => ({
+    ...link,
+    ...(link.downMbit === undefined ? {} : { downMbit: link.downMbit / slow }),
+    ...(link.upMbit === undefined ? {} : { upMbit: link.upMbit / slow }),
+    ...(link.rttMs === undefined ? {} : { rttMs: link.rttMs * slow }),
+    queueMs: QUEUE_MS * slow,
+  });
+  return {
+    origin: one(links.origin),
+    edges: links.edges.map(one),
+    clients: links.clients.map(one),
+  };
+}
+
+/** Times as they would have been at full speed. */
+function atFullSpeed(result: CrowdRun, slow: number): CrowdRun {
+  const outcomes = result.outcomes.map((one) => ({
+    ...one,
+    seconds: one.seconds / slow,
+    afterMs: one.afterMs / slow,
+  }));
+  return { ...result, outcomes };
+}
+
+function isWanted(setting: Setting, side: Side, { only }: ExperimentOptions): boolean {
+  if (!side.name.startsWith(setting.sides)) return false;
+  return only?.some((part) => side.name.startsWith(part) || setting.name.startsWith(part)) ?? true;
+}
+
+/** One side in one setting: the starts in turn, before fresh caches unless they are to be full. */
+async function measure(
+  setting: Setting,
+  side: Side,
+  run: number,
+  { seed, slow, say }: ExperimentOptions,
+): Promise<Measured[]> {
+  if (side.set === bittorrent && !hasAria2()) {
+    say('NOT MEASURED: aria2c is not installed (Debian: aria2)');
+    return [];
+  }
+  const measured: Measured[] = [];
+  const once = async (stage: CrowdStage, system: System, start: Start) => {
+    const random = seededRandom(seed + run);
+    const measuredRun = await stage.run(system, () =>
+      start === 'staggered' ? Math.floor(random() * STAGGER_MS * slow) : 0,
+    );
+    const result = atFullSpeed(measuredRun, slow);
+    measured.push({ setting: setting.name, side: side.name, start, run, result });
+    const { perClient, seconds, failures } = figures([result]);
+    say(
+      `${setting.name}, ${side.name}, ${start}, run ${run + 1}: ${mean(perClient).toFixed(1)} Mbit/s, ` +
+        `${seconds.toFixed(1)} s, ${failures} failures, ${result.originCopies?.toFixed(2) ?? '?'} copies in bodies, ${result.wireCopies.toFixed(2)} on the wire, ` +
+        `processors ${Math.round(result.busy * 100)}% busy, ${result.lateMs?.toFixed(2)} ms late`,
+    );
+  };
+  for (const start of side.starts) {
+    if (start === 'cached') continue;
+    await using stage = await CrowdStage.open(
+      slowed(setting.links(seed), slow),
+      FILE_BYTES,
+      seed + run,
+    );
+    const system = await side.set(stage);
+    await once(stage, system, start);
+    // What the synchronised clients have fetched is in the caches now.
+    if (start === 'synchronised' && side.starts.includes('cached'))
+      await once(stage, system, 'cached');
+  }
+  return measured;
+}
+
+/** Of several runs: what each client got, and the medians of what concerns all. */
+function figures(results: readonly CrowdRun[]) {
+  const done = results.flatMap(({ outcomes, bytes }) =>
+    outcomes
+      .filter(({ failure }) => failure === undefined)
+      .map(({ seconds }) => (bytes * 8) / 1e6 / seconds),
+  );
+  const last = ({ outcomes }: CrowdRun) =>
+    Math.max(...outcomes.map(({ seconds, afterMs }) => seconds + afterMs / 1000));
+  const bodies = results.flatMap(({ originCopies }) => originCopies ?? []);
+  return {
+    perClient: done,
+    mean: median(results.map((result) => meanOf(result))),
+    seconds: median(results.map(last)),
+    failures: results.reduce(
+      (sum, { outcomes }) => sum + outcomes.filter((o) => o.failure !== undefined).length,
+      0,
+    ),
+    copies: bodies.length > 0 ? median(bodies) : undefined,
+    wire: median(results.map(({ wireCopies }) => wireCopies)),
+    busy: median(results.map(({ busy }) => busy)),
+  };
+}
+
+function meanOf({ outcomes, bytes }: CrowdRun): number {
+  const good = outcomes.filter(({ failure }) => failure === undefined);
+  return mean(good.map(({ seconds }) => (bytes * 8) / 1e6 / seconds));
+}
+
+function groups(setting: string, measured: readonly Measured[]) {
+  return SIDES.flatMap(({ name, starts }) =>
+    starts.flatMap((start) => {
+      const results = measured
+        .filter((one) => one.setting === setting && one.side === name && one.start === start)
+        .map(({ result }) => result);
+      return results.length > 0 ? [{ name, start, results }] : [];
+    }),
+  );
+}
+
+function tableOf(setting: string, measured: readonly Measured[]): Table[] {
+  const rows = groups(setting, measured).map(({ name, start, results }) => {
+    const { perClient, mean: average, seconds, failures, copies, wire, busy } = figures(results);
+    const slow = percentile(perClient, 0.1);
+    return [
+      ...[name, start, average, percentile(perClient, 0.5), percentile(perClient, 0.9), slow],
+      ...[seconds, failures, copies, wire, `${Math.round(busy * 100)}%`],
+    ];
+  });
+  if (rows.length === 0) return [];
+  return [
+    {
+      title: `Setting: ${setting}`,
+      columns: [
+        ...['', 'start', 'Mbit/s mean', 'median', '90%', '10%', 's until all are done', 'failures'],
+        ...['origin, bodies', 'origin, on the wire', 'processors busy'],
+      ],
+      rows,
+    },
+  ];
+}
+
+function plotOf(setting: string, measured: readonly Measured[]): Plot[] {
+  const series = groups(setting, measured)
+    .filter(({ start }) => start === 'synchronised')
+    .map(({ name, results }) => ({
+      name,
+      points: figures(results).perClient.map((mbit): [number, number] => [mbit, 0]),
+    }));
+  if (series.length === 0) return [];
+  const title = `Throughput of ${CLIENTS} clients at once: ${setting}`;
+  return [{ title, x: 'Mbit/s', y: 'share', kind: 'cdf', series }];
+}

@@ -1,0 +1,160 @@
+/**
+ * Some points of LOCI figure 3 over real links: `millrace get` and aria2c from nginx servers whose
+ * lines are those of the simulation, to see whether that can be believed.
+ */
+
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { contentOf, sha256 } from '../../fixtures/content.ts';
+import type { Experiment, ExperimentOptions } from '../experiment.ts';
+import { Gate } from '../gate.ts';
+import type { Host, Run } from '../host.ts';
+import { Lab } from '../lab.ts';
+import { runAria2, runMillrace, startNginx } from '../programs.ts';
+import { median, type Report } from '../report.ts';
+import { type Algorithm, download } from '../virtual/replica-download.ts';
+import { CLIENTS } from '../virtual/servers.ts';
+
+const TITLE = 'Replicas over real links, beside the simulation (LOCI figure 3)';
+const DEFAULT_RUNS = 1;
+const FILE_BYTES = 50 * 1024 * 1024;
+const SERVERS = CLIENTS.Tennessee;
+/** Before, with, and after the server that hardly sends; then the near one. */
+const REPLICAS = [2, 3, 4, 5];
+const MODES = ['basic', 'aggressive', 'progress'] as const;
+const THREADS = 2;
+const TIMEOUT_MS = 120_000;
+
+interface Sample {
+  readonly program: string;
+  readonly replicas: number;
+  readonly megabits: number;
+  readonly right: boolean;
+}
+
+export const replicasReal: Experiment = { title: TITLE, needsLab: true, run };
+
+async function run({ seed, runs = DEFAULT_RUNS, say }: ExperimentOptions): Promise<Report> {
+  const samples: Sample[] = [];
+  for (let i = 0; i < runs; i++) {
+    say(`run ${i + 1} of ${runs}`);
+    samples.push(...(await measure(seed + i, say)));
+  }
+  const programs = [...new Set(samples.map(({ program }) => program))];
+  const real = (program: string, replicas: number) =>
+    median(
+      samples
+        .filter((s) => s.program === program && s.replicas === replicas)
+        .map(({ megabits }) => megabits),
+    );
+  return {
+    experiment: 'replicas-real',
+    title: TITLE,
+    seed,
+    runs,
+    conditions: {
+      file: '50 MiB',
+      servers: SERVERS.slice(0, 5)
+        .map(({ id, megabits, rttMs }) => `${id} ${megabits} Mbit/s ${rttMs} ms`)
+        .join(', '),
+      connections: `${THREADS} to each server`,
+    },
+    tables: [
+      {
+        title: 'Mbit/s with replicas, over real links',
+        columns: ['', ...REPLICAS.map(String)],
+        rows: programs.map((program) => [program, ...REPLICAS.map((n) => real(program, n))]),
+      },
+      {
+        title: 'The same in virtual time, with rates that never change',
+        columns: ['', ...REPLICAS.map(String)],
+        rows: MODES.map((mode) => [
+          `Millrace ${mode}`,
+          ...REPLICAS.map((n) => simulated(n, { by: 'millrace', mode }, seed)),
+        ]),
+      },
+    ],
+    plots: [],
+    notes: [
+      `Of ${samples.length} downloads ${samples.filter((s) => !s.right).length} did not have the right bytes.`,
+      'Real links carry headers as well: 100 Mbit/s of packets are 95 of file. aria2c is given all servers, two connections to each, and pieces of 1 MiB.',
+    ],
+    raw: samples,
+  };
+}
+
+function simulated(replicas: number, algorithm: Algorithm, seed: number): number {
+  const servers = SERVERS.slice(0, replicas);
+  return download({ servers, algorithm, threads: THREADS, seed, steady: true }).megabits;
+}
+
+async function measure(seed: number, say: (line: string) => void): Promise<Sample[]> {
+  await using lab = await Lab.open({ seed });
+  const root = join(lab.folder, 'www');
+  await mkdir(root);
+  const content = contentOf('replicas', FILE_BYTES);
+  const digest = sha256(content);
+  await writeFile(join(root, 'file'), content);
+  const urls: string[] = [];
+  for (const { id, megabits, rttMs } of SERVERS.slice(0, Math.max(...REPLICAS))) {
+    const host = lab.host(id, { upMbit: megabits, rttMs });
+    urls.push(`${(await startNginx(host, { dir: join(lab.folder, id), root })).url}/file`);
+  }
+  const client = lab.host('client');
+  const samples: Sample[] = [];
+  for (const replicas of REPLICAS) {
+    const own = urls.slice(0, replicas);
+    for (const program of [...MODES, 'aria2c'] as const) {
+      say(`${replicas} replicas, ${program}`);
+      const dir = join(lab.folder, 'downloads');
+      await mkdir(dir);
+      const run =
+        program === 'aria2c'
+          ? await aria2(client, dir, own)
+          : await millrace(client, dir, own, program);
+      const right = run.code === 0 && (await digestOf(client, join(dir, 'file'))) === digest;
+      await rm(dir, { recursive: true });
+      const name = program === 'aria2c' ? program : `Millrace ${program}`;
+      samples.push({
+        program: name,
+        replicas,
+        megabits: (FILE_BYTES * 8) / 1e6 / run.seconds,
+        right,
+      });
+    }
+  }
+  return samples;
+}
+
+async function millrace(
+  host: Host,
+  dir: string,
+  urls: readonly string[],
+  mode: string,
+): Promise<Run> {
+  const [url = '', ...mirrors] = urls;
+  const gate = new Gate();
+  const connections = String(urls.length * THREADS);
+  const running = runMillrace(
+    host,
+    [
+      ...['get', '--quiet', '-d', dir, '--redundancy', mode, '--connections', connections],
+      ...['--connections-per-host', String(THREADS)],
+      ...mirrors.flatMap((mirror) => ['--mirror', mirror]),
+      url,
+    ],
+    { gate, timeoutMs: TIMEOUT_MS },
+  );
+  await gate.open();
+  return await running;
+}
+
+function aria2(host: Host, dir: string, urls: readonly string[]): Promise<Run> {
+  const split = String(urls.length * THREADS);
+  const args = ['-d', dir, '-o', 'file', '-s', split, '-x', String(THREADS), '-k1M', ...urls];
+  return runAria2(host, args, { timeoutMs: TIMEOUT_MS });
+}
+
+async function digestOf(host: Host, path: string): Promise<string> {
+  return (await host.run('sha256sum', [path])).stdout.slice(0, 64);
+}

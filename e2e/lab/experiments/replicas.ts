@@ -1,0 +1,129 @@
+/**
+ * LOCI figures 3 to 6: how fast a replicated file comes, by algorithm, replicas, block size and
+ * connections to each server. Virtual time: the project's scheduler and the paper's algorithms over
+ * the same simulated servers.
+ */
+
+import type { Experiment, ExperimentOptions } from '../experiment.ts';
+import { median, type Plot, type Report, type Table } from '../report.ts';
+import { type NamedAlgorithm, OURS, PAPERS, THREADS, VARIED } from '../virtual/algorithms.ts';
+import { download, FILE_BYTES } from '../virtual/replica-download.ts';
+import { CLIENT_NAMES, CLIENTS, type ClientName, REPLICAS } from '../virtual/servers.ts';
+
+const DEFAULT_RUNS = 7;
+
+/** Medians of the runs of one algorithm with 1 to 6 replicas. */
+interface Series {
+  readonly client: ClientName;
+  readonly threads: number;
+  readonly name: string;
+  readonly megabits: readonly number[];
+  /** The slowest of the runs. */
+  readonly worst: readonly number[];
+  readonly requests: readonly number[];
+  readonly redundant: readonly number[];
+}
+
+const TITLE = 'Algorithms, replicas, block sizes, connections (LOCI figures 3 to 6)';
+
+export const replicas: Experiment = { title: TITLE, needsLab: false, run };
+
+async function run(options: ExperimentOptions): Promise<Report> {
+  const { seed, say, runs = DEFAULT_RUNS } = options;
+  const series: Series[] = [];
+  for (const client of CLIENT_NAMES) {
+    for (const threads of THREADS) {
+      say(`client ${client}, ${threads} connection(s) to each server`);
+      for (const named of [...PAPERS, ...VARIED, ...OURS]) {
+        series.push(measure(client, threads, named, runs, seed));
+      }
+    }
+  }
+  return {
+    experiment: 'replicas',
+    title: TITLE,
+    seed,
+    runs,
+    conditions: {
+      file: `${FILE_BYTES / 1024 / 1024} MiB`,
+      time: 'virtual',
+      servers: 'six as in LOCI 4, rates that wander, slowdowns for 2% of the time',
+      'redundant bytes allowed to Millrace': '2% of the file; none in basic mode',
+    },
+    tables: CLIENT_NAMES.flatMap((client) =>
+      THREADS.map((threads) => table(client, threads, series)),
+    ),
+    plots: CLIENT_NAMES.map((client) => plot(client, series)),
+    notes: [
+      'Mbit/s with 1 to 6 replicas, medians; the columns "worst" and "twice" are for 6 replicas: the slowest run, and bytes that came in more than once as a share of the file.',
+      'The servers are simulated TCP without packet loss. That each of their rates is as the paper tells is true for Tennessee; for Santa Barbara half of them are guesses that fit.',
+    ],
+    raw: series,
+  };
+}
+
+function measure(
+  client: ClientName,
+  threads: number,
+  { name, algorithm }: NamedAlgorithm,
+  runs: number,
+  seed: number,
+): Series {
+  const all = REPLICAS.map((replicas) =>
+    Array.from({ length: runs }, (_, run) =>
+      download({
+        servers: CLIENTS[client].slice(0, replicas),
+        algorithm,
+        threads,
+        seed: seed + run,
+      }),
+    ),
+  );
+  return {
+    client,
+    threads,
+    name,
+    megabits: all.map((outcomes) => median(outcomes.map((o) => o.megabits))),
+    worst: all.map((outcomes) => Math.min(...outcomes.map((o) => o.megabits))),
+    requests: all.map((outcomes) => median(outcomes.map((o) => o.requests))),
+    redundant: all.map((outcomes) => median(outcomes.map((o) => o.redundant))),
+  };
+}
+
+function table(client: ClientName, threads: number, series: readonly Series[]): Table {
+  return {
+    title: `Client in ${client}, ${threads} connection${threads > 1 ? 's' : ''} to each server`,
+    columns: ['Mbit/s with replicas:', ...REPLICAS.map(String), 'worst', 'twice', 'requests'],
+    rows: series
+      .filter((s) => s.client === client && s.threads === threads)
+      .map((s) => [
+        s.name,
+        ...s.megabits,
+        s.worst.at(-1) as number,
+        `${(100 * (s.redundant.at(-1) as number)).toFixed(1)}%`,
+        s.requests.at(-1) as number,
+      ]),
+  };
+}
+
+/** In the pictures: one block size of each algorithm. */
+const SHOWN: ReadonlySet<string> = new Set([
+  'LOCI basic, 2 MiB',
+  'LOCI aggressive, 2 MiB',
+  'LOCI progress-driven, 2 MiB',
+  'Millrace progress',
+]);
+
+/** With two connections to each server. */
+function plot(client: ClientName, series: readonly Series[]): Plot {
+  const shown = series.filter((s) => s.client === client && s.threads === 2 && SHOWN.has(s.name));
+  return {
+    title: `Two connections to each server, client in ${client}`,
+    x: 'replicas',
+    y: 'Mbit/s',
+    series: shown.map(({ name, megabits }) => ({
+      name,
+      points: megabits.map((rate, i) => [i + 1, rate] as [number, number]),
+    })),
+  };
+}

@@ -1,0 +1,214 @@
+/**
+ * ANYCAST 3.1.2, 4.2 and table 1: clients that vanish, how long a server keeps what it holds for
+ * them, and how many that are still there are taken for vanished where packets get lost.
+ */
+
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { contentOf } from '../../fixtures/content.ts';
+import type { CrowdResult } from '../../fixtures/crowd-client.ts';
+import type { Experiment, ExperimentOptions } from '../experiment.ts';
+import type { Host } from '../host.ts';
+import { Lab } from '../lab.ts';
+import { type LabEdge, startEdge, startNginx } from '../programs.ts';
+import { median, type Report } from '../report.ts';
+
+const TITLE = 'Clients that vanish, and clients that only seem to (ANYCAST table 1)';
+const CROWD = fileURLToPath(new URL('../../fixtures/crowd-client.ts', import.meta.url));
+const DEFAULT_RUNS = 1;
+/** Long enough for the line to be cut in the middle; half of what ANYCAST 4.2 took. */
+const LONG_BYTES = 200_000_000;
+const SHORT_BYTES = 1_000_000;
+const VANISHING = 50;
+const VANISHING_MEGABITS = 50;
+const VANISHING_RTT_MS = 50;
+/** How long to watch those that have vanished. */
+const WATCH_S = 30;
+const LOOK_EVERY_MS = 50;
+/** Before the line is cut, everybody must be served. */
+const SERVED_AFTER_MS = 3000;
+
+const LOSSES = [0, 0.01, 0.02, 0.05];
+const RTTS_MS = [20, 100];
+const CONNECTIONS = 100;
+const MEGABITS = 100;
+const UNLIMITED = ['--client-transfers', '0', '--client-requests', '0'];
+
+interface Vanished {
+  readonly server: string;
+  /** Connections that were open when the line was cut. */
+  readonly open: number;
+  /** Seconds until half, and all of them were gone; undefined: not in the time watched. */
+  readonly half: number | undefined;
+  readonly all: number | undefined;
+  readonly leftOver: number;
+}
+
+interface Spurious {
+  readonly loss: number;
+  readonly rttMs: number;
+  readonly connections: number;
+  readonly purged: number;
+  readonly complete: number;
+}
+
+export const vanished: Experiment = { title: TITLE, needsLab: true, run };
+
+async function run({ seed, runs = DEFAULT_RUNS, say }: ExperimentOptions): Promise<Report> {
+  const gone: Vanished[] = [];
+  const spurious: Spurious[] = [];
+  for (let i = 0; i < runs; i++) {
+    say(`clients that vanish, run ${i + 1} of ${runs}`);
+    gone.push(...(await vanishing(seed + i)));
+    for (const rttMs of RTTS_MS) {
+      say(`losses at a round trip of ${rttMs} ms, run ${i + 1} of ${runs}`);
+      spurious.push(...(await losing(rttMs, seed + i)));
+    }
+  }
+  const servers = [...new Set(gone.map(({ server }) => server))];
+  return {
+    experiment: 'vanished',
+    title: TITLE,
+    seed,
+    runs,
+    conditions: {
+      vanishing: `${VANISHING} clients on ${VANISHING_MEGABITS} Mbit/s, round trip ${VANISHING_RTT_MS} ms; their line is cut for good`,
+      losing: `${CONNECTIONS} connections at once, ${SHORT_BYTES / 1e6} MB each, on ${MEGABITS} Mbit/s, losses in both directions`,
+    },
+    tables: [
+      {
+        title: 'Connections of clients that have vanished',
+        columns: [
+          'server',
+          'open when cut',
+          's until half are gone',
+          's until all are gone',
+          `left after ${WATCH_S} s`,
+        ],
+        rows: servers.map((server) => {
+          const own = gone.filter((g) => g.server === server);
+          const middle = (of: (g: Vanished) => number | undefined) => {
+            const values = own.map(of);
+            return values.includes(undefined) ? undefined : median(values as number[]);
+          };
+          return [
+            server,
+            ...[
+              (g: Vanished) => g.open,
+              (g: Vanished) => g.half,
+              (g: Vanished) => g.all,
+              (g: Vanished) => g.leftOver,
+            ].map(middle),
+          ];
+        }),
+      },
+      {
+        title: 'Connections of clients that were there, and were taken for vanished',
+        columns: ['loss', 'round trip ms', 'connections', 'complete', 'purged', 'share'],
+        rows: RTTS_MS.flatMap((rttMs) =>
+          LOSSES.map((loss) => {
+            const own = spurious.filter((s) => s.rttMs === rttMs && s.loss === loss);
+            const sum = (of: (s: Spurious) => number) => own.reduce((all, s) => all + of(s), 0);
+            const [connections, purged] = [sum((s) => s.connections), sum((s) => s.purged)];
+            const share = `${((100 * purged) / connections).toFixed(2)}%`;
+            return [`${100 * loss}%`, rttMs, connections, sum((s) => s.complete), purged, share];
+          }),
+        ),
+      },
+    ],
+    plots: [],
+    notes: [
+      'The paper has 0.16% more dropped connections with one retry than with a stock kernel, over the Internet of 2008 (table 1). What is taken for vanished costs the client one more request.',
+    ],
+    raw: { gone, spurious },
+  };
+}
+
+async function stage(
+  lab: Lab,
+  bytes: number,
+): Promise<{ origin: Host; url: string; root: string }> {
+  const origin = lab.host('origin');
+  const root = join(lab.folder, 'www');
+  await mkdir(root);
+  await writeFile(join(root, 'file'), contentOf('vanished', bytes));
+  const nginx = await startNginx(origin, { dir: join(lab.folder, 'nginx'), root });
+  return { origin, url: `${nginx.url}/file`, root };
+}
+
+async function edgeAt(host: Host, origin: Host, url: string): Promise<LabEdge> {
+  const edge = await startEdge(host, ['--allow-origin', origin.address, ...UNLIMITED]);
+  const warm = await origin.run('curl', ['-sSf', '-o', '/dev/null', edge.prefixed(url)]);
+  if (warm.code !== 0) throw new Error(warm.stderr);
+  return edge;
+}
+
+/** An edge and an nginx, each with clients whose line is cut. */
+async function vanishing(seed: number): Promise<Vanished[]> {
+  await using lab = await Lab.open({ seed });
+  const { origin, url, root } = await stage(lab, LONG_BYTES);
+  const edge = await edgeAt(lab.host('edge'), origin, url);
+  const other = lab.host('nginx');
+  const nginx = await startNginx(other, { dir: join(lab.folder, 'nginx-other'), root });
+  const edgeHost = lab.hosts.find(({ name }) => name === 'edge') as Host;
+  const watched = [
+    { server: 'Millrace edge', host: edgeHost, target: edge.prefixed(url), port: 3125 },
+    { server: 'nginx', host: other, target: `${nginx.url}/file`, port: 80 },
+  ];
+  return await Promise.all(
+    watched.map(async ({ server, host, target, port }) => {
+      const link = { downMbit: VANISHING_MEGABITS, rttMs: VANISHING_RTT_MS };
+      const clients = lab.host(`clients of ${server}`, link);
+      clients.spawn(process.execPath, [CROWD, String(VANISHING), target], { stdio: 'ignore' });
+      await new Promise((resolve) => setTimeout(resolve, SERVED_AFTER_MS));
+      const open = await connections(host, port, clients);
+      lab.change(clients, { loss: 1 });
+      return { server, open, ...(await watch(open, () => connections(host, port, clients))) };
+    }),
+  );
+}
+
+async function connections(host: Host, port: number, peer: Host): Promise<number> {
+  const filter = ['sport', '=', `:${port}`, 'and', 'dst', peer.address];
+  // Not those that only wait for the client's last word: there, everything has been given back.
+  const states = ['state', 'established', 'state', 'close-wait'];
+  const { stdout } = await host.run('ss', ['-Htn', ...states, ...filter]);
+  return stdout.split('\n').filter((line) => line !== '').length;
+}
+
+async function watch(open: number, left: () => Promise<number>) {
+  const cutAt = performance.now();
+  const seconds = () => (performance.now() - cutAt) / 1000;
+  let half: number | undefined;
+  let leftOver = open;
+  while (seconds() < WATCH_S) {
+    leftOver = await left();
+    if (leftOver <= open / 2) half ??= seconds();
+    if (leftOver === 0) return { half, all: seconds(), leftOver };
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return { half, all: undefined, leftOver };
+}
+
+/** An edge for each loss, all at the same time. */
+async function losing(rttMs: number, seed: number): Promise<Spurious[]> {
+  await using lab = await Lab.open({ seed });
+  const { origin, url } = await stage(lab, SHORT_BYTES);
+  return await Promise.all(
+    LOSSES.map(async (loss, i) => {
+      const edge = await edgeAt(lab.host(`edge-${i + 1}`), origin, url);
+      const client = lab.host(`clients-${i + 1}`, { downMbit: MEGABITS, rttMs, loss });
+      const args = [CROWD, String(CONNECTIONS), edge.prefixed(url)];
+      const { stdout, stderr } = await client.run(process.execPath, args);
+      if (stdout === '') throw new Error(stderr);
+      const { outcomes } = JSON.parse(stdout) as CrowdResult;
+      const complete = Object.entries(outcomes)
+        .filter(([outcome]) => outcome.startsWith('200 '))
+        .reduce((sum, [, count]) => sum + count, 0);
+      // Every connection is over: the counter does not move any more.
+      const { clients } = await edge.status();
+      return { loss, rttMs, connections: CONNECTIONS, purged: clients.purged, complete };
+    }),
+  );
+}

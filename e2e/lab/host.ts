@@ -1,0 +1,130 @@
+/** A machine of the laboratory: a network namespace with one port, which is tied to the router. */
+
+import { type ChildProcess, execFile, type StdioOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { promisify } from 'node:util';
+import type { Gate } from './gate.ts';
+import type { Link } from './links.ts';
+
+export interface SpawnOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+export interface RunOptions extends SpawnOptions {
+  /** The program begins when it is opened. */
+  readonly gate?: Gate;
+  /** The program waits for the gate itself, by preload.mjs; else a shell does that for it. */
+  readonly waitsItself?: boolean;
+  /** After that it is killed; ten minutes unless given. */
+  readonly timeoutMs?: number;
+}
+
+/** How a program went. */
+export interface Run {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** From its start, or from the gate's opening, until its end. */
+  readonly seconds: number;
+  /** User and system time, also of its children; what a killed one took is not known: 0. */
+  readonly cpuSeconds: number;
+}
+
+const TIMEOUT_MS = 600_000;
+/** Waits for a line if it is to, runs the program, and tells on 3 what time it has taken. */
+const RUNNER = `[ "$1" = 0 ] || read -r line || exit 125
+shift
+"$@"
+code=$?
+times >&3
+exit $code`;
+
+export class Host {
+  readonly name: string;
+  readonly address: string;
+  readonly namespace: string;
+  /** Its port at the router. */
+  readonly port: string;
+  link: Link;
+
+  constructor(name: string, address: string, namespace: string, port: string, link: Link) {
+    this.name = name;
+    this.address = address;
+    this.namespace = namespace;
+    this.port = port;
+    this.link = link;
+  }
+
+  /** Starts a program; its process is the child, not one that runs it. */
+  spawn(
+    command: string,
+    args: readonly string[],
+    options: SpawnOptions & {
+      readonly stdio?: StdioOptions;
+      /** As the first of a group of processes. */
+      readonly detached?: boolean;
+    } = {},
+  ): ChildProcess {
+    // `ip` becomes the program: the child is the program itself.
+    return spawn('ip', ['netns', 'exec', this.namespace, command, ...args], {
+      stdio: options.stdio ?? ['ignore', 'pipe', 'pipe'],
+      detached: options.detached ?? false,
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+      env: { ...process.env, ...options.env },
+    });
+  }
+
+  /** Runs a program to its end. */
+  async run(command: string, args: readonly string[], options: RunOptions = {}): Promise<Run> {
+    const { gate, waitsItself = false } = options;
+    const shellWaits = gate !== undefined && !waitsItself;
+    const child = this.spawn(
+      'sh',
+      ['-c', RUNNER, 'run', shellWaits ? '1' : '0', command, ...args],
+      {
+        ...options,
+        stdio: [gate === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', 'pipe', 'pipe'],
+        detached: true,
+      },
+    );
+    const texts = [1, 2, 3].map((fd) => gathered(child, fd));
+    const close = once(child, 'close') as Promise<[number | null, NodeJS.Signals | null]>;
+    const since = (await gate?.passed(child, waitsItself)) ?? performance.now();
+    const killer = setTimeout(
+      () => process.kill(-(child.pid as number), 'SIGKILL'),
+      options.timeoutMs ?? TIMEOUT_MS,
+    );
+    const [code, signal] = await close;
+    clearTimeout(killer);
+    const [stdout = '', stderr = '', times = ''] = await Promise.all(texts);
+    const seconds = (performance.now() - since) / 1000;
+    return { code, signal, stdout, stderr, seconds, cpuSeconds: secondsOf(times) };
+  }
+
+  /** The text of an HTTP answer, as seen from inside. @throws Error unless it is a good one */
+  async get(url: string): Promise<string> {
+    const args = ['netns', 'exec', this.namespace, 'curl', '-sfS', '--max-time', '20', url];
+    const { stdout } = await promisify(execFile)('ip', args, { maxBuffer: 64 * 1024 * 1024 });
+    return stdout;
+  }
+}
+
+async function gathered(child: ChildProcess, fd: number): Promise<string> {
+  const pieces: Buffer[] = [];
+  for await (const piece of child.stdio[fd] as NodeJS.ReadableStream) {
+    pieces.push(piece as Buffer);
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+/** The second line of what `times` prints is for children: `0m1.23s 0m0.45s`. */
+function secondsOf(times: string): number {
+  const line = times.split('\n')[1] ?? '';
+  const parts = [...line.matchAll(/(\d+)m([\d.]+)s/g)];
+  return parts.reduce(
+    (sum, [, minutes, seconds]) => sum + Number(minutes) * 60 + Number(seconds),
+    0,
+  );
+}

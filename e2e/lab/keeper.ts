@@ -1,0 +1,118 @@
+/**
+ * Who takes away what a laboratory has made, whatever becomes of its owner: a process that waits for
+ * the end of a pipe from it. If that is killed as well, the next laboratory takes it away.
+ */
+
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const NAMESPACES = '/run/netns';
+/** What all namespaces and folders of laboratories begin with. */
+const KIND = 'millrace-lab';
+
+/** Takes away everything whose name begins with $1, and the folder $2, when its input ends. */
+const KEEPER = `
+trap '' INT TERM HUP
+cat > /dev/null
+ours() { for path in ${NAMESPACES}/"$1"-*; do [ -e "$path" ] && echo "\${path##*/}"; done; }
+for name in $(ours "$1"); do
+  tries=0
+  while pids=$(ip netns pids "$name") && [ -n "$pids" ] && [ $tries -lt 50 ]; do
+    kill -9 $pids 2> /dev/null
+    sleep 0.05
+    tries=$((tries + 1))
+  done
+done
+for name in $(ours "$1"); do ip netns delete "$name"; done
+rm -rf "$2"
+`;
+
+export class Keeper {
+  /** What every name that it looks after begins with. */
+  readonly prefix: string;
+  /** A folder that goes with the rest; whoever uses it makes it. */
+  readonly folder: string;
+  readonly #child: ChildProcess;
+
+  /** @param number of the owner's laboratories, from 0 */
+  constructor(number: number) {
+    this.prefix = `${KIND}-${process.pid}-${startOf(process.pid)}-${number}`;
+    this.folder = folderOf(this.prefix);
+    this.#child = keep(this.prefix, this.folder);
+    // The owner may end without a word: then, too, it is its turn.
+    this.#child.unref();
+    (this.#child.stdin as Socket).unref();
+  }
+
+  get pid(): number {
+    return this.#child.pid as number;
+  }
+
+  /** Takes everything away. */
+  async clear(): Promise<void> {
+    await cleared(this.#child);
+  }
+}
+
+/** Takes away what owners have left that are no more. @returns how many there were */
+export async function sweep(): Promise<number> {
+  const dead = [...new Set(names().map((name) => name.split('-').slice(0, 5).join('-')))].filter(
+    (prefix) => {
+      const [, , pid, start] = prefix.split('-');
+      return startOf(Number(pid)) !== start;
+    },
+  );
+  await Promise.all(dead.map((prefix) => cleared(keep(prefix, folderOf(prefix)))));
+  return dead.length;
+}
+
+function names(): string[] {
+  const all = [NAMESPACES, tmpdir()].flatMap((folder) => {
+    try {
+      return readdirSync(folder);
+    } catch {
+      return []; // no namespaces so far
+    }
+  });
+  return all.filter((name) => name.startsWith(`${KIND}-`));
+}
+
+const folderOf = (prefix: string) => join(tmpdir(), `${prefix}-files`);
+
+function keep(prefix: string, folder: string): ChildProcess {
+  const args = ['-c', KEEPER, 'keeper', prefix, folder];
+  // In a group of its own: what ends the owner's must not end it.
+  return spawn('sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
+}
+
+async function cleared(keeper: ChildProcess): Promise<void> {
+  if (keeper.exitCode !== null || keeper.signalCode !== null) return;
+  const exit = once(keeper, 'exit');
+  keeper.ref();
+  keeper.stdin?.end();
+  await exit;
+}
+
+/** When a process began, in ticks since the machine did; with it a number is not taken for another's. */
+function startOf(pid: number): string | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+  } catch {
+    return undefined;
+  }
+}
+
+/** Runs `ip` or `tc` with these lines, in a namespace. @throws Error with what it says */
+export function batch(
+  program: 'ip' | 'tc',
+  namespace: string | undefined,
+  lines: readonly string[],
+): void {
+  const args = [...(namespace === undefined ? [] : ['-n', namespace]), '-batch', '-'];
+  execFileSync(program, args, { input: lines.join('\n'), stdio: ['pipe', 'ignore', 'pipe'] });
+}

@@ -1,0 +1,205 @@
+/**
+ * Several machines on one: network namespaces as hosts, one more as the router between them, rates
+ * by `tbf`, delay and loss by `netem` or, where the kernel has none, all by a program of our own. Nothing
+ * of the machine's own network is touched. Linux, root and iproute2 needed.
+ *
+ * How true it is on a machine `npm run -s lab -- check` tells. On a virtual machine with two cores and
+ * our own program it carried some 480 Mbit/s; beyond that, or beside other work, packets come late.
+ */
+
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { notTested } from '../fixtures/not-tested.ts';
+import { DELAY_DEVICE, Delay, type DelayStats, type LinkQueue } from './delay.ts';
+import { Host } from './host.ts';
+import { batch, Keeper, sweep } from './keeper.ts';
+import { type Link, linkCommands } from './links.ts';
+
+export interface LabOptions {
+  /** For losses. */
+  readonly seed: number;
+  /** How the hosts' TCP controls congestion; what Linux does by itself unless given. */
+  readonly congestion?: 'cubic' | 'reno' | 'bbr';
+}
+
+/** Hosts beyond that would need another plan of addresses. */
+const MAX_HOSTS = 250;
+/** Routing table of what has not been delayed yet. */
+const BEFORE_DELAY = 100;
+
+let labs = 0;
+
+/** Why there can be no laboratory here, in one line. */
+export function labImpossible(): string | undefined {
+  if (process.platform !== 'linux') return 'network namespaces are a matter of Linux';
+  if (process.getuid?.() !== 0) return 'making network namespaces takes root';
+  if (spawnSync('ip', ['-V']).status !== 0) return 'iproute2 is not installed';
+  const made = spawnSync('unshare', ['--net', 'true'], { encoding: 'utf8' });
+  if (made.status !== 0) return `no network namespaces: ${made.stderr?.trim()}`;
+  if (!hasNetem() && spawnSync('cc', ['--version']).status !== 0) {
+    return 'this kernel has no netem, and there is no C compiler (Debian: gcc) to make up for it';
+  }
+  return undefined;
+}
+
+/** For tests: says loudly that they prove nothing without a laboratory. */
+export function labOrComplain(what: string): boolean {
+  const reason = labImpossible();
+  if (reason === undefined) return true;
+  notTested(`There is no laboratory (${reason})`, what);
+  return false;
+}
+
+/** True if the kernel delays packets. */
+export function hasNetem(): boolean {
+  const command = 'tc qdisc add dev lo root netem delay 1ms';
+  return spawnSync('unshare', ['--net', 'sh', '-c', command]).status === 0;
+}
+
+export class Lab {
+  readonly hosts: Host[] = [];
+  readonly #keeper: Keeper;
+  readonly #router: string;
+  readonly #delay: Delay | undefined;
+  readonly #congestion: string;
+
+  private constructor(keeper: Keeper, delay: Delay | undefined, congestion: string) {
+    this.#keeper = keeper;
+    this.#router = routerOf(keeper);
+    this.#delay = delay;
+    this.#congestion = congestion;
+  }
+
+  /** @throws Error where there can be none: ask `labImpossible` before */
+  static async open(options: LabOptions): Promise<Lab> {
+    await sweep();
+    const keeper = new Keeper(labs++);
+    try {
+      mkdirSync(keeper.folder, { recursive: true, mode: 0o700 });
+      const router = routerOf(keeper);
+      batch('ip', undefined, [`netns add ${router}`]);
+      kernel(router, {
+        'ipv4/ip_forward': '1',
+        'ipv4/conf/all/rp_filter': '0',
+        'ipv4/conf/default/rp_filter': '0',
+        'ipv4/conf/all/send_redirects': '0',
+        'ipv4/conf/default/send_redirects': '0',
+      });
+      batch('ip', router, ['link set lo up']);
+      const delay = hasNetem() ? undefined : await Delay.start(router, options.seed);
+      if (delay !== undefined) {
+        batch('ip', router, [
+          `link set ${DELAY_DEVICE} txqueuelen 10000 up`,
+          `rule add pref 10 iif ${DELAY_DEVICE} lookup main`,
+          'rule add pref 11 iif lo lookup main',
+          `rule add pref 12 lookup ${BEFORE_DELAY}`,
+          `route add default dev ${DELAY_DEVICE} table ${BEFORE_DELAY}`,
+        ]);
+      }
+      return new Lab(keeper, delay, options.congestion ?? 'cubic');
+    } catch (error) {
+      await keeper.clear();
+      throw error;
+    }
+  }
+
+  /** A folder that goes with the laboratory. */
+  get folder(): string {
+    return this.#keeper.folder;
+  }
+
+  /** The process that takes everything away when this one ends. */
+  get keeper(): number {
+    return this.#keeper.pid;
+  }
+
+  /** What delays packets: the kernel, or our own program. */
+  get delayedBy(): 'netem' | 'delay.c' {
+    return this.#delay === undefined ? 'netem' : 'delay.c';
+  }
+
+  /** How our own program fared; undefined where the kernel delays. */
+  async delayStats(): Promise<DelayStats | undefined> {
+    return this.#delay?.stats();
+  }
+
+  /** One more host. */
+  host(name: string, link: Link = {}): Host {
+    const number = this.hosts.length + 1;
+    if (number > MAX_HOSTS) throw new Error(`at most ${MAX_HOSTS} hosts`);
+    const namespace = `${this.#keeper.prefix}-h${number}`;
+    const [net, port] = [`10.8.${number}`, `port${number}`];
+    batch('ip', undefined, [`netns add ${namespace}`]);
+    batch('ip', this.#router, [
+      `link add ${port} type veth peer name eth0 netns ${namespace}`,
+      `address add ${net}.1/24 dev ${port}`,
+      `link set ${port} up`,
+    ]);
+    // What one run has learned of a way would make the next another one.
+    kernel(namespace, { 'ipv4/tcp_no_metrics_save': '1' });
+    batch('ip', namespace, [
+      'link set lo up',
+      `address add ${net}.2/24 dev eth0`,
+      'link set eth0 up',
+      // The namespace's default may not be set everywhere; a route's can.
+      `route add default via ${net}.1 congctl ${this.#congestion}`,
+    ]);
+    const host = new Host(name, `${net}.2`, namespace, port, link);
+    this.hosts.push(host);
+    this.change(host, {});
+    return host;
+  }
+
+  /** Gives a host's link other properties, also under running connections. */
+  change(host: Host, link: Link): void {
+    host.link = { ...host.link, ...link };
+    if (this.#delay !== undefined) {
+      this.#delay.set(host.address, host.link);
+      return;
+    }
+    batch('tc', this.#router, linkCommands(host.port, host.link, 'down'));
+    batch('tc', host.namespace, linkCommands('eth0', host.link, 'up'));
+  }
+
+  /**
+   * Leads an address to a host from now on. Connections to it that were another host's are reset by
+   * this one, which knows nothing of them; that other hears nothing any more.
+   */
+  route(address: string, host: Host): void {
+    const lines = [`address replace ${address}/32 dev lo`];
+    batch('ip', host.namespace, lines);
+    this.#delay?.alias(address, host.address);
+    batch('ip', this.#router, [`route replace ${address}/32 via ${host.address} dev ${host.port}`]);
+  }
+
+  /** What waits before a host's rate limit on the way to it, and what has passed it so far. */
+  async queue(host: Host): Promise<LinkQueue> {
+    if (this.#delay !== undefined) return this.#delay.queue(host.address);
+    const command = ['tc', '-s', '-j', 'qdisc', 'show', 'dev', host.port];
+    const args = ['netns', 'exec', this.#router, ...command];
+    const { stdout } = await promisify(execFile)('ip', args);
+    const queues = JSON.parse(stdout) as { kind: string; backlog: number; bytes: number }[];
+    const limited = queues.find(({ kind }) => kind === 'tbf');
+    return { bytes: limited?.backlog ?? 0, sentBytes: limited?.bytes ?? 0 };
+  }
+
+  /** Ends all programs in all hosts and takes everything away. */
+  async close(): Promise<void> {
+    await this.#keeper.clear();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}
+
+const routerOf = (keeper: Keeper) => `${keeper.prefix}-router`;
+
+/** Sets values below /proc/sys/net. */
+function kernel(namespace: string, values: Readonly<Record<string, string>>): void {
+  const lines = Object.entries(values).map(
+    ([path, value]) => `echo ${value} > /proc/sys/net/${path}`,
+  );
+  execFileSync('ip', ['netns', 'exec', namespace, 'sh', '-ec', lines.join('\n')]);
+}

@@ -1,0 +1,106 @@
+/** `npm run -s lab -- EXPERIMENT [options]`: runs experiments, and writes what they have measured. */
+
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { Experiment } from './experiment.ts';
+import { arrivals } from './experiments/arrivals.ts';
+import { buffer } from './experiments/buffer.ts';
+import { check } from './experiments/check.ts';
+import { chunks } from './experiments/chunks.ts';
+import { crowd } from './experiments/crowd.ts';
+import { nodes } from './experiments/nodes.ts';
+import { replicas } from './experiments/replicas.ts';
+import { replicasReal } from './experiments/replicas-real.ts';
+import { resets, resetsGrid } from './experiments/resets.ts';
+import { streaming } from './experiments/streaming.ts';
+import { vanished } from './experiments/vanished.ts';
+import { windows } from './experiments/windows.ts';
+import { labImpossible } from './lab.ts';
+import { writeReport } from './report.ts';
+
+const EXPERIMENTS: ReadonlyMap<string, Experiment> = new Map([
+  ['check', check],
+  ['crowd', crowd],
+  ['buffer', buffer],
+  ['replicas', replicas],
+  ['replicas-real', replicasReal],
+  ['streaming', streaming],
+  ['nodes', nodes],
+  ['resets', resets],
+  ['resets-grid', resetsGrid],
+  ['vanished', vanished],
+  ['arrivals', arrivals],
+  ['chunks', chunks],
+  ['windows', windows],
+]);
+
+const RESULTS = fileURLToPath(new URL('results', import.meta.url));
+const SEED = 1;
+const USAGE = 2;
+/** As test programs say that they could not be run. */
+const IMPOSSIBLE = 77;
+
+const HELP = `npm run -s lab -- EXPERIMENT... [--runs N] [--seed N] [--out FOLDER] [--only PART]... [--slow N]
+
+${[...EXPERIMENTS].map(([name, { title }]) => `  ${name.padEnd(14)} ${title}`).join('\n')}
+
+--only picks parts of an experiment that has several, by what their names begin with.
+--slow makes rates N times lower and ways N times longer where processors are too few (crowd).
+Each writes NAME.json, NAME.md and pictures into the folder (${RESULTS}).
+Most need root, for network namespaces; the machine's own network is left alone.
+`;
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      runs: { type: 'string' },
+      seed: { type: 'string', default: String(SEED) },
+      only: { type: 'string', multiple: true },
+      slow: { type: 'string', default: '1' },
+      out: { type: 'string', default: RESULTS },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help || positionals.length === 0) {
+    process.stdout.write(HELP);
+    return values.help ? 0 : USAGE;
+  }
+  const runs = values.runs === undefined ? undefined : Number(values.runs);
+  const seed = Number(values.seed);
+  const slow = Number(values.slow);
+  if (!(runs === undefined || (Number.isInteger(runs) && runs > 0)) || !Number.isInteger(seed)) {
+    process.stderr.write('--runs takes a number of at least 1, --seed a whole number\n');
+    return USAGE;
+  }
+  if (!(slow >= 1)) {
+    process.stderr.write('--slow takes a number of at least 1\n');
+    return USAGE;
+  }
+  const unknown = positionals.find((name) => !EXPERIMENTS.has(name));
+  if (unknown !== undefined) {
+    process.stderr.write(`Unknown experiment "${unknown}".\n\n${HELP}`);
+    return USAGE;
+  }
+  const say = (line: string) => process.stderr.write(`${line}\n`);
+  for (const name of positionals) {
+    const experiment = EXPERIMENTS.get(name) as Experiment;
+    const reason = experiment.needsLab ? labImpossible() : undefined;
+    if (reason !== undefined) {
+      say(`${name}: no laboratory here: ${reason}`);
+      return IMPOSSIBLE;
+    }
+    say(`${name}: seed ${seed}`);
+    const report = await experiment.run({ seed, runs, only: values.only, slow, say });
+    process.stdout.write(`${await writeReport(values.out, report)}\n`);
+  }
+  return 0;
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  if (!String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS')) throw error;
+  process.stderr.write(`${(error as Error).message}\n\n${HELP}`);
+  process.exitCode = USAGE;
+}

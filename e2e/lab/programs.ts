@@ -1,0 +1,166 @@
+/** Millrace and others as programs in the hosts of a laboratory. */
+
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { nginxConfiguration, nginxSent } from '../fixtures/nginx.ts';
+import type { EdgeStatus } from '../fixtures/processes.ts';
+import type { Host, Run, RunOptions } from './host.ts';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const EDGE = join(root, 'edge/src/main.ts');
+const CLI = join(root, 'desktop/cli/main.ts');
+const PRELOAD = fileURLToPath(new URL('preload.mjs', import.meta.url));
+/** What `millrace get` loads before it does anything. */
+const GET_MODULES = [
+  'desktop/cli/program.ts',
+  'desktop/cli/commands/get.ts',
+  'desktop/cli/commands/get-run.ts',
+];
+const LOOK_EVERY_MS = 5;
+const EDGE_PORT = 3125;
+
+/** An edge in a host. */
+export interface LabEdge {
+  readonly url: string;
+  readonly child: ChildProcess;
+  readonly log: readonly string[];
+  /** The prefixed URL for an origin URL. */
+  prefixed(url: string): string;
+  status(): Promise<EdgeStatus>;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+/** Starts an edge on port 3125 and waits until it listens. @param options as on its command line */
+export async function startEdge(
+  host: Host,
+  options: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<LabEdge> {
+  const args = [
+    '--host',
+    '0.0.0.0',
+    '--port',
+    String(EDGE_PORT),
+    '--log-level',
+    'warn',
+    ...options,
+  ];
+  const child = host.spawn(process.execPath, [EDGE, ...args], { env });
+  const log: string[] = [];
+  createInterface({ input: child.stderr as NodeJS.ReadableStream }).on('line', (l) => log.push(l));
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const [line] = await Promise.race([once(lines, 'line'), once(child, 'exit').then(() => [''])]);
+  if (!/ on http/.test(String(line))) {
+    throw new Error(`the edge at ${host.name} did not start:\n${log.join('\n')}`);
+  }
+  const url = `http://${host.address}:${EDGE_PORT}`;
+  return {
+    url,
+    child,
+    log,
+    prefixed: (of) => `${url}/${of}`,
+    status: async () => JSON.parse(await host.get(`${url}/-/status`)) as EdgeStatus,
+    stop: (signal = 'SIGTERM') => ended(child, signal),
+  };
+}
+
+/** A web server in a host. */
+export interface LabNginx {
+  readonly url: string;
+  readonly pid: number;
+  /** Body bytes and requests since the last call. */
+  sent(): Promise<{ bytes: number; requests: number }>;
+  stop(): Promise<void>;
+}
+
+export interface LabNginxOptions {
+  /** Folder for configuration and logs; made if missing. */
+  readonly dir: string;
+  /** Folder that is served. */
+  readonly root: string;
+  /** 80 unless given. */
+  readonly port?: number;
+  /** Lines for the http block and for the server block. */
+  readonly http?: string;
+  readonly server?: string;
+}
+
+/** Starts nginx and waits until it listens. */
+export async function startNginx(host: Host, options: LabNginxOptions): Promise<LabNginx> {
+  const { dir, port = 80 } = options;
+  await mkdir(dir, { recursive: true });
+  await writeFile(join(dir, 'nginx.conf'), nginxConfiguration(options, String(port)));
+  const child = host.spawn('nginx', ['-p', dir, '-c', 'nginx.conf', '-e', 'error.log'], {
+    stdio: 'ignore',
+  });
+  if (!(await listens(child, port))) {
+    throw new Error(`nginx did not start: ${await readFile(join(dir, 'error.log'), 'utf8')}`);
+  }
+  return {
+    url: `http://${host.address}${port === 80 ? '' : `:${port}`}`,
+    pid: child.pid as number,
+    sent: () => nginxSent(dir),
+    stop: () => ended(child, 'SIGTERM'),
+  };
+}
+
+/** True once a program listens on a port of its host, false if it ends instead. */
+export async function listens(child: ChildProcess, port: number): Promise<boolean> {
+  // State 0A: listening.
+  const entry = new RegExp(`:${port.toString(16).toUpperCase().padStart(4, '0')} \\S+ 0A `);
+  while (child.exitCode === null && child.signalCode === null) {
+    const tables = ['tcp', 'tcp6'].map((name) => `/proc/${child.pid}/net/${name}`);
+    const texts = await Promise.all(tables.map((path) => readFile(path, 'utf8').catch(() => '')));
+    // Until `ip` has changed over, this is the table of another network, with other ports.
+    if (texts.some((text) => entry.test(text))) return true;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
+  }
+  return false;
+}
+
+async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exit = once(child, 'exit');
+  child.kill(signal);
+  await exit;
+}
+
+/**
+ * `millrace` with these arguments. At a gate it waits with Node started and its modules loaded:
+ * of many on one machine each start would take the longer the more there are.
+ */
+export function runMillrace(
+  host: Host,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Run> {
+  if (options.gate === undefined) return host.run(process.execPath, [CLI, ...args], options);
+  const urls = GET_MODULES.map((path) => pathToFileURL(join(root, path)).href);
+  const env = { ...options.env, LAB_PRELOAD: urls.join(' ') };
+  const waiting = { ...options, env, waitsItself: true };
+  return host.run(process.execPath, ['--import', PRELOAD, CLI, ...args], waiting);
+}
+
+/** curl, with what makes it fail where a body is not whole. */
+export function runCurl(
+  host: Host,
+  url: string,
+  output: string,
+  more: readonly string[] = [],
+  options: RunOptions = {},
+): Promise<Run> {
+  return host.run('curl', ['-sS', '--fail', '-o', output, ...more, url], options);
+}
+
+/** aria2c without the start-up costs that do not belong to the network. */
+export function runAria2(
+  host: Host,
+  args: readonly string[],
+  options: RunOptions = {},
+): Promise<Run> {
+  return host.run('aria2c', ['--no-conf', '-q', '--file-allocation=none', ...args], options);
+}

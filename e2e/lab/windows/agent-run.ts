@@ -1,0 +1,133 @@
+/**
+ * One response in virtual time: the agent as it is (transfer, window, retry timer) at a node whose
+ * line all fetches share. A fetch waits for a round trip and then gets an equal share of the line, or
+ * what its peer gives where that is less (the rest goes to the others). The client takes what comes.
+ * Left out: TCP's own start, queues at the peers, other responses of the same node.
+ */
+
+import type { Random } from '@millrace/shared/base/clock';
+import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
+import { Transfer, type TransferAction } from '@millrace/shared/cdn/transfer';
+import type { CongestionWindow } from '@millrace/shared/cdn/window';
+
+/** What a fetch meets: drawn anew for every attempt, which goes to another peer. */
+export interface Peer {
+  /** Bytes per millisecond. */
+  readonly rate: number;
+  readonly rttMs: number;
+}
+
+export interface AgentRun {
+  readonly chunks: number;
+  readonly chunkBytes: number;
+  /** Of the node's line, bytes per millisecond. */
+  readonly lineRate: number;
+  readonly window: CongestionWindow;
+  /** Draws what an attempt at a chunk meets. */
+  readonly peer: (chunk: number, attempt: number) => Peer;
+  readonly random: Random;
+}
+
+export interface AgentResult {
+  readonly ms: number;
+  /** Further attempts at chunks. */
+  readonly retries: number;
+  /** Bytes of attempts that came to nothing. */
+  readonly wastedBytes: number;
+  /** The window, each time that it was another. */
+  readonly windows: readonly (readonly [chunksDone: number, size: number])[];
+  /** Undefined if the response failed. */
+  readonly complete: boolean;
+}
+
+interface Fetch {
+  readonly slice: number;
+  readonly attempt: number;
+  readonly peer: Peer;
+  readonly beginsAt: number;
+  left: number;
+  /** Bytes per millisecond at present. */
+  rate: number;
+}
+
+/** Rounding must not leave a byte's fraction for ever. */
+const ALMOST_NONE = 1e-3;
+
+export function runAgent(run: AgentRun): AgentResult {
+  const fetches = new Map<string, Fetch>();
+  const windows: [number, number][] = [[0, run.window.size]];
+  let [now, done, retries, wasted] = [0, 0, 0, 0];
+  const came = new Map<number, number>();
+  const transfer = new Transfer({
+    slices: run.chunks,
+    inOrder: true,
+    window: run.window,
+    timer: new RetryTimer(),
+    random: run.random,
+    progressAt: (slice) => came.get(slice),
+  });
+  const cancel = (key: string) => {
+    const fetch = fetches.get(key);
+    if (fetch !== undefined) wasted += run.chunkBytes - fetch.left;
+    fetches.delete(key);
+  };
+  const carryOut = (action: TransferAction) => {
+    if (action.kind === 'fetch') {
+      const { slice, attempt } = action;
+      const peer = run.peer(slice, attempt);
+      if (attempt > 0) retries++;
+      const begun = { slice, attempt, peer, beginsAt: now + peer.rttMs, left: run.chunkBytes };
+      fetches.set(keyOf(slice, attempt), { ...begun, rate: 0 });
+    } else if (action.kind === 'cancel') cancel(keyOf(action.slice, action.attempt));
+    else if (action.kind === 'send') transfer.onSent(action.slice);
+  };
+  for (;;) {
+    // What has been sent makes room for more.
+    for (let actions = transfer.step(now); actions.length > 0; actions = transfer.step(now)) {
+      const last = actions.at(-1)?.kind;
+      if (last === 'done' || last === 'fail') {
+        return { ms: now, retries, wastedBytes: wasted, windows, complete: last === 'done' };
+      }
+      actions.forEach(carryOut);
+    }
+    share(
+      [...fetches.values()].filter(({ beginsAt }) => beginsAt <= now),
+      run.lineRate,
+    );
+    const next = nextEvent(fetches.values(), now, transfer.nextDeadline());
+    for (const fetch of fetches.values()) {
+      if (fetch.beginsAt > now) continue;
+      fetch.left -= fetch.rate * (next - now);
+      came.set(fetch.slice, next);
+    }
+    now = next;
+    for (const [key, fetch] of [...fetches]) {
+      if (fetch.left > ALMOST_NONE || !fetches.delete(key)) continue;
+      done++;
+      transfer.onFetched(fetch.slice, fetch.attempt, now, false).forEach(carryOut);
+      if (run.window.size !== windows.at(-1)?.[1]) windows.push([done, run.window.size]);
+    }
+  }
+}
+
+const keyOf = (slice: number, attempt: number) => `${slice} ${attempt}`;
+
+/** Gives each an equal share of the line, those that cannot use theirs less (max-min fairness). */
+function share(fetches: Fetch[], lineRate: number): void {
+  let left = lineRate;
+  let count = fetches.length;
+  for (const fetch of fetches.sort((a, b) => a.peer.rate - b.peer.rate)) {
+    fetch.rate = Math.min(fetch.peer.rate, left / count);
+    left -= fetch.rate;
+    count--;
+  }
+}
+
+/** When a fetch begins to bring bytes or has brought all, or the agent wants to be asked. */
+function nextEvent(fetches: Iterable<Fetch>, now: number, deadline: number | undefined): number {
+  let next = deadline === undefined ? Number.POSITIVE_INFINITY : Math.max(now, deadline);
+  for (const { beginsAt, left, rate } of fetches) {
+    next = Math.min(next, beginsAt > now ? beginsAt : now + Math.max(0, left) / rate);
+  }
+  return next;
+}

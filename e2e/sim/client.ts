@@ -1,0 +1,137 @@
+/**
+ * A plain client of a simulated edge: one response for the whole file. An aware one goes on at
+ * another edge where a connection broke (ANYCAST 3.1); what it has it keeps.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import type { MillraceError } from '@millrace/shared/base/errors';
+import { SimDelivery } from './delivery.ts';
+import type { SimNode } from './node.ts';
+import type { Place } from './places.ts';
+import { rttMs } from './places.ts';
+import type { Host } from './wire.ts';
+
+/** How long an aware client waits for an edge that says nothing, and how long a plain one does. */
+const AWARE_STALL_MS = 10_000;
+const PLAIN_STALL_MS = 60_000;
+/** Before it goes on elsewhere. */
+const PAUSE_MS = 200;
+
+export interface ClientOptions {
+  readonly host: Host;
+  /** The node on whose machine it runs, if it does: then `host` is that machine's own inside. */
+  readonly home?: SimNode;
+  readonly place: Place;
+  /** Edges that it can use, nearest first; a plain client uses the first. */
+  readonly edges: readonly SimNode[];
+  readonly inOrder: boolean;
+  readonly aware: boolean;
+  readonly startAt: Millis;
+  readonly onDone?: (client: SimClient) => void;
+}
+
+export class SimClient {
+  readonly o: ClientOptions;
+  state: 'waiting' | 'running' | 'complete' | 'failed' = 'waiting';
+  endedAt: Millis = 0;
+  /** Connections that broke or fell silent, after which it went on elsewhere. */
+  resumes = 0;
+  #edge = 0;
+  /** Connections so far: what earlier ones do is of no interest. */
+  #connections = 0;
+  /** Chunks that it has from the beginning of the file, without a gap. */
+  #have = 0;
+  readonly #bytes = new Map<number, number>();
+  #heardAt: Millis = 0;
+  #delivery: SimDelivery | undefined;
+
+  constructor(options: ClientOptions) {
+    this.o = options;
+    const { clock } = this.#world.sim;
+    clock.at(options.startAt, () => {
+      this.state = 'running';
+      this.#begin();
+      this.#watch();
+    });
+  }
+
+  /** From its start to its last byte. */
+  get tookMs(): Millis {
+    return this.endedAt - this.o.startAt;
+  }
+
+  /** Mean throughput in Mbit/s; only for complete ones. */
+  get mbit(): number {
+    return (this.#world.fileBytes * 8) / 1000 / this.tookMs;
+  }
+
+  get #world() {
+    return (this.o.edges[0] as SimNode).world;
+  }
+
+  #begin(): void {
+    if (this.state !== 'running') return;
+    const { edges, host, home, place, inOrder } = this.o;
+    const world = this.#world;
+    const connection = ++this.#connections;
+    const node = edges[this.#edge % edges.length] as SimNode;
+    const delayMs = rttMs(place, node.place) / 2;
+    this.#heardAt = world.sim.now;
+    this.#delivery = undefined;
+    const onEnd = (error: MillraceError | undefined) => {
+      if (connection === this.#connections) this.#ended(error);
+    };
+    world.sim.clock.in(delayMs, () => {
+      if (connection !== this.#connections) return;
+      if (node.state === 'gone') return this.#ended(undefined);
+      if (node.state === 'frozen') return;
+      this.#delivery = new SimDelivery({
+        ...{ node, delayMs, inOrder, onEnd },
+        from: node === home ? host : node,
+        to: node === home ? host : (home ?? host),
+        first: this.#have,
+        count: world.o.chunks - this.#have,
+        onBytes: (chunk, count) => this.#onBytes(chunk, count),
+      });
+    });
+  }
+
+  #onBytes(chunk: number, count: number): void {
+    const { chunks, chunkBytes } = this.#world.o;
+    this.#heardAt = this.#world.sim.now;
+    this.#bytes.set(chunk, (this.#bytes.get(chunk) ?? 0) + count);
+    while ((this.#bytes.get(this.#have) ?? 0) >= chunkBytes) this.#bytes.delete(this.#have++);
+    if (this.#have === chunks) this.#finish('complete');
+  }
+
+  #ended(error: MillraceError | undefined): void {
+    if (this.state !== 'running') return;
+    if (!this.o.aware || (error !== undefined && error.code !== 'origin-reset')) {
+      return this.#finish('failed');
+    }
+    this.resumes++;
+    this.#edge++;
+    this.#delivery?.cancel();
+    // Parts of chunks are asked for again: real clients keep them and ask for the rest.
+    this.#bytes.clear();
+    this.#connections++;
+    this.#heardAt = this.#world.sim.now;
+    this.#world.sim.clock.in(PAUSE_MS, () => this.#begin());
+  }
+
+  #watch(): void {
+    const { clock } = this.#world.sim;
+    if (this.state !== 'running') return;
+    const patience = this.o.aware ? AWARE_STALL_MS : PLAIN_STALL_MS;
+    if (clock.now - this.#heardAt >= patience) this.#ended(undefined);
+    clock.in(1000, () => this.#watch());
+  }
+
+  #finish(state: 'complete' | 'failed'): void {
+    if (this.state !== 'running') return;
+    this.state = state;
+    this.endedAt = this.#world.sim.now;
+    this.#delivery?.cancel();
+    this.o.onDone?.(this);
+  }
+}

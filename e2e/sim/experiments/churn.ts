@@ -1,0 +1,79 @@
+/** Nodes come, leave and fail while clients download. */
+
+import { rank } from '@millrace/shared/cdn/hrw';
+import { CROWD_COLUMNS, crowd, crowdRow, neighbours } from '../crowd.ts';
+import { beat } from '../heartbeats.ts';
+import type { Settings } from '../main.ts';
+import { build, meet, staggered } from '../network.ts';
+import { percent, type Report } from '../report.ts';
+import type { World } from '../world.ts';
+
+const SPREAD_MS = 60_000;
+/** Time between two changes of the network. */
+const CHANGES_MS = [undefined, 10_000, 3000, 1000];
+/** Share of nodes that are down when it begins, so that some can come. */
+const DOWN_SHARE = 0.2;
+
+export async function churn({ seed, nodes = 150, chunks = 48 }: Settings): Promise<Report> {
+  const rows: (string | number)[][] = [];
+  for (const everyMs of CHANGES_MS) {
+    for (const aware of [false, true]) {
+      const world = build({ seed, nodes, chunks });
+      for (const node of world.nodes) if (world.sim.random() < DOWN_SHARE) node.state = 'gone';
+      meet(world, { choice: 'near', reaches: (a, b) => world.isConnected(a, b) });
+      const before = owners(world);
+      let over = false;
+      for (const node of world.nodes) if (node.state === 'up') beat(world, node, () => over);
+      const changes = everyMs === undefined ? { made: 0 } : change(world, everyMs, () => over);
+      const up = world.nodes.filter(({ state }) => state === 'up');
+      const at = staggered(world, SPREAD_MS);
+      const clients = await crowd(world, {
+        ...{ nodes: up, aware, startAt: at },
+        edges: (node) => neighbours(world, node, 8),
+      });
+      over = true;
+      const moved = owners(world).filter((name, i) => name !== before[i]).length / before.length;
+      const resumes = clients.reduce((sum, client) => sum + client.resumes, 0);
+      const name = everyMs === undefined ? 'none' : `every ${everyMs / 1000} s`;
+      rows.push([
+        ...[name, aware ? 'goes on elsewhere' : 'plain', ...crowdRow(world, clients)],
+        ...[changes.made, percent(moved), resumes, world.figures.peerFailures],
+      ]);
+    }
+  }
+  const own = ['changes', 'moved chunks', 'went elsewhere', 'peer failures'];
+  return {
+    title: `Churn among ${nodes} nodes, a fifth of them down at first`,
+    tables: [
+      { caption: 'By rate', columns: ['changes', 'client', ...CROWD_COLUMNS, ...own], rows },
+    ],
+    notes: [
+      `One client per node that is up, starting within ${SPREAD_MS / 1000} s. A change: a node that is down comes with an empty cache, or one that is up crashes, freezes or leaves, all alike often.`,
+      'A plain client fails with the node that it is connected to; no edge can help that. One that goes on elsewhere uses the next of the 8 nearest.',
+      'Moved: chunks of a large file that have another best node after all changes than before.',
+    ],
+  };
+}
+
+/** The best of all nodes that are up, for chunks of a large file. */
+function owners(world: World): string[] {
+  const up = world.nodes.filter(({ state }) => state === 'up');
+  return Array.from({ length: 2000 }, (_, i) => rank(`chunk ${i}`, up, 1)[0]?.name ?? '');
+}
+
+function change(world: World, everyMs: number, until: () => boolean): { made: number } {
+  const { clock, random } = world.sim;
+  const changes = { made: 0 };
+  const next = () => {
+    if (until()) return;
+    clock.in(everyMs, next);
+    const node = world.nodes[Math.floor(random() * world.nodes.length)];
+    if (node === undefined) return;
+    changes.made++;
+    if (node.state === 'up') return node.fail(random() < 0.5 ? 'gone' : 'frozen');
+    node.rise();
+    beat(world, node, until);
+  };
+  clock.in(everyMs, next);
+  return changes;
+}

@@ -1,0 +1,75 @@
+/** Copies of the file that leave the origin, by how views differ and how far requests run. */
+
+import { CROWD_COLUMNS, crowd, crowdRow } from '../crowd.ts';
+import type { Settings } from '../main.ts';
+import { blindWorld, type NetworkOptions } from '../network.ts';
+import { percent, type Report, type Table } from '../report.ts';
+import type { Choice } from '../views.ts';
+import { type Walked, walk } from '../walk.ts';
+
+/** Share of the others that a node cannot reach, each at random (NSDI 5.3 has 1 or 2 of 60). */
+const BLIND = [0, 0.02, 0.05, 0.1, 0.2];
+const REACHES = [
+  { name: 'no re-forwarding', maxHops: 1 },
+  { name: 'one extra hop', maxHops: 2 },
+  { name: 'unlimited', maxHops: 16 },
+];
+
+/** Where no time passes so many chunks are enough. */
+const WALKED_CHUNKS = 12;
+
+export async function copies({ seed, nodes = 400, chunks = 48 }: Settings): Promise<Report> {
+  const walked = { seed, nodes, chunks: Math.min(chunks, WALKED_CHUNKS) };
+  const notes = [
+    'Paper: 7.0 to 9.0 copies, 4 to 11 by chunk (NSDI table 2, 6.2); 3-15% of chunks take an extra hop, under 1% more than one (5.3).',
+    'In the first three tables all nodes ask at the same moment and nothing is stored: the worst that views can do. "Blind": share of the others that a node cannot reach.',
+  ];
+  return {
+    title: `Origin copies with ${nodes} nodes`,
+    tables: [
+      byView({ ...walked, farHop: false }, 'near', 'Peers as the papers choose them'),
+      byView(
+        { seed, nodes, chunks },
+        'near',
+        'The same, best node of a region asks the best of all',
+      ),
+      byView(walked, 'all', 'Everybody is a peer that can be reached'),
+      await inTime({ seed, nodes, chunks }),
+    ],
+    notes,
+  };
+}
+
+function byView(options: NetworkOptions, choice: Choice, caption: string): Table {
+  const rows: (string | number)[][] = [];
+  for (const blind of BLIND) {
+    const world = blindWorld(options, choice, blind);
+    for (const { name, maxHops } of REACHES) {
+      world.o = { ...world.o, maxHops };
+      rows.push([percent(blind), name, ...walkedRow(walk(world))]);
+    }
+  }
+  return { caption, columns: ['blind', 're-forwarding', ...WALKED_COLUMNS], rows };
+}
+
+const WALKED_COLUMNS = ['copies', 'fewest', 'most', '0 or 1 hop', '2 hops', '3 hops', 'more'];
+
+function walkedRow({ copies: count, fewest, most, hops }: Walked): (string | number)[] {
+  const [none = 0, one = 0, two = 0, three = 0, ...more] = hops;
+  const rest = more.reduce((sum, share) => sum + share, 0);
+  return [count, fewest, most, ...[none + one, two, three, rest].map(percent)];
+}
+
+/** With clocks, caches and links: as it happens. */
+async function inTime(options: NetworkOptions): Promise<Table> {
+  const rows: (string | number)[][] = [];
+  for (const farHop of [false, true]) {
+    for (const { name, maxHops } of REACHES) {
+      const world = blindWorld({ ...options, farHop, maxHops }, 'near', 0.02);
+      const clients = await crowd(world);
+      rows.push([farHop ? `${name}, far` : name, ...crowdRow(world, clients)]);
+    }
+  }
+  const caption = 'In time: all start at once, nothing is stored before; 2% blind';
+  return { caption, columns: ['re-forwarding', ...CROWD_COLUMNS], rows };
+}

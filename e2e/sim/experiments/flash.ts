@@ -1,0 +1,85 @@
+/** A flash crowd: far more clients than nodes, for a file that nobody has yet. */
+
+import type { Random } from '@millrace/shared/base/clock';
+import { SimClient } from '../client.ts';
+import { CROWD_COLUMNS, crowdRow } from '../crowd.ts';
+import { buildLarge } from '../large.ts';
+import type { Settings } from '../main.ts';
+import type { SimNode } from '../node.ts';
+import { mean, quantile, type Report } from '../report.ts';
+import { Link } from '../wire.ts';
+
+/** Clients arrive within this time. */
+const ARRIVAL_MS = 30_000;
+const CLIENT_MBIT = [5, 100] as const;
+const NODE_MBIT = [200, 1000] as const;
+const ORIGIN_MBIT = 1000;
+
+export async function flash(settings: Settings): Promise<Report> {
+  const { seed, nodes = 15_000, chunks = 16, clients: count = 100_000 } = settings;
+  const world = buildLarge({
+    ...{ seed, nodes, chunks, mbit: NODE_MBIT, originMbit: ORIGIN_MBIT },
+    pieceBytes: 512 * 1024,
+    interimMs: 500,
+  });
+  const { sim } = world;
+  let done = 0;
+  const clients = Array.from({ length: count }, () => {
+    const node = world.nodes[Math.floor(sim.random() * nodes)] as SimNode;
+    const mbit = logUniform(CLIENT_MBIT, sim.random);
+    return new SimClient({
+      host: { up: new Link(mbit), down: new Link(mbit) },
+      place: { ...node.place, accessMs: 10 + 20 * sim.random() },
+      edges: [node],
+      inOrder: true,
+      aware: false,
+      startAt: ARRIVAL_MS * sim.random(),
+      onDone: () => done++,
+    });
+  });
+  let mostTransfers = 0;
+  const sample = () => {
+    for (const { transfers } of world.nodes) mostTransfers = Math.max(mostTransfers, transfers);
+    if (done < count) sim.clock.in(1000, sample);
+  };
+  sample();
+  await sim.run(() => done === count, 3_600_000);
+  const mbit = clients.filter(({ state }) => state === 'complete').map((client) => client.mbit);
+  const served = world.nodes.map((node) => node.served);
+  const fetches = world.figures.originFetches;
+  return {
+    title: `Flash crowd: ${count} clients at ${nodes} nodes within ${ARRIVAL_MS / 1000} s`,
+    tables: [
+      { caption: 'Clients', columns: [...CROWD_COLUMNS], rows: [crowdRow(world, clients)] },
+      {
+        caption: 'Nodes',
+        columns: ['figure', 'value'],
+        rows: [
+          ['chunks fetched from the origin, mean copies of a chunk', mean(fetches)],
+          ['most copies of one chunk', Math.max(...fetches)],
+          ['chunks sent per node, mean', mean(served)],
+          ['99% of nodes sent at most', quantile(served, 0.99)],
+          ['most chunks sent by one node', Math.max(...served)],
+          ['most transfers at a time on one node (sampled each second)', mostTransfers],
+          ['virtual seconds', sim.now / 1000],
+          ['events', sim.events],
+        ],
+      },
+    ],
+    plots: [
+      {
+        caption: 'Throughput of clients, Mbit/s, by percentile',
+        bars: [5, 25, 50, 75, 95].map((p) => [`${p}%`, quantile(mbit, p / 100)] as const),
+      },
+    ],
+    notes: [
+      `${chunks} chunks of 1 MiB; clients have ${CLIENT_MBIT.join(' to ')} Mbit/s, nodes ${NODE_MBIT.join(' to ')}, the origin ${ORIGIN_MBIT}. Clients use a node near them.`,
+      'Each node knows the 2,000 nearest of the nodes: in larger networks there are several regions of that size, each with a best node of its own.',
+      'Bytes travel in pieces of 512 KiB, and nodes that wait are told each 500 ms how it goes, not each 100.',
+    ],
+  };
+}
+
+function logUniform([least, most]: readonly [number, number], random: Random): number {
+  return least * (most / least) ** random();
+}

@@ -1,0 +1,112 @@
+/**
+ * `npm run -s sim -- <experiment> [--seed N] [--nodes N] [--chunks N] [--json] [--out FOLDER]`: what
+ * happens in networks larger than can be set up, in virtual time, decided by the modules that the
+ * edges and the download engine use. One seed gives the same figures in every run.
+ */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { balance } from './experiments/balance.ts';
+import { churn } from './experiments/churn.ts';
+import { copies } from './experiments/copies.ts';
+import { failures } from './experiments/failures.ts';
+import { flash } from './experiments/flash.ts';
+import { order } from './experiments/order.ts';
+import { markdown, type Report } from './report.ts';
+
+export interface Settings {
+  readonly seed: number;
+  readonly nodes?: number | undefined;
+  readonly chunks?: number | undefined;
+  readonly clients?: number | undefined;
+}
+
+interface Experiment {
+  readonly title: string;
+  run(settings: Settings): Promise<Report> | Report;
+}
+
+const EXPERIMENTS: ReadonlyMap<string, Experiment> = new Map([
+  ['copies', { title: 'bytes the origin sends where views of the network differ', run: copies }],
+  ['balance', { title: 'chunks and load per node', run: balance }],
+  ['churn', { title: 'nodes that come and go under downloads', run: churn }],
+  ['flash', { title: 'very many clients at once', run: flash }],
+  ['failures', { title: 'a slow origin, slow nodes, a network in two parts', run: failures }],
+  ['order', { title: 'delivery in and out of order; all at once, one by one, stored', run: order }],
+]);
+
+const HELP = `npm run -s sim -- EXPERIMENT [--seed N] [--nodes N] [--chunks N] [--clients N] [--json] [--out FOLDER]
+
+${[...EXPERIMENTS].map(([name, { title }]) => `  ${name.padEnd(10)} ${title}`).join('\n')}
+
+Prints a table in Markdown, or JSON; --out writes both into a folder. Large networks take minutes.
+`;
+
+async function main(args: string[]): Promise<number> {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: {
+      seed: { type: 'string', default: '1' },
+      nodes: { type: 'string' },
+      chunks: { type: 'string' },
+      clients: { type: 'string' },
+      out: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(HELP);
+    return 0;
+  }
+  const [name = '', ...rest] = positionals;
+  const experiment = EXPERIMENTS.get(name);
+  if (experiment === undefined || rest.length > 0) {
+    const known = [...EXPERIMENTS.keys()].join(', ');
+    process.stderr.write(`Name one experiment: ${known}\n`);
+    return 2;
+  }
+  const settings = {
+    seed: count(values.seed, 'seed') as number,
+    nodes: count(values.nodes, 'nodes'),
+    chunks: count(values.chunks, 'chunks'),
+    clients: count(values.clients, 'clients'),
+  };
+  process.stderr.write(`${name}, seed ${settings.seed} ...\n`);
+  const startedAt = performance.now();
+  const report = await experiment.run(settings);
+  const took = Math.round((performance.now() - startedAt) / 1000);
+  const { maxRSS } = process.resourceUsage();
+  process.stderr.write(`${name}: ${took} s, ${Math.round(maxRSS / 1024)} MB at most\n`);
+  const given = Object.entries(settings).filter(([, value]) => value !== undefined);
+  const options = given.map(([key, value]) => `--${key} ${value}`).join(' ');
+  const json = `${JSON.stringify({ experiment: name, ...settings, ...report }, null, 2)}\n`;
+  const text = markdown(report, `npm run -s sim -- ${name} ${options}`);
+  process.stdout.write(values.json ? json : text);
+  if (values.out !== undefined) {
+    mkdirSync(values.out, { recursive: true });
+    writeFileSync(join(values.out, `${name}.json`), json);
+    writeFileSync(join(values.out, `${name}.md`), text);
+  }
+  return 0;
+}
+
+/** A whole number of at least 1; undefined where nothing was said. */
+function count(value: string | undefined, name: string): number | undefined {
+  if (value === undefined) return undefined;
+  const number = Number(value);
+  if (!Number.isSafeInteger(number) || number < 1) {
+    throw new RangeError(`--${name} must be a whole number of at least 1, not "${value}"`);
+  }
+  return number;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof RangeError) && !(error instanceof TypeError)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,103 @@
+/** Networks to experiment with: nodes on the map, with links, and with views of each other. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { BUFFER_BYTES_PER_CLIENT, DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
+import { MAX_HOPS } from '@millrace/shared/cdn/route';
+import type { SimNode } from './node.ts';
+import { machines, type Place } from './places.ts';
+import { type Choice, MeasuredView } from './views.ts';
+import { World, type WorldOptions } from './world.ts';
+
+/** The origin stands in the largest continent, as NSDI 6's did. */
+const ORIGIN: Place = { x: 20, y: 10, accessMs: 2 };
+/** Machines per site: PlanetLab had two or three. */
+const PER_SITE = 2;
+
+export interface NetworkOptions extends Partial<WorldOptions> {
+  readonly seed: number;
+  readonly nodes: number;
+  readonly perSite?: number;
+  /** Access links of nodes are between these, most of them slow, Mbit/s. */
+  readonly mbit?: readonly [least: number, most: number];
+}
+
+/** A world of nodes that do not know each other yet. */
+export function build(options: NetworkOptions): World {
+  const world = new World({
+    chunks: 48,
+    chunkBytes: DEFAULT_CHUNK_BYTES,
+    bufferBytes: BUFFER_BYTES_PER_CLIENT,
+    maxHops: MAX_HOPS,
+    farHop: true,
+    originMbit: 100,
+    originPlace: ORIGIN,
+    pieceBytes: 128 * 1024,
+    interimMs: 100,
+    ...options,
+  });
+  const { random } = world.sim;
+  const [least, most] = options.mbit ?? [10, 100];
+  for (const place of machines(options.nodes, options.perSite ?? PER_SITE, random)) {
+    world.add(place, least * (most / least) ** random());
+  }
+  return world;
+}
+
+export interface MeetingOptions {
+  readonly choice: Choice;
+  /** Heartbeats to each node. */
+  readonly rounds?: number;
+  /** Whether one node's messages get to another. */
+  readonly reaches?: (from: SimNode, to: SimNode) => boolean;
+}
+
+/** Lets all nodes of a world meet: heartbeats to everybody, then the choice of peers. */
+export function meet(
+  world: World,
+  { choice, rounds = 4, reaches }: MeetingOptions,
+): MeasuredView[] {
+  const { nodes, sim } = world;
+  const views = nodes.map((node) => {
+    const view = new MeasuredView(node, choice);
+    node.view = view;
+    return view;
+  });
+  const told = new Map<string, ReturnType<MeasuredView['sees']>>();
+  for (let round = 0; round <= rounds; round++) {
+    for (const [i, view] of views.entries()) {
+      const from = nodes[i] as SimNode;
+      for (const to of nodes) {
+        if (to === from || reaches?.(from, to) === false) continue;
+        view.hear(to, told.get(to.name) ?? [], sim.random);
+      }
+    }
+    // In the last round they hear what the others have chosen.
+    if (round + 1 < rounds) continue;
+    for (const [i, view] of views.entries()) {
+      view.select(sim.now);
+      told.set((nodes[i] as SimNode).name, view.sees(sim.now));
+    }
+  }
+  return views;
+}
+
+/**
+ * A world whose nodes have met, though each cannot reach each other one with probability `blind`, in
+ * each direction by itself.
+ */
+export function blindWorld(options: NetworkOptions, choice: Choice, blind: number): World {
+  const world = build(options);
+  const broken = new Map<SimNode, Set<SimNode>>();
+  for (const from of world.nodes) {
+    broken.set(from, new Set(world.nodes.filter(() => world.sim.random() < blind)));
+  }
+  const reaches = (from: SimNode, to: SimNode) => broken.get(from)?.has(to) !== true;
+  world.reaches = reaches;
+  meet(world, { choice, reaches });
+  return world;
+}
+
+/** Times from 0 on that are `spreadMs` apart at most, so that nobody starts with anybody else. */
+export function staggered(world: World, spreadMs: Millis): () => Millis {
+  return () => world.sim.random() * spreadMs;
+}

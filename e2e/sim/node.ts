@@ -1,0 +1,227 @@
+/**
+ * A simulated edge. What it decides is decided by the modules that edges use: routing, peers, single
+ * flight, forwarding, competing requests, timers, window. Cache and network are make-believe, and
+ * there is no disk. Versions are taken for known: finding them out costs real edges a small request
+ * at the beginning.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { ChunkFlights } from '@millrace/shared/cdn/chunk-flights';
+import { retrySalt } from '@millrace/shared/cdn/chunk-name';
+import { type AttemptObserver, CompetingFetch } from '@millrace/shared/cdn/competing-fetch';
+import { ForwardFetch } from '@millrace/shared/cdn/forward-fetch';
+import { hashText } from '@millrace/shared/cdn/hrw';
+import { PeerFailure } from '@millrace/shared/cdn/peer-failure';
+import { MIN_SILENCE_MS } from '@millrace/shared/cdn/peer-table';
+import { loadSteps, replicationFactor } from '@millrace/shared/cdn/replicas';
+import { MIN_ORIGIN_TIMEOUT_MS, RetryTimer } from '@millrace/shared/cdn/retry-timer';
+import { decideRoute, type Route, type RouteNode } from '@millrace/shared/cdn/route';
+import type { Place } from './places.ts';
+import { askOrigin, askPeer } from './requests.ts';
+import { GivenView, MeasuredView, type Member, type View } from './views.ts';
+import { type Host, Link } from './wire.ts';
+import type { World } from './world.ts';
+
+/** How a request has come through the network. */
+export interface Path {
+  readonly hops: number;
+  readonly via: readonly string[];
+  readonly avoid: readonly string[];
+}
+
+export const INGRESS: Path = { hops: 0, via: [], avoid: [] };
+
+/** A chunk that was found, and where. */
+export interface Held {
+  readonly tier: 'memory' | 'peer' | 'origin';
+  release(): void;
+}
+
+const MEMORY: Held = { tier: 'memory', release() {} };
+/** How often a fetch by way of the network is looked at, once it may be late. */
+const WATCH_INTERVAL_MS = 200;
+const NOBODY: ReadonlySet<string> = new Set();
+
+export class SimNode implements Host, Member {
+  readonly name: string;
+  readonly seed: Member['seed'];
+  readonly weight = 1;
+  readonly place: Place;
+  readonly up: Link;
+  readonly down: Link;
+  /** `frozen` nodes say nothing any more; the machines of `gone` ones refuse connections. */
+  state: 'up' | 'frozen' | 'gone' = 'up';
+  view: View;
+  readonly cache = new Set<number>();
+  /** Clients' responses and other nodes' requests under way. */
+  transfers = 0;
+  /** Chunks sent to clients and nodes. */
+  served = 0;
+  /** When other nodes were last heard of. */
+  readonly heard = new Map<string, Millis>();
+  /** Called when the node goes: breaks a connection. */
+  readonly connections = new Set<() => void>();
+  readonly world: World;
+  readonly flights = new ChunkFlights<Held>();
+  readonly #peerTimer = new RetryTimer();
+  readonly #originTimer = new RetryTimer();
+
+  constructor(world: World, name: string, place: Place, mbit: number) {
+    this.world = world;
+    this.name = name;
+    this.seed = hashText(name);
+    this.place = place;
+    this.up = new Link(mbit);
+    this.down = new Link(mbit);
+    this.view = new GivenView([this]);
+  }
+
+  get load(): number {
+    return loadSteps(this.transfers);
+  }
+
+  /** A chunk from wherever it is. */
+  async get(chunk: number, signal: AbortSignal, path: Path): Promise<Held> {
+    if (this.cache.has(chunk)) return MEMORY;
+    return this.flights.get(String(chunk), path.hops, signal, {
+      route: () => this.route(chunk, path, 0, NOBODY),
+      forward: ({ keep }, all) => this.#forward(chunk, path, keep, all),
+      own: (all) => this.#own(chunk, all),
+    }).result;
+  }
+
+  /** Who serves a chunk. */
+  route(chunk: number, path: Path, attempt: number, tried: ReadonlySet<string>): Route<RouteNode> {
+    const { chunkBytes, bufferBytes, maxHops } = this.world.o;
+    const { now, random } = this.world.sim;
+    const nodes = this.view.nodes(now);
+    return decideRoute({
+      key: this.world.routingKey(chunk, retrySalt(attempt)),
+      self: nodes[0] as RouteNode,
+      nodes,
+      hearsay: this.view.hearsay(now),
+      ...(this.world.o.farHop ? { far: () => this.view.far(now) } : {}),
+      hops: path.hops,
+      maxHops,
+      replicas: replicationFactor(nodes.length, chunkBytes, bufferBytes),
+      avoid: new Set([...path.via, ...path.avoid, ...tried]),
+      random,
+    });
+  }
+
+  /** By way of other nodes; from the origin where none of them can help. */
+  async #forward(chunk: number, path: Path, keep: boolean, signal: AbortSignal): Promise<Held> {
+    const { sim, o } = this.world;
+    const lateAfterMs = () => Math.max(MIN_SILENCE_MS, this.#peerTimer.timeoutMs(0));
+    const forward = new ForwardFetch<RouteNode, Held>({
+      bytes: o.chunkBytes,
+      now: () => sim.now,
+      onRaced: (winner) => this.#raced(winner),
+      network: {
+        route: (attempt, tried) => this.route(chunk, path, attempt, tried),
+        ask: (peer, attempt, failed, end, observer) =>
+          this.#ask(peer.name, chunk, attempt, path, failed, end, observer),
+        own: (end) => this.flights.own(String(chunk), end, (all) => this.#own(chunk, all)).result,
+        lateAfterMs,
+        heardAt: (peer) => this.heard.get(peer),
+        onSilent: (peer) => this.view.onForwardFailed(peer),
+      },
+    });
+    const unwatch = this.#watch(() => forward.fetch.hedge(), lateAfterMs());
+    const fetched = this.flights.run(String(chunk), path.hops, forward.fetch, signal);
+    const held = await fetched.finally(unwatch);
+    if (keep) this.cache.add(chunk);
+    return held;
+  }
+
+  async #ask(
+    name: string,
+    chunk: number,
+    attempt: number,
+    path: Path,
+    failed: readonly string[],
+    signal: AbortSignal,
+    observer: AttemptObserver,
+  ): Promise<Held> {
+    const { figures, sim } = this.world;
+    const hop = path.hops + 1;
+    figures.forwards[hop] = (figures.forwards[hop] ?? 0) + 1;
+    const startedAt = sim.now;
+    const peer = this.world.byName(name);
+    const onward = {
+      hops: hop,
+      via: [...path.via, this.name],
+      avoid: [...path.avoid, ...failed],
+    };
+    try {
+      await askPeer({ from: this, to: peer, chunk, path: onward, signal, observer });
+    } catch (error) {
+      if (error instanceof PeerFailure) {
+        figures.peerFailures++;
+        this.view.onForwardFailed(name);
+      }
+      throw error;
+    }
+    if (attempt === 0) this.#peerTimer.onChunk(sim.now - startedAt);
+    return { tier: 'peer', release() {} };
+  }
+
+  /** From the origin. */
+  async #own(chunk: number, signal: AbortSignal): Promise<Held> {
+    if (this.cache.has(chunk)) return MEMORY;
+    const { figures, sim, o } = this.world;
+    const fetch = new CompetingFetch<Held>({
+      start: async (_attempt, end, observer) => {
+        const startedAt = sim.now;
+        await askOrigin(this, end, observer);
+        this.#originTimer.onChunk(sim.now - startedAt);
+        return { tier: 'origin', release() {} };
+      },
+      bytes: o.chunkBytes,
+      sameWay: true,
+      lateAfterMs: () => Math.max(MIN_ORIGIN_TIMEOUT_MS, this.#originTimer.timeoutMs(0)),
+      now: () => sim.now,
+      onRaced: (winner) => this.#raced(winner),
+    });
+    const held = await this.flights.run(String(chunk), undefined, fetch, signal);
+    figures.originFetches[chunk] = (figures.originFetches[chunk] ?? 0) + 1;
+    this.cache.add(chunk);
+    return held;
+  }
+
+  #raced(winner: number): void {
+    this.world.figures.races++;
+    if (winner === 0) this.world.figures.racesWonByFirst++;
+  }
+
+  /** Looks at a fetch once it may be late, and often from then on, until that is ended. */
+  #watch(check: () => void, ms: Millis): () => void {
+    const { clock } = this.world.sim;
+    let ended = false;
+    const again = () => {
+      if (ended || this.state !== 'up') return this.world.sim.quiet();
+      check();
+      clock.in(WATCH_INTERVAL_MS, again);
+    };
+    clock.in(ms, again);
+    return () => {
+      ended = true;
+    };
+  }
+
+  /** Comes back with an empty cache; what it knew of others it knows no more. */
+  rise(): void {
+    for (const breakOff of [...this.connections]) breakOff();
+    this.cache.clear();
+    this.view = new MeasuredView(this, 'near');
+    this.state = 'up';
+  }
+
+  /** Stops: connections break, or fall silent. What was in memory is lost with a crash. */
+  fail(how: 'frozen' | 'gone'): void {
+    this.state = how;
+    if (how === 'frozen') return;
+    this.cache.clear();
+    for (const breakOff of [...this.connections]) breakOff();
+  }
+}

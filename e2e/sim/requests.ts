@@ -1,0 +1,172 @@
+/** How simulated nodes ask each other and the origin for chunks: what the wires make of requests. */
+
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { AttemptObserver } from '@millrace/shared/cdn/competing-fetch';
+import { PeerFailure } from '@millrace/shared/cdn/peer-failure';
+import type { Path, SimNode } from './node.ts';
+import { Flow } from './wire.ts';
+
+/** How long a connection may take to be made. */
+const CONNECT_TIMEOUT_MS = 2000;
+
+export interface Asking {
+  readonly from: SimNode;
+  readonly to: SimNode;
+  readonly chunk: number;
+  /** As the asked node is told. */
+  readonly path: Path;
+  readonly signal: AbortSignal;
+  readonly observer: AttemptObserver;
+}
+
+/**
+ * Asks a node for a chunk.
+ *
+ * @throws PeerFailure where the node is to blame; the signal's reason
+ */
+export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Promise<void> {
+  const { sim, o } = from.world;
+  const { clock } = sim;
+  const delayMs = from.world.delayMs(from, to);
+  const connected = () => from.world.isConnected(from, to);
+  return new Promise((resolve, reject) => {
+    const controller = new AbortController();
+    let flow: Flow | undefined;
+    let over = false;
+    let serving = false;
+    let atPeer = 0;
+    const stopServing = () => {
+      if (!serving) return;
+      serving = false;
+      to.transfers--;
+      to.connections.delete(breakOff);
+      flow?.cancel();
+      controller.abort(new MillraceError('interrupted', 'the peer left'));
+    };
+    const end = (how: () => void) => {
+      if (over) return;
+      over = true;
+      signal.removeEventListener('abort', onAbort);
+      how();
+    };
+    const onAbort = () => {
+      end(() => reject(signal.reason));
+      // The flow at once, so that no piece more is sent; the rest when word gets there.
+      flow?.cancel();
+      clock.in(delayMs, stopServing);
+    };
+    const refuse = (code: 'origin-unreachable' | 'origin-reset' | 'loop-detected', ms: number) =>
+      clock.in(ms, () => end(() => reject(new PeerFailure(to.name, new MillraceError(code)))));
+    const breakOff = () => {
+      stopServing();
+      refuse('origin-reset', delayMs);
+    };
+    const reached = (bytes: number) => {
+      from.heard.set(to.name, clock.now);
+      if (over || bytes <= atPeer) return;
+      observer.onBytes(bytes - atPeer);
+      atPeer = bytes;
+    };
+    const tellProgress = () => {
+      sim.quiet();
+      if (!serving || over || flow !== undefined) return;
+      const bytes = Math.floor(to.flights.share(String(chunk), path.hops) * o.chunkBytes);
+      if (connected()) {
+        clock.in(delayMs, () => {
+          sim.quiet();
+          reached(bytes);
+        });
+      }
+      clock.in(o.interimMs, tellProgress);
+    };
+    const send = () => {
+      if (!serving) return;
+      to.served++;
+      flow = new Flow(sim, {
+        from: to,
+        to: from,
+        delayMs,
+        bytes: o.chunkBytes,
+        pieceBytes: o.pieceBytes,
+        connected,
+        onBytes(count, left) {
+          reached(o.chunkBytes);
+          if (over) return;
+          observer.onBytes(count);
+          if (left > 0) return;
+          stopServing();
+          from.view.onLoad(to.name, to.load);
+          end(resolve);
+        },
+      });
+    };
+    const arrive = () => {
+      if (over) return;
+      if (to.state === 'gone') return refuse('origin-unreachable', delayMs);
+      if (!connected()) {
+        // Where there is a connection from before, nothing tells that nobody listens any more.
+        if (!from.heard.has(to.name)) refuse('origin-unreachable', CONNECT_TIMEOUT_MS);
+        return;
+      }
+      if (path.via.includes(to.name)) return refuse('loop-detected', delayMs);
+      serving = true;
+      to.transfers++;
+      to.connections.add(breakOff);
+      if (to.cache.has(chunk)) return send();
+      clock.in(o.interimMs, tellProgress);
+      to.get(chunk, controller.signal, path).then(send, (error: unknown) => {
+        if (!serving) return;
+        stopServing();
+        const reason = asMillraceError(error instanceof PeerFailure ? error.reason : error);
+        const own = reason.code === 'internal' || reason.code === 'loop-detected';
+        clock.in(delayMs, () => end(() => reject(own ? new PeerFailure(to.name, reason) : reason)));
+      });
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    observer.onSent();
+    if (from.state !== 'up') return; // frozen: nothing leaves it
+    clock.in(delayMs, arrive);
+  });
+}
+
+/** Asks the origin for a chunk. @throws the signal's reason */
+export function askOrigin(
+  from: SimNode,
+  signal: AbortSignal,
+  observer: AttemptObserver,
+): Promise<void> {
+  const { world } = from;
+  const { origin, sim, o } = world;
+  const delayMs = world.delayMs(from, origin);
+  return new Promise((resolve, reject) => {
+    let flow: Flow | undefined;
+    let over = false;
+    const onAbort = () => {
+      over = true;
+      flow?.cancel();
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    observer.onSent();
+    if (from.state !== 'up') return;
+    sim.clock.in(delayMs, () => {
+      if (over || origin.silent) return;
+      flow = new Flow(sim, {
+        from: origin,
+        to: from,
+        delayMs,
+        bytes: o.chunkBytes,
+        pieceBytes: o.pieceBytes,
+        connected: () => from.state === 'up',
+        onBytes(count, left) {
+          if (over) return;
+          observer.onBytes(count);
+          if (left > 0) return;
+          over = true;
+          signal.removeEventListener('abort', onAbort);
+          resolve();
+        },
+      });
+    });
+  });
+}

@@ -1,0 +1,45 @@
+/**
+ * Virtual time for modules that use promises: after each event everything that follows from it at
+ * once is done before time goes on. With one seed, all that happens is the same in every run.
+ */
+
+import { type Millis, type Random, seededRandom } from '@millrace/shared/base/clock';
+import { VirtualClock } from '@millrace/shared/testing/virtual-clock';
+
+export class Simulation {
+  readonly clock = new VirtualClock();
+  readonly random: Random;
+  /** Events so far. */
+  events = 0;
+  #quiet = false;
+
+  constructor(seed: number) {
+    this.random = seededRandom(seed);
+  }
+
+  get now(): Millis {
+    return this.clock.now;
+  }
+
+  /** Called by an event that has settled no promise: then there is nothing to wait for after it. */
+  quiet(): void {
+    this.#quiet = true;
+  }
+
+  /** Lets time pass until `done`. Resolves with false if that is not so by `limit`. */
+  async run(done: () => boolean, limit: Millis): Promise<boolean> {
+    await settled();
+    while (!done()) {
+      this.#quiet = false;
+      if (!this.clock.step(limit)) return false;
+      this.events++;
+      if (!this.#quiet) await settled();
+    }
+    return true;
+  }
+}
+
+/** Resolves when all promises that can be settled now have been, and what waits for them has run. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,154 @@
+/**
+ * What a simulated node knows of the others: the real peer table and the real choice of peers, fed
+ * with heartbeats over the simulated network.
+ */
+
+import type { Millis, Random } from '@millrace/shared/base/clock';
+import { selectPeers } from '@millrace/shared/cdn/peer-set';
+import { type Peer, PeerTable } from '@millrace/shared/cdn/peer-table';
+import type { Hearsay, RouteNode } from '@millrace/shared/cdn/route';
+import { heartbeatMs, type Place } from './places.ts';
+
+/** What routing asks of a node's view. */
+export interface View {
+  /** Nodes that can be used now, this one first. */
+  nodes(now: Millis): readonly RouteNode[];
+  hearsay(now: Millis): readonly Hearsay<RouteNode>[];
+  /** Nodes that are too far to be peers. */
+  far(now: Millis): readonly RouteNode[];
+  onForwardFailed(name: string): void;
+  onLoad(name: string, load: number): void;
+}
+
+/** A node as its peers see it. */
+export interface Member extends RouteNode {
+  readonly place: Place;
+}
+
+/**
+ * Who is a peer: `near` as edges choose (NSDI 4.2), or `all` that can be reached, as in one region or
+ * in NSDI 5.3's example.
+ */
+export type Choice = 'near' | 'all';
+
+/** A view by heartbeats. */
+export class MeasuredView implements View {
+  readonly table: PeerTable;
+  readonly #self: Member;
+  readonly #choice: Choice;
+  #members: readonly Peer[] = [];
+  #hearsay: readonly Hearsay<Peer>[] | undefined;
+
+  constructor(self: Member, choice: Choice) {
+    this.#self = self;
+    this.#choice = choice;
+    this.table = new PeerTable({ name: self.name, org: undefined });
+  }
+
+  get members(): readonly Peer[] {
+    return this.#members;
+  }
+
+  nodes(now: Millis): RouteNode[] {
+    return [this.#self, ...this.#members.filter((peer) => this.table.isUsable(peer, now))];
+  }
+
+  hearsay(now: Millis): readonly Hearsay<Peer>[] {
+    this.#hearsay ??= this.table.hearsay(
+      this.#members.filter((peer) => this.table.isUsable(peer, now)),
+      now,
+    );
+    return this.#hearsay;
+  }
+
+  far(now: Millis): RouteNode[] {
+    const members = new Set(this.#members);
+    return [...this.table.peers].filter((p) => !members.has(p) && this.table.isUsable(p, now));
+  }
+
+  onForwardFailed(name: string): void {
+    this.table.onForwardFailed(name);
+    this.#hearsay = undefined;
+  }
+
+  onLoad(name: string, load: number): void {
+    this.table.onLoad(name, load);
+  }
+
+  /** A heartbeat was answered. */
+  hear(peer: Member, sees: Peer['sees'], random: Random): void {
+    const { name, load, weight, place } = peer;
+    const info = { name, load, weight, sees, policy: 'open', draining: false } as const;
+    const rtt = heartbeatMs(this.#self.place, place, random);
+    this.table.onAnswer(name, { ...info, publicUrl: undefined }, rtt);
+    this.#hearsay = undefined;
+  }
+
+  miss(name: string): void {
+    this.table.onMiss(name);
+    this.#hearsay = undefined;
+  }
+
+  /** Chooses the peers anew. */
+  select(now: Millis): void {
+    const usable = [...this.table.peers].filter(
+      (peer) => peer.rtts.length > 0 && this.table.isUsable(peer, now),
+    );
+    this.#hearsay = undefined;
+    this.#members =
+      this.#choice === 'all'
+        ? usable
+        : selectPeers(new Set(this.#members.map(({ name }) => name)), usable);
+  }
+
+  /** What it says of itself: whom it can use. */
+  sees(now: Millis): Peer['sees'] {
+    return this.#members
+      .filter((peer) => this.table.isUsable(peer, now))
+      .map((peer) => [peer.name, peer.weight]);
+  }
+}
+
+interface Beyond {
+  readonly known: readonly RouteNode[];
+  readonly near: ReadonlySet<RouteNode>;
+}
+
+/** A view that was given once: for networks whose heartbeats would be too many to simulate. */
+export class GivenView implements View {
+  readonly #nodes: { name: string; seed: RouteNode['seed']; weight: number; load: number }[];
+  readonly #beyond: Beyond;
+  readonly #distrusted = new Set<string>();
+
+  /**
+   * @param nodes this one first
+   * @param beyond the nodes that it knows of, and which of them are not far
+   */
+  constructor(nodes: readonly RouteNode[], beyond: Beyond = { known: [], near: new Set() }) {
+    this.#beyond = beyond;
+    this.#nodes = nodes.map(({ name, seed, weight, load }) => ({ name, seed, weight, load }));
+  }
+
+  nodes(): readonly RouteNode[] {
+    if (this.#distrusted.size === 0) return this.#nodes;
+    return this.#nodes.filter(({ name }) => !this.#distrusted.has(name));
+  }
+
+  hearsay(): readonly Hearsay<RouteNode>[] {
+    return [];
+  }
+
+  far(): readonly RouteNode[] {
+    const { known, near } = this.#beyond;
+    return known.filter((node) => !near.has(node) && !this.#distrusted.has(node.name));
+  }
+
+  onForwardFailed(name: string): void {
+    this.#distrusted.add(name);
+  }
+
+  onLoad(name: string, load: number): void {
+    const node = this.#nodes.find((candidate) => candidate.name === name);
+    if (node !== undefined) node.load = load;
+  }
+}

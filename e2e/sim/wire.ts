@@ -1,0 +1,110 @@
+/**
+ * The simulated network's wires. A link sends whatever is handed to it first come, first served; a
+ * flow hands over a few pieces at a time and the next as earlier ones arrive, so that flows over one
+ * link share it about evenly, whichever end is the narrow one, and a flow gets at most
+ * `WINDOW_PIECES` pieces per round trip.
+ *
+ * Not modelled: loss, slow start, headers, set-up of connections, and queues that overflow. Requests
+ * and heartbeats take time but no bandwidth. What was on its way when a flow was cancelled still
+ * takes its place on the links.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import type { Simulation } from './simulation.ts';
+
+/** Pieces of one flow under way at a time. */
+const WINDOW_PIECES = 4;
+
+/** One direction of an access link. */
+export class Link {
+  /** May change at any time, for what is sent from then on. */
+  bytesPerMs: number;
+  /** Bytes that it has been given to send. */
+  bytes = 0;
+  #freeAt: Millis = 0;
+
+  constructor(mbitPerS: number) {
+    this.bytesPerMs = mbitPerS * 125;
+  }
+
+  /** @returns when the last of the bytes is through */
+  send(bytes: number, now: Millis): Millis {
+    this.bytes += bytes;
+    this.#freeAt = Math.max(now, this.#freeAt) + bytes / this.bytesPerMs;
+    return this.#freeAt;
+  }
+}
+
+/** A machine's place on the wires. */
+export interface Host {
+  readonly up: Link;
+  readonly down: Link;
+}
+
+export interface FlowOptions {
+  readonly from: Host;
+  readonly to: Host;
+  /** One way. */
+  readonly delayMs: Millis;
+  readonly bytes: number;
+  readonly pieceBytes: number;
+  /** False while nothing gets from one to the other: then the flow stands still for ever. */
+  readonly connected: () => boolean;
+  /** Told of bytes that have arrived, `left` being still to come. */
+  readonly onBytes: (count: number, left: number) => void;
+}
+
+export class Flow {
+  readonly #sim: Simulation;
+  readonly #o: FlowOptions;
+  #unsent: number;
+  #missing: number;
+  #inFlight = 0;
+  #cancelled = false;
+
+  constructor(sim: Simulation, options: FlowOptions) {
+    this.#sim = sim;
+    this.#o = options;
+    this.#unsent = options.bytes;
+    this.#missing = options.bytes;
+    this.#pump();
+  }
+
+  cancel(): void {
+    this.#cancelled = true;
+  }
+
+  #pump(): void {
+    const { clock } = this.#sim;
+    const { from, delayMs, pieceBytes } = this.#o;
+    while (!this.#cancelled && this.#unsent > 0 && this.#inFlight < WINDOW_PIECES) {
+      const piece = Math.min(pieceBytes, this.#unsent);
+      this.#unsent -= piece;
+      this.#inFlight++;
+      clock.at(from.up.send(piece, clock.now) + delayMs, () => this.#reached(piece));
+    }
+  }
+
+  /** A piece is at the other end's access link. */
+  #reached(piece: number): void {
+    const { clock } = this.#sim;
+    this.#sim.quiet();
+    if (!this.#o.connected()) return;
+    clock.at(this.#o.to.down.send(piece, clock.now), () => this.#arrived(piece));
+  }
+
+  #arrived(piece: number): void {
+    const { clock } = this.#sim;
+    const { delayMs, connected, onBytes } = this.#o;
+    this.#missing -= piece;
+    if (this.#missing > 0) this.#sim.quiet();
+    if (this.#unsent > 0) {
+      clock.in(delayMs, () => {
+        this.#sim.quiet();
+        this.#inFlight--;
+        this.#pump();
+      });
+    }
+    if (!this.#cancelled && connected()) onBytes(piece, this.#missing);
+  }
+}

@@ -1,0 +1,102 @@
+import { describe, expect, test } from '@jest/globals';
+import { crowd, neighbours } from '../sim/crowd.ts';
+import { blindWorld, build, meet } from '../sim/network.ts';
+import { walk } from '../sim/walk.ts';
+
+/** Printed where an expectation fails, so that the run can be repeated. */
+const SEED = Math.floor(Math.random() * 1e6);
+const NODES = 100;
+const CHUNKS = 6;
+
+describe('copies that leave the origin where regions have their own views', () => {
+  const options = { seed: 1, nodes: NODES, chunks: CHUNKS };
+
+  test('without re-forwarding many, with one extra hop a few', () => {
+    const world = blindWorld({ ...options, maxHops: 1, farHop: false }, 'near', 0.02);
+    const none = walk(world);
+    world.o = { ...world.o, maxHops: 2 };
+    const one = walk(world);
+    expect(none.copies).toBeGreaterThan(5);
+    expect(one.copies).toBeLessThan(none.copies / 2);
+    expect(one.copies).toBeGreaterThan(1);
+  });
+
+  test.each([1, SEED])(
+    'at most 1.5 where the best node of a region asks the best of all, seed %d',
+    (seed) => {
+      const world = blindWorld({ ...options, seed }, 'near', 0.02);
+      expect(walk(world).copies).toBeLessThanOrEqual(1.5);
+    },
+  );
+
+  test.each([1, SEED])('exactly one where nobody is out of reach, seed %d', (seed) => {
+    const world = blindWorld({ ...options, seed }, 'near', 0);
+    expect(walk(world)).toMatchObject({ copies: 1, fewest: 1, most: 1 });
+  });
+
+  test('one where everybody is a peer of everybody, also of chunks wanted at their owner', () => {
+    const world = blindWorld(options, 'all', 0);
+    expect(walk(world).copies).toBe(1);
+  });
+});
+
+describe('a crowd in virtual time', () => {
+  const run = async (seed: number, inOrder = true) => {
+    const world = blindWorld({ seed, nodes: 40, chunks: CHUNKS }, 'near', 0.02);
+    const clients = await crowd(world, { inOrder });
+    return { world, clients };
+  };
+
+  test('is the same in every run of one seed', async () => {
+    const [a, b] = [await run(SEED), await run(SEED)];
+    expect(a.clients.map(({ endedAt }) => endedAt)).toEqual(
+      b.clients.map(({ endedAt }) => endedAt),
+    );
+    expect(a.world.figures).toEqual(b.world.figures);
+    expect(a.world.sim.events).toBe(b.world.sim.events);
+  });
+
+  test.each([
+    [1, true],
+    [1, false],
+    [SEED, true],
+    [SEED, false],
+  ])(
+    'seed %d, in order %s: every client has every byte, no link carries more than it can',
+    async (seed, inOrder) => {
+      const { world, clients } = await run(seed, inOrder);
+      expect(clients.map(({ state }) => state)).toEqual(clients.map(() => 'complete'));
+      for (const node of world.nodes) {
+        const most = node.up.bytesPerMs * world.sim.now;
+        // What was handed over last is still on its way.
+        expect(node.up.bytes).toBeLessThanOrEqual(most + 16 * world.o.chunkBytes);
+      }
+      expect(Math.min(...world.figures.originFetches)).toBeGreaterThanOrEqual(1);
+      expect(world.copies).toBeLessThan(4);
+    },
+  );
+});
+
+test('clients that go on elsewhere outlive crashed and frozen nodes', async () => {
+  const world = build({ seed: SEED, nodes: 40, chunks: CHUNKS });
+  meet(world, { choice: 'near' });
+  world.sim.clock.in(1500, () => {
+    for (const [i, node] of world.nodes.entries()) {
+      if (i % 10 === 0) node.fail('gone');
+      if (i % 10 === 5) node.fail('frozen');
+    }
+  });
+  const clients = await crowd(world, { aware: true, edges: (node) => neighbours(world, node, 8) });
+  const incomplete = clients.filter(({ state }) => state !== 'complete');
+  expect({ seed: SEED, incomplete: incomplete.length }).toEqual({ seed: SEED, incomplete: 0 });
+  expect(clients.reduce((sum, { resumes }) => sum + resumes, 0)).toBeGreaterThan(0);
+});
+
+test('a slow origin makes clients slow and sends little more for it', async () => {
+  const world = blindWorld({ seed: SEED, nodes: 30, chunks: CHUNKS, originMbit: 8 }, 'near', 0);
+  const clients = await crowd(world);
+  expect(clients.filter(({ state }) => state !== 'complete')).toEqual([]);
+  const leastMs = world.fileBytes / world.origin.up.bytesPerMs;
+  for (const { tookMs } of clients) expect(tookMs).toBeGreaterThan(leastMs);
+  expect({ seed: SEED, few: world.copies < 3 }).toEqual({ seed: SEED, few: true });
+});
