@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryFolder } from '../fixtures/processes.ts';
-import { Shell, screenOrComplain, waiting } from '../fixtures/shell.ts';
+import { electronOrComplain, Screen, Shell, waiting } from '../fixtures/shell.ts';
 import { startUiDaemon } from '../fixtures/ui.ts';
 import { fillHistory } from './fill-history.ts';
 
@@ -16,8 +16,8 @@ const TICKS_PER_SECOND = 100;
 
 /** Measures. @returns the result as a Markdown table */
 export async function shell(): Promise<string> {
-  const screen = await screenOrComplain();
-  if (screen === undefined) return 'NOT MEASURED: there is no Electron here, or no Xvfb.';
+  if (!electronOrComplain('the window of the app')) return 'NOT MEASURED';
+  const screen = await Screen.start();
   const folder = await temporaryFolder();
   try {
     await Shell.build();

@@ -6,7 +6,7 @@
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
 import { ChaosClient, type ChaosFile } from '../fixtures/chaos-client.ts';
 import { ChaosNetwork } from '../fixtures/chaos-network.ts';
@@ -17,6 +17,7 @@ import { contentOf, sha256 } from '../fixtures/content.ts';
 import { openResponse } from '../fixtures/http-client.ts';
 import { Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 
 const MiB = 1024 * 1024;
 const NODES = 6;
@@ -44,7 +45,9 @@ const OPTIONS = [
   ...['--client-requests', '0'],
 ];
 
-const available = nginxOrComplain('chaos in networks of edges');
+const { afterAll, beforeAll, describe, test } = testsWhere(
+  nginxOrComplain('chaos in networks of edges'),
+);
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 /** Long enough for every kind of disturbance to come up twice; 120 and more for a night. */
 const seconds = Number(process.env.MILLRACE_CHAOS_SECONDS ?? 120);
@@ -52,9 +55,9 @@ let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let nginx: Nginx;
 let cluster: Cluster | undefined;
 
+process.stderr.write(`chaos test: MILLRACE_TEST_SEED=${seed}\n`);
+
 beforeAll(async () => {
-  process.stderr.write(`chaos test: MILLRACE_TEST_SEED=${seed}\n`);
-  if (!available) return;
   folder = await temporaryFolder();
   await mkdir(join(folder.path, 'www'));
   nginx = await Nginx.start({ dir: join(folder.path, 'nginx'), root: join(folder.path, 'www') });
@@ -80,7 +83,6 @@ describe(`${seconds} seconds of kills, stops, restarts and partitions, 20 client
   test(
     'no wrong byte, no hang, memory bounded, all well in the end',
     async () => {
-      if (!available) return;
       const report = new ChaosReport();
       const files = await Promise.all(FILE_BYTES.map(makeFile));
       cluster = await Cluster.start({ nodes: NODES, proxies: true, options: OPTIONS });

@@ -2,13 +2,14 @@
 
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, expect } from '@jest/globals';
 import { sha256 } from '../fixtures/content.ts';
 import { crowd } from '../fixtures/crowd.ts';
 import { openResponse } from '../fixtures/http-client.ts';
 import { nginxOrComplain } from '../fixtures/nginx.ts';
 import { NginxFiles } from '../fixtures/nginx-files.ts';
 import { EdgeProcess } from '../fixtures/processes.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 
 const MiB = 1024 * 1024;
 const SLOW_BYTES_PER_SECOND = 50_000;
@@ -17,11 +18,10 @@ const CROWD_MIB = Number(process.env.MILLRACE_CROWD_MIB ?? 256);
 /** More than all memory that the second edge is allowed, so that it cannot have kept the file. */
 const LONG_MIB = 320;
 
-const available = nginxOrComplain('crowds of clients');
+const { afterAll, beforeAll, describe, test } = testsWhere(nginxOrComplain('crowds of clients'));
 let files: NginxFiles;
 
 beforeAll(async () => {
-  if (!available) return;
   files = await NginxFiles.start();
 });
 
@@ -74,7 +74,6 @@ class SlowClient {
 
 describe(`100 clients and a slow one, all at once, for one cold file of ${CROWD_MIB} MiB`, () => {
   test('the origin sends 1.00 times its bytes, every client gets the right ones', async () => {
-    if (!available) return;
     const { url, content, digest } = await files.make(CROWD_MIB * MiB);
     const edge = await EdgeProcess.start([
       '--allow-origin',
@@ -103,7 +102,6 @@ describe(`100 clients and a slow one, all at once, for one cold file of ${CROWD_
 
 describe('memory', () => {
   test('stays within cache, 16 MiB per client and 150 MB with slow clients among fast ones', async () => {
-    if (!available) return;
     const { url, content, digest } = await files.make(LONG_MIB * MiB);
     const edge = await EdgeProcess.start([
       '--allow-origin',

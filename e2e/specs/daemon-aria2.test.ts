@@ -2,23 +2,23 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { Aria2p, type Aria2pDownload, aria2pOrComplain } from '../fixtures/aria2p.ts';
 import { sha256 } from '../fixtures/content.ts';
 import { DaemonProcess } from '../fixtures/daemon.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 
 const SIZE = 4_000_000;
-const available = aria2pOrComplain('clients of aria2');
+const { afterAll, afterEach, beforeAll, test } = testsWhere(aria2pOrComplain('clients of aria2'));
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let origin: FaultOrigin;
 let daemon: DaemonProcess;
 let client: Aria2p;
 
 beforeAll(async () => {
-  if (!available) return;
   folder = await temporaryFolder();
   origin = await FaultOrigin.start();
   daemon = await DaemonProcess.start(folder.path);
@@ -32,19 +32,12 @@ afterAll(async () => {
   await folder?.remove();
 });
 
-/** The test, where aria2p can be had; without it there is nothing to prove. */
-function withAria2p(name: string, body: () => Promise<void>): void {
-  test(name, async () => {
-    if (available) await body();
-  });
-}
-
 const add = (url: string, options: object = {}) =>
   client.do<Aria2pDownload>('add', { uris: [url], options });
 const status = (gid: string) => client.do<Aria2pDownload>('status', { gid });
 const hears = (event: string, gid: string) => until(() => client.heard.includes(`${event} ${gid}`));
 
-withAria2p('adds a download, follows it, and finds its file', async () => {
+test('adds a download, follows it, and finds its file', async () => {
   const url = origin.url('none', { size: SIZE });
   const { gid } = await add(url, {
     out: 'named.bin',
@@ -67,7 +60,7 @@ withAria2p('adds a download, follows it, and finds its file', async () => {
   expect(origin.requests[0]?.headers).toMatchObject({ 'x-one': '1', 'x-two': '2' });
 });
 
-withAria2p('pauses, resumes and removes', async () => {
+test('pauses, resumes and removes', async () => {
   const url = origin.url('gate', { size: SIZE, name: 'paused.bin' });
   const { gid } = await add(url);
   await daemon.partly(gid);
@@ -88,7 +81,7 @@ withAria2p('pauses, resumes and removes', async () => {
   await hears('stop', other.gid);
 });
 
-withAria2p('learns why a download has failed', async () => {
+test('learns why a download has failed', async () => {
   const { gid } = await add(origin.url('not-found', { name: 'missing.bin' }));
   await hears('error', gid);
   const failed = await status(gid);
@@ -99,7 +92,7 @@ withAria2p('learns why a download has failed', async () => {
   await expect(status(gid)).rejects.toThrow(/is not found/);
 });
 
-withAria2p('reads and changes options, of a download and of all', async () => {
+test('reads and changes options, of a download and of all', async () => {
   const { gid } = await add(origin.url('gate', { size: SIZE, name: 'options.bin' }), {
     pause: 'true',
     'max-download-limit': '100K',
@@ -124,7 +117,7 @@ withAria2p('reads and changes options, of a download and of all', async () => {
   expect(downloads.map((one) => one.gid)).toEqual([second.gid, gid]);
 });
 
-withAria2p('asks for several things at once', async () => {
+test('asks for several things at once', async () => {
   const { gid } = await add(origin.url('none', { name: 'multi.bin' }));
   expect(await client.do('multicall', { gid })).toEqual([
     [expect.objectContaining({ version: expect.any(String) })],

@@ -3,7 +3,7 @@
  * checked against schemas, and carried out as far as that goes without a container engine.
  */
 
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -14,8 +14,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type DeployTool, deployTool } from '../fixtures/deploy-tools.mjs';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { fetchAll } from '../fixtures/http-client.ts';
+import { notTested, programOrComplain } from '../fixtures/not-tested.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
 import { copyInto, DEPLOY, type Instruction, ROOT, readStages } from '../fixtures/repository.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 
 /** On a machine that has none of it yet, Helm's engine is compiled meanwhile. */
@@ -36,9 +38,7 @@ async function toolOrComplain(tool: DeployTool): Promise<string | undefined> {
   const found = deployTool(tool);
   if (found !== undefined && 'path' in found) return found.path;
   const reason = found?.reason.split('\n').at(-1);
-  process.stderr.write(
-    `\n!!! no ${tool} (${reason}): NOT TESTED: what it checks in edge/deploy\n\n`,
-  );
+  notTested(`There is no ${tool} (${reason})`, 'what it checks in edge/deploy');
   return undefined;
 }
 
@@ -268,6 +268,7 @@ const VALUES: Readonly<Record<string, object>> = {
     publicUrl: 'https://$(POD_NAME).edges.example.net',
     service: { type: 'LoadBalancer', annotations: { a: 'b' } },
     serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+    prometheusRule: { enabled: true, labels: { release: 'prometheus' } },
     persistence: { storageClass: 'fast' },
     tolerations: [{ key: 'edge', operator: 'Exists' }],
     nodeSelector: { disk: 'nvme' },
@@ -308,7 +309,7 @@ describe('Helm chart', () => {
         // Not of Kubernetes itself but of the operator of Prometheus.
         const own = output
           .split(/^---$/m)
-          .filter((document) => !/kind: ServiceMonitor/.test(document));
+          .filter((document) => !/kind: (ServiceMonitor|PrometheusRule)/.test(document));
         const file = join(folder.path, 'rendered.yaml');
         await writeFile(file, own.join('---'));
         const checked = await run(validator, ['-k', KUBERNETES, '--strict', file]);
@@ -320,6 +321,22 @@ describe('Helm chart', () => {
       }
     },
   );
+
+  withTool('helm-template', 'has alerts that Prometheus understands', async (helm) => {
+    const { output } = await render(helm, VALUES.everything as object);
+    const rule = output.split(/^---$/m).find((document) => /kind: PrometheusRule/.test(document));
+    const [head, spec = ''] = rule?.split('\nspec:\n') ?? [];
+    expect(head).toMatch(/name: release\n(?:.*\n)*? {4}release: prometheus$/);
+    const promtool = await toolOrComplain('promtool');
+    if (promtool === undefined) return;
+    const file = join(folder.path, 'rules.yml');
+    await writeFile(file, spec.replaceAll(/^ {2}/gm, ''));
+    expect((await readFile(file, 'utf8')).trim()).toBe(
+      (await readFile(join(DEPLOY, 'prometheus/alerts.yml'), 'utf8')).trim(),
+    );
+    const checked = await run(promtool, ['check', 'rules', file]);
+    expect([checked.status, checked.status === 0 ? '' : checked.output]).toEqual([0, '']);
+  });
 
   withTool(
     'helm-template',
@@ -356,12 +373,10 @@ describe('Helm chart', () => {
   );
 });
 
+const withSystemd = testsWhere(programOrComplain('systemd-analyze', 'the systemd unit'));
+
 describe('systemd unit', () => {
-  test('is one for systemd, and confined', async () => {
-    if (spawnSync('systemd-analyze', ['--version']).error !== undefined) {
-      process.stderr.write('\n!!! no systemd-analyze: NOT TESTED: the systemd unit\n\n');
-      return;
-    }
+  withSystemd.test('is one for systemd, and confined', async () => {
     // Where Node is differs from machine to machine.
     const unit = join(folder.path, 'millrace-edge.service');
     await cp(join(DEPLOY, 'systemd/millrace-edge.service'), unit);

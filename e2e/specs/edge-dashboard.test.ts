@@ -2,7 +2,7 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, expect } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { barriers, overflow } from '../fixtures/axe.ts';
 import { Cluster } from '../fixtures/cluster.ts';
@@ -10,11 +10,11 @@ import { isLive, logIn, openPage } from '../fixtures/edge-pages.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { fetchAll, openResponse } from '../fixtures/http-client.ts';
 import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 import { browserOrComplain, launchBrowser } from '../fixtures/ui.ts';
 import { until } from '../fixtures/until.ts';
 
-const here = browserOrComplain('the dashboard');
-const when = here ? describe : describe.skip;
+const { beforeAll, describe, test } = testsWhere(browserOrComplain('the dashboard'));
 
 const TOKEN = 'correct-horse-battery-staple';
 const CHUNK = 64 * 1024;
@@ -31,12 +31,10 @@ const OPTIONS = [
 let browser: Browser;
 let origin: FaultOrigin;
 
-if (here) {
-  beforeAll(async () => {
-    await writeFile(tokenFile, `${TOKEN}\n`);
-    [browser, origin] = await Promise.all([launchBrowser(), FaultOrigin.start()]);
-  });
-}
+beforeAll(async () => {
+  await writeFile(tokenFile, `${TOKEN}\n`);
+  [browser, origin] = await Promise.all([launchBrowser(), FaultOrigin.start()]);
+});
 afterAll(async () => {
   await browser?.close();
   await origin?.stop();
@@ -48,7 +46,7 @@ async function shows(page: Page, selector: string, text: string | RegExp): Promi
   await page.locator(selector).filter({ hasText: text }).first().waitFor();
 }
 
-when('without the token', () => {
+describe('without the token', () => {
   let edge: EdgeProcess;
   beforeAll(async () => {
     edge = await EdgeProcess.start(OPTIONS);
@@ -118,7 +116,7 @@ when('without the token', () => {
   });
 });
 
-when('with real traffic', () => {
+describe('with real traffic', () => {
   let cluster: Cluster;
   let page: Page;
   let problems: string[];
@@ -221,7 +219,7 @@ when('with real traffic', () => {
   });
 });
 
-when('an edge that is started again', () => {
+describe('an edge that is started again', () => {
   test('is said to be offline, and its page goes on when it is back', async () => {
     let edge = await EdgeProcess.start(OPTIONS);
     const { context, page } = await openPage(browser);
@@ -243,7 +241,7 @@ when('an edge that is started again', () => {
   });
 });
 
-when('an edge of several processes', () => {
+describe('an edge of several processes', () => {
   test('has one dashboard for all of them', async () => {
     const edge = await EdgeProcess.start([...OPTIONS, '--workers', '2']);
     const { context, page } = await openPage(browser);

@@ -2,20 +2,23 @@
 
 import { mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, expect } from '@jest/globals';
 import type { Browser } from 'playwright-core';
 import { barriers, overflow } from '../fixtures/axe.ts';
 import { Cluster } from '../fixtures/cluster.ts';
 import { contentOf, sha256 } from '../fixtures/content.ts';
-import { checkUrl, findingsOn, type OpenPage, openPage } from '../fixtures/edge-pages.ts';
+import { checkUrl, findingsOn, openPage } from '../fixtures/edge-pages.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { fetchAll } from '../fixtures/http-client.ts';
 import { freePort, Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
 import { EdgeProcess, runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 import { browserOrComplain, launchBrowser } from '../fixtures/ui.ts';
+import type { OpenPage } from '../fixtures/window.ts';
 
-const here = browserOrComplain('the page for publishers') && nginxOrComplain('links of an nginx');
-const when = here ? describe : describe.skip;
+const { beforeAll, describe, test } = testsWhere(
+  browserOrComplain('the page for publishers') && nginxOrComplain('links of an nginx'),
+);
 
 const DATA = contentOf('publisher', 3_000_000);
 const folder = await temporaryFolder();
@@ -26,27 +29,25 @@ let edge: EdgeProcess;
 let openEdge: EdgeProcess;
 let closedPort: number;
 
-if (here) {
-  beforeAll(async () => {
-    const root = join(folder.path, 'www');
-    await mkdir(root);
-    await mkdir(join(folder.path, 'out'));
-    await writeFile(join(root, 'a file.iso'), DATA);
-    await utimes(join(root, 'a file.iso'), 1.7e9, 1.7e9);
-    origin = await FaultOrigin.start();
-    closedPort = await freePort();
-    [browser, nginx, edge, openEdge] = await Promise.all([
-      launchBrowser(),
-      Nginx.start({
-        dir: join(folder.path, 'nginx'),
-        root,
-        server: 'location / { add_header Cache-Control "public, max-age=86400"; }',
-      }),
-      EdgeProcess.start(['--allow-origin', '127.0.0.1', '--name', 'paris']),
-      EdgeProcess.start(['--allow-origin', '*', '--allow-origin', origin.host]),
-    ]);
-  });
-}
+beforeAll(async () => {
+  const root = join(folder.path, 'www');
+  await mkdir(root);
+  await mkdir(join(folder.path, 'out'));
+  await writeFile(join(root, 'a file.iso'), DATA);
+  await utimes(join(root, 'a file.iso'), 1.7e9, 1.7e9);
+  origin = await FaultOrigin.start();
+  closedPort = await freePort();
+  [browser, nginx, edge, openEdge] = await Promise.all([
+    launchBrowser(),
+    Nginx.start({
+      dir: join(folder.path, 'nginx'),
+      root,
+      server: 'location / { add_header Cache-Control "public, max-age=86400"; }',
+    }),
+    EdgeProcess.start(['--allow-origin', '127.0.0.1', '--name', 'paris']),
+    EdgeProcess.start(['--allow-origin', '*', '--allow-origin', origin.host]),
+  ]);
+});
 afterAll(async () => {
   await browser?.close();
   await Promise.all([edge, openEdge].map((process) => process?.stop('SIGKILL')));
@@ -57,7 +58,61 @@ afterAll(async () => {
 
 const good = () => `${nginx.url}/a file.iso`;
 
-when('a link of a good origin', () => {
+describe('an edge with rules', () => {
+  test('says what they are, and shows the command that makes a signed link', async () => {
+    const rules = join(folder.path, 'rules.json');
+    const secrets = join(folder.path, 'secrets');
+    const { host } = new URL(nginx.url);
+    const origins = [
+      { origin: host, allow: 'signed', maxFileSize: '1GiB' },
+      { origin: origin.host, maxFileSize: '1MiB', contentTypes: ['application/*'] },
+    ];
+    await writeFile(rules, JSON.stringify({ origins }));
+    await writeFile(secrets, 'the secret of signed links');
+    const ruled = await EdgeProcess.start(['--rules-file', rules, '--link-secret-file', secrets]);
+    const { context, page, problems } = await openPage(browser);
+    try {
+      await page.goto(ruled.url);
+      const listed = page.locator('.card', { hasText: 'What this edge serves' });
+      expect(await listed.locator('li').allTextContents()).toEqual([
+        `${host} by signed links`,
+        origin.host,
+      ]);
+
+      await page.goto(checkUrl(ruled, good()));
+      await page.getByRole('heading', { name: 'by signed links only' }).waitFor();
+      await page.getByText('Files of at most 1 GiB.').waitFor();
+      const command = (await page.locator('#text-sign').textContent()) ?? '';
+      const [, ...args] = command
+        .replace('--secret-file secrets', `--secret-file ${secrets}`)
+        .split(' ');
+      const signed = await runCli(args);
+      expect(signed).toMatchObject({ code: 0 });
+      const got = await fetchAll(signed.stdout.trim());
+      expect([got.status, got.digest]).toEqual([200, sha256(DATA)]);
+
+      // What the page says is what the edge does.
+      const large = origin.url('none', { size: 2_000_000 });
+      await page.goto(checkUrl(ruled, large));
+      await page
+        .getByRole('heading', { name: 'The file is larger than this edge serves' })
+        .waitFor();
+      await page.getByText('Files of at most 1 MiB.').waitFor();
+      expect((await fetchAll(ruled.prefixed(large))).status).toBe(403);
+      const small = origin.url('none', { size: 500_000 });
+      await page.goto(checkUrl(ruled, small));
+      await page.getByRole('heading', { name: 'This edge serves it at its best' }).waitFor();
+      await page.getByText('Only files of these types: application/*.').waitFor();
+      expect((await fetchAll(ruled.prefixed(small))).status).toBe(200);
+      expect(problems).toEqual([]);
+    } finally {
+      await context.close();
+      await ruled.stop('SIGKILL');
+    }
+  });
+});
+
+describe('a link of a good origin', () => {
   test('is praised, and the link that is copied brings the file', async () => {
     const { context, page, problems } = await openPage(browser, {
       permissions: ['clipboard-read', 'clipboard-write'],
@@ -116,7 +171,7 @@ when('a link of a good origin', () => {
   });
 });
 
-when('without JavaScript', () => {
+describe('without JavaScript', () => {
   test('a link is checked by a plain form, and what can be done is there to read', async () => {
     const { context, page } = await openPage(browser, { javaScriptEnabled: false });
     await page.goto(edge.url);
@@ -135,7 +190,7 @@ when('without JavaScript', () => {
   });
 });
 
-when('what origins do wrong', () => {
+describe('what origins do wrong', () => {
   let window: OpenPage;
   // One of its own: a client may ask for so many checks at a time.
   let asked: EdgeProcess;
@@ -192,7 +247,7 @@ when('what origins do wrong', () => {
   });
 });
 
-when('what an edge does not serve', () => {
+describe('what an edge does not serve', () => {
   let window: OpenPage;
   beforeAll(async () => {
     window = await openPage(browser);
@@ -237,7 +292,7 @@ when('what an edge does not serve', () => {
   });
 });
 
-when('a check', () => {
+describe('a check', () => {
   test('costs the origin three small requests, and none when it is asked again', async () => {
     const link = origin.url('one-hour', { size: 50_000_000 });
     origin.reset();
@@ -268,7 +323,7 @@ when('a check', () => {
   });
 });
 
-when('everybody', () => {
+describe('everybody', () => {
   /** Themes differ in nothing but their colours. */
   const RULES = { light: undefined, dark: ['color-contrast'] } as const;
   const pages = () => [edge.url, checkUrl(edge, good()), checkUrl(edge, 'http://localhost/x')];
@@ -312,7 +367,7 @@ when('everybody', () => {
   });
 });
 
-when('an edge for its own user', () => {
+describe('an edge for its own user', () => {
   test('checks nothing for names that were made to point at it', async () => {
     const own = await EdgeProcess.start([
       '--allow-origin',

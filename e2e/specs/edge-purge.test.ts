@@ -2,55 +2,22 @@
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { ADMIN_TOKEN, ask } from '../fixtures/admin-client.ts';
-import { Cluster, type Node } from '../fixtures/cluster.ts';
+import { beforeEach, describe, expect, test } from '@jest/globals';
+import { ADMIN_TOKEN, ask, digestThrough } from '../fixtures/admin-client.ts';
+import { AdminStage, FRESH } from '../fixtures/admin-stage.ts';
+import type { Cluster, Node } from '../fixtures/cluster.ts';
 import { contentOf, sha256 } from '../fixtures/content.ts';
-import { FileServer, type ServedFile } from '../fixtures/file-server.ts';
+import type { ServedFile } from '../fixtures/file-server.ts';
 import { fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import type { EdgeProcess } from '../fixtures/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const CHUNK = 65_536;
 const BYTES = 300_000;
-const FRESH = { headers: { 'cache-control': 'max-age=86400' } };
 
-let origin: FileServer;
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let tokenFile: string;
-/** For all tests of one node in memory. */
-let edge: EdgeProcess;
+const stage = await AdminStage.set();
+const { edge, origin, folder } = stage;
 let files = 0;
-const started: EdgeProcess[] = [];
-let network: Cluster | undefined;
-
-const COMMON = ['--allow-origin', '127.0.0.1', '--chunk-size', '64KiB'];
-
-beforeAll(async () => {
-  origin = await FileServer.start();
-  folder = await temporaryFolder();
-  tokenFile = join(folder.path, 'token');
-  await writeFile(tokenFile, ADMIN_TOKEN);
-  edge = await EdgeProcess.start([...COMMON, '--admin-token-file', tokenFile]);
-});
-
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((one) => one.stop('SIGKILL')));
-  await network?.stop();
-  network = undefined;
-});
-
-afterAll(async () => {
-  await edge.stop('SIGKILL');
-  await origin.stop();
-  await folder.remove();
-});
-
-async function start(...options: string[]): Promise<EdgeProcess> {
-  const one = await EdgeProcess.start([...COMMON, '--admin-token-file', tokenFile, ...options]);
-  started.push(one);
-  return one;
-}
 
 /** A new file at the origin, and how to put another content in its place. */
 function publish(dir = '/') {
@@ -63,11 +30,6 @@ function publish(dir = '/') {
   };
   return { url: origin.url(path), digest: replace(), replace };
 }
-
-const digestThrough = async (through: EdgeProcess, url: string) => {
-  const { status, digest, complete } = await fetchAll(through.prefixed(url));
-  return status === 200 && complete ? digest : `status ${status}`;
-};
 
 describe('a purge of one node', () => {
   test('by URL: the new content is served though the old one is still fresh', async () => {
@@ -124,6 +86,22 @@ describe('a purge of one node', () => {
     expect(origin.sentBytes).toBe(sentBytes);
   });
 
+  test('by version: content that was asked for by its digest is of a version too', async () => {
+    const { url, digest } = publish();
+    const sha = Buffer.from(digest, 'hex').toString('base64');
+    const known = { headers: { 'Millrace-Digest': `sha-256=:${sha}:` } };
+    const { headers } = await fetchAll(edge.prefixed(url), known);
+    for (const [version, sent] of [
+      ['"another"', 0],
+      [headers.etag, BYTES],
+    ] as const) {
+      const { sentBytes } = origin;
+      await ask(edge, 'POST', 'purge', { url, version });
+      expect(await fetchAll(edge.prefixed(url), known)).toMatchObject({ status: 200, digest });
+      expect(origin.sentBytes - sentBytes).toBe(sent);
+    }
+  });
+
   test('of everything', async () => {
     const some = [publish(), publish('/a/')];
     for (const { url } of some) await digestThrough(edge, url);
@@ -168,7 +146,7 @@ describe('a purge and the disk tier', () => {
   const disk = () => ['--cache-dir', dir, '--cache-memory', '0'];
 
   beforeEach(() => {
-    dir = join(folder.path, `cache-of-${++files}`);
+    dir = join(folder, `cache-of-${++files}`);
   });
 
   async function filled(one: EdgeProcess, count: number): Promise<void> {
@@ -177,7 +155,7 @@ describe('a purge and the disk tier', () => {
   }
 
   test.each(['SIGTERM', 'SIGKILL'] as const)('survives a restart after %s', async (signal) => {
-    const first = await start(...disk());
+    const first = await stage.start(...disk());
     const { url, digest, replace } = publish();
     const kept = publish();
     expect(await digestThrough(first, url)).toBe(digest);
@@ -187,7 +165,7 @@ describe('a purge and the disk tier', () => {
     await ask(first, 'POST', 'purge', { url });
     await first.stop(signal);
     const { sentBytes } = origin;
-    const again = await start(...disk());
+    const again = await stage.start(...disk());
     // What was not purged is still there.
     expect(await digestThrough(again, kept.url)).toBe(kept.digest);
     expect(origin.sentBytes).toBe(sentBytes);
@@ -197,7 +175,7 @@ describe('a purge and the disk tier', () => {
   test('a list of purges that is damaged or lost costs the cache, never brings anything back', async () => {
     const { url, digest, replace } = publish();
     const file = join(dir, 'purges.log');
-    const first = await start(...disk());
+    const first = await stage.start(...disk());
     expect(await digestThrough(first, url)).toBe(digest);
     await filled(first, 1);
     const renewed = replace('"same"');
@@ -207,7 +185,7 @@ describe('a purge and the disk tier', () => {
     const latest = replace('"same"');
     await first.stop();
     await writeFile(file, 'not what it was\n');
-    const damaged = await start(...disk());
+    const damaged = await stage.start(...disk());
     expect(await digestThrough(damaged, url)).toBe(latest);
     expect(damaged.log.join()).toMatch(/list of purges is damaged/);
   });
@@ -217,15 +195,12 @@ describe('a purge of a network', () => {
   const SECRET = 'a secret of the whole network';
 
   async function startNetwork(nodes: number): Promise<Cluster> {
-    const secretFile = join(folder.path, 'secret');
+    const secretFile = join(folder, 'secret');
     const name = `network-${++files}`;
     await writeFile(secretFile, SECRET);
-    network = await Cluster.start({
-      nodes,
-      options: [...COMMON, '--secret-file', secretFile, '--admin-token-file', tokenFile],
-      perNode: (index) => ['--cache-dir', join(folder.path, `${name}-${index}`)],
-    });
-    return network;
+    return stage.network(nodes, ['--secret-file', secretFile], (index) => [
+      ...['--cache-dir', join(folder, `${name}-${index}`)],
+    ]);
   }
 
   const everywhere = (nodes: readonly Node[], url: string) =>

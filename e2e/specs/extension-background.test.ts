@@ -2,18 +2,20 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { BrowserFiles } from '../fixtures/browser-files.ts';
 import { contentOf, sha256 } from '../fixtures/content.ts';
 import { buildExtension, ExtensionBrowser } from '../fixtures/extension.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 import { browserOrComplain } from '../fixtures/ui.ts';
 import { until } from '../fixtures/until.ts';
 
 const MB = 1024 * 1024;
-const available = browserOrComplain('the extension without the desktop');
-const when = available ? describe : describe.skip;
+const { afterAll, afterEach, beforeAll, describe, test } = testsWhere(
+  browserOrComplain('the extension without the desktop'),
+);
 
 interface Shown {
   readonly taker: string;
@@ -28,7 +30,6 @@ let browser: ExtensionBrowser;
 const pages: Page[] = [];
 
 beforeAll(async () => {
-  if (!available) return;
   folder = await temporaryFolder();
   files = await BrowserFiles.start();
   const built = await buildExtension(join(folder.path, 'built'));
@@ -46,7 +47,6 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  if (!available) return;
   await browser?.stop();
   await files.stop();
   await folder.remove();
@@ -73,7 +73,7 @@ async function savedOnce(path: string, name: string): Promise<void> {
   expect(listed.filter(({ url }) => url.startsWith('http'))).toEqual([]);
 }
 
-when('without the desktop', () => {
+describe('without the desktop', () => {
   test('a large download is fetched in the extension, and saved once', async () => {
     const body = contentOf('auto', 3 * MB);
     const page = await open(files.add('/auto', { body, name: 'auto.bin' }));

@@ -24,6 +24,7 @@ import { RANGE_FAULTS } from '../fixtures/faults-ranges.ts';
 import { VERSION_FAULTS } from '../fixtures/faults-versions.ts';
 import { PacedOrigin } from '../fixtures/paced-origin.ts';
 import { EdgeProcess } from '../fixtures/processes.ts';
+import { NAMES_FOR_NODE, named } from '../fixtures/public-names.ts';
 import { until } from '../fixtures/until.ts';
 
 const MIB = 1024 * 1024;
@@ -35,7 +36,8 @@ const extension = await buildEngineExtension(folder);
 const browser = await ExtensionBrowser.start({ extension });
 const taker = new Taker(browser);
 const origin = await FaultOrigin.start();
-const edge = await EdgeProcess.start(['--allow-origin', '127.0.0.1', '--chunk-size', '256KiB']);
+const ALLOW = ['--allow-origin', 'files.example'];
+const edge = await EdgeProcess.start([...ALLOW, '--chunk-size', '256KiB'], NAMES_FOR_NODE);
 
 afterAll(async () => {
   await browser.stop();
@@ -71,10 +73,11 @@ async function offerOf(fault: string, size?: number, edges: string[] = []): Prom
 async function slowly(name: string, bytes: number) {
   const content = contentOf(name, bytes);
   const paced = await PacedOrigin.start(content);
+  const url = named(paced.url);
   const offer: Offered = {
     handOff: crypto.randomUUID(),
-    url: paced.url,
-    finalUrl: paced.url,
+    url,
+    finalUrl: url,
     fileName: `${name}.bin`,
     length: bytes,
     etag: '"paced"',
@@ -93,7 +96,7 @@ const sent = (paced: PacedOrigin, bytes: number) =>
 
 test('64 MiB come through the edge and, when that is gone, from the origin', async () => {
   const { paced, offer, digest } = await slowly('large', 64 * MIB);
-  const dying = await EdgeProcess.start(['--allow-origin', '127.0.0.1']);
+  const dying = await EdgeProcess.start(ALLOW, NAMES_FOR_NODE);
   const enough = sent(paced, 16 * MIB);
   await taker.take({ ...offer, edges: [dying.url] });
   await enough;
@@ -154,6 +157,19 @@ describe('origins that do what they should not', () => {
       ]),
     );
   });
+});
+
+test('a file that has not the digest that its origin states is not saved', async () => {
+  for (const [fault, code] of [
+    ['repr-digest', undefined],
+    ['repr-digest-wrong', 'wrong-digest'],
+  ] as const) {
+    const offer = { ...(await offerOf(fault)), fileName: `stated-${fault}.bin` };
+    await taker.take(offer);
+    const { status, error } = await taker.ended(offer.handOff);
+    expect([status, error?.code]).toEqual([code === undefined ? 'complete' : 'error', code]);
+    expect(existsSync(join(browser.downloads, offer.fileName))).toBe(code === undefined);
+  }
 });
 
 test('a browser that is killed goes on after its next start, and fetches what is missing', async () => {
@@ -232,7 +248,7 @@ test('what there is no room for is refused, and says how much would fit', async 
 
 test('a link is added, by its name in the answer; what has no parts the browser fetches', async () => {
   const links = ['none', 'no-ranges'].map((fault) => ({
-    url: origin.url(fault, { name: `added-${fault}.bin` }),
+    url: named(origin.url(fault, { name: `added-${fault}.bin` })),
     headers: {},
     edges: [edge.url],
   }));

@@ -1,16 +1,21 @@
 /** The extension in a real Firefox: downloads handed over to the desktop, or fetched by itself. */
 
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import type { Page } from 'puppeteer-core';
 import { BrowserFiles } from '../fixtures/browser-files.ts';
 import { contentOf, sha256 } from '../fixtures/content.ts';
 import { DaemonCli, isAlive } from '../fixtures/daemon-cli.ts';
 import { buildExtension } from '../fixtures/extension.ts';
-import { FirefoxBrowser, hasFirefox } from '../fixtures/firefox.ts';
+import { FirefoxBrowser, firefoxOrComplain } from '../fixtures/firefox.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
+
+const { afterAll, afterEach, beforeAll, describe, test } = testsWhere(
+  firefoxOrComplain('the extension in Firefox'),
+);
 
 const MB = 1024 * 1024;
 
@@ -18,10 +23,10 @@ let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let files: BrowserFiles;
 let cli: DaemonCli;
 let firefox: FirefoxBrowser;
+let extension: string;
 const pages: Page[] = [];
 
 beforeAll(async () => {
-  if (!hasFirefox) return;
   folder = await temporaryFolder();
   files = await BrowserFiles.start();
   cli = new DaemonCli(folder.path);
@@ -29,7 +34,8 @@ beforeAll(async () => {
     buildExtension(join(folder.path, 'built')),
     cli.json('native-host', 'install', 'firefox'),
   ]);
-  firefox = await FirefoxBrowser.start(folder.path, built.firefox);
+  extension = built.firefox;
+  firefox = await FirefoxBrowser.start(folder.path, extension);
   await firefox.set({ minBytes: MB, taker: 'desktop' });
 });
 
@@ -39,15 +45,11 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  if (!hasFirefox) return;
   await firefox.stop();
   await cli.kill();
   await files.stop();
   await folder.remove();
 });
-
-/** The set-up has said what is missing. */
-const withFirefox = hasFirefox ? test : test.skip;
 
 /** Opens a file's page and clicks. */
 async function click(pageUrl: string, what = '#link'): Promise<void> {
@@ -94,7 +96,7 @@ async function savedByFirefox(path: string, name: string): Promise<void> {
 }
 
 describe('Firefox', () => {
-  withFirefox('closes the connection of a download that is paused: hand-offs do not', async () => {
+  test('closes the connection of a download that is paused: hand-offs do not', async () => {
     await firefox.set({ on: false });
     await click(files.add('/paused', { body: contentOf('paused', 2 * MB), name: 'paused.bin' }));
     await until(() => files.held === 1);
@@ -114,7 +116,7 @@ describe('Firefox', () => {
 
 describe('the desktop takes', () => {
   const takes = (what: string, path: string, add: () => string) =>
-    withFirefox(what, async () => {
+    test(what, async () => {
       const name = `${path}.bin`;
       await click(add());
       await until(async () => (await taken(name))?.status === 'complete');
@@ -151,7 +153,7 @@ describe('the desktop takes', () => {
 });
 
 describe('Firefox keeps', () => {
-  withFirefox('what is small, posted, or made by a page', async () => {
+  test('what is small, posted, or made by a page', async () => {
     await click(
       files.add('/small', { body: contentOf('small', MB - 1), name: 'small.bin', held: false }),
     );
@@ -185,7 +187,7 @@ describe('Firefox keeps', () => {
     toTakers: 'forbidden' | 'longer' | 'another' | 'reset' | 'nothing',
     meanwhile = async () => {},
   ) =>
-    withFirefox(`what ${what}`, async () => {
+    test(`what ${what}`, async () => {
       const [path, name] = [`/${toTakers}`, `${toTakers}.bin`];
       await click(files.add(path, { body: contentOf(toTakers, 2 * MB), name, toTakers }));
       await until(() => files.asked(path, 'taker').length > 0);
@@ -203,7 +205,7 @@ describe('Firefox keeps', () => {
 });
 
 describe('a download that Firefox completes while it is handed over', () => {
-  withFirefox('exists once', async () => {
+  test('exists once', async () => {
     const desktopFolder = join(folder.path, 'Downloads');
     for (let i = 0; i < 3; i++) {
       const [path, name] = [`/race${i}`, `race${i}.bin`];
@@ -239,8 +241,64 @@ describe('a download that Firefox completes while it is handed over', () => {
   });
 });
 
+describe('the engine in the extension', () => {
+  test('goes on after resets, the end of the background, and that of the browser', async () => {
+    const home = join(folder.path, 'own');
+    // Whenever nothing is asked of it for so long, Firefox ends the background, and its worker with it.
+    const start = () =>
+      FirefoxBrowser.start(home, extension, join(home, 'profile'), {
+        'extensions.background.idle.timeout': 1000,
+      });
+    await mkdir(join(home, 'profile'), { recursive: true });
+    const length = 16 * MB;
+    files.add('/kept', { body: contentOf('kept', length), name: 'kept.bin', toTakers: 'half' });
+    const ask = async <T>(one: FirefoxBrowser, request: object) =>
+      one.asExtension<T>(`browser.runtime.sendMessage(${JSON.stringify(request)})`);
+    const stored = async (one: FirefoxBrowser) => {
+      const { downloads } = await ask<{ downloads: { storedBytes: number }[] }>(one, {
+        type: 'state',
+      });
+      return downloads[0]?.storedBytes ?? 0;
+    };
+    const taken = () => files.asked('/kept', 'taker').length;
+    let own = await start();
+    try {
+      await own.set({ taker: 'browser' });
+      const added = await ask(own, { type: 'add', links: [{ url: files.url('/kept') }] });
+      expect(added).toEqual({ added: 1, failed: 0 });
+      await until(async () => (await stored(own)) >= length / 2);
+      expect(taken()).toBeGreaterThan(3);
+      // Left alone, it ends: nobody waits for the second half any more.
+      await until(() => files.held === 0);
+      const before = taken();
+      await until(async () => (await stored(own)) >= length / 2 && taken() > before);
+      await own.kill();
+      await until(() => files.held === 0);
+      const asked = taken();
+      files.letGo('/kept');
+      own = await start();
+      const saved = join(own.downloads, 'kept.bin');
+      await until(async () => {
+        const listed = await own.listed();
+        // It may end at any time; whoever asks for something starts it.
+        await stored(own);
+        return listed.some(({ filename, state }) => filename === saved && state === 'complete');
+      });
+      expect(await digestOf(saved)).toBe(files.digest('/kept'));
+      expect((await own.files()).filter((name) => name.startsWith('kept'))).toEqual(['kept.bin']);
+      // What was on the disk was not fetched again.
+      const starts = files.asked('/kept', 'taker').slice(asked);
+      const early = starts.filter(({ headers }) => headers.range?.startsWith('bytes=0-') === true);
+      expect(starts.length).toBeGreaterThan(0);
+      expect(early).toEqual([]);
+    } finally {
+      await own.stop().catch(() => {});
+    }
+  });
+});
+
 describe('the extension takes', () => {
-  withFirefox('a link by itself, and saves it where downloads go', async () => {
+  test('a link by itself, and saves it where downloads go', async () => {
     await firefox.set({ taker: 'browser' });
     await click(files.add('/own', { body: contentOf('own', 3 * MB), name: 'own.bin' }));
     const saved = join(firefox.downloads, 'own.bin');

@@ -2,20 +2,23 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
 import type { Page } from 'playwright-core';
 import { type BrowserFile, BrowserFiles } from '../fixtures/browser-files.ts';
 import { contentOf, sha256 } from '../fixtures/content.ts';
 import { DaemonCli, isAlive } from '../fixtures/daemon-cli.ts';
 import { buildExtension, ExtensionBrowser } from '../fixtures/extension.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { NAMES_FOR_NODE, named } from '../fixtures/public-names.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 import { browserOrComplain } from '../fixtures/ui.ts';
 import { until } from '../fixtures/until.ts';
 
 const MB = 1024 * 1024;
-const available = browserOrComplain('hand-offs of the extension');
-const when = available ? describe : describe.skip;
+const { afterAll, afterEach, beforeAll, describe, test } = testsWhere(
+  browserOrComplain('hand-offs of the extension'),
+);
 
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let files: BrowserFiles;
@@ -24,7 +27,6 @@ let browser: ExtensionBrowser;
 const pages: Page[] = [];
 
 beforeAll(async () => {
-  if (!available) return;
   folder = await temporaryFolder();
   files = await BrowserFiles.start();
   cli = new DaemonCli(folder.path);
@@ -46,18 +48,22 @@ afterEach(async () => {
 });
 
 afterAll(async () => {
-  if (!available) return;
   await browser?.stop();
   await cli.kill();
   await files.stop();
   await folder.remove();
 });
 
-/** Adds a file, opens a page with a link to it, and clicks. */
-async function click(path: string, file: BrowserFile, what = '#link'): Promise<void> {
+/** Adds a file, opens a page with a link to it, and clicks. @param host name of the server */
+async function click(
+  path: string,
+  file: BrowserFile,
+  what = '#link',
+  host = '127.0.0.1',
+): Promise<void> {
   const page = await browser.context.newPage();
   pages.push(page);
-  await page.goto(files.add(path, file));
+  await page.goto(named(files.add(path, file), host));
   await page.evaluate((selector) => {
     const found = document.querySelector(selector);
     if (found instanceof HTMLFormElement) found.submit();
@@ -115,7 +121,7 @@ async function keptByBrowser(path: string): Promise<void> {
   expect(await taken(name)).toEqual([]);
 }
 
-when('the desktop takes, with the settings that everybody begins with,', () => {
+describe('the desktop takes, with the settings that everybody begins with,', () => {
   test('64 MiB behind a link', async () => {
     await click('/large', fileOf('large', 64 * MB));
     await takenByDesktop('/large');
@@ -138,7 +144,7 @@ when('the desktop takes, with the settings that everybody begins with,', () => {
   });
 });
 
-when('the menu', () => {
+describe('the menu', () => {
   test('has a link downloaded by the desktop, with its cookies', async () => {
     const page = await browser.context.newPage();
     pages.push(page);
@@ -150,10 +156,28 @@ when('the menu', () => {
   });
 });
 
+/** What the extension's own engine has saved of a name. */
+const savedByExtension = async (name: string) =>
+  (await browser.listed()).filter(
+    ({ filename, byExtensionId, state }) =>
+      filename.endsWith(`/${name}.bin`) && byExtensionId !== undefined && state === 'complete',
+  );
+
+/** The extension has fetched it and the browser has it, complete and once; the desktop has nothing. */
+async function takenByExtension(path: string): Promise<void> {
+  const name = path.slice(1);
+  await until(async () => (await savedByExtension(name)).length > 0);
+  await until(async () => (await listed(path)).length === 0);
+  expect(await savedByExtension(name)).toHaveLength(1);
+  expect(await saved(name)).toEqual([`${name}.bin`]);
+  expect(await digestOf(join(browser.downloads, `${name}.bin`))).toBe(files.digest(path));
+  expect(await taken(name)).toEqual([]);
+}
+
 /** From here on files are smaller. */
 const takesFromOneMb = () => browser.set({ minBytes: MB, taker: 'desktop' });
 
-when('the browser keeps, untouched,', () => {
+describe('the browser keeps, untouched,', () => {
   beforeAll(takesFromOneMb);
 
   const keeps = (what: string, path: string, more: Partial<BrowserFile>, how = '#link') =>
@@ -216,7 +240,57 @@ when('the browser keeps, untouched,', () => {
   });
 });
 
-when('the browser’s own goes on, as if nothing had been, where', () => {
+describe('a link that is saved without being followed', () => {
+  test('is taken as any other', async () => {
+    await browser.set({ minBytes: MB, taker: 'desktop', skipKey: 'none' });
+    const page = await browser.context.newPage();
+    pages.push(page);
+    await page.goto(files.add('/unfollowed', fileOf('unfollowed', 2 * MB)));
+    // The browser's own key for "Save link as", without its dialogue.
+    await page.locator('#link').click({ modifiers: ['Alt'] });
+    await takenByDesktop('/unfollowed');
+    await browser.set({ skipKey: 'alt' });
+  });
+});
+
+describe('an edge that a publisher’s page names', () => {
+  test('is asked for files of that host that are for everybody, and for nothing else', async () => {
+    await browser.set({ minBytes: MB, taker: 'browser' });
+    const hosts = ['files.example', 'other.example'];
+    const allowed = hosts.flatMap((host) => ['--allow-origin', host]);
+    const edge = await EdgeProcess.start(allowed, NAMES_FOR_NODE);
+    const asked = async () => (await edge.status()).transfers.requests;
+    const get = async (path: string, host: string, more: Partial<BrowserFile> = {}) => {
+      await click(path, fileOf(path.slice(1), 3 * MB, more), '#link', host);
+      await takenByExtension(path);
+    };
+    try {
+      await get('/unpublished', 'files.example');
+      files.link = `<${edge.url}/>; rel="https://millrace.dev/rel/edge"`;
+      await get('/address', '127.0.0.1');
+      await get('/cookie', 'files.example', { cookie: 'session=42' });
+      files.link = undefined;
+      await get('/elsewhere', 'other.example');
+      expect(await asked()).toBe(0);
+      const hosted = (path: string) =>
+        files
+          .asked(path, 'taker')
+          .filter(({ headers }) => headers['user-agent']?.includes('Chrome'));
+      // The cookie is still there: it counts for all files of that host.
+      await browser.context.clearCookies();
+      await get('/published', 'files.example');
+      expect(await asked()).toBeGreaterThan(0);
+      // The origin has been asked by the browser for the proof alone.
+      expect(hosted('/published').map(({ headers }) => headers.range)).toEqual(['bytes=0-65535']);
+      expect(hosted('/unpublished').length).toBeGreaterThan(1);
+    } finally {
+      files.link = undefined;
+      await edge.stop();
+    }
+  });
+});
+
+describe('the browser’s own goes on, as if nothing had been, where', () => {
   beforeAll(takesFromOneMb);
 
   const goesOn = (
@@ -241,7 +315,7 @@ when('the browser’s own goes on, as if nothing had been, where', () => {
   goesOn('the daemon is killed meanwhile', 'nothing', () => cli.kill());
 });
 
-when('whenever the background ends', () => {
+describe('whenever the background ends', () => {
   beforeAll(takesFromOneMb);
 
   const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
@@ -290,6 +364,30 @@ when('whenever the background ends', () => {
   });
 });
 
+describe('at any moment, again and again', () => {
+  const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
+
+  test.each(['desktop', 'browser'])(`the background ends: %s (SEED=${seed})`, async (taker) => {
+    const random = seededRandom(seed);
+    await browser.set({ minBytes: MB, taker });
+    for (let download = 0; download < 3; download++) {
+      const path = `/often-${taker}-${download}`;
+      const clicked = click(path, fileOf(path.slice(1), 2 * MB));
+      for (let kills = 1 + Math.floor(random() * 4); kills > 0; kills--) {
+        for (let turns = Math.floor(random() * 40); turns > 0; turns--) {
+          await browser.asExtension('0');
+        }
+        await browser.killBackground();
+        if (random() < 0.5) await browser.wakeBackground();
+      }
+      await clicked;
+      await browser.wakeBackground();
+      files.release();
+      await endsOnce(path);
+    }
+  });
+});
+
 /** Resolves when a hand-off has been written down as being there, or is over without that. */
 function phaseReached(phase: string): string {
   return `new Promise((resolve) => {
@@ -306,15 +404,17 @@ function phaseReached(phase: string): string {
   })`;
 }
 
-/** One of them has it, complete; the other has nothing of it. */
+/** One of them has it, complete; the others have nothing of it. */
 async function endsOnce(path: string): Promise<void> {
   const name = path.slice(1);
   await until(async () => {
     await browser.wakeBackground();
     const own = (await listed(path)).map(({ state }) => state);
     const theirs = (await taken(name)).map(({ status }) => status);
-    return [...own, ...theirs].join() === 'complete';
+    const fetched = (await savedByExtension(name)).map(({ state }) => state);
+    return [...own, ...theirs, ...fetched].join() === 'complete';
   });
+  if ((await savedByExtension(name)).length > 0) return takenByExtension(path);
   if ((await listed(path)).length > 0) return keptByBrowser(path);
   return takenByDesktop(path);
 }

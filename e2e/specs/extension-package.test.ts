@@ -5,6 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { buildExtension } from '../fixtures/extension.ts';
+import { notTested } from '../fixtures/not-tested.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
 
 const WEB_EXT = 'web-ext@10.7.0';
@@ -33,7 +34,7 @@ function lint(source: string): Promise<Findings | undefined> {
         resolve(JSON.parse(stdout));
       } catch {
         const why = stderr.trim().split('\n').at(-1);
-        process.stderr.write(`\n!!! No ${WEB_EXT} (${why}): NOT TESTED: what stores say\n\n`);
+        notTested(`There is no ${WEB_EXT} (${why})`, 'what stores say');
         resolve(undefined);
       }
     });

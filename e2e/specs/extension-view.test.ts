@@ -1,17 +1,19 @@
 /** The extension's pages in a real Chromium: what they show, and what they ask the background for. */
 
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { barriers, overflow } from '../fixtures/axe.ts';
 import { buildExtension, ExtensionBrowser } from '../fixtures/extension.ts';
 import { FakeBackgroundBrowser } from '../fixtures/fake-background.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
 import { idOf, manyShown, SHOWN } from '../fixtures/shown-downloads.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 import { browserOrComplain } from '../fixtures/ui.ts';
 import { until } from '../fixtures/until.ts';
 
-const available = browserOrComplain('the pages of the extension');
-const when = available ? describe : describe.skip;
+const { afterAll, afterEach, beforeAll, beforeEach, describe, test } = testsWhere(
+  browserOrComplain('the pages of the extension'),
+);
 
 interface Runtime {
   getManifest(): { permissions: string[]; host_permissions: string[] };
@@ -22,7 +24,7 @@ let page: Page;
 let problems: string[] = [];
 
 beforeAll(async () => {
-  if (available) fake = await FakeBackgroundBrowser.start();
+  fake = await FakeBackgroundBrowser.start();
 });
 afterAll(async () => fake?.stop());
 beforeEach(async () => fake?.reset());
@@ -40,7 +42,7 @@ const openPopup = () => open('popup.html', { width: 380, height: 580 });
 const button = (name: string | RegExp) => page.getByRole('button', { name });
 const hasFocus = (element: Locator) => element.evaluate((e) => e === document.activeElement);
 
-when('the popup', () => {
+describe('the popup', () => {
   const row = (name: string) => page.getByRole('row').filter({ hasText: name });
   const command = (name: string, what: string, taker = 'desktop') => ({
     type: 'command',
@@ -197,7 +199,7 @@ when('the popup', () => {
   });
 });
 
-when('the options', () => {
+describe('the options', () => {
   const field = (name: string) => page.getByRole('textbox', { name });
   const saved = async () => (await fake.waitFor(1)).map(({ settings }) => settings);
 
@@ -296,7 +298,7 @@ when('the options', () => {
   });
 });
 
-when('the picker', () => {
+describe('the picker', () => {
   const site = 'https://files.example/';
   const names = ['a.iso', 'b.zip', 'c.mp4', 'd.pdf', 'e.zip', 'f.html'];
   const links = [
@@ -394,7 +396,7 @@ when('the picker', () => {
   });
 });
 
-when('with the true background', () => {
+describe('with the true background', () => {
   test('options and switches are kept, and what one page changes the others show', async () => {
     const folder = await temporaryFolder();
     const built = await buildExtension(folder.path);
@@ -420,7 +422,7 @@ when('with the true background', () => {
   });
 });
 
-when('for everybody', () => {
+describe('for everybody', () => {
   const desktopProblem = 'The desktop app is not set up for this browser.';
   const host = { name: 'a-rather-long-name-of-a-host.downloads.example.com', off: false };
   const links = SHOWN.map(({ name }) => ({ url: `https://files.example/${name}`, text: '' }));

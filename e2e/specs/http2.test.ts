@@ -1,6 +1,6 @@
 /** HTTP/2 for clients: what holds for connections of HTTP/1.1 holds for streams. */
 
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,7 +11,9 @@ import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { H2Client, readAll } from '../fixtures/h2-client.ts';
 import { END_STREAM, FRAME, H2Frames } from '../fixtures/h2-frames.ts';
 import { Namespace, namespacesOrComplain } from '../fixtures/namespace.ts';
+import { programOrComplain } from '../fixtures/not-tested.ts';
 import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 import { browserOrComplain, launchBrowser } from '../fixtures/ui.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -19,6 +21,12 @@ const TOKEN = 'token of the administrator';
 const MiB = 1024 * 1024;
 /** RFC 9113 7. */
 const [PROTOCOL_ERROR, INTERNAL_ERROR, REFUSED_STREAM, ENHANCE_YOUR_CALM] = [1, 2, 7, 11];
+
+const withNghttp = testsWhere(programOrComplain('nghttp', 'HTTP/2 with a client of another make'));
+const withBrowser = testsWhere(browserOrComplain('HTTP/2 with a browser'));
+const withNamespaces = testsWhere(
+  namespacesOrComplain('clients of HTTP/2 that vanish from the network'),
+);
 
 let origin: FaultOrigin;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
@@ -94,11 +102,7 @@ describe('clients of HTTP/2 get the right bytes', () => {
     }
   });
 
-  test('nghttp, with windows of its own', async () => {
-    if (spawnSync('nghttp', ['--version']).error !== undefined) {
-      process.stderr.write('\n!!! no nghttp: NOT TESTED: HTTP/2 with a client of another make\n\n');
-      return;
-    }
+  withNghttp.test('nghttp, with windows of its own', async () => {
     const edge = await start();
     const url = origin.url('none', { seed: 'nghttp', size: 3 * MiB });
     const args = ['-w', '20', '-W', '22', '--no-dep', `${edge.secureUrl}/${url}`];
@@ -123,8 +127,7 @@ describe('clients of HTTP/2 get the right bytes', () => {
     expect(String(parts.headers['content-type'])).toMatch(/^multipart\/byteranges/);
   });
 
-  test('Chromium, which chooses HTTP/2', async () => {
-    if (!browserOrComplain('HTTP/2 with a browser')) return;
+  withBrowser.test('Chromium, which chooses HTTP/2', async () => {
     const edge = await start();
     const url = origin.url('none', { seed: 'chromium', size: 2 * MiB });
     const browser = await launchBrowser();
@@ -364,11 +367,8 @@ describe('ending', () => {
   });
 });
 
-const available = namespacesOrComplain('clients of HTTP/2 that vanish from the network');
-
 describe('a client of HTTP/2 that vanishes', () => {
-  test('is purged with all of its streams, as one client', async () => {
-    if (!available) return;
+  withNamespaces.test('is purged with all of its streams, as one client', async () => {
     const far = new Namespace();
     ending.push(() => far.remove());
     const edge = await start('--host', '0.0.0.0', '--client-rate', '4MiB/s');

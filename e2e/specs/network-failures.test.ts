@@ -1,12 +1,13 @@
 /** Nodes that die, hang, lie, leave and come back: what clients of the other nodes notice of it. */
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { hashText, rank } from '@millrace/shared/cdn/hrw';
 import { Cluster, type ClusterOptions, type Node, usablePeers } from '../fixtures/cluster.ts';
 import { crowd } from '../fixtures/crowd.ts';
 import { fetchAll } from '../fixtures/http-client.ts';
 import { nginxOrComplain } from '../fixtures/nginx.ts';
 import { NginxFiles, type OriginFile } from '../fixtures/nginx-files.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 
 const MiB = 1024 * 1024;
@@ -17,7 +18,9 @@ const OPTIONS = [
   ...['--cache-memory', '64MiB', '--log-level', 'warn'],
 ];
 
-const available = nginxOrComplain('failures in networks of edges');
+const { afterAll, afterEach, beforeAll, describe, test } = testsWhere(
+  nginxOrComplain('failures in networks of edges'),
+);
 let files: NginxFiles;
 /** A network that loses a node with nearly every test, to the last. */
 let shrinking: Cluster;
@@ -25,7 +28,6 @@ let shrinking: Cluster;
 let cluster: Cluster | undefined;
 
 beforeAll(async () => {
-  if (!available) return;
   files = await NginxFiles.start();
   shrinking = await Cluster.start({ nodes: 8, options: OPTIONS });
 });
@@ -74,7 +76,6 @@ async function crowdAround(network: Cluster, victim: Node, file: OriginFile, hap
 
 describe('in the middle of a crowd', () => {
   test('a node hangs: the others route around it', async () => {
-    if (!available) return;
     const network = shrinking;
     const file = await files.make(FILE_BYTES);
     const victim = network.node(2);
@@ -93,7 +94,6 @@ describe('in the middle of a crowd', () => {
   }, 180_000);
 
   test('a node that shuts down in an orderly way costs nobody anything', async () => {
-    if (!available) return;
     const network = shrinking;
     const file = await files.make(FILE_BYTES);
     const leaving = network.node(2);
@@ -106,7 +106,6 @@ describe('in the middle of a crowd', () => {
   }, 180_000);
 
   test('a node is killed: no client notices, the origin sends again what that node held, no more', async () => {
-    if (!available) return;
     const network = shrinking;
     const file = await files.make(FILE_BYTES);
     const victim = network.node(2);
@@ -125,7 +124,6 @@ describe('in the middle of a crowd', () => {
 
 describe('a node that alters chunks', () => {
   test('is found out and left alone; nobody gets a wrong byte', async () => {
-    if (!available) return;
     const network = await start(4, { proxies: true });
     const file = await files.make(16 * MiB);
     const liar = network.node(2);
@@ -149,7 +147,6 @@ describe('a node that alters chunks', () => {
 
 describe('nodes that come and go', () => {
   test('when all peers are gone a node works alone', async () => {
-    if (!available) return;
     const network = shrinking;
     const file = await files.make(16 * MiB);
     const [last, ...others] = network.nodes as [Node, ...Node[]];
@@ -164,7 +161,6 @@ describe('nodes that come and go', () => {
   }, 120_000);
 
   test('a node that was killed and comes back is used again', async () => {
-    if (!available) return;
     const network = await start(3, { proxies: true });
     const node = network.node(1);
     await node.edge.stop('SIGKILL');
@@ -184,7 +180,6 @@ describe('nodes that come and go', () => {
 
 describe('policies', () => {
   test('a closed node uses others and is used by none; one of an organisation only by its own', async () => {
-    if (!available) return;
     const policies = [
       ['--peer-policy', 'closed', '--org', 'acme'],
       ['--peer-policy', 'org:acme'],

@@ -1,6 +1,6 @@
 /** Several edges as one cache: what clients get, and what the origin has to send for it. */
 
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterEach, test as anywhere, describe, expect } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
 import { MultipartReader, multipartBoundary } from '@millrace/shared/http/multipart-reader';
 import { Cluster, type Node } from '../fixtures/cluster.ts';
@@ -10,6 +10,7 @@ import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { fetchAll, openResponse } from '../fixtures/http-client.ts';
 import { nginxOrComplain } from '../fixtures/nginx.ts';
 import { NginxFiles } from '../fixtures/nginx-files.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 
 const MiB = 1024 * 1024;
 /** Small: shares of chunks are a matter of chance, and the more there are, the less so. */
@@ -19,7 +20,7 @@ const OPTIONS = [
   ...['--cache-memory', '64MiB', '--log-level', 'warn'],
 ];
 
-const available = nginxOrComplain('networks of edges');
+const { afterAll, beforeAll, test } = testsWhere(nginxOrComplain('networks of edges'));
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const random = seededRandom(seed);
 let files: NginxFiles;
@@ -28,9 +29,9 @@ let shared: Cluster;
 /** Of one test. */
 let cluster: Cluster | undefined;
 
+process.stderr.write(`network tests: MILLRACE_TEST_SEED=${seed}\n`);
+
 beforeAll(async () => {
-  process.stderr.write(`network tests: MILLRACE_TEST_SEED=${seed}\n`);
-  if (!available) return;
   files = await NginxFiles.start();
   shared = await Cluster.start({ nodes: 8, options: OPTIONS });
 });
@@ -54,7 +55,6 @@ const urls = (nodes: readonly Node[], url: string) => nodes.map(({ edge }) => ed
 
 describe('a network of 8 nodes', () => {
   test('a flash crowd of 60 clients over all nodes makes the origin send 1.00 times the file; later clients none', async () => {
-    if (!available) return;
     const { nodes } = shared;
     const file = await files.make(16 * MiB + 12_345);
     const { outcomes } = await crowd(urls(nodes, file.url), 60);
@@ -66,7 +66,6 @@ describe('a network of 8 nodes', () => {
   }, 120_000);
 
   test('every node gives every byte, in order and out of order, and keeps only its own chunks', async () => {
-    if (!available) return;
     const { nodes } = shared;
     const keptBefore = await chunksKept(shared);
     const file = await files.make(8 * MiB + 1);
@@ -83,35 +82,38 @@ describe('a network of 8 nodes', () => {
     expect(kept).toBe(Math.ceil(file.content.length / CHUNK));
   }, 120_000);
 
-  test('a file that has changed: at most one transfer breaks off, then every node has the new one', async () => {
-    const origin = await FaultOrigin.start();
-    try {
-      const network = await start(4);
-      const url = origin.url('one-hour', { size: 6_000_000 });
-      const first = network.node(0);
-      expect((await fetchAll(first.edge.prefixed(url))).digest).toBe(origin.digest(url));
-      origin.replace(url, 2);
-      // With a node go the chunks that it had: the first node has to ask the origin for them.
-      const lost = network.node(1);
-      expect((await lost.edge.status()).cache.memory.chunks).toBeGreaterThan(0);
-      await lost.edge.stop('SIGKILL');
-      network.forget(lost);
-      const broken = await fetchAll(first.edge.prefixed(url));
-      const old = origin.content(url).subarray(0, broken.body.length);
-      // Unless the change showed before the first byte was sent: then it is the new one at once.
-      if (!broken.complete) expect(broken.body.equals(old)).toBe(true);
-      else expect(broken.digest).toBe(origin.digest(url, 2));
-      for (const { edge } of network.nodes) {
-        const next = await fetchAll(edge.prefixed(url));
-        expect([next.complete, next.digest]).toEqual([true, origin.digest(url, 2)]);
+  anywhere(
+    'a file that has changed: at most one transfer breaks off, then every node has the new one',
+    async () => {
+      const origin = await FaultOrigin.start();
+      try {
+        const network = await start(4);
+        const url = origin.url('one-hour', { size: 6_000_000 });
+        const first = network.node(0);
+        expect((await fetchAll(first.edge.prefixed(url))).digest).toBe(origin.digest(url));
+        origin.replace(url, 2);
+        // With a node go the chunks that it had: the first node has to ask the origin for them.
+        const lost = network.node(1);
+        expect((await lost.edge.status()).cache.memory.chunks).toBeGreaterThan(0);
+        await lost.edge.stop('SIGKILL');
+        network.forget(lost);
+        const broken = await fetchAll(first.edge.prefixed(url));
+        const old = origin.content(url).subarray(0, broken.body.length);
+        // Unless the change showed before the first byte was sent: then it is the new one at once.
+        if (!broken.complete) expect(broken.body.equals(old)).toBe(true);
+        else expect(broken.digest).toBe(origin.digest(url, 2));
+        for (const { edge } of network.nodes) {
+          const next = await fetchAll(edge.prefixed(url));
+          expect([next.complete, next.digest]).toEqual([true, origin.digest(url, 2)]);
+        }
+      } finally {
+        await origin.stop();
       }
-    } finally {
-      await origin.stop();
-    }
-  }, 120_000);
+    },
+    120_000,
+  );
 
   test('a node that joins or leaves takes or gives its own share of the chunks and no others', async () => {
-    if (!available) return;
     const network = shared;
     const file = await files.make(32 * MiB);
     const through = network.node(0).edge.prefixed(file.url);
@@ -138,7 +140,6 @@ describe('a network of 8 nodes', () => {
   }, 120_000);
 
   test('where every node is blind to one other, re-forwarding keeps the origin at 1.15 times the file', async () => {
-    if (!available) return;
     const measured: number[] = [];
     for (const hops of ['2', '1']) {
       const network = await start(8, {
@@ -150,9 +151,9 @@ describe('a network of 8 nodes', () => {
         others[Math.floor(random() * others.length)]?.proxy?.cutFrom(node.name);
       }
       await network.ready(6);
-      const file = await files.make(32 * MiB);
-      const { outcomes } = await crowd(urls(network.nodes, file.url), 24);
-      expect(outcomes).toEqual({ [`200 ${file.digest}`]: 24 });
+      const file = await files.make(16 * MiB);
+      const { outcomes } = await crowd(urls(network.nodes, file.url), 16);
+      expect(outcomes).toEqual({ [`200 ${file.digest}`]: 16 });
       measured.push(await files.copiesOf(file));
       if (hops === '2') expect(await reforwards(network)).toBeGreaterThan(0);
       await network.stop();

@@ -6,14 +6,17 @@ import { request } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { CERTIFICATE, KEY } from '@millrace/shared/testing/certificate';
 import { sha256 } from '../fixtures/content.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { type CliResult, runCli, temporaryFolder } from '../fixtures/processes.ts';
 import { ProxyProcess, proxiesOrComplain } from '../fixtures/proxies.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 
-const available = proxiesOrComplain();
+const { afterAll, afterEach, beforeAll, beforeEach, describe, test } = testsWhere(
+  proxiesOrComplain('proxies'),
+);
 const LOGIN = { user: 'tom', password: 'sesame-secret' };
 const NAME_AND_PASSWORD = `${LOGIN.user}:${LOGIN.password}@`;
 
@@ -28,7 +31,6 @@ let http: ProxyProcess;
 let socks: ProxyProcess;
 
 beforeAll(async () => {
-  if (!available) return;
   own = await temporaryFolder();
   certificate = join(own.path, 'certificate.pem');
   await writeFile(certificate, CERTIFICATE);
@@ -84,15 +86,8 @@ const overTls = (url: string) => {
 const httpProxy = (login = NAME_AND_PASSWORD) => `http://${login}127.0.0.1:${http.port}`;
 const socksProxy = (login = NAME_AND_PASSWORD) => `socks5h://${login}127.0.0.1:${socks.port}`;
 
-/** The test, where the proxies can be had; without them there is nothing to prove. */
-function withProxies(name: string, body: () => Promise<void>): void {
-  test(name, async () => {
-    if (available) await body();
-  });
-}
-
 describe('an HTTP proxy', () => {
-  withProxies('brings http:// files, and keeps its log-in to itself', async () => {
+  test('brings http:// files, and keeps its log-in to itself', async () => {
     const url = origin.url('none');
     await expectSaved(await get(url, ['--proxy', httpProxy()]), url);
     expect(origin.requests.length).toBeGreaterThan(0);
@@ -102,13 +97,13 @@ describe('an HTTP proxy', () => {
     }
   });
 
-  withProxies('brings https:// files through a tunnel', async () => {
+  test('brings https:// files through a tunnel', async () => {
     const url = origin.url('none');
     await expectSaved(await get(overTls(url), ['--proxy', httpProxy()]), url);
     for (const { headers } of origin.requests) expect(headers.via).toBeUndefined();
   });
 
-  withProxies('that asks for a log-in, or does not tunnel there, is named', async () => {
+  test('that asks for a log-in, or does not tunnel there, is named', async () => {
     const asked = await get(origin.url('none'), ['--proxy', httpProxy('')]);
     expect(asked.code).toBe(4);
     expect(asked.stderr).toMatch(/proxy refuses access: http:\/\/127.*asks for a user/);
@@ -120,7 +115,7 @@ describe('an HTTP proxy', () => {
     expect(await readdir(folder.path)).toEqual([]);
   });
 
-  withProxies('comes from the environment, which a host can be taken out of', async () => {
+  test('comes from the environment, which a host can be taken out of', async () => {
     const url = origin.url('none');
     await expectSaved(await get(url, [], { http_proxy: httpProxy() }), url);
     expect(origin.requests.at(-1)?.headers.via).toMatch(/tinyproxy/);
@@ -133,14 +128,14 @@ describe('an HTTP proxy', () => {
 });
 
 describe('a SOCKS proxy', () => {
-  withProxies('brings http:// and https:// files', async () => {
+  test('brings http:// and https:// files', async () => {
     const url = origin.url('none');
     await expectSaved(await get(url, ['--proxy', socksProxy()]), url);
     const again = await get(overTls(url), ['--overwrite', '--proxy', socksProxy()]);
     await expectSaved(again, url);
   });
 
-  withProxies('with another password is named, and nothing goes around it', async () => {
+  test('with another password is named, and nothing goes around it', async () => {
     const result = await get(origin.url('none'), ['--proxy', socksProxy('tom:other@')]);
     expect(result.code).toBe(4);
     expect(result.stderr).toMatch(/proxy refuses access: socks5:.*does not accept/);
@@ -148,7 +143,7 @@ describe('a SOCKS proxy', () => {
   });
 });
 
-withProxies('a proxy that is gone is a network failure, but not for this machine', async () => {
+test('a proxy that is gone is a network failure, but not for this machine', async () => {
   const gone = await ProxyProcess.microsocks(LOGIN);
   await gone.stop();
   const url = origin.url('none');
@@ -163,7 +158,7 @@ withProxies('a proxy that is gone is a network failure, but not for this machine
   await expectSaved(await get(url, dead, { NO_PROXY: '' }), url);
 });
 
-withProxies('a proxy that cannot be one is a usage error', async () => {
+test('a proxy that cannot be one is a usage error', async () => {
   const result = await get(origin.url('none'), ['--proxy', 'gopher://tom:secret@x']);
   expect(result.code).toBe(2);
 });

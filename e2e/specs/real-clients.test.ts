@@ -3,13 +3,16 @@
 import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { contentOf, sha256 } from '../fixtures/content.ts';
 import { fetchAll } from '../fixtures/http-client.ts';
 import { Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
 import { EdgeProcess, runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 
-const available = nginxOrComplain('a real origin, real clients');
+const { afterAll, beforeAll, describe, test } = testsWhere(
+  nginxOrComplain('a real origin, real clients'),
+);
 const NAMES = ['plain.iso', 'with space, and comma.iso', 'caf\u00e9 \u20ac 100%.iso'];
 const BYTES = 5_000_000;
 
@@ -18,7 +21,6 @@ let nginx: Nginx;
 let edge: EdgeProcess;
 
 beforeAll(async () => {
-  if (!available) return;
   folder = await temporaryFolder();
   await mkdir(join(folder.path, 'www'));
   for (const name of NAMES) {
@@ -38,16 +40,9 @@ function run(command: string, args: string[]) {
   return spawnSync(command, args, { cwd: folder.path, encoding: 'utf8' });
 }
 
-/** The test, where nginx can be had; without it there is nothing to prove. */
-function withNginx(name: string, body: () => Promise<void>): void {
-  test(name, async () => {
-    if (available) await body();
-  });
-}
-
 describe('curl', () => {
   for (const name of NAMES) {
-    withNginx(`fetches "${name}", encoded and as it is typed`, async () => {
+    test(`fetches "${name}", encoded and as it is typed`, async () => {
       for (const written of [
         encodeURIComponent(name),
         name.replaceAll(' ', '%20').replace('%.', '%25.'),
@@ -61,7 +56,7 @@ describe('curl', () => {
     });
   }
 
-  withNginx('resumes a download', async () => {
+  test('resumes a download', async () => {
     const content = contentOf('plain.iso', BYTES);
     await writeFile(join(folder.path, 'half'), content.subarray(0, 2_345_678));
     run('curl', ['-sS', '-C', '-', '-o', 'half', edge.prefixed(`${nginx.url}/plain.iso`)]);
@@ -70,7 +65,7 @@ describe('curl', () => {
 });
 
 describe('wget', () => {
-  withNginx('fetches and resumes', async () => {
+  test('fetches and resumes', async () => {
     const content = contentOf('plain.iso', BYTES);
     await writeFile(join(folder.path, 'plain.iso'), content.subarray(0, 1_000_001));
     const out = run('wget', ['-q', '-c', edge.prefixed(`${nginx.url}/plain.iso`)]);
@@ -80,7 +75,7 @@ describe('wget', () => {
 });
 
 describe('millrace get', () => {
-  withNginx('fetches directly and through the edge, with a checksum', async () => {
+  test('fetches directly and through the edge, with a checksum', async () => {
     const url = `${nginx.url}/${encodeURIComponent(NAMES[1] as string)}`;
     const digest = sha256(contentOf(NAMES[1] as string, BYTES));
     for (const via of [[], ['--edge', edge.url]]) {
@@ -102,7 +97,7 @@ describe('millrace get', () => {
 });
 
 describe('the origin', () => {
-  withNginx('sends each byte of a file once, whatever clients ask of the edge', async () => {
+  test('sends each byte of a file once, whatever clients ask of the edge', async () => {
     const name = 'once.bin';
     await writeFile(join(folder.path, 'www', name), contentOf(name, BYTES));
     await nginx.sent();

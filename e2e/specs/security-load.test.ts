@@ -10,6 +10,7 @@ import { fetchAll } from '../fixtures/http-client.ts';
 import { Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
 import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
 import { rawConnect } from '../fixtures/raw-client.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 import { WideOrigin, wideBytes } from '../fixtures/wide-origin.ts';
 
@@ -81,9 +82,9 @@ test('slow headers: whoever does not finish is shown the door, and nobody else',
   await isServed(e, 'afterwards');
 });
 
-const withNginx = nginxOrComplain('slow readers') ? test : test.skip;
+const withNginx = testsWhere(nginxOrComplain('slow readers'));
 
-withNginx(
+withNginx.test(
   '1,000 slow readers: memory is bounded, and others get their files',
   async () => {
     folder = await temporaryFolder();

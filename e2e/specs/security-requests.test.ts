@@ -104,6 +104,18 @@ describe('request smuggling', () => {
     await isWell();
   });
 
+  test.each([
+    ['a file', `/http://${host}/first`],
+    ['an own page', '/-/status'],
+  ])('two Host fields: refused, whichever comes first, for %s', async (_, target) => {
+    const fields = ['Host: x', 'X: y', 'hOST: y'].join('\r\n');
+    const text = `GET ${target} HTTP/1.1\r\n${fields}\r\n\r\n${behind}`;
+    const [answer, ...more] = await rawExchange(edge.url, text);
+    expect([answer?.status, more]).toEqual([400, []]);
+    expect(origin.targets).toEqual([]);
+    await isWell();
+  });
+
   test('requests that follow each other are answered in turn, each for itself', async () => {
     const ask = (path: string, more = '') =>
       `GET /http://${host}${path} HTTP/1.1\r\nHost: x\r\nRange: bytes=0-9\r\n${more}\r\n`;

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { SHELL_API_MEMBERS, type ShellMessage } from '@millrace/shared/bridge/shell-api';
 import { sha256 } from '../fixtures/content.ts';
 import { isAlive } from '../fixtures/daemon-cli.ts';
@@ -15,7 +15,8 @@ import { electronProgram } from '../fixtures/electron-path.mjs';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { HostProcess } from '../fixtures/native-host.ts';
 import { temporaryFolder } from '../fixtures/processes.ts';
-import { type Screen, Shell, screenOrComplain, waiting } from '../fixtures/shell.ts';
+import { electronOrComplain, Screen, Shell, waiting } from '../fixtures/shell.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 
 const START = fileURLToPath(new URL('../../desktop/cli/start.ts', import.meta.url));
@@ -23,15 +24,18 @@ const SIZE = 8_000_000;
 /** Bytes per second: it runs for as long as any test here. */
 const SLOW = 20_000;
 
-let screen: Screen | undefined;
+let screen: Screen;
 let origin: FaultOrigin;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let shell: Shell | undefined;
 let page: DevTools;
 
+const { afterAll, afterEach, beforeAll, beforeEach, test } = testsWhere(
+  electronOrComplain('the window of the app'),
+);
+
 beforeAll(async () => {
-  screen = await screenOrComplain();
-  if (screen === undefined) return;
+  screen = await Screen.start();
   origin = await FaultOrigin.start();
   folder = await temporaryFolder();
   await Shell.build();
@@ -39,7 +43,6 @@ beforeAll(async () => {
 
 // One app for all tests, as starting one takes seconds; anew after one that has ended it.
 beforeEach(async () => {
-  if (screen === undefined) return;
   if (shell?.running !== true) {
     await shell?.kill();
     shell = await Shell.start(folder.path, screen.display);
@@ -59,11 +62,9 @@ afterAll(async () => {
   await folder?.remove();
 });
 
-/** The test, where there is an Electron; without it there is nothing to prove. */
+/** A test with the app that runs. */
 function withElectron(name: string, body: (app: Shell) => Promise<void>): void {
-  test(name, async () => {
-    if (shell !== undefined) await body(shell);
-  });
+  test(name, () => body(shell as Shell));
 }
 
 const LOG_IN = `(async () => {
@@ -368,12 +369,28 @@ withElectron('a daemon that is killed is started again, and the user is told', a
     throw e;
   });
   expect(sha256(await readFile((await status(shell, gid)).path))).toBe(origin.digest(url));
-  // The page is that of the new one, and logged in there.
   await shell.windowIs(`window.webContents.getURL().startsWith('${new URL(after.url).origin}')`);
-  const again = await shell.page();
-  expect(await again.evaluate(LOG_IN)).toBe(204);
-  again.close();
 });
+
+withElectron(
+  'a daemon started again at the same address has its page loaded anew',
+  async (shell) => {
+    const { pid, url } = await shell.daemon();
+    await page.evaluate('void (window.isOld = true)');
+    process.kill(pid, 'SIGKILL');
+    await shell.records(({ notifications }) => notifications.length > 0);
+    expect((await shell.daemon()).url).toBe(url);
+    await until(async () => {
+      const now = await shell.page();
+      const isNew = await now.evaluate<boolean>(
+        'window.isOld === undefined && location.search === ""',
+      );
+      const isLoggedIn = isNew && (await now.evaluate(LOG_IN)) === 204;
+      now.close();
+      return isLoggedIn;
+    });
+  },
+);
 
 withElectron(
   'quitting asks while something runs, and then ends the daemon as well',

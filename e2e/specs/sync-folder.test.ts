@@ -15,21 +15,23 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import { contentOf, sha256 } from '../fixtures/content.ts';
 import { nginxOrComplain } from '../fixtures/nginx.ts';
 import { EdgeProcess, runCli } from '../fixtures/processes.ts';
 import { apply, filesIn, published, readJson, SyncStage } from '../fixtures/sync-stage.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 
 const MiB = 1024 * 1024;
 const run = promisify(execFile);
-const available = nginxOrComplain('what becomes of folders');
+const { afterAll, beforeAll, describe, test } = testsWhere(
+  nginxOrComplain('what becomes of folders'),
+);
 let stage: SyncStage;
 let edge: EdgeProcess;
 let begun = 0;
 
 beforeAll(async () => {
-  if (!available) return;
   stage = await SyncStage.start({ server: 'add_header Cache-Control "max-age=31536000";' });
   edge = await EdgeProcess.start([
     ...['--allow-origin', '127.0.0.1', '--client-requests', '0', '--log-level', 'warn'],
@@ -53,9 +55,17 @@ async function aFolder(files: Readonly<Record<string, number>> = { 'a.txt': 10, 
   return { name, dir, machine, publish, url: stage.manifestUrl(name) };
 }
 
+/** A folder somewhere else, with a link to it in that of a machine. */
+async function linkedFrom(machine: string, name: string): Promise<string> {
+  const outside = stage.place(`outside-${begun}`);
+  await mkdir(machine);
+  await mkdir(outside);
+  await symlink(outside, join(machine, name));
+  return outside;
+}
+
 describe('what is there already', () => {
   test('is left alone, unless --delete says otherwise; what is only dated wrong is not fetched', async () => {
-    if (!available) return;
     const { dir, machine, publish, url } = await aFolder();
     await stage.write(dir, 'bin/run', 30, 'run', 0o755);
     await publish();
@@ -82,7 +92,6 @@ describe('what is there already', () => {
   });
 
   test('is copied where another file of the manifest has the same content', async () => {
-    if (!available) return;
     const { dir, machine, publish, url } = await aFolder({ 'a.txt': 3000 });
     await publish();
     await apply([url, machine]);
@@ -93,7 +102,6 @@ describe('what is there already', () => {
   });
 
   test('is told of by --dry-run, which changes nothing', async () => {
-    if (!available) return;
     const { machine, publish, url } = await aFolder();
     await publish();
     const text = await runCli(['sync', 'apply', url, machine, '--dry-run']);
@@ -108,7 +116,6 @@ describe('what is there already', () => {
   });
 
   test('is not taken away where a file is missing at the origin, and others come all the same', async () => {
-    if (!available) return;
     const { dir, machine, publish, url } = await aFolder({ 'a.txt': 10, 'b.txt': 20, 'c.txt': 30 });
     await publish();
     await rm(join(dir, 'b.txt'));
@@ -126,7 +133,6 @@ describe('what is there already', () => {
 
 describe('a file that is not what the manifest says', () => {
   test('gets no name, from an edge or from the origin', async () => {
-    if (!available) return;
     const { dir, machine, publish, url } = await aFolder({ 'a.txt': 1000, large: 5 * MiB });
     await publish();
     await stage.write(dir, 'a.txt', 1000, 'replaced');
@@ -144,13 +150,9 @@ describe('a file that is not what the manifest says', () => {
 
 describe('links in the folder', () => {
   test('to somewhere else: nothing is written through them', async () => {
-    if (!available) return;
     const { machine, publish, url } = await aFolder();
     await publish();
-    const outside = stage.place(`outside-${begun}`);
-    await mkdir(machine);
-    await mkdir(outside);
-    await symlink(outside, join(machine, 'b'));
+    const outside = await linkedFrom(machine, 'b');
     const refused = await runCli(['sync', 'apply', url, machine]);
     expect([refused.code, refused.stderr]).toEqual([6, expect.stringContaining('b (link)')]);
     expect([await filesIn(outside), Object.keys(await filesIn(machine))]).toEqual([{}, ['b']]);
@@ -162,7 +164,6 @@ describe('links in the folder', () => {
   });
 
   test('in place of a file: the file replaces the link, not what it leads to', async () => {
-    if (!available) return;
     const { dir, machine, publish, url } = await aFolder();
     await publish();
     const outside = stage.place(`outside-${begun}`);
@@ -175,13 +176,9 @@ describe('links in the folder', () => {
   });
 
   test('in place of our own folder: nothing is written at all', async () => {
-    if (!available) return;
     const { machine, publish, url } = await aFolder();
     await publish();
-    const outside = stage.place(`outside-${begun}`);
-    await mkdir(machine);
-    await mkdir(outside);
-    await symlink(outside, join(machine, '.millrace-sync'));
+    const outside = await linkedFrom(machine, '.millrace-sync');
     expect((await runCli(['sync', 'apply', url, machine])).code).toBe(6);
     expect([await filesIn(outside), await readlink(join(machine, '.millrace-sync'))]).toEqual([
       {},
@@ -206,7 +203,6 @@ describe('a hostile manifest', () => {
   ];
 
   test.each(documents)('%s: nothing is done, inside or outside', async (_, document) => {
-    if (!available) return;
     const around = stage.place(`hostile-${begun++}`);
     const machine = join(around, 'machine');
     await stage.write(machine, 'kept', 3);
@@ -225,7 +221,6 @@ describe('a hostile manifest', () => {
   });
 
   test('half of one: nothing is deleted', async () => {
-    if (!available) return;
     const { dir, machine, publish, url } = await aFolder();
     await publish();
     const path = join(dir, 'millrace-sync.json');
@@ -239,7 +234,6 @@ describe('a hostile manifest', () => {
   });
 
   test('another than the one whose digest is known is refused', async () => {
-    if (!available) return;
     const { dir, machine, publish, url } = await aFolder();
     await publish();
     const { stdout } = await stage.publish(dir.slice(dir.lastIndexOf('/') + 1));
@@ -257,7 +251,6 @@ describe('a hostile manifest', () => {
 
 describe('--archive', () => {
   test('brings a first deployment in one file; later ones file by file', async () => {
-    if (!available) return;
     const files = Object.fromEntries(
       Array.from({ length: 60 }, (_, i) => [`d/${i % 7}/${i}`, i * 31]),
     );
@@ -276,7 +269,6 @@ describe('--archive', () => {
   });
 
   test('an archive with other things in it than the manifest says brings only what is right', async () => {
-    if (!available) return;
     const { dir, machine, publish, url } = await aFolder({ 'a.txt': 100, 'b.txt': 100 });
     // An archive with a way out, a link, an absolute path and a changed file, signed by its publisher.
     const made = stage.place(`tar-${begun}`);
@@ -307,7 +299,6 @@ describe('--script', () => {
   test.each(shells)(
     '%s %s: brings the folder with curl and sha256sum alone',
     async (words) => {
-      if (!available) return;
       const { dir, machine, publish, url } = await aFolder({
         ...{ 'a.txt': 100, 'b/c d/it\'s "odd" $HOME `x` %41é.txt': 200, empty: 0, '-n': 7 },
         ...{ 'large.bin': 3 * MiB },
@@ -354,14 +345,10 @@ describe('--script', () => {
   );
 
   test('writes nothing through links, and puts no wrong file in its place', async () => {
-    if (!available) return;
     const { dir, machine, publish } = await aFolder({ 'a.txt': 100, 'b/c.txt': 200, 'd.txt': 10 });
     const script = stage.place(`sync-${begun}.sh`);
     await publish('--script', script);
-    const outside = stage.place(`outside-${begun}`);
-    await mkdir(machine);
-    await mkdir(outside);
-    await symlink(outside, join(machine, 'b'));
+    const outside = await linkedFrom(machine, 'b');
     // A link to a folder, where mv would put the file into the folder.
     await symlink(outside, join(machine, 'a.txt'));
     await stage.write(dir, 'd.txt', 10, 'replaced');
@@ -374,7 +361,6 @@ describe('--script', () => {
   });
 
   test('apply writes one as well, and does nothing else', async () => {
-    if (!available) return;
     const { dir, machine, publish, url } = await aFolder();
     await publish();
     const script = stage.place(`sync-${begun}.sh`);
@@ -387,7 +373,6 @@ describe('--script', () => {
 
 describe('publish', () => {
   test('says what it leaves out, and refuses names that not every system can have', async () => {
-    if (!available) return;
     const { name, dir } = await aFolder();
     await symlink('/etc/passwd', join(dir, 'link'));
     const { stdout, stderr } = await stage.publish(name);
@@ -399,7 +384,6 @@ describe('publish', () => {
   });
 
   test('of the same folder is always the same', async () => {
-    if (!available) return;
     const { name } = await aFolder();
     const once = JSON.parse((await stage.publish(name, '--archive')).stdout);
     // A run that was killed has left this.

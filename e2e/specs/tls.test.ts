@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { connect, type PeerCertificate } from 'node:tls';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { ADMIN_TOKEN } from '../fixtures/admin-client.ts';
 import { type CertificatePair, makeCertificate } from '../fixtures/certificate.ts';
 import { usablePeers } from '../fixtures/cluster.ts';
 import { sha256 } from '../fixtures/content.ts';
@@ -279,6 +280,31 @@ describe('--http-port', () => {
     });
     expect([strange.status, strange.headers.location]).toEqual([421, undefined]);
   });
+});
+
+test('nodes reach each other on a port that sends clients to TLS, also to purge', async () => {
+  const secret = join(folder.path, 'secret');
+  const token = join(folder.path, 'admin-token');
+  await writeFile(secret, 'the secret of the network');
+  await writeFile(token, ADMIN_TOKEN);
+  const common = ['--http-port', '0', '--http-answers', 'redirect', '--secret-file', secret];
+  const one = await start(first, ...common, '--name', 'one', '--admin-token-file', token);
+  const seed = new URL(one.url).host;
+  const two = await start(first, ...common, '--name', 'two', '--peers', seed);
+  // Figures are for clients, who are sent to TLS.
+  await until(async () => {
+    const metrics = await (await fetch(`${one.url}/-/metrics`)).text();
+    return metrics.includes('millrace_peer_rtt_seconds{peer="two"}');
+  });
+  const { code, stdout } = await runCli(
+    [
+      ...['edge', 'purge', origin.url('none'), '--network', '--json'],
+      ...['--edge', one.secureUrl, '--token-file', token],
+    ],
+    { NODE_EXTRA_CA_CERTS: first.cert },
+  );
+  expect([code, stdout]).toEqual([0, expect.stringMatching(/"name": ?"two",[^}]*"ok": ?true/)]);
+  expect(two.log.join('')).not.toMatch(/cannot be read/);
 });
 
 describe('nodes that reach each other over TLS', () => {

@@ -4,12 +4,13 @@ import type { ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { expect } from '@jest/globals';
 import type { CrowdResult } from '../fixtures/crowd-client.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { openResponse } from '../fixtures/http-client.ts';
 import { Namespace, namespacesOrComplain } from '../fixtures/namespace.ts';
 import { EdgeProcess } from '../fixtures/processes.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 
 const CLIENT = fileURLToPath(new URL('../fixtures/crowd-client.ts', import.meta.url));
@@ -18,7 +19,9 @@ const FILE_BYTES = 32 * 1024 * 1024;
 /** Slow enough for the line to be cut in the middle of the file. */
 const RATE = '4MiB/s';
 
-const available = namespacesOrComplain('clients that vanish from the network');
+const { afterAll, afterEach, beforeAll, beforeEach, describe, test } = testsWhere(
+  namespacesOrComplain('clients that vanish from the network'),
+);
 let origin: FaultOrigin;
 let url: string;
 let edge: EdgeProcess;
@@ -30,7 +33,6 @@ beforeAll(async () => {
 });
 
 beforeEach(async () => {
-  if (!available) return;
   far = new Namespace();
   const options = ['--host', '0.0.0.0', '--allow-origin', '127.0.0.1', '--client-rate', RATE];
   edge = await EdgeProcess.start(options);
@@ -64,7 +66,6 @@ async function untilPurged(purged: number, active: number): Promise<void> {
 
 describe('a client that vanishes in the middle of a file', () => {
   test('is purged when its line is cut, minutes before the kernel would give it up', async () => {
-    if (!available) return;
     await startFarClient(1);
     far.cut();
     await untilPurged(1, 0);
@@ -72,7 +73,6 @@ describe('a client that vanishes in the middle of a file', () => {
   });
 
   test('is told by a RST when only its own packets get lost, as after a change of routes', async () => {
-    if (!available) return;
     const client = await startFarClient(1);
     const output = text(client.stdout as NodeJS.ReadableStream);
     far.mute();
@@ -84,7 +84,6 @@ describe('a client that vanishes in the middle of a file', () => {
 
 describe('a client that stops reading', () => {
   test('lives while others vanish one after the other, and gets every byte in the end', async () => {
-    if (!available) return;
     const response = await openResponse(edge.prefixed(url));
     // Each takes the kernel's two timeouts, 600 ms at least: more probes of the closed window go
     // out meanwhile than a vanished client may leave unanswered.

@@ -2,7 +2,7 @@
 
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { usablePeers } from '../fixtures/cluster.ts';
 import { crowd } from '../fixtures/crowd.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
@@ -14,31 +14,27 @@ const TOKEN = 'token of the administrator';
 
 let origin: FaultOrigin;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-const started: EdgeProcess[] = [];
+/** Of all tests, in their order: the first finds it as new, the last one ends it. */
+let edge: EdgeProcess;
 
 beforeAll(async () => {
   origin = await FaultOrigin.start();
   folder = await temporaryFolder();
   await writeFile(join(folder.path, 'token'), TOKEN);
-});
-
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((edge) => edge.stop('SIGKILL')));
+  edge = await start('--admin-token-file', join(folder.path, 'token'));
 });
 
 afterAll(async () => {
+  await edge?.stop('SIGKILL');
   await origin.stop();
   await folder.remove();
 });
 
-async function start(...options: string[]): Promise<EdgeProcess> {
-  const edge = await EdgeProcess.start([
+const start = (...options: string[]): Promise<EdgeProcess> =>
+  EdgeProcess.start([
     ...['--workers', '3', '--allow-origin', '127.0.0.1', '--chunk-size', '64KiB'],
     ...options,
   ]);
-  started.push(edge);
-  return edge;
-}
 
 /** Ids of the processes that an edge consists of, besides the supervisor. */
 async function workersOf(edge: EdgeProcess): Promise<number[]> {
@@ -56,7 +52,6 @@ async function untilMet(edge: EdgeProcess): Promise<void> {
 
 describe('--workers', () => {
   test('clients of one port are served by all processes, the origin is asked once', async () => {
-    const edge = await start();
     await untilMet(edge);
     const url = origin.url('none', { seed: 'workers', size: 8_000_000 });
     origin.sentBytes = 0;
@@ -75,7 +70,6 @@ describe('--workers', () => {
   });
 
   test('a process that dies is started again; the others go on meanwhile', async () => {
-    const edge = await start();
     const before = await workersOf(edge);
     expect(before).toHaveLength(3);
     process.kill(before[1] as number, 'SIGKILL');
@@ -91,8 +85,38 @@ describe('--workers', () => {
     }
   });
 
+  test('a port that is taken: it says so and ends', async () => {
+    const { port } = new URL(edge.url);
+    await expect(start('--port', port)).rejects.toThrow(/EADDRINUSE/);
+  });
+
+  test('an edge of several processes and one of a single process are peers', async () => {
+    const single = await EdgeProcess.start([
+      ...['--peers', new URL(edge.url).host, '--name', 'single'],
+      ...['--allow-origin', '127.0.0.1', '--chunk-size', '64KiB'],
+    ]);
+    try {
+      await until(async () => (await usablePeers(single)).length === 3);
+      await until(async () => (await usablePeers(edge)).join() === 'single');
+      const url = origin.url('none', { seed: 'mixed', size: 4_000_000 });
+      for (const through of [single, edge]) {
+        expect((await fetchAll(through.prefixed(url))).digest).toBe(origin.digest(url));
+      }
+      const { forwards, peers } = await single.status();
+      expect(forwards.all).toBeGreaterThan(0);
+      // Their ports for each other are no way in for clients, past the limits of the one for these.
+      for (const { url: inside } of peers) {
+        expect(inside).not.toBe(edge.url);
+        for (const path of [url, '-/status', '-/metrics', '']) {
+          expect([path, (await fetchAll(`${inside}/${path}`)).status]).toEqual([path, 404]);
+        }
+      }
+    } finally {
+      await single.stop('SIGKILL');
+    }
+  });
+
   test('draining and SIGTERM are for all of them', async () => {
-    const edge = await start('--admin-token-file', join(folder.path, 'token'));
     const headers = { authorization: `Bearer ${TOKEN}` };
     expect((await fetch(`${edge.url}/-/drain`, { method: 'POST', headers })).status).toBe(202);
     await until(async () => (await edge.status()).draining);
@@ -108,27 +132,5 @@ describe('--workers', () => {
     const processes = await workersOf(edge);
     expect(await edge.stop('SIGTERM')).toBe(0);
     for (const pid of processes) expect(() => process.kill(pid, 0)).toThrow();
-  });
-
-  test('a port that is taken: it says so and ends', async () => {
-    const { port } = new URL((await start()).url);
-    await expect(start('--port', port)).rejects.toThrow(/EADDRINUSE/);
-  });
-
-  test('an edge of several processes and one of a single process are peers', async () => {
-    const edge = await start();
-    const single = await EdgeProcess.start([
-      ...['--peers', new URL(edge.url).host, '--name', 'single'],
-      ...['--allow-origin', '127.0.0.1', '--chunk-size', '64KiB'],
-    ]);
-    started.push(single);
-    await until(async () => (await usablePeers(single)).length === 3);
-    await until(async () => (await usablePeers(edge)).join() === 'single');
-    const url = origin.url('none', { seed: 'mixed', size: 4_000_000 });
-    origin.sentBytes = 0;
-    for (const through of [single, edge]) {
-      expect((await fetchAll(through.prefixed(url))).digest).toBe(origin.digest(url));
-    }
-    expect((await single.status()).forwards.all).toBeGreaterThan(0);
   });
 });

@@ -1,0 +1,141 @@
+/** Pins: files that stay in the caches for as long as somebody has asked for, within the quota. */
+
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { ask, digestThrough, ended } from '../fixtures/admin-client.ts';
+import { AdminStage } from '../fixtures/admin-stage.ts';
+import type { EdgeProcess } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
+
+const BYTES = 300_000;
+const KIB = 1024;
+
+const stage = await AdminStage.set(
+  ...['--pin-quota', '400KiB', '--cache-memory', '800KiB', '--pin-max', '1h'],
+);
+const { edge, folder } = stage;
+
+/** Other files, more than any cache of these tests holds. */
+async function pressure(through: EdgeProcess): Promise<void> {
+  for (let i = 0; i < 8; i++) await digestThrough(through, stage.publish(BYTES).url);
+}
+
+describe('pins', () => {
+  test('what is pinned survives pressure, what is not does not; the lease ends by itself', async () => {
+    const [pinned, other] = [stage.publish(BYTES), stage.publish(BYTES)];
+    const { status, body } = await ask(edge, 'POST', 'pins', {
+      url: pinned.url,
+      seconds: 1800,
+      prefetch: true,
+    });
+    expect(status).toBe(201);
+    expect(body.pin).toMatchObject({ url: pinned.url, bytes: BYTES, length: BYTES });
+    await ended(edge, body.prefetch.id);
+    await digestThrough(edge, other.url);
+    await pressure(edge);
+    const fetchBoth = async () => {
+      expect(await digestThrough(edge, pinned.url)).toBe(pinned.digest);
+      return stage.originBytes(() => digestThrough(edge, other.url));
+    };
+    expect(await stage.originBytes(fetchBoth)).toBe(BYTES);
+    expect((await edge.status()).administration).toMatchObject({ pins: 1, pinnedBytes: BYTES });
+
+    // Whoever has the capability decides when the lease ends.
+    const path = `pins/${body.pin.id}`;
+    const extended = await ask(edge, 'PATCH', path, { seconds: 1 }, body.capability);
+    expect(extended.body.pin.expiresAt).toBeLessThan(body.pin.expiresAt);
+    await until(async () => (await ask(edge, 'GET', 'pins')).body.pins.length === 0);
+    expect((await edge.status()).administration).toMatchObject({ pins: 0, pinnedBytes: 0 });
+    await pressure(edge);
+    expect(await stage.originBytes(() => digestThrough(edge, pinned.url))).toBe(BYTES);
+    const after = await ask(edge, 'PATCH', path, { seconds: 60 }, body.capability);
+    expect(after.status).toBe(401);
+    expect(await ask(edge, 'PATCH', path, { seconds: 60 })).toMatchObject({ status: 404 });
+  });
+
+  test('the quota, the longest lease and the file’s length are held', async () => {
+    const { url } = stage.publish(BYTES);
+    const first = await ask(edge, 'POST', 'pins', { url, seconds: 60 });
+    expect(first.status).toBe(201);
+    const refusals = [
+      { url: stage.publish(BYTES).url, seconds: 60 },
+      { url: stage.publish(10_000).url, seconds: 7200 },
+      { url: stage.publish(10_000).url, seconds: 60, bytes: 9999 },
+    ];
+    for (const body of refusals) {
+      const answer = await ask(edge, 'POST', 'pins', body);
+      expect(answer).toMatchObject({ status: 507, body: { code: 'pin-refused' } });
+    }
+    const { quotaBytes, usedBytes } = (await ask(edge, 'GET', 'pins')).body;
+    expect([quotaBytes, usedBytes]).toEqual([400 * KIB, BYTES]);
+    expect((await ask(edge, 'DELETE', `pins/${first.body.pin.id}`)).status).toBe(200);
+    const again = await ask(edge, 'POST', 'pins', refusals[0]);
+    expect(again.status).toBe(201);
+    await ask(edge, 'DELETE', `pins/${again.body.pin.id}`);
+  });
+
+  test('a capability is good for its own pin and nothing else', async () => {
+    const mine = (await ask(edge, 'POST', 'pins', { url: stage.publish(1000).url, seconds: 60 }))
+      .body;
+    const theirs = (await ask(edge, 'POST', 'pins', { url: stage.publish(1000).url, seconds: 60 }))
+      .body;
+    const path = `pins/${theirs.pin.id}`;
+    expect((await ask(edge, 'PATCH', path, { seconds: 9 }, mine.capability)).status).toBe(401);
+    expect((await ask(edge, 'DELETE', path, undefined, mine.capability)).status).toBe(401);
+    expect((await ask(edge, 'GET', 'pins', undefined, mine.capability)).status).toBe(401);
+    expect((await ask(edge, 'POST', 'purge', { all: true }, mine.capability)).status).toBe(401);
+    expect(JSON.stringify((await ask(edge, 'GET', 'pins')).body)).not.toContain(mine.capability);
+    expect((await ask(edge, 'DELETE', path, undefined, theirs.capability)).status).toBe(200);
+    expect((await ask(edge, 'DELETE', `pins/${mine.pin.id}`)).status).toBe(200);
+  });
+
+  test('on disk a pin and what it holds outlive a kill', async () => {
+    const dir = join(folder, 'pinned-cache');
+    const options = ['--cache-dir', dir, '--cache-disk', '1200KiB', '--cache-memory', '0'];
+    const first = await stage.start(...options);
+    const { url, digest } = stage.publish(BYTES);
+    const pinned = (await ask(first, 'POST', 'pins', { url, seconds: 3600, prefetch: true })).body;
+    await ended(first, pinned.prefetch.id);
+    const records = Math.ceil(BYTES / 65_536) + 1;
+    await until(async () => (await first.status()).cache.disk?.records === records);
+    await first.stop('SIGKILL');
+    const again = await stage.start(...options);
+    const { pins } = (await ask(again, 'GET', 'pins')).body;
+    expect(pins).toEqual([pinned.pin]);
+    await pressure(again);
+    // Written behind the clients' backs: more than there is room for.
+    await until(async () => ((await again.status()).cache.disk?.bytes ?? 0) > 1_000_000);
+    expect(await stage.originBytes(() => digestThrough(again, url))).toBe(0);
+    expect(await digestThrough(again, url)).toBe(digest);
+    const path = `pins/${pinned.pin.id}`;
+    expect((await ask(again, 'DELETE', path, undefined, pinned.capability)).status).toBe(200);
+    // Again, what pushes it out is written behind the clients' backs.
+    await until(async () => {
+      await pressure(again);
+      return (await stage.originBytes(() => digestThrough(again, url))) === BYTES;
+    });
+  });
+
+  test('in a network, all nodes pin where that is asked for, and release together', async () => {
+    const network = await stage.network(3, ['--cache-memory', '900KiB']);
+    const nodes = network.nodes.map((node) => node.edge);
+    const [first] = nodes as [EdgeProcess];
+    const { url, digest } = stage.publish(BYTES);
+    const asked = { url, seconds: 60, network: true, prefetch: true };
+    const { body } = await ask(first, 'POST', 'pins', asked);
+    expect(body.nodes).toHaveLength(2);
+    await ended(first, body.prefetch.id);
+    for (const node of nodes) await pressure(node);
+    const cost = await stage.originBytes(async () => {
+      for (const node of nodes) expect(await digestThrough(node, url)).toBe(digest);
+    });
+    expect(cost).toBe(0);
+    const path = `pins/${body.pin.id}?network=true`;
+    expect(
+      (await ask(nodes[1] as EdgeProcess, 'DELETE', path, undefined, body.capability)).status,
+    ).toBe(200);
+    for (const node of nodes) {
+      expect((await ask(node, 'GET', 'pins')).body).toMatchObject({ usedBytes: 0, pins: [] });
+    }
+  });
+});
