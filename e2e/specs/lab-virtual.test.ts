@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from '@jest/globals';
 import { CongestionWindow } from '@millrace/shared/cdn/window';
+import { median } from '../lab/report.ts';
 import { download, playingDelay } from '../lab/virtual/replica-download.ts';
 import { respond } from '../lab/virtual/response.ts';
 import { CLIENTS, REPLICAS } from '../lab/virtual/servers.ts';
@@ -75,12 +76,13 @@ describe('a file on more and more servers, whose rates wander (LOCI figures 3 an
   const servers = CLIENTS.Tennessee;
   const paper = (copies: number) =>
     ({ by: 'paper', copies, progress: 6, blockBytes: 2 * MiB }) as const;
-  const run = (replicas: number, algorithm: Parameters<typeof download>[0]['algorithm']) =>
+  type Algorithm = Parameters<typeof download>[0]['algorithm'];
+  const run = (replicas: number, algorithm: Algorithm, of = seed) =>
     download({
       servers: servers.slice(0, replicas),
       algorithm,
       threads: 2,
-      seed,
+      seed: of,
       playMegabits: 15,
     });
 
@@ -91,11 +93,21 @@ describe('a file on more and more servers, whose rates wander (LOCI figures 3 an
   });
 
   test('Millrace brings more with every server, and nobody who plays along waits', () => {
-    const runs = REPLICAS.map((n) => run(n, { by: 'millrace', mode: 'progress' }));
-    for (const [i, { megabits }] of runs.slice(1).entries()) {
-      expect(megabits).toBeGreaterThan((runs[i]?.megabits as number) * 0.95);
+    const ratios: number[][] = [];
+    for (let i = 0; i < 15; i++) {
+      const millrace = { by: 'millrace', mode: 'progress' } as const;
+      const runs = REPLICAS.map((n) => run(n, millrace, seed + i));
+      for (const { milestones } of runs.slice(1)) expect(playingDelay(milestones, 15)).toBe(0);
+      for (const { redundant } of runs) expect(redundant).toBeLessThanOrEqual(0.02);
+      const rates = runs.map(({ megabits }) => megabits);
+      ratios.push(rates.slice(1).map((rate, n) => rate / (rates[n] as number)));
     }
-    for (const { milestones } of runs.slice(1)) expect(playingDelay(milestones, 15)).toBe(0);
-    for (const { redundant } of runs) expect(redundant).toBeLessThanOrEqual(0.02);
+    // One run may meet a slow spell that the one before did not, and a server that brings a hundredth
+    // of the rest does not make up for it; what a server brings shows over several.
+    for (const [n] of REPLICAS.slice(1).entries()) {
+      const ofServer = ratios.map((ratio) => ratio[n] as number);
+      expect(Math.min(...ofServer)).toBeGreaterThan(0.8);
+      expect(median(ofServer)).toBeGreaterThan(0.99);
+    }
   });
 });
