@@ -8,7 +8,7 @@ import type { Millis, Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { isHedgeJustified } from '@millrace/shared/cdn/hedge';
 import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
-import { Transfer, type TransferAction } from '@millrace/shared/cdn/transfer';
+import { TransferDriver } from '@millrace/shared/cdn/transfer-driver';
 import type { CongestionWindow } from '@millrace/shared/cdn/window';
 
 /** What becomes of one request for a chunk. */
@@ -51,16 +51,13 @@ const WATCH_MS = 200;
 
 export class AgentRun {
   readonly #o: AgentRunOptions;
-  readonly #transfer: Transfer;
+  readonly #driver: TransferDriver;
   readonly #timer = new RetryTimer();
-  /** Requests under way, by slice: attempt and what cancels it. */
-  readonly #requests = new Map<number, Map<number, () => void>>();
   /** Bytes and time of the request of a slice that is farthest. */
   readonly #progress = new Map<number, { startedAt: Millis; bytes: number; at: Millis }>();
   #sendQueue: number[] = [];
   #sending = false;
   #lastSent: number | undefined;
-  #wakeAt = Number.POSITIVE_INFINITY;
   readonly traces: ChunkTrace[] = [];
   requests = 0;
   /** Most chunks under way or held at a time. */
@@ -71,61 +68,46 @@ export class AgentRun {
 
   constructor(options: AgentRunOptions) {
     this.#o = options;
-    const { chunks, window, inOrder, random } = options;
-    this.#transfer = new Transfer({
-      slices: chunks,
-      inOrder,
-      window,
-      timer: this.#timer,
-      random,
-      progressAt: (slice) => {
-        const progress = this.#progress.get(slice);
-        return progress === undefined || progress.bytes === 0 ? undefined : progress.at;
+    const { chunks, window, inOrder, random, world } = options;
+    this.#driver = new TransferDriver(
+      {
+        slices: chunks,
+        inOrder,
+        window,
+        timer: this.#timer,
+        random,
+        progressAt: (slice) => {
+          const progress = this.#progress.get(slice);
+          return progress === undefined || progress.bytes === 0 ? undefined : progress.at;
+        },
       },
-    });
+      {
+        now: () => world.now(),
+        at: (time, run) => {
+          world.at(time, run);
+          return () => {};
+        },
+        fetch: (slice, attempt) => this.#begin(slice, attempt),
+        send: (slice) => {
+          this.#sendQueue.push(slice);
+          this.#send();
+        },
+        ended: (error) => {
+          this.failure = error;
+          this.done = true;
+          this.onEnd();
+        },
+      },
+    );
   }
 
   /** Fetches and sends; begins at once. */
   advance(): void {
-    const { world } = this.#o;
-    for (;;) {
-      const actions = this.#transfer.step(world.now());
-      if (actions.length === 0) break;
-      for (const action of actions) this.#carryOut(action);
-    }
-    const at = this.#transfer.nextDeadline();
-    if (at === undefined || at >= this.#wakeAt || this.done) return;
-    this.#wakeAt = at;
-    world.at(at, () => {
-      if (this.#wakeAt !== at) return;
-      this.#wakeAt = Number.POSITIVE_INFINITY;
-      this.advance();
-    });
+    this.#driver.advance();
   }
 
-  #carryOut(action: TransferAction): void {
-    if (action.kind === 'fetch') return this.#begin(action.slice, action.attempt);
-    if (action.kind === 'cancel') {
-      const requests = this.#requests.get(action.slice);
-      requests?.get(action.attempt)?.();
-      requests?.delete(action.attempt);
-      return;
-    }
-    if (action.kind === 'send') {
-      this.#sendQueue.push(action.slice);
-      return this.#send();
-    }
-    if (action.kind === 'fail') this.failure = action.error;
-    this.done = true;
-    for (const requests of this.#requests.values())
-      for (const cancel of requests.values()) cancel();
-    this.onEnd();
-  }
-
-  #begin(slice: number, attempt: number): void {
+  #begin(slice: number, attempt: number): () => void {
     const now = this.#o.world.now();
-    const requests = this.#requests.get(slice) ?? new Map<number, () => void>();
-    this.#requests.set(slice, requests);
     if (this.traces[slice] === undefined) {
       this.traces[slice] = { startedAt: now, after: this.#lastSent, readyAt: 0, sentAt: 0 };
       this.mostHeld = Math.max(
@@ -135,15 +117,18 @@ export class AgentRun {
       this.#progress.set(slice, { startedAt: now, bytes: 0, at: now });
     }
     if (attempt === 0) return this.#fetch(slice, attempt);
-    requests.set(attempt, () => {});
-    this.#hedge(slice, attempt);
+    let cancel = () => {};
+    this.#hedge(slice, attempt, () => {
+      cancel = this.#fetch(slice, attempt);
+    });
+    return () => cancel();
   }
 
   /** A chunk is late: another node is asked as soon as that is worth its bytes. */
-  #hedge(slice: number, attempt: number): void {
+  #hedge(slice: number, attempt: number, ask: () => void): void {
     const { world, chunkBytes } = this.#o;
     const progress = this.#progress.get(slice);
-    if (progress === undefined || this.#requests.get(slice)?.has(attempt) !== true) return;
+    if (progress === undefined || !this.#driver.wants(slice, attempt)) return;
     const now = world.now();
     const state = {
       elapsedMs: now - progress.startedAt,
@@ -152,16 +137,15 @@ export class AgentRun {
       totalBytes: chunkBytes,
       sameWay: false,
     };
-    if (isHedgeJustified(state, this.#timer.timeoutMs(0))) return this.#fetch(slice, attempt);
-    world.at(now + WATCH_MS, () => this.#hedge(slice, attempt));
+    if (isHedgeJustified(state, this.#timer.timeoutMs(0))) return ask();
+    world.at(now + WATCH_MS, () => this.#hedge(slice, attempt, ask));
   }
 
-  #fetch(slice: number, attempt: number): void {
+  #fetch(slice: number, attempt: number): () => void {
     const { world } = this.#o;
     this.requests++;
     let bytes = 0;
-    const isWanted = () => this.#requests.get(slice)?.has(attempt) === true;
-    const cancel = world.fetch(slice, attempt, {
+    return world.fetch(slice, attempt, {
       onBytes: (count) => {
         const progress = this.#progress.get(slice);
         bytes += count;
@@ -170,27 +154,14 @@ export class AgentRun {
         progress.at = world.now();
       },
       onDone: () => {
-        if (!isWanted()) return;
-        this.#requests.get(slice)?.delete(attempt);
-        this.#fetched(slice, attempt);
+        if (!this.#driver.wants(slice, attempt)) return;
+        const trace = this.traces[slice] as ChunkTrace;
+        if (trace.readyAt === 0) trace.readyAt = world.now();
+        this.#progress.delete(slice);
+        this.#driver.fetched(slice, attempt, false);
       },
-      onFailed: () => {
-        if (!isWanted()) return;
-        this.#requests.get(slice)?.delete(attempt);
-        this.#transfer.onFailed(slice, attempt, new MillraceError('origin-reset'), world.now());
-        this.advance();
-      },
+      onFailed: () => this.#driver.failed(slice, attempt, new MillraceError('origin-reset')),
     });
-    this.#requests.get(slice)?.set(attempt, cancel);
-  }
-
-  #fetched(slice: number, attempt: number): void {
-    const now = this.#o.world.now();
-    const trace = this.traces[slice] as ChunkTrace;
-    if (trace.readyAt === 0) trace.readyAt = now;
-    for (const a of this.#transfer.onFetched(slice, attempt, now, false)) this.#carryOut(a);
-    this.#progress.delete(slice);
-    this.advance();
   }
 
   /** One chunk after the other. */
@@ -203,9 +174,8 @@ export class AgentRun {
       this.#sendQueue.shift();
       (this.traces[slice] as ChunkTrace).sentAt = this.#o.world.now();
       this.#lastSent = slice;
-      this.#transfer.onSent(slice);
+      this.#driver.sent(slice);
       this.#send();
-      this.advance();
     });
   }
 }

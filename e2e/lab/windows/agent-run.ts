@@ -7,7 +7,7 @@
 
 import type { Random } from '@millrace/shared/base/clock';
 import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
-import { Transfer, type TransferAction } from '@millrace/shared/cdn/transfer';
+import { TransferDriver } from '@millrace/shared/cdn/transfer-driver';
 import type { CongestionWindow } from '@millrace/shared/cdn/window';
 
 /** What a fetch meets: drawn anew for every attempt, which goes to another peer. */
@@ -58,43 +58,48 @@ export function runAgent(run: AgentRun): AgentResult {
   const windows: [number, number][] = [[0, run.window.size]];
   let [now, done, retries, wasted] = [0, 0, 0, 0];
   const came = new Map<number, number>();
-  const transfer = new Transfer({
-    slices: run.chunks,
-    inOrder: true,
-    window: run.window,
-    timer: new RetryTimer(),
-    random: run.random,
-    progressAt: (slice) => came.get(slice),
-  });
-  const cancel = (key: string) => {
-    const fetch = fetches.get(key);
-    if (fetch !== undefined) wasted += run.chunkBytes - fetch.left;
-    fetches.delete(key);
-  };
-  const carryOut = (action: TransferAction) => {
-    if (action.kind === 'fetch') {
-      const { slice, attempt } = action;
-      const peer = run.peer(slice, attempt);
-      if (attempt > 0) retries++;
-      const begun = { slice, attempt, peer, beginsAt: now + peer.rttMs, left: run.chunkBytes };
-      fetches.set(keyOf(slice, attempt), { ...begun, rate: 0 });
-    } else if (action.kind === 'cancel') cancel(keyOf(action.slice, action.attempt));
-    else if (action.kind === 'send') transfer.onSent(action.slice);
-  };
-  for (;;) {
-    // What has been sent makes room for more.
-    for (let actions = transfer.step(now); actions.length > 0; actions = transfer.step(now)) {
-      const last = actions.at(-1)?.kind;
-      if (last === 'done' || last === 'fail') {
-        return { ms: now, retries, wastedBytes: wasted, windows, complete: last === 'done' };
-      }
-      actions.forEach(carryOut);
-    }
+  let wake: { readonly at: number; readonly run: () => void } | undefined;
+  let complete: boolean | undefined;
+  const driver: TransferDriver = new TransferDriver(
+    {
+      slices: run.chunks,
+      inOrder: true,
+      window: run.window,
+      timer: new RetryTimer(),
+      random: run.random,
+      progressAt: (slice) => came.get(slice),
+    },
+    {
+      now: () => now,
+      at: (at, run) => {
+        wake = { at, run };
+        return () => {};
+      },
+      fetch: (slice, attempt) => {
+        const peer = run.peer(slice, attempt);
+        const key = `${slice} ${attempt}`;
+        if (attempt > 0) retries++;
+        const begun = { slice, attempt, peer, beginsAt: now + peer.rttMs, left: run.chunkBytes };
+        fetches.set(key, { ...begun, rate: 0 });
+        return () => {
+          const fetch = fetches.get(key);
+          if (fetch !== undefined) wasted += run.chunkBytes - fetch.left;
+          fetches.delete(key);
+        };
+      },
+      send: (slice) => driver.sent(slice),
+      ended: (error) => {
+        complete = error === undefined;
+      },
+    },
+  );
+  driver.advance();
+  while (complete === undefined) {
     share(
       [...fetches.values()].filter(({ beginsAt }) => beginsAt <= now),
       run.lineRate,
     );
-    const next = nextEvent(fetches.values(), now, transfer.nextDeadline());
+    const next = nextEvent(fetches.values(), now, wake?.at);
     for (const fetch of fetches.values()) {
       if (fetch.beginsAt > now) continue;
       fetch.left -= fetch.rate * (next - now);
@@ -104,13 +109,17 @@ export function runAgent(run: AgentRun): AgentResult {
     for (const [key, fetch] of [...fetches]) {
       if (fetch.left > ALMOST_NONE || !fetches.delete(key)) continue;
       done++;
-      transfer.onFetched(fetch.slice, fetch.attempt, now, false).forEach(carryOut);
+      driver.fetched(fetch.slice, fetch.attempt, false);
       if (run.window.size !== windows.at(-1)?.[1]) windows.push([done, run.window.size]);
     }
+    if (wake !== undefined && wake.at <= now) {
+      const { run } = wake;
+      wake = undefined;
+      run();
+    }
   }
+  return { ms: now, retries, wastedBytes: wasted, windows, complete };
 }
-
-const keyOf = (slice: number, attempt: number) => `${slice} ${attempt}`;
 
 /** Gives each an equal share of the line, those that cannot use theirs less (max-min fairness). */
 function share(fetches: Fetch[], lineRate: number): void {
