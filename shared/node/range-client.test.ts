@@ -285,6 +285,20 @@ describe('RangeClient', () => {
     expect(seen.connections).toBe(1);
   });
 
+  test('an answer discarded after its end leaves the next request on its connection alone', async () => {
+    const seen = await serve((socket, nth) => {
+      if (nth === 0) socket.write(ANSWER);
+    });
+    const from = client();
+    const response = await from.open(seen.url, {}, forEver);
+    await response.readInto(Buffer.alloc(10), () => {});
+    const next = get(from, seen);
+    await requests(seen, 2);
+    response.discard();
+    for (const socket of seen.sockets) socket.write(ANSWER);
+    expect([await next, seen.heads.length, seen.connections]).toEqual([BODY.toString(), 2, 1]);
+  });
+
   test('closing the client closes idle connections, and those in use when they end', async () => {
     const seen = await keepOpen();
     const from = client(2);

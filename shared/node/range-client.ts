@@ -225,6 +225,8 @@ async function exchange(
     readInto: (into, onBytes) => read(connection.readInto(into, onBytes)),
     pipe: (take, room) => read(connection.pipe(take, room)),
     discard() {
+      // Where the body has been read, the connection is somebody else's by now.
+      if (finished) return;
       connection.discard();
       finish();
     },
