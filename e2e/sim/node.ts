@@ -10,6 +10,7 @@ import { ChunkFlights } from '@millrace/shared/cdn/chunk-flights';
 import { retrySalt } from '@millrace/shared/cdn/chunk-name';
 import { type AttemptObserver, CompetingFetch } from '@millrace/shared/cdn/competing-fetch';
 import { ForwardFetch } from '@millrace/shared/cdn/forward-fetch';
+import { PATIENCE_AT_THE_ORIGIN } from '@millrace/shared/cdn/hedge';
 import { hashText } from '@millrace/shared/cdn/hrw';
 import { PeerFailure } from '@millrace/shared/cdn/peer-failure';
 import { MIN_SILENCE_MS } from '@millrace/shared/cdn/peer-table';
@@ -178,7 +179,7 @@ export class SimNode implements Host, Member {
         return { tier: 'origin', release() {} };
       },
       bytes: o.chunkBytes,
-      sameWay: true,
+      patience: () => PATIENCE_AT_THE_ORIGIN,
       lateAfterMs: () => Math.max(MIN_ORIGIN_TIMEOUT_MS, this.#originTimer.timeoutMs(0)),
       now: () => sim.now,
       onRaced: (winner) => this.#raced(winner),

@@ -100,3 +100,13 @@ test('a slow origin makes clients slow and sends little more for it', async () =
   for (const { tookMs } of clients) expect(tookMs).toBeGreaterThan(leastMs);
   expect({ seed: SEED, few: world.copies < 3 }).toEqual({ seed: SEED, few: true });
 });
+
+test('before a slow origin nodes do not race for what another is still receiving', async () => {
+  const world = build({ seed: SEED, nodes: 4, chunks: 10, originMbit: 5, mbit: [25, 25] });
+  meet(world, { choice: 'all' });
+  // Four clients at each.
+  const nodes = Array.from({ length: 4 }, () => world.nodes).flat();
+  const clients = await crowd(world, { nodes });
+  expect(clients.filter(({ state }) => state !== 'complete')).toEqual([]);
+  expect({ seed: SEED, few: world.copies <= 1.2 }).toEqual({ seed: SEED, few: true });
+});

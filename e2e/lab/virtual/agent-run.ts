@@ -135,7 +135,7 @@ export class AgentRun {
       idleMs: now - progress.at,
       receivedBytes: progress.bytes,
       totalBytes: chunkBytes,
-      sameWay: false,
+      patience: 1,
     };
     if (isHedgeJustified(state, this.#timer.timeoutMs(0))) return ask();
     world.at(now + WATCH_MS, () => this.#hedge(slice, attempt, ask));

@@ -13,6 +13,7 @@ import {
   CompetingFetch,
   type StartAttempt,
 } from '@millrace/shared/cdn/competing-fetch';
+import { PATIENCE_AT_THE_ORIGIN } from '@millrace/shared/cdn/hedge';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import { Purges } from '../admin/purges.ts';
 import type { Network } from '../peers/network.ts';
@@ -196,7 +197,7 @@ export class ChunkStore {
           ? body(attempt, attemptSignal, observer)
           : source.fetch(request, attempt, attemptSignal, observer),
       bytes,
-      sameWay: true,
+      patience: () => PATIENCE_AT_THE_ORIGIN,
       lateAfterMs: () => source.lateAfterMs(request),
       now,
       ...(onRaced === undefined ? {} : { onRaced }),

@@ -209,6 +209,22 @@ describe('a node that says nothing', () => {
     await first.bring('a');
     (await got).chunk.release();
   });
+
+  test('is left alone while it gets the chunk slowly, as others would; not when it hands it on slowly', async () => {
+    const { store, nth, clock, asked } = setUp(['a', 'b']);
+    const got = store.get(request, forEver);
+    const first = await nth(0);
+    clock.now = 3 * LATE_MS;
+    first.observer.onBytes(CHUNK / 2); // a quarter of the way: another nine times as long
+    store.hedge(request);
+    expect(asked).toHaveLength(1);
+    clock.now = 6 * LATE_MS;
+    first.observer.onBytes(CHUNK / 2);
+    store.hedge(request);
+    const second = await nth(1);
+    await second.bring('b');
+    (await got).chunk.release();
+  });
 });
 
 test('a request that has been forwarded does not wait for one that has not', async () => {

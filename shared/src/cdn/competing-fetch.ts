@@ -42,8 +42,11 @@ export interface CompetingFetchOptions<T extends Loan> {
   readonly start: StartAttempt<T>;
   /** Bytes that a request brings. */
   readonly bytes: number;
-  /** All requests go to the same place over the same way, as those to an origin do. */
-  readonly sameWay?: boolean;
+  /**
+   * How many times longer than usual the rest of a request may take that has brought so many bytes
+   * (`RequestProgress.patience`); 1 unless given.
+   */
+  readonly patience?: (receivedBytes: number) => number;
   /** How long a request may take before another is justified. */
   readonly lateAfterMs: (attempt: number) => Millis;
   /** Monotonic milliseconds. */
@@ -124,7 +127,7 @@ export class CompetingFetch<T extends Loan> {
       idleMs: now - aliveAt,
       receivedBytes: latest.receivedBytes,
       totalBytes: this.#o.bytes,
-      sameWay: this.#o.sameWay === true,
+      patience: this.#o.patience?.(latest.receivedBytes) ?? 1,
     };
     if (!isHedgeJustified(progress, lateAfterMs)) return;
     if (aliveAt === latest.sentAt) this.#o.onSilent?.(this.#begun - 1);

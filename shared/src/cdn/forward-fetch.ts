@@ -6,6 +6,7 @@
 
 import type { Millis } from '../base/clock.ts';
 import { type AttemptObserver, CompetingFetch, type Loan } from './competing-fetch.ts';
+import { PATIENCE_WITH_RECEIVERS } from './hedge.ts';
 import { PeerFailure } from './peer-failure.ts';
 import type { Route } from './route.ts';
 
@@ -70,6 +71,7 @@ export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
       start: (attempt, signal, observer) => this.#attempt(attempt, signal, observer),
       // Each byte counts twice: when it reaches the other node, and when it arrives here.
       bytes: 2 * bytes,
+      patience: (receivedBytes) => (receivedBytes < bytes ? PATIENCE_WITH_RECEIVERS : 1),
       lateAfterMs: (attempt) => network.lateAfterMs(this.#asked.get(attempt)),
       now,
       heardAt: (attempt) => {

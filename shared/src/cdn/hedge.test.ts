@@ -22,17 +22,17 @@ describe('isHedgeJustified', () => {
     ['late, everything but the end received', 5000, 10, MiB - 1000, false],
     ['late, slow, most still to come', 5000, 10, MiB / 2, true],
   ])('%s', (_, elapsedMs, idleMs, receivedBytes, expected) => {
-    const progress = { elapsedMs, idleMs, receivedBytes, totalBytes: MiB, sameWay: false };
+    const progress = { elapsedMs, idleMs, receivedBytes, totalBytes: MiB, patience: 1 };
     expect(isHedgeJustified(progress, LATE_MS)).toBe(expected);
   });
 
   test.each([
     ['stalled', 500, MiB / 2, true],
     ['slow, as all may be', 499, MiB / 2, false],
-    ['the rest would take four times too long', 499, MiB / 3 - 1, true],
-    ['almost as slow', 499, MiB / 3 + 1, false],
+    ['the rest would take eight times too long', 499, MiB / 5 - 1, true],
+    ['almost as slow', 499, MiB / 5 + 1, false],
   ])('where another would go the same way: %s', (_, idleMs, receivedBytes, expected) => {
-    const progress = { elapsedMs: 1000, idleMs, receivedBytes, totalBytes: MiB, sameWay: true };
+    const progress = { elapsedMs: 1000, idleMs, receivedBytes, totalBytes: MiB, patience: 8 };
     expect(isHedgeJustified(progress, LATE_MS)).toBe(expected);
   });
 });

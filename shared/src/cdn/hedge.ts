@@ -15,20 +15,28 @@ export interface RequestProgress {
   readonly idleMs: Millis;
   readonly receivedBytes: number;
   readonly totalBytes: number;
-  /**
-   * Another request would go to the same place over the same way: where bytes come slowly it
-   * hardly gets them faster, and takes from the first what there is. It helps where this one's
-   * connection alone is slow.
-   */
-  readonly sameWay: boolean;
+  /** How many times longer than usual the rest may take, at least 1. */
+  readonly patience: number;
 }
 
 /**
  * How many times longer a request may take that has brought nothing, where the other side is alive:
- * it is busy with others, and what it is asked for may come any moment. As many times longer may
- * the rest take, where another request would have to share the way with this one.
+ * it is busy with others, and what it is asked for may come any moment.
  */
 export const PATIENCE_WITH_THE_LIVING = 4;
+
+/**
+ * How many times longer the rest of a request to an origin may take. Another would go to the same
+ * place over the same way: where bytes come slowly it hardly gets them faster, and takes from the
+ * first what there is. It helps where this one's connection alone is that slow.
+ */
+export const PATIENCE_AT_THE_ORIGIN = 8;
+
+/**
+ * The same for a chunk that another node is still receiving. Any other node would have to get it from
+ * the origin too; and the one that is at it finds out earlier, and more surely, what would help.
+ */
+export const PATIENCE_WITH_RECEIVERS = 16;
 
 /**
  * Tells whether another request is likely to end sooner.
@@ -36,10 +44,10 @@ export const PATIENCE_WITH_THE_LIVING = 4;
  * @param lateAfterMs how long such requests usually take at most
  */
 export function isHedgeJustified(progress: RequestProgress, lateAfterMs: Millis): boolean {
-  const { elapsedMs, idleMs, receivedBytes, totalBytes, sameWay } = progress;
+  const { elapsedMs, idleMs, receivedBytes, totalBytes, patience } = progress;
   if (elapsedMs < lateAfterMs) return false;
   if (idleMs >= lateAfterMs) return true;
   if (receivedBytes === 0) return elapsedMs >= PATIENCE_WITH_THE_LIVING * lateAfterMs;
   const restMs = (elapsedMs * (totalBytes - receivedBytes)) / receivedBytes;
-  return restMs > (sameWay ? PATIENCE_WITH_THE_LIVING : 1) * lateAfterMs;
+  return restMs > patience * lateAfterMs;
 }
