@@ -74,6 +74,27 @@ describe('ClientPurger', () => {
     expect(purge).toHaveBeenCalledTimes(1);
   });
 
+  test('waits longer for those that leave timeouts unanswered where others have answered late', () => {
+    const { client, states } = setUp();
+    const lost = { ...FINE, retransmits: 1, lastSentMs: 100, lastAckMs: 400 };
+    const others = Array.from({ length: 5 }, () => client(lost));
+    const [a, b] = [client(FINE), client(FINE)];
+    jest.advanceTimersByTime(250);
+    for (const { socket } of others) states.set(socket, FINE);
+    jest.advanceTimersByTime(250);
+    states.set(a.socket, { ...lost, retransmits: 2, lastAckMs: 700 });
+    jest.advanceTimersByTime(250);
+    expect(a.purge).not.toHaveBeenCalled();
+    states.set(a.socket, { ...lost, retransmits: 3, lastAckMs: 1500 });
+    jest.advanceTimersByTime(250);
+    expect(a.purge).toHaveBeenCalledTimes(1);
+    // A minute later nobody remembers.
+    jest.advanceTimersByTime(60_000);
+    states.set(b.socket, { ...lost, retransmits: 2, lastAckMs: 700 });
+    jest.advanceTimersByTime(250);
+    expect(b.purge).toHaveBeenCalledTimes(1);
+  });
+
   test('looks only while somebody is watched, with one timer for all', () => {
     const { client, purger } = setUp();
     expect(jest.getTimerCount()).toBe(0);

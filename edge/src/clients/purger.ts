@@ -6,6 +6,7 @@
 
 import type { Socket } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
+import { AnsweredTimeouts } from '@millrace/shared/cdn/answered-timeouts';
 import { VanishedClientDetector } from '@millrace/shared/cdn/vanished-client';
 import type { ReadTcpInfo } from './tcp-info.ts';
 
@@ -28,6 +29,8 @@ interface Watched {
   readonly outstanding: () => boolean;
   readonly purge: () => void;
   readonly detector: VanishedClientDetector;
+  /** The most timeouts in a row after which it has answered. */
+  answeredLate: number;
 }
 
 const INTERVAL_MS = 250;
@@ -35,6 +38,7 @@ const INTERVAL_MS = 250;
 export class ClientPurger {
   readonly #o: ClientPurgerOptions;
   readonly #watched = new Set<Watched>();
+  readonly #experience = new AnsweredTimeouts();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ClientPurgerOptions) {
@@ -59,7 +63,7 @@ export class ClientPurger {
   watch(socket: Socket, outstanding: () => boolean, purge: () => void): () => void {
     if (this.#o.readTcpInfo === undefined) return () => {};
     const detector = new VanishedClientDetector();
-    const watched: Watched = { socket, outstanding, purge, detector };
+    const watched: Watched = { socket, outstanding, purge, detector, answeredLate: 0 };
     this.#watched.add(watched);
     this.#timer ??= setInterval(() => this.#look(), this.#o.intervalMs ?? INTERVAL_MS).unref();
     return () => this.#unwatch(watched);
@@ -78,21 +82,32 @@ export class ClientPurger {
   }
 
   #look(): void {
-    const { readTcpInfo, now, onPurged } = this.#o;
+    const { onPurged } = this.#o;
     for (const watched of this.#watched) {
-      const { socket, outstanding, purge, detector } = watched;
-      const isOutstanding = outstanding();
-      const state = isOutstanding ? readTcpInfo?.(socket) : undefined;
-      if (!detector.observe(state, isOutstanding, now())) continue;
+      if (!this.#hasVanished(watched)) continue;
       // With HTTP/2 several responses are on one connection: it is one client that has vanished.
       for (const other of this.#watched) {
-        if (other === watched || other.socket !== socket) continue;
+        if (other === watched || other.socket !== watched.socket) continue;
         this.#unwatch(other);
         other.purge();
       }
       this.#unwatch(watched);
       onPurged();
-      purge();
+      watched.purge();
     }
+  }
+
+  #hasVanished(watched: Watched): boolean {
+    const { socket, detector, answeredLate } = watched;
+    const now = this.#o.now();
+    const outstanding = watched.outstanding();
+    const state = outstanding ? this.#o.readTcpInfo?.(socket) : undefined;
+    const needed = this.#experience.needed(this.#watched.size, answeredLate, now);
+    const vanished = detector.observe(state, outstanding, now, needed);
+    if (detector.answeredLate > 0) {
+      this.#experience.onAnswered(detector.answeredLate, now);
+      watched.answeredLate = Math.max(answeredLate, detector.answeredLate);
+    }
+    return vanished;
   }
 }

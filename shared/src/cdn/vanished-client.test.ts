@@ -84,6 +84,30 @@ describe('a client without any acknowledgement', () => {
   });
 });
 
+describe('a client that answers after timeouts', () => {
+  const lost = { retransmits: 2, lastSentMs: 100, lastAckMs: 900 };
+
+  test('is seen to, and after how many', () => {
+    const detector = new VanishedClientDetector();
+    const one = { retransmits: 1, lastSentMs: 100, lastAckMs: 400 };
+    const seen = [FINE, one, lost, FINE, FINE, one, { ...FINE, retransmits: 1 }].map((state, i) => {
+      detector.observe({ ...FINE, ...state }, true, 500 * i, 4);
+      return detector.answeredLate;
+    });
+    expect(seen).toEqual([0, 0, 0, 2, 0, 0, 1]);
+  });
+
+  test('is waited for as long as is asked', () => {
+    const detector = new VanishedClientDetector();
+    const silence = [0, 1, 2, 3, 4].map((retransmits) => ({
+      ...{ retransmits, probes: 0, unacked: 4, lastSentMs: 100 },
+      lastAckMs: 10 + 200 * (2 ** retransmits - 1),
+    }));
+    const said = silence.map((state) => detector.observe(state, true, state.lastAckMs, 4));
+    expect(said).toEqual([false, false, false, false, true]);
+  });
+});
+
 describe('nothing follows', () => {
   const gone = { retransmits: 9, probes: 9, lastAckMs: 60_000 };
 

@@ -41,6 +41,14 @@ export class VanishedClientDetector {
   #lastAckAt = Number.NEGATIVE_INFINITY;
   /** Of the timeouts that the kernel counts, those that an acknowledgement has come after. */
   #answered = 0;
+  /** Timeouts in a row that were not answered when the connection was last looked at. */
+  #unanswered = 0;
+  #answeredLate = 0;
+
+  /** After how many timeouts in a row the client has answered since the look before; 0: it has not. */
+  get answeredLate(): number {
+    return this.#answeredLate;
+  }
 
   /**
    * Takes in how the connection stands now.
@@ -48,15 +56,25 @@ export class VanishedClientDetector {
    * @param state undefined where that is unknown, of which nothing follows
    * @param outstanding false while the client has nothing to acknowledge
    * @param now monotonic
+   * @param timeouts how many in a row must go unanswered
    * @returns true if the client has vanished
    */
-  observe(state: TcpState | undefined, outstanding: boolean, now: Millis): boolean {
+  observe(
+    state: TcpState | undefined,
+    outstanding: boolean,
+    now: Millis,
+    timeouts = UNANSWERED_TIMEOUTS,
+  ): boolean {
+    this.#answeredLate = 0;
     if (state === undefined || !outstanding) return false;
     const { retransmits, probes, unacked, lastAckMs } = state;
     this.#noteAnswers(state, now);
+    const unanswered = retransmits - this.#answered;
+    if (unanswered < this.#unanswered) this.#answeredLate = this.#unanswered - unanswered;
+    this.#unanswered = unanswered;
     if (lastAckMs < MIN_SILENCE_MS) return false;
     if (probes >= UNANSWERED_PROBES) return true;
-    return unacked > 0 && retransmits - this.#answered >= UNANSWERED_TIMEOUTS;
+    return unacked > 0 && unanswered >= timeouts;
   }
 
   /**
