@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { generate, generateMetrics, METRICS, README } from './docs.ts';
 
@@ -12,4 +12,31 @@ test('METRICS.md lists what an edge measures', async () => {
   const text = readFileSync(METRICS, 'utf8');
   // To mend it: node scripts/docs.ts
   expect(text).toBe(await generateMetrics(text));
+});
+
+test('every test, benchmark and experiment that the README and BENCHMARKS name is there', () => {
+  const texts = [README, new URL('../BENCHMARKS.md', import.meta.url)].map((file) =>
+    readFileSync(file, 'utf8'),
+  );
+  const within = (folder: string) => readdirSync(new URL(`../${folder}`, import.meta.url));
+  const there: Record<string, (name: string) => boolean> = {
+    e2e: (name) => within('e2e/specs').some((file) => file.startsWith(name)),
+    sim: (name) => within('e2e/sim/experiments').includes(`${name}.ts`),
+    // One file may hold several experiments or benchmarks, whose names begin alike.
+    lab: (name) => within('e2e/lab/experiments').some((file) => name.startsWith(file.slice(0, -3))),
+    bench: (name) => within('e2e/bench').includes(`${name}.ts`),
+  };
+  const missing: string[] = [];
+  let found = 0;
+  for (const text of texts) {
+    for (const [command, kind, name] of text.matchAll(
+      /npm run (?:-s )?(e2e|sim|lab|bench)(?: --)? (?!-)([\w-]+)/g,
+    )) {
+      found++;
+      if (name !== 'NAME' && there[kind as string]?.(name as string) !== true)
+        missing.push(command);
+    }
+  }
+  expect(missing).toEqual([]);
+  expect(found).toBeGreaterThan(30);
 });
