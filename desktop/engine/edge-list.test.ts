@@ -24,12 +24,33 @@ describe('parseEdgeList', () => {
     expect(parseEdgeList(answer())?.edges.map(({ name }) => name)).toEqual(['a', 'b']);
   });
 
+  test('an edge counts once where it does not say how much', () => {
+    const text = answer({ edges: [edge('a', { weight: undefined })] });
+    expect(parseEdgeList(text)?.edges).toMatchObject([{ name: 'a', weight: 1 }]);
+  });
+
   test.each([
     ['no JSON', 'what?'],
     ['another way of routing', answer({ routing: 'hrw-2' })],
     ['chunks of no legal size', answer({ chunkBytes: 0 })],
     ['an address that is none', answer({ edges: [edge('a', { url: 'file:///etc/passwd' })] })],
+    ['an address that is no URL', answer({ edges: [edge('a', { url: 'a.example:3125' })] })],
     ['a weight of nothing', answer({ edges: [edge('a', { weight: 0 })] })],
+    [
+      'a weight without end',
+      answer({ edges: [edge('a')] }).replace('"weight":1', '"weight":1e999'),
+    ],
+    ['a weight in words', answer({ edges: [edge('a', { weight: 'much' })] })],
+    ['an edge without a name', answer({ edges: [edge('')] })],
+    ['a name without end', answer({ edges: [edge('a', { name: 'a'.repeat(256) })] })],
+    ['an edge that may be well', answer({ edges: [edge('a', { healthy: 'yes' })] })],
+    ['chunks of half a byte', answer({ chunkBytes: 65_536.5 })],
+    ['chunks in words', answer({ chunkBytes: '1048576' })],
+    ['edges that are no list', answer({ edges: {} })],
+    ['edges that are none', answer({ edges: [null] })],
+    ['a list', '[]'],
+    ['nothing', 'null'],
+    ['more edges than anybody has', answer({ edges: Array(1001).fill(edge('a')) })],
   ])('%s is not understood, and not an error', (_what, text) => {
     expect(parseEdgeList(text)).toBeUndefined();
   });

@@ -10,7 +10,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { formatEntry } from '@millrace/shared/download/journal';
 import {
@@ -23,12 +23,7 @@ import {
 import { DATA_SUFFIX, JOURNAL_SUFFIX } from './partial-file.ts';
 import { segmentDigest } from './segment-digest.ts';
 
-let stage: PartialFileStage;
-
-beforeEach(async () => {
-  stage = await PartialFileStage.set();
-});
-afterEach(() => stage.clear());
+const stage = PartialFileStage.forEachTest();
 
 /** The journal as text, once it has a line for the byte before `end`. */
 async function journalOf(name: string, end: number): Promise<string> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cp, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { formatEntry } from '@millrace/shared/download/journal';
 import {
   CONTENT,
@@ -14,12 +14,7 @@ import {
 import { DATA_SUFFIX, JOURNAL_SUFFIX } from './partial-file.ts';
 import { segmentDigest } from './segment-digest.ts';
 
-let stage: PartialFileStage;
-
-beforeEach(async () => {
-  stage = await PartialFileStage.set();
-});
-afterEach(() => stage.clear());
+const stage = PartialFileStage.forEachTest();
 
 describe('PartialFile', () => {
   test('a file that is complete has its name, its bytes, and nothing beside it', async () => {

@@ -3,6 +3,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { afterEach, beforeEach } from '@jest/globals';
 import type { Validators } from '@millrace/shared/http/validators';
 import { PartialFile, type PartialFileOptions } from '../engine/partial-file.ts';
 
@@ -15,20 +16,26 @@ export type Part = Partial<PartialFileOptions> & {
 };
 
 export class PartialFileStage {
-  readonly dir: string;
-  readonly path: string;
+  dir = '';
   readonly #open: PartialFile[] = [];
 
-  private constructor(dir: string) {
-    this.dir = dir;
-    this.path = join(dir, 'file.iso');
+  /** For the tests of a file: each of them finds the folder empty. */
+  static forEachTest(): PartialFileStage {
+    const stage = new PartialFileStage();
+    beforeEach(() => stage.#set());
+    afterEach(() => stage.#clear());
+    return stage;
   }
 
-  static async set(): Promise<PartialFileStage> {
-    return new PartialFileStage(await mkdtemp(join(tmpdir(), 'millrace-')));
+  get path(): string {
+    return join(this.dir, 'file.iso');
   }
 
-  async clear(): Promise<void> {
+  async #set(): Promise<void> {
+    this.dir = await mkdtemp(join(tmpdir(), 'millrace-'));
+  }
+
+  async #clear(): Promise<void> {
     for (const file of this.#open.splice(0)) await file.close();
     await rm(this.dir, { recursive: true });
   }

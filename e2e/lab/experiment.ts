@@ -1,12 +1,12 @@
 /** What an experiment is. */
 
-import type { Report } from './report.ts';
+import type { Findings } from './report.ts';
 
 export interface ExperimentOptions {
   /** What is drawn at random is drawn by this. */
   readonly seed: number;
-  /** How often to measure; undefined: as often as the experiment thinks enough. */
-  readonly runs: number | undefined;
+  /** How often to measure. */
+  readonly runs: number;
   /** Parts of the experiment to measure, by what their names begin with; undefined: all. */
   readonly only: readonly string[] | undefined;
   /**
@@ -19,8 +19,12 @@ export interface ExperimentOptions {
 }
 
 export interface Experiment {
+  /** On the command line, and of the files. */
+  readonly name: string;
   readonly title: string;
+  /** How often to measure unless told otherwise. */
+  readonly runs: number;
   /** It takes a laboratory: Linux, and root. */
   readonly needsLab: boolean;
-  readonly run: (options: ExperimentOptions) => Promise<Report>;
+  readonly run: (options: ExperimentOptions) => Promise<Findings>;
 }

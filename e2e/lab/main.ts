@@ -18,21 +18,21 @@ import { windows } from './experiments/windows.ts';
 import { labImpossible } from './lab.ts';
 import { writeReport } from './report.ts';
 
-const EXPERIMENTS: ReadonlyMap<string, Experiment> = new Map([
-  ['check', check],
-  ['crowd', crowd],
-  ['buffer', buffer],
-  ['replicas', replicas],
-  ['replicas-real', replicasReal],
-  ['streaming', streaming],
-  ['nodes', nodes],
-  ['resets', resets],
-  ['resets-grid', resetsGrid],
-  ['vanished', vanished],
-  ['arrivals', arrivals],
-  ['chunks', chunks],
-  ['windows', windows],
-]);
+const EXPERIMENTS: readonly Experiment[] = [
+  check,
+  crowd,
+  buffer,
+  replicas,
+  replicasReal,
+  streaming,
+  nodes,
+  resets,
+  resetsGrid,
+  vanished,
+  arrivals,
+  chunks,
+  windows,
+];
 
 const RESULTS = fileURLToPath(new URL('results', import.meta.url));
 const SEED = 1;
@@ -42,7 +42,7 @@ const IMPOSSIBLE = 77;
 
 const HELP = `npm run -s lab -- EXPERIMENT... [--runs N] [--seed N] [--out FOLDER] [--only PART]... [--slow N]
 
-${[...EXPERIMENTS].map(([name, { title }]) => `  ${name.padEnd(14)} ${title}`).join('\n')}
+${EXPERIMENTS.map(({ name, title }) => `  ${name.padEnd(14)} ${title}`).join('\n')}
 
 --only picks parts of an experiment that has several, by what their names begin with.
 --slow makes rates N times lower and ways N times longer where processors are too few (crowd).
@@ -77,21 +77,27 @@ async function main(): Promise<number> {
     process.stderr.write('--slow takes a number of at least 1\n');
     return USAGE;
   }
-  const unknown = positionals.find((name) => !EXPERIMENTS.has(name));
-  if (unknown !== undefined) {
-    process.stderr.write(`Unknown experiment "${unknown}".\n\n${HELP}`);
-    return USAGE;
+  const chosen: Experiment[] = [];
+  for (const asked of positionals) {
+    const experiment = EXPERIMENTS.find(({ name }) => name === asked);
+    if (experiment === undefined) {
+      process.stderr.write(`Unknown experiment "${asked}".\n\n${HELP}`);
+      return USAGE;
+    }
+    chosen.push(experiment);
   }
   const say = (line: string) => process.stderr.write(`${line}\n`);
-  for (const name of positionals) {
-    const experiment = EXPERIMENTS.get(name) as Experiment;
+  for (const experiment of chosen) {
+    const { name, title } = experiment;
     const reason = experiment.needsLab ? labImpossible() : undefined;
     if (reason !== undefined) {
       say(`${name}: no laboratory here: ${reason}`);
       return IMPOSSIBLE;
     }
     say(`${name}: seed ${seed}`);
-    const report = await experiment.run({ seed, runs, only: values.only, slow, say });
+    const times = runs ?? experiment.runs;
+    const findings = await experiment.run({ seed, runs: times, only: values.only, slow, say });
+    const report = { experiment: name, title, seed, runs: times, ...findings };
     process.stdout.write(`${await writeReport(values.out, report)}\n`);
   }
   return 0;

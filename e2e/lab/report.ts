@@ -13,13 +13,8 @@ export interface Table {
   readonly rows: readonly (readonly (string | number | undefined)[])[];
 }
 
-export interface Report {
-  /** Name on the command line, and of the files. */
-  readonly experiment: string;
-  readonly title: string;
-  readonly seed: number;
-  /** How often everything was measured: medians are given. */
-  readonly runs: number;
+/** What an experiment has found out; medians where it was measured more than once. */
+export interface Findings {
   /** What it was measured with and on. */
   readonly conditions: Readonly<Record<string, string | number>>;
   readonly tables: readonly Table[];
@@ -28,6 +23,16 @@ export interface Report {
   readonly notes: readonly string[];
   /** Every single measurement. */
   readonly raw: unknown;
+}
+
+/** Findings, and what they are of. */
+export interface Report extends Findings {
+  /** Name on the command line, and of the files. */
+  readonly experiment: string;
+  readonly title: string;
+  readonly seed: number;
+  /** How often everything was measured. */
+  readonly runs: number;
 }
 
 /** The middle one, or the mean of the middle two; NaN of nothing. */

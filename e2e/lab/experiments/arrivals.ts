@@ -11,10 +11,9 @@ import { contentOf } from '../../fixtures/content.ts';
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
 import { Lab } from '../lab.ts';
 import { startEdge, startNginx } from '../programs.ts';
-import { mean, median, type Plot, percentile, type Report } from '../report.ts';
+import { type Findings, mean, median, type Plot, percentile } from '../report.ts';
 import type { ResumingCrowdResult } from '../resuming-crowd.ts';
 
-const TITLE = 'A thousand clients arriving at once (ANYCAST figure 8)';
 const CROWD = fileURLToPath(new URL('../resuming-crowd.ts', import.meta.url));
 /** As in ANYCAST 4.3. */
 const CLIENTS = 1000;
@@ -28,7 +27,6 @@ const SWITCH_AT_S = 15;
 const SAMPLE_MS = 200;
 /** After the beginning, or the switch, everybody needs a moment. */
 const SETTLED_S = 3;
-const DEFAULT_RUNS = 1;
 const ADDRESS = '10.9.0.1';
 /** One address for all of them, which would be limited as one client. */
 const EDGE = ['--client-transfers', '0', '--client-requests', '0', '--max-amplification', '0'];
@@ -55,9 +53,15 @@ interface Outcome {
   readonly purged: number;
 }
 
-export const arrivals: Experiment = { title: TITLE, needsLab: true, run };
+export const arrivals: Experiment = {
+  name: 'arrivals',
+  title: 'A thousand clients arriving at once (ANYCAST figure 8)',
+  runs: 1,
+  needsLab: true,
+  run,
+};
 
-async function run({ seed, runs = DEFAULT_RUNS, say }: ExperimentOptions): Promise<Report> {
+async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
   const outcomes: Outcome[] = [];
   for (let i = 0; i < runs; i++) {
     for (const scenario of SCENARIOS) {
@@ -66,10 +70,6 @@ async function run({ seed, runs = DEFAULT_RUNS, say }: ExperimentOptions): Promi
     }
   }
   return {
-    experiment: 'arrivals',
-    title: TITLE,
-    seed,
-    runs,
     conditions: {
       clients: CLIENTS,
       line: `${MEGABITS} Mbit/s, queue of ${QUEUE_MS} ms, round trip ${RTT_MS} ms`,

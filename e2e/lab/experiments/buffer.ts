@@ -7,13 +7,12 @@
 import { BUFFER_BYTES_PER_CLIENT, DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
 import { CongestionWindow } from '@millrace/shared/cdn/window';
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
-import { median, type Report, type Table } from '../report.ts';
+import { type Findings, median, type Table } from '../report.ts';
 import { FILE_BYTES, type Response, respond, TAILS } from '../virtual/response.ts';
 import { NETWORKS } from '../virtual/virtual-networks.ts';
 
 const KiB = 1024;
 const MiB = 1024 * KiB;
-const DEFAULT_RUNS = 7;
 const CHUNK_SIZES = [30 * KiB, 60 * KiB, 128 * KiB, 256 * KiB, 512 * KiB, MiB, 2 * MiB, 4 * MiB];
 const PARALLEL = [2, 5, 10, 20, 40];
 /** Beyond this a buffer per client is out of question. */
@@ -30,11 +29,15 @@ interface Cell {
   readonly runs: readonly Response[];
 }
 
-const TITLE = 'Bandwidth over buffer, and the tail of chunk times (WORLDS figure 2, table 3)';
+export const buffer: Experiment = {
+  name: 'buffer',
+  title: 'Bandwidth over buffer, and the tail of chunk times (WORLDS figure 2, table 3)',
+  runs: 7,
+  needsLab: false,
+  run,
+};
 
-export const buffer: Experiment = { title: TITLE, needsLab: false, run };
-
-async function run({ seed, say, runs = DEFAULT_RUNS }: ExperimentOptions): Promise<Report> {
+async function run({ seed, say, runs }: ExperimentOptions): Promise<Findings> {
   const cells: Cell[] = [];
   for (const network of Object.keys(NETWORKS) as NetworkName[]) {
     for (const chunkBytes of CHUNK_SIZES) {
@@ -54,10 +57,6 @@ async function run({ seed, say, runs = DEFAULT_RUNS }: ExperimentOptions): Promi
   }
   const names = Object.keys(NETWORKS) as NetworkName[];
   return {
-    experiment: 'buffer',
-    title: TITLE,
-    seed,
-    runs,
     conditions: {
       file: size(FILE_BYTES),
       time: 'virtual',

@@ -11,7 +11,6 @@ import { startNginx } from '../programs.ts';
 import { mean, median, percentile } from '../report.ts';
 import { pair } from '../topologies.ts';
 
-const RUNS = 3;
 const FILE_MB = 200;
 const LINKS = [
   { mbit: 10, rttMs: 20 },
@@ -31,9 +30,11 @@ interface Measured {
 }
 
 export const check: Experiment = {
-  title: 'how true the laboratory itself is',
+  name: 'check',
+  title: 'How true the laboratory itself is',
+  runs: 3,
   needsLab: true,
-  async run({ seed, runs = RUNS, say }) {
+  async run({ seed, runs, say }) {
     const rows: (string | number | undefined)[][] = [];
     const raw: unknown[] = [];
     let delayedBy = '';
@@ -58,10 +59,6 @@ export const check: Experiment = {
       ]);
     }
     return {
-      experiment: 'check',
-      title: 'The laboratory itself',
-      seed,
-      runs,
       conditions: { 'delay by': delayedBy, processors: cpus().length, host: 'nginx to curl' },
       tables: [
         {

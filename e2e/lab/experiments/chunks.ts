@@ -9,15 +9,13 @@ import { sample } from '../../bench/measure.ts';
 import { Stage } from '../../bench/stage.ts';
 import { EdgeProcess } from '../../fixtures/processes.ts';
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
-import { median, type Report, type Table } from '../report.ts';
+import { type Findings, median, type Table } from '../report.ts';
 import { type Response, respond } from '../virtual/response.ts';
 import { NETWORKS } from '../virtual/virtual-networks.ts';
 import type { VirtualNetwork } from '../virtual/virtual-world.ts';
 
-const TITLE = 'Chunk size and first window (the defaults)';
 const KiB = 1024;
 const MiB = 1024 * KiB;
-const DEFAULT_RUNS = 5;
 const CHUNK_SIZES = [64 * KiB, 128 * KiB, 256 * KiB, 512 * KiB, MiB, 2 * MiB, 4 * MiB, 8 * MiB];
 const FIRST_WINDOWS = [2, 4, 8, 16];
 /** Room for the file, so that what has been fetched once is cached. */
@@ -47,9 +45,15 @@ interface Cost {
   readonly originRequestsPerGb: number;
 }
 
-export const chunks: Experiment = { title: TITLE, needsLab: false, run };
+export const chunks: Experiment = {
+  name: 'chunks',
+  title: 'Chunk size and first window (the defaults)',
+  runs: 5,
+  needsLab: false,
+  run,
+};
 
-async function run({ seed, runs = DEFAULT_RUNS, say }: ExperimentOptions): Promise<Report> {
+async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
   const cells: VirtualCell[] = [];
   for (const [bottleneck, network] of Object.entries(BOTTLENECKS)) {
     for (const chunkBytes of CHUNK_SIZES) {
@@ -67,10 +71,6 @@ async function run({ seed, runs = DEFAULT_RUNS, say }: ExperimentOptions): Promi
   }
   const costs = await measureCosts(runs, say);
   return {
-    experiment: 'chunks',
-    title: TITLE,
-    seed,
-    runs,
     conditions: {
       'virtual time': '50 MiB over 60 nodes of 60 Mbit/s (30 to 120), client 200 Mbit/s',
       'real edge': 'one process, 512 MiB, nginx as origin, loopback',

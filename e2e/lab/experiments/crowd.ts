@@ -20,7 +20,6 @@ import { type Link, QUEUE_MS } from '../links.ts';
 import { mean, median, type Plot, percentile, type Table } from '../report.ts';
 import { type CrowdLinks, spread } from '../topologies.ts';
 
-const RUNS = 3;
 const CLIENTS = 16;
 const EDGES = 4;
 const FILE_BYTES = 10_000_000;
@@ -110,11 +109,12 @@ interface Measured {
 }
 
 export const crowd: Experiment = {
-  title:
-    '16 clients, a thin origin, 4 edges: curl, BitTorrent, nginx slice, Millrace (NSDI 6.1, 6.2)',
+  name: 'crowd',
+  title: 'A crowd at once: curl, BitTorrent, nginx slice and Millrace (NSDI 6.1, 6.2)',
+  runs: 3,
   needsLab: true,
   async run(options) {
-    const { seed, runs = RUNS, slow } = options;
+    const { runs, slow } = options;
     const measured: Measured[] = [];
     for (let run = 0; run < runs; run++) {
       for (const setting of SETTINGS) {
@@ -125,10 +125,6 @@ export const crowd: Experiment = {
       }
     }
     return {
-      experiment: 'crowd',
-      title: 'A crowd at once',
-      seed,
-      runs,
       conditions: {
         clients: `${CLIENTS}, 20 Mbit/s, RTT 10 to 80 ms`,
         edges: `${EDGES}, 100 Mbit/s`,

@@ -11,10 +11,8 @@ import { Gate } from '../gate.ts';
 import type { Host, Run } from '../host.ts';
 import { Lab } from '../lab.ts';
 import { runAria2, runCurl, runMillrace, startEdge, startNginx } from '../programs.ts';
-import { mean, median, percentile, type Report } from '../report.ts';
+import { type Findings, mean, median, percentile } from '../report.ts';
 
-const TITLE = 'One client and many, from the origin and through edges (WORLDS tables 1 and 2)';
-const DEFAULT_RUNS = 1;
 const FILE_BYTES = 10_000_000;
 /** As the paper's origin: two lines of 45 Mbit/s, of which one is used here. */
 const ORIGIN_MEGABITS = 45;
@@ -46,9 +44,15 @@ interface Sample {
   readonly failed: boolean;
 }
 
-export const nodes: Experiment = { title: TITLE, needsLab: true, run };
+export const nodes: Experiment = {
+  name: 'nodes',
+  title: 'One client and many, from the origin and through edges (WORLDS tables 1 and 2)',
+  runs: 1,
+  needsLab: true,
+  run,
+};
 
-async function run({ seed, runs = DEFAULT_RUNS, say }: ExperimentOptions): Promise<Report> {
+async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
   const samples: Sample[] = [];
   for (let i = 0; i < runs; i++) {
     say(`run ${i + 1} of ${runs}`);
@@ -60,10 +64,6 @@ async function run({ seed, runs = DEFAULT_RUNS, say }: ExperimentOptions): Promi
       .filter((s) => pingMs === undefined || s.pingMs === pingMs)
       .map((s) => s.megabits);
   return {
-    experiment: 'nodes',
-    title: TITLE,
-    seed,
-    runs,
     conditions: {
       file: `${FILE_BYTES / 1e6} MB`,
       origin: `${ORIGIN_MEGABITS} Mbit/s`,

@@ -11,12 +11,10 @@ import { Gate } from '../gate.ts';
 import type { Host, Run } from '../host.ts';
 import { Lab } from '../lab.ts';
 import { runAria2, runMillrace, startNginx } from '../programs.ts';
-import { median, type Report } from '../report.ts';
+import { type Findings, median } from '../report.ts';
 import { type Algorithm, download } from '../virtual/replica-download.ts';
 import { CLIENTS } from '../virtual/servers.ts';
 
-const TITLE = 'Replicas over real links, beside the simulation (LOCI figure 3)';
-const DEFAULT_RUNS = 1;
 const FILE_BYTES = 50 * 1024 * 1024;
 const SERVERS = CLIENTS.Tennessee;
 /** Before, with, and after the server that hardly sends; then the near one. */
@@ -32,9 +30,15 @@ interface Sample {
   readonly right: boolean;
 }
 
-export const replicasReal: Experiment = { title: TITLE, needsLab: true, run };
+export const replicasReal: Experiment = {
+  name: 'replicas-real',
+  title: 'Replicas over real links, beside the simulation (LOCI figure 3)',
+  runs: 1,
+  needsLab: true,
+  run,
+};
 
-async function run({ seed, runs = DEFAULT_RUNS, say }: ExperimentOptions): Promise<Report> {
+async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
   const samples: Sample[] = [];
   for (let i = 0; i < runs; i++) {
     say(`run ${i + 1} of ${runs}`);
@@ -48,10 +52,6 @@ async function run({ seed, runs = DEFAULT_RUNS, say }: ExperimentOptions): Promi
         .map(({ megabits }) => megabits),
     );
   return {
-    experiment: 'replicas-real',
-    title: TITLE,
-    seed,
-    runs,
     conditions: {
       file: '50 MiB',
       servers: SERVERS.slice(0, 5)

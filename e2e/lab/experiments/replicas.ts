@@ -5,12 +5,10 @@
  */
 
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
-import { median, type Plot, type Report, type Table } from '../report.ts';
+import { type Findings, median, type Plot, type Table } from '../report.ts';
 import { type NamedAlgorithm, OURS, PAPERS, THREADS, VARIED } from '../virtual/algorithms.ts';
 import { download, FILE_BYTES } from '../virtual/replica-download.ts';
 import { CLIENT_NAMES, CLIENTS, type ClientName, REPLICAS } from '../virtual/servers.ts';
-
-const DEFAULT_RUNS = 7;
 
 /** Medians of the runs of one algorithm with 1 to 6 replicas. */
 interface Series {
@@ -24,12 +22,16 @@ interface Series {
   readonly redundant: readonly number[];
 }
 
-const TITLE = 'Algorithms, replicas, block sizes, connections (LOCI figures 3 to 6)';
+export const replicas: Experiment = {
+  name: 'replicas',
+  title: 'Algorithms, replicas, block sizes, connections (LOCI figures 3 to 6)',
+  runs: 7,
+  needsLab: false,
+  run,
+};
 
-export const replicas: Experiment = { title: TITLE, needsLab: false, run };
-
-async function run(options: ExperimentOptions): Promise<Report> {
-  const { seed, say, runs = DEFAULT_RUNS } = options;
+async function run(options: ExperimentOptions): Promise<Findings> {
+  const { seed, say, runs } = options;
   const series: Series[] = [];
   for (const client of CLIENT_NAMES) {
     for (const threads of THREADS) {
@@ -40,10 +42,6 @@ async function run(options: ExperimentOptions): Promise<Report> {
     }
   }
   return {
-    experiment: 'replicas',
-    title: TITLE,
-    seed,
-    runs,
     conditions: {
       file: `${FILE_BYTES / 1024 / 1024} MiB`,
       time: 'virtual',

@@ -14,12 +14,11 @@ import { Gate } from '../gate.ts';
 import type { Host, Run } from '../host.ts';
 import { Lab } from '../lab.ts';
 import { type LabEdge, runAria2, runMillrace, startEdge, startNginx } from '../programs.ts';
-import { median, type Plot, type Report, rounded, type Table } from '../report.ts';
+import { type Findings, median, type Plot, rounded, type Table } from '../report.ts';
 
 /** As in ANYCAST 4.1. */
 const MEGABITS = 10;
 const FILE_BYTES = 50_000_000;
-const DEFAULT_RUNS = 1;
 /** Seconds from switch to switch; 0: never. */
 const INTERVALS = [0, 30, 10, 5, 2, 1];
 /** Those that are measured at the same time: eight downloads are no load for two processors. */
@@ -114,8 +113,6 @@ interface Sample {
   readonly cpuSeconds: number;
 }
 
-const TITLE = 'Routes that change under downloads (ANYCAST figure 5)';
-
 /** A way between client and edges. */
 interface Way {
   readonly rttMs: number;
@@ -124,18 +121,20 @@ interface Way {
 
 /** What the goals are about, in three minutes. */
 export const resets: Experiment = {
-  title: TITLE,
+  name: 'resets',
+  title: 'Routes that change under downloads (ANYCAST figure 5)',
+  runs: 1,
   needsLab: true,
-  run: (options) => run('resets', [{ rttMs: 50, loss: 0 }], options),
+  run: (options) => run([{ rttMs: 50, loss: 0 }], options),
 };
 
 /** Other ways, in ten minutes. */
 export const resetsGrid: Experiment = {
-  title: `${TITLE}: other round trips, and losses`,
-  needsLab: true,
+  ...resets,
+  name: 'resets-grid',
+  title: `${resets.title}: other round trips, and losses`,
   run: (options) =>
     run(
-      'resets-grid',
       [
         { rttMs: 10, loss: 0 },
         { rttMs: 100, loss: 0 },
@@ -146,10 +145,9 @@ export const resetsGrid: Experiment = {
 };
 
 async function run(
-  experiment: string,
   ways: readonly Way[],
-  { seed, runs = DEFAULT_RUNS, say }: ExperimentOptions,
-): Promise<Report> {
+  { seed, runs, say }: ExperimentOptions,
+): Promise<Findings> {
   const samples: Sample[] = [];
   const stage: Stage = { digest: '', lateMs: 0, by: '' };
   for (const way of ways) {
@@ -164,10 +162,6 @@ async function run(
     }
   }
   return {
-    experiment,
-    title: TITLE,
-    seed,
-    runs,
     conditions: {
       file: `${FILE_BYTES / 1e6} MB, cached at both edges`,
       rate: `${MEGABITS} Mbit/s`,

@@ -4,12 +4,11 @@
  */
 
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
-import { median, type Plot, type Report, type Table } from '../report.ts';
+import { type Findings, median, type Plot, type Table } from '../report.ts';
 import { type NamedAlgorithm, OURS, PAPERS, THREADS } from '../virtual/algorithms.ts';
 import { download, FILE_BYTES, PREBUFFER_S, playingDelay } from '../virtual/replica-download.ts';
 import { CLIENTS, REPLICAS } from '../virtual/servers.ts';
 
-const DEFAULT_RUNS = 7;
 /** Uncompressed sound, video, a camera's raw video (LOCI 4.2). */
 const PLAY_MEGABITS = [1.3, 15, 50] as const;
 const SERVERS = CLIENTS.Tennessee;
@@ -23,12 +22,16 @@ interface Series {
   readonly longest: readonly number[];
 }
 
-const TITLE = 'Delay of a player that reads along (LOCI figures 7 to 9)';
+export const streaming: Experiment = {
+  name: 'streaming',
+  title: 'Delay of a player that reads along (LOCI figures 7 to 9)',
+  runs: 7,
+  needsLab: false,
+  run,
+};
 
-export const streaming: Experiment = { title: TITLE, needsLab: false, run };
-
-async function run(options: ExperimentOptions): Promise<Report> {
-  const { seed, say, runs = DEFAULT_RUNS } = options;
+async function run(options: ExperimentOptions): Promise<Findings> {
+  const { seed, say, runs } = options;
   const series: Series[] = [];
   for (const playMegabits of PLAY_MEGABITS) {
     for (const threads of THREADS) {
@@ -39,10 +42,6 @@ async function run(options: ExperimentOptions): Promise<Report> {
     }
   }
   return {
-    experiment: 'streaming',
-    title: TITLE,
-    seed,
-    runs,
     conditions: {
       file: `${FILE_BYTES / 1024 / 1024} MiB`,
       time: 'virtual',

@@ -12,11 +12,9 @@ import type { Experiment, ExperimentOptions } from '../experiment.ts';
 import type { Host } from '../host.ts';
 import { Lab } from '../lab.ts';
 import { type LabEdge, startEdge, startNginx } from '../programs.ts';
-import { median, type Report } from '../report.ts';
+import { type Findings, median } from '../report.ts';
 
-const TITLE = 'Clients that vanish, and clients that only seem to (ANYCAST table 1)';
 const CROWD = fileURLToPath(new URL('../../fixtures/crowd-client.ts', import.meta.url));
-const DEFAULT_RUNS = 1;
 /** Long enough for the line to be cut in the middle; half of what ANYCAST 4.2 took. */
 const LONG_BYTES = 200_000_000;
 const SHORT_BYTES = 1_000_000;
@@ -53,9 +51,15 @@ interface Spurious {
   readonly complete: number;
 }
 
-export const vanished: Experiment = { title: TITLE, needsLab: true, run };
+export const vanished: Experiment = {
+  name: 'vanished',
+  title: 'Clients that vanish, and clients that only seem to (ANYCAST table 1)',
+  runs: 1,
+  needsLab: true,
+  run,
+};
 
-async function run({ seed, runs = DEFAULT_RUNS, say }: ExperimentOptions): Promise<Report> {
+async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
   const gone: Vanished[] = [];
   const spurious: Spurious[] = [];
   for (let i = 0; i < runs; i++) {
@@ -68,10 +72,6 @@ async function run({ seed, runs = DEFAULT_RUNS, say }: ExperimentOptions): Promi
   }
   const servers = [...new Set(gone.map(({ server }) => server))];
   return {
-    experiment: 'vanished',
-    title: TITLE,
-    seed,
-    runs,
     conditions: {
       vanishing: `${VANISHING} clients on ${VANISHING_MEGABITS} Mbit/s, round trip ${VANISHING_RTT_MS} ms; their line is cut for good`,
       losing: `${CONNECTIONS} connections at once, ${SHORT_BYTES / 1e6} MB each, on ${MEGABITS} Mbit/s, losses in both directions`,

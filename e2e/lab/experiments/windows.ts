@@ -9,7 +9,6 @@ import { mean, percentile, type Table } from '../report.ts';
 import { type AgentResult, type Peer, runAgent } from '../windows/agent-run.ts';
 import { KINDS, PAPER_MAX } from '../windows/growths.ts';
 
-const RUNS = 3;
 const NODES = 100;
 /** As in the paper's tests: 50 MB in chunks of 60 KB. */
 const CHUNK_BYTES = 60_000;
@@ -37,9 +36,11 @@ interface Measured {
 }
 
 export const windows: Experiment = {
-  title: 'window growth functions: chunks until a window is open, and throughput (NSDI figure 9)',
+  name: 'windows',
+  title: 'Window growth functions: chunks until a window is open, and throughput (NSDI figure 9)',
+  runs: 3,
   needsLab: false,
-  async run({ seed, runs = RUNS, say }) {
+  async run({ seed, runs, say }) {
     const measured: Measured[] = [];
     for (const { name, make } of KINDS) {
       for (let run = 0; run < runs; run++) {
@@ -54,10 +55,6 @@ export const windows: Experiment = {
       say(`windows: ${name}`);
     }
     return {
-      experiment: 'windows',
-      title: 'Growth of the window',
-      seed,
-      runs,
       conditions: {
         nodes: NODES,
         'chunks each': CHUNKS,
