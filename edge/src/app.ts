@@ -168,6 +168,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     auth,
     commandAuth,
     purges,
+    pins,
     peers: () => membership.table.peers,
     log,
   });
@@ -183,7 +184,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     log,
     now,
     own: () => ({ load: load(), draining: prefixed.transfers.draining }),
-    purges: { digest: () => purges.digest, heard: peerCommands.heard },
+    shared: peerCommands,
     onHeartbeat: (peer, rtt) => metrics.peerRtt.set({ peer }, rtt / 1000),
   });
   const peerClient = new PeerClient({
@@ -390,7 +391,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   await server.register(adminApi, { config, administration, policy });
   if (network !== undefined) {
     await server.register(nodeRoutes, { membership, auth });
-    await server.register(commandRoutes, { administration, purges, auth, commandAuth });
+    await server.register(commandRoutes, { administration, purges, pins, auth, commandAuth });
   }
 
   link?.serve(

@@ -29,6 +29,9 @@ export interface Pin {
   readonly bytes: number;
   readonly length: number;
   readonly expiresAt: number;
+  /** Missing where the edge is of an older version. */
+  readonly network?: boolean;
+  readonly held?: boolean;
 }
 
 export interface Pins {
@@ -97,17 +100,19 @@ export function pinTable(
 ): string[] {
   const quota = `${formatBytes(usedBytes)} of ${formatBytes(quotaBytes)} for pins are taken.`;
   if (pins.length === 0) return ['Nothing is pinned.', quota];
-  const rows = pins.map(({ id, url, bytes, expiresAt }) => [
+  const rows = pins.map(({ id, url, bytes, expiresAt, network, held }) => [
     id,
     printable(url),
     formatBytes(bytes),
     leaseText(expiresAt - now),
+    network !== true ? 'this node' : held === false ? 'others: no room here' : 'all nodes',
   ]);
   const columns = [
     { title: 'ID' },
     { title: 'FILE', cut: 'middle', min: 20 },
     { title: 'SIZE', align: 'right' },
     { title: 'ENDS IN' },
+    { title: 'WHERE' },
   ] as const;
   return [...table(columns, rows, width), quota];
 }
