@@ -18,6 +18,8 @@ export interface Prefetch {
   readonly totalBytes?: number;
   readonly doneBytes: number;
   readonly fetchedBytes: number;
+  /** Missing where the edge is of an older version. */
+  readonly outlivesRestart?: boolean;
   readonly sha256?: string;
   readonly code?: string;
   readonly detail?: string;
@@ -85,11 +87,17 @@ export function prefetchTable(
 ): string[] {
   if (prefetches.length === 0) return ['There are no prefetches.'];
   const rows = prefetches.map((one) => [one.id, printable(one.url), prefetchLine(one)]);
-  return table(
-    [{ title: 'ID' }, { title: 'FILE', cut: 'middle', min: 20 }, { title: 'HOW FAR' }],
-    rows,
-    width,
+  const columns = [
+    { title: 'ID' },
+    { title: 'FILE', cut: 'middle', min: 20 },
+    { title: 'HOW FAR' },
+  ] as const;
+  const isLost = prefetches.some(
+    ({ state, outlivesRestart }) =>
+      (state === 'waiting' || state === 'running') && outlivesRestart === false,
   );
+  const note = 'A restart of the edge ends them: it has no cache on disk.';
+  return [...table(columns, rows, width), ...(isLost ? [note] : [])];
 }
 
 /** @param now Unix milliseconds */

@@ -69,7 +69,7 @@ export class Administration {
     return { id: purge.id, purged: target, ...nodes };
   }
 
-  prefetch(order: PrefetchOrder): PrefetchView {
+  prefetch(order: PrefetchOrder): Promise<PrefetchView> {
     return this.#o.prefetcher.start(order);
   }
 

@@ -9,14 +9,24 @@ import type { Log } from '@millrace/shared/base/log';
 import { chunkRange } from '@millrace/shared/cdn/chunk-plan';
 import { isLeased, type NetworkPin, NetworkPins } from '@millrace/shared/cdn/network-pins';
 import { type Pin, PinLedger } from '@millrace/shared/cdn/pin-ledger';
+import { z } from 'zod';
 import { chunkKey } from '../cache/chunk-store.ts';
 import { recordPath } from '../cache/disk-record.ts';
 import type { FileVersion } from '../cache/file-version.ts';
 import { diskKey } from '../cache/pointer-cache.ts';
-import { PinFile } from './pin-file.ts';
+import { KeptFile } from './kept-file.ts';
+import { NETWORK_PIN, PIN } from './messages.ts';
 
 /** Timers cannot wait longer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
+
+const FILE = z.object({
+  format: z.literal(1),
+  /** What is held. */
+  pins: z.array(PIN),
+  /** What the network is to hold. */
+  network: z.array(NETWORK_PIN).default([]),
+});
 
 export interface PinsOptions {
   /** Of the disk tier; undefined: pins last as long as the process, as does the cache in memory. */
@@ -37,7 +47,7 @@ export class Pins {
   readonly ledger: PinLedger;
   readonly #o: PinsOptions;
   readonly #network = new NetworkPins();
-  readonly #file: PinFile | undefined;
+  readonly #file: KeptFile<typeof FILE> | undefined;
   /** Records that are pinned, with how many pins hold each. */
   readonly #paths = new Map<string, number>();
   /** Versions that are pinned: as many pins each. */
@@ -51,7 +61,9 @@ export class Pins {
   private constructor(options: PinsOptions) {
     const { dir, log, quotaBytes, maxLeaseMs, share } = options;
     this.#o = options;
-    this.#file = dir === undefined ? undefined : new PinFile(dir, log);
+    if (dir !== undefined) {
+      this.#file = new KeptFile({ dir, name: 'pins.json', schema: FILE, log });
+    }
     this.ledger = new PinLedger({ quotaBytes, maxLeaseMs, share });
   }
 
@@ -283,6 +295,7 @@ export class Pins {
   async #changed(): Promise<void> {
     this.#schedule();
     await this.#file?.write(() => ({
+      format: 1,
       pins: [...this.ledger.pins],
       network: [...this.#network.pins],
     }));
