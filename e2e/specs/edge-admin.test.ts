@@ -164,11 +164,12 @@ describe('prefetching', () => {
       await until(async () => ((await first.status()).cache.disk?.records ?? 0) > 10);
       await first.stop(signal);
       const fast = await stage.start(...disk);
-      // What had come to its end is not begun again.
+      // What had come to its end is not begun again, unless a kill came before that was written down.
       const ids = (await ask(fast, 'GET', 'prefetch')).body.prefetches.map(
         ({ id }: { id: string }) => id,
       );
-      expect(ids).toEqual([body.id]);
+      if (signal === 'SIGTERM') expect(ids).toEqual([body.id]);
+      expect(ids).toContain(body.id);
       const state = await ended(fast, body.id);
       expect(state).toMatchObject({ state: 'done', sha256: digest, doneBytes: 2_000_000 });
       expect(state.askedAt).toBe(body.askedAt);
