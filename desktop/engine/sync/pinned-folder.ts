@@ -5,8 +5,7 @@
  * what is used. Elsewhere each folder is looked at immediately before, which leaves a moment.
  */
 
-import { constants, existsSync } from 'node:fs';
-import { type FileHandle, lstat, open } from 'node:fs/promises';
+import { closeSync, constants, existsSync, lstatSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { foldersAbove } from '@millrace/shared/sync/sync-path';
@@ -32,35 +31,38 @@ export async function within<T>(
 ): Promise<T> {
   if (!CAN_PIN) {
     for (const folder of foldersAbove(path)) {
-      if (!(await lstat(join(root, folder))).isDirectory()) throw noFolder(folder);
+      if (!lstatSync(join(root, folder)).isDirectory()) throw noFolder(folder);
     }
     return act(join(root, path));
   }
-  const name = path.slice(path.lastIndexOf('/') + 1);
-  let folder = await open(root, O_PATH | O_DIRECTORY);
+  const folder = openAbove(root, path);
   try {
-    for (const above of foldersAbove(path)) {
-      const next = await openIn(folder, above);
-      await folder.close();
-      folder = next;
-    }
-    return await act(inside(folder, name));
+    return await act(inside(folder, nameOf(path)));
   } finally {
-    await folder.close();
+    closeSync(folder);
   }
 }
 
-async function openIn(folder: FileHandle, path: string): Promise<FileHandle> {
-  const name = path.slice(path.lastIndexOf('/') + 1);
-  try {
-    return await open(inside(folder, name), O_PATH | O_DIRECTORY | O_NOFOLLOW);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    throw code === 'ENOTDIR' || code === 'ELOOP' ? noFolder(path) : error;
+/** The folder that a path is in. @returns its descriptor */
+function openAbove(root: string, path: string): number {
+  let folder = openSync(root, O_PATH | O_DIRECTORY);
+  for (const above of foldersAbove(path)) {
+    const before = folder;
+    try {
+      folder = openSync(inside(before, nameOf(above)), O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      throw code === 'ENOTDIR' || code === 'ELOOP' ? noFolder(above) : error;
+    } finally {
+      closeSync(before);
+    }
   }
+  return folder;
 }
 
-const inside = ({ fd }: FileHandle, name: string) => `/proc/self/fd/${fd}/${name}`;
+const inside = (folder: number, name: string) => `/proc/self/fd/${folder}/${name}`;
+
+const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
 
 function noFolder(path: string): MillraceError {
   return new MillraceError('file-not-writable', `${path} is no folder`);

@@ -3,8 +3,17 @@
  * whatever has become of the folders since they were looked at (`pinned-folder.ts`).
  */
 
-import { constants } from 'node:fs';
-import { lstat, mkdir, open, rename, rmdir, unlink } from 'node:fs/promises';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  futimesSync,
+  lstatSync,
+  openSync,
+  utimesSync,
+} from 'node:fs';
+import { lstat, mkdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { isExecutable, type SyncFile } from '@millrace/shared/sync/manifest';
 import { foldersAbove } from '@millrace/shared/sync/sync-path';
@@ -33,7 +42,7 @@ export class Placer {
   async place(staged: string, file: Settled): Promise<void> {
     await this.#trying(file.path, async () => {
       for (const folder of foldersAbove(file.path)) await this.folder(folder);
-      await change(staged, file.path, {
+      change(staged, file.path, {
         mode: () => (isExecutable(file) ? 0o777 : 0o666) & ~this.#mask,
         modified: file.modified,
       });
@@ -44,7 +53,7 @@ export class Placer {
   /** The execution bit and time of a file that is right otherwise. @throws as `place` */
   async settle(file: Settled): Promise<void> {
     await this.#trying(file.path, () =>
-      within(this.#root, file.path, (full) =>
+      within(this.#root, file.path, async (full) =>
         change(full, file.path, {
           // Whoever may read it may run it.
           mode: (mode) => (isExecutable(file) ? mode | ((mode & 0o444) >> 2) : mode & ~0o111),
@@ -109,18 +118,28 @@ interface Change {
 }
 
 /** Changes a file, and never what a link in its place leads to. @param path for messages */
-async function change(full: string, path: string, { mode, modified }: Change): Promise<void> {
+function change(full: string, path: string, { mode, modified }: Change): void {
+  const { O_RDONLY, O_NONBLOCK } = constants;
+  // Windows has no such flag, and changes times by name only.
+  const O_NOFOLLOW: number | undefined = constants.O_NOFOLLOW;
+  if (O_NOFOLLOW === undefined) {
+    if (!lstatSync(full).isFile()) throw noFile(path);
+    return utimesSync(full, modified / 1000, modified / 1000);
+  }
   // Where something else is there by now: a pipe must not be waited for.
-  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
-  const file = await open(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  const file = openSync(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
-    const status = await file.stat();
-    if (!status.isFile()) throw new MillraceError('file-not-writable', `${path} is no file`);
+    const status = fstatSync(file);
+    if (!status.isFile()) throw noFile(path);
     const now = status.mode & 0o777;
     const wanted = mode(now);
-    if (wanted !== now) await file.chmod(wanted);
-    await file.utimes(modified / 1000, modified / 1000);
+    if (wanted !== now) fchmodSync(file, wanted);
+    futimesSync(file, modified / 1000, modified / 1000);
   } finally {
-    await file.close();
+    closeSync(file);
   }
+}
+
+function noFile(path: string): MillraceError {
+  return new MillraceError('file-not-writable', `${path} is no file`);
 }
