@@ -170,3 +170,17 @@ test('what the network is to hold outlives a restart, so that its end is learnt 
   await next.learn(there.shared.pins);
   expect(next.ledger.count).toBe(0);
 });
+
+test('a pin that has been released elsewhere is not taken up from a command told again', async () => {
+  const [first, there] = [await open(), await openAt(join(dir, 'there'))];
+  const at = first.stamp('a');
+  for (const pins of [first, there]) await pins.allocate(request('a'), 5000, at);
+  await there.release('a', there.stamp('a'));
+  await first.learn(there.shared.pins);
+  await first.close();
+  const again = await open();
+  await expect(again.allocate(request('a'), 5000, at)).rejects.toMatchObject({
+    code: 'no-such-entry',
+  });
+  expect(again.ledger.count).toBe(0);
+});

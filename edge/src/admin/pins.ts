@@ -117,9 +117,15 @@ export class Pins {
 
   /**
    * @param at when it was asked for, if it is for the network
-   * @throws MillraceError `pin-refused`
+   * @throws MillraceError `pin-refused`; `no-such-entry` where it has been released since
    */
   async allocate(request: PinRequest, forMs: number, at?: number): Promise<Pin> {
+    if (at !== undefined && at < (this.#network.get(request.id)?.at ?? 0)) {
+      // Told again to a process that was started again: by now it may have ended elsewhere.
+      this.#takeUp();
+      await this.#changed();
+      return this.find(request.id);
+    }
     const isNew = this.ledger.get(request.id) === undefined;
     const pin = this.ledger.allocate(request, forMs, this.#o.wallClock(), at);
     if (isNew) this.#hold(pin, 1);
