@@ -149,6 +149,39 @@ describe('prefetching', () => {
     expect((await ask(edge, 'GET', `prefetch/${ids[0]}`)).status).toBe(404);
   });
 
+  test.each(['SIGTERM', 'SIGKILL'] as const)(
+    'with a disk tier it goes on after a restart by %s, and fetches nothing twice',
+    async (signal) => {
+      const disk = ['--cache-dir', join(folder, `prefetched-${signal}`), '--grace', '0s'];
+      const first = await stage.start(...disk);
+      const { url, digest } = stage.publish(2_000_000);
+      const order = { url, sha256: digest, rate: 400_000 };
+      const { body } = await ask(first, 'POST', 'prefetch', order);
+      const waiting = (await ask(first, 'POST', 'prefetch', { url: stage.publish(BYTES).url }))
+        .body;
+      expect(body).toMatchObject({ outlivesRestart: true });
+      await ended(first, waiting.id);
+      await until(async () => ((await first.status()).cache.disk?.records ?? 0) > 10);
+      await first.stop(signal);
+      const fast = await stage.start(...disk);
+      // What had come to its end is not begun again, unless a kill came before that was written down.
+      const ids = (await ask(fast, 'GET', 'prefetch')).body.prefetches.map(
+        ({ id }: { id: string }) => id,
+      );
+      if (signal === 'SIGTERM') expect(ids).toEqual([body.id]);
+      expect(ids).toContain(body.id);
+      const state = await ended(fast, body.id);
+      expect(state).toMatchObject({ state: 'done', sha256: digest, doneBytes: 2_000_000 });
+      expect(state.askedAt).toBe(body.askedAt);
+      expect(state.fetchedBytes).toBeLessThan(2_000_000 - 5 * 65_536);
+    },
+  );
+
+  test('without a disk tier it is said that a restart ends it', async () => {
+    const { body } = await ask(edge, 'POST', 'prefetch', { url: stage.publish(BYTES).url });
+    expect(await ended(edge, body.id)).toMatchObject({ outlivesRestart: false });
+  });
+
   test('in a network each chunk lands on the node that routing names', async () => {
     const network = await stage.network(3);
     const nodes = network.nodes.map((node) => node.edge);
@@ -252,6 +285,21 @@ describe('millrace edge', () => {
     expect((await cli('status')).stdout).toContain(', draining\n');
     expect((await cli('drain', '--undo')).stdout).toBe(`${edge.url} takes clients again.\n`);
     expect((await fetchAll(edge.prefixed(url))).status).toBe(200);
+  });
+
+  test('a command that waits for a prefetch waits for an edge that is started again', async () => {
+    const disk = ['--cache-dir', join(folder, 'waited-for')];
+    const first = await stage.start(...disk);
+    const { url } = stage.publish(2_000_000);
+    const args = ['edge', 'prefetch', url, '--rate', '400KB', '--edge', first.url];
+    const waiting = runCli([...args, '--token-file', tokenFile]);
+    await until(async () => ((await first.status()).cache.disk?.records ?? 0) > 10);
+    await first.stop('SIGKILL');
+    await stage.start(...disk, '--port', new URL(first.url).port);
+    expect(await waiting).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/done 1\.91 MiB of 1\.91 MiB \(100%\)\n$/),
+    });
   });
 
   test('says what is wrong, with an exit status', async () => {

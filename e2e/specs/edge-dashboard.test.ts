@@ -241,6 +241,104 @@ describe('an edge that is started again', () => {
   });
 });
 
+describe('a page that somebody works with', () => {
+  let edge: EdgeProcess;
+  let page: Page;
+  let problems: string[];
+  /** What the edge is made to tell of other edges and files. */
+  let told: { peers: object[]; files: object[] };
+  let asked = 0;
+
+  beforeAll(async () => {
+    edge = await EdgeProcess.start(OPTIONS);
+    ({ page, problems } = await openPage(browser));
+    await page.route('**/-/dashboard/data*', async (route) => {
+      asked++;
+      const response = await route.fetch();
+      if (!response.ok()) return route.fulfill({ response });
+      const data = await response.json();
+      data.status.peers = told.peers;
+      await route.fulfill({ response, json: { ...data, files: told.files } });
+    });
+  });
+  afterAll(async () => {
+    await page?.context().close();
+    await edge?.stop('SIGKILL');
+  });
+
+  const peer = (name: string, more = {}) => {
+    const usual = { load: 0, weight: 1, member: true, usable: true, alive: true, isolated: false };
+    return { name, url: `http://${name}`, rttMs: 10, ...usual, ...more };
+  };
+  const file = (url: string) => ({ url, length: 10, count: 9, error: 4, bytes: 10, cells: [1, 4] });
+  /** Until what is told now is shown: the answer on its way may be an older one. */
+  const askedAgain = async () => {
+    const before = asked;
+    await until(() => asked >= before + 2);
+  };
+
+  test('with 400 edges shows those in trouble first, and says what the map leaves out', async () => {
+    const peers = Array.from({ length: 400 }, (_, i) => peer(`edge-${i}`, { rttMs: 1 + i / 10 }));
+    peers[399] = peer('edge-lost', { usable: false, alive: false, rttMs: null });
+    told = { peers, files: [] };
+    await logIn(page, edge, TOKEN);
+    await isLive(page);
+    const rows = page.locator('#peers tbody tr');
+    await until(async () => (await rows.count()) === 400);
+    expect(await rows.first().textContent()).toMatch(/edge-lost.*does not answer/s);
+    expect(await page.locator('#peers .peer-dot').count()).toBe(60);
+    expect(await page.locator('#peers .peer-dot.unusable').count()).toBe(1);
+    await page.getByText('Of 400 edges the map shows 60').waitFor();
+    for (const width of [1100, 360]) {
+      await page.setViewportSize({ width, height: 740 });
+      await until(async () => (await overflow(page)) === 0);
+    }
+    await page.setViewportSize({ width: 1100, height: 740 });
+  });
+
+  test('names and URLs of others are text, whatever is in them', async () => {
+    const evil = '"><img src=x onerror=alert(1)>';
+    told = { peers: [peer(evil)], files: [file(`https://a.example/${evil}`)] };
+    await page.locator('#peers th').getByText(evil, { exact: true }).waitFor();
+    await page.locator('#files li').getByText(evil).waitFor();
+    // Of what was counted, what may have been other files' is left out.
+    await page.locator('#files li').getByText('5 chunks').waitFor();
+    expect(await page.locator('main img').count()).toBe(0);
+    expect(problems).toEqual([]);
+  });
+
+  test('a list that has the focus goes on, and stays where it is', async () => {
+    const many = Array.from({ length: 99 }, (_, i) => peer(`edge-${i}`));
+    told = { peers: many, files: [] };
+    const list = page.getByRole('region', { name: 'Edges' });
+    await until(async () => (await list.locator('tbody tr').count()) === 99);
+    await list.focus();
+    await page.keyboard.press('End');
+    await until(() => list.evaluate((one) => one.scrollTop > 500));
+    told = { peers: many.map((one) => ({ ...one, usable: false, alive: false })), files: [] };
+    await until(async () => (await list.getByText('does not answer').count()) === 99);
+    expect(await list.evaluate((one) => one === document.activeElement)).toBe(true);
+    expect(await list.evaluate((one) => one.scrollTop > 500)).toBe(true);
+  });
+
+  test('what is being selected stays, so that it can be copied', async () => {
+    told = { peers: [], files: [file('https://a.example/first')] };
+    const shown = page.locator('#files .file-head .mono');
+    await shown.filter({ hasText: 'first' }).waitFor();
+    await shown.selectText();
+    told = { peers: [], files: [file('https://a.example/second')] };
+    await askedAgain();
+    expect(await page.evaluate(() => String(getSelection()))).toBe('https://a.example/first');
+    await page.evaluate(() => getSelection()?.removeAllRanges());
+    await shown.filter({ hasText: 'second' }).waitFor();
+  });
+
+  test('becomes the log-in by itself when the session is over', async () => {
+    await page.context().clearCookies();
+    await page.getByLabel('Administration token').waitFor();
+  });
+});
+
 describe('an edge of several processes', () => {
   test('has one dashboard for all of them', async () => {
     const edge = await EdgeProcess.start([...OPTIONS, '--workers', '2']);

@@ -138,4 +138,43 @@ describe('pins', () => {
       expect((await ask(node, 'GET', 'pins')).body).toMatchObject({ usedBytes: 0, pins: [] });
     }
   });
+
+  test('a node that was away learns of pins and of releases when it comes back', async () => {
+    const cluster = await stage.network(3, ['--cache-memory', '900KiB']);
+    const [first] = cluster.nodes.map((node) => node.edge) as [EdgeProcess];
+    const idsAt = async (node: EdgeProcess) => {
+      const { pins } = (await ask(node, 'GET', 'pins')).body;
+      return pins.map(({ id }: { id: string }) => id).sort();
+    };
+    const pin = async (bytes: number) =>
+      (
+        await ask(first, 'POST', 'pins', {
+          url: stage.publish(bytes).url,
+          seconds: 1800,
+          network: true,
+        })
+      ).body;
+    const early = await pin(1000);
+    const away = cluster.node(2);
+    await away.edge.stop('SIGKILL');
+    const late = await pin(2000);
+    const back = await cluster.add(away);
+    await until(async () => (await idsAt(back.edge)).length === 2);
+    const { pins } = (await ask(back.edge, 'GET', 'pins')).body;
+    expect(pins).toContainEqual(late.pin);
+    expect(pins).toContainEqual({ ...early.pin, network: true, held: true });
+    expect((await back.edge.status()).administration).toMatchObject({ pins: 2 });
+
+    // The returned node knows the capability, and what is released there is released everywhere.
+    const path = `pins/${late.pin.id}`;
+    const released = await ask(back.edge, 'DELETE', path, undefined, late.capability);
+    expect(released).toMatchObject({ status: 200, body: { nodes: [{ ok: true }, { ok: true }] } });
+    for (const node of [first, back.edge]) expect(await idsAt(node)).toEqual([early.pin.id]);
+
+    await back.edge.stop('SIGKILL');
+    expect((await ask(first, 'DELETE', `pins/${early.pin.id}`)).status).toBe(200);
+    const again = await cluster.add(back);
+    await cluster.ready();
+    expect(await idsAt(again.edge)).toEqual([]);
+  });
 });

@@ -250,7 +250,9 @@ describe('a purge of a network', () => {
         'inside-request-refused',
       ]);
     }
-    expect((await fetch(`${node.url}/-/purges`)).status).toBe(403);
+    for (const path of ['purges', 'pinned']) {
+      expect((await fetch(`${node.url}/-/${path}`)).status).toBe(403);
+    }
     // Nor is it believed with a request for a file.
     const told = { 'x-bigfile': '1', 'x-millrace-purges': 'a=of-a-stranger' };
     expect((await fetchAll(node.prefixed(url), { headers: told })).status).toBe(403);

@@ -50,6 +50,8 @@ async function poll() {
   } finally {
     asking = false;
   }
+  // A page that nobody sees asks nothing; it does at once when it is seen again.
+  if (document.hidden) return;
   timer = setTimeout(poll, offlineSince === undefined ? POLL_MS : OFFLINE_POLL_MS);
 }
 
@@ -90,17 +92,23 @@ function draw() {
 }
 
 /**
- * Replaces what a panel shows, unless somebody is in it with the keyboard.
+ * Replaces what a panel shows, unless something in it is being selected. A list that is scrolled,
+ * or was reached with the keyboard, stays where it is.
  *
  * @param {string} id
  * @param {readonly Node[]} content
  */
 function fill(id, content) {
   const panel = place(id);
-  if (panel.contains(document.activeElement) && panel !== document.activeElement) return;
-  const scrolled = panel.querySelector('.scroll')?.scrollTop ?? 0;
+  const selection = getSelection();
+  if (selection?.isCollapsed === false && selection.containsNode(panel, true)) return;
+  const before = panel.querySelector('.scroll');
+  const scrolled = before?.scrollTop ?? 0;
+  const hasFocus = before !== null && before === document.activeElement;
   panel.replaceChildren(...content);
-  if (scrolled > 0) panel.querySelector('.scroll')?.scrollTo(0, scrolled);
+  const after = panel.querySelector('.scroll');
+  if (scrolled > 0) after?.scrollTo(0, scrolled);
+  if (hasFocus && after instanceof HTMLElement) after.focus({ preventScroll: true });
 }
 
 function online() {

@@ -5,7 +5,8 @@ import { offload } from './series.js';
 import { count, percent, size, span, words } from './words.js';
 
 /**
- * @typedef {{ url: string, length: number, count: number, bytes: number, cells: number[] }} File
+ * @typedef {{ url: string, length: number, count: number, error: number, bytes: number,
+ *   cells: number[] }} File
  */
 
 /** Shades of heat. */
@@ -25,7 +26,9 @@ export function filesPanel(files) {
 }
 
 /** @param {File} file */
-function fileRow({ url, length, count: delivered, bytes, cells }) {
+function fileRow({ url, length, count: counted, error, bytes, cells }) {
+  // What may have been other files' is left out.
+  const delivered = counted - error;
   const most = Math.max(...cells, 0);
   const touched = cells.filter((value) => value >= 0.5).length;
   const label = `Chunks in demand: ${percent(touched / cells.length)} of the file; hottest at ${percent(cells.indexOf(most) / cells.length)}`;

@@ -1,7 +1,7 @@
 /** Other edges on a map: the further out, the longer the round trip. */
 
 import { element, shape } from './draw.js';
-import { placeOn, rings } from './series.js';
+import { inOrder, placeOn, rings } from './series.js';
 import { count, milliseconds } from './words.js';
 
 /**
@@ -22,8 +22,18 @@ export function peersPanel(peers) {
   if (peers.length === 0) {
     return [element('p', { class: 'quiet' }, 'This edge knows of no others.')];
   }
-  const sorted = peers.toSorted((a, b) => a.rttMs - b.rttMs || (a.name < b.name ? -1 : 1));
-  return [element('div', { class: 'peers' }, map(sorted), list(sorted))];
+  const sorted = inOrder(peers);
+  const content = [element('div', { class: 'peers' }, map(sorted), list(sorted))];
+  if (peers.length <= MAX_ON_MAP) return content;
+  const which = 'those that cannot be used, then the nearest.';
+  return [
+    ...content,
+    element(
+      'p',
+      { class: 'quiet' },
+      `Of ${count(peers.length)} edges the map shows ${MAX_ON_MAP}: ${which}`,
+    ),
+  ];
 }
 
 /** @param {readonly Peer[]} sorted */

@@ -136,3 +136,21 @@ export function placeOn(time, all) {
   const [first, last] = [Math.log10(all[0] ?? 1), Math.log10(all.at(-1) ?? 10)];
   return Math.min(1, Math.max(0, (Math.log10(Math.max(time, 1e-6)) - first) / (last - first)));
 }
+
+/**
+ * Other edges in the order in which somebody wants to see them: what cannot be used, then what is
+ * used, then what is left over; the nearest of each first, and last those whose time is not known.
+ *
+ * @template {{ name: string, rttMs: number | null, usable: boolean, member: boolean }} Peer
+ * @param {readonly Peer[]} peers
+ * @returns {Peer[]}
+ */
+export function inOrder(peers) {
+  /** @param {Peer} peer */
+  const rank = ({ usable, member }) => (usable ? (member ? 1 : 2) : 0);
+  /** @param {Peer} peer */
+  const time = ({ rttMs }) => rttMs ?? Number.MAX_VALUE;
+  return peers.toSorted(
+    (a, b) => rank(a) - rank(b) || time(a) - time(b) || (a.name < b.name ? -1 : 1),
+  );
+}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import {
   extended,
+  inOrder,
   meanWindows,
   offload,
   perSecond,
@@ -85,4 +86,24 @@ describe('the map of round-trip times', () => {
     const all = [1, 10, 100];
     expect([1, 10, 100, 0, 9999].map((time) => placeOn(time, all))).toEqual([0, 0.5, 1, 0, 1]);
   });
+});
+
+test('edges that cannot be used come first, those that were never measured last', () => {
+  const peer = (name: string, rttMs: number | null, usable = true, member = true) => ({
+    name,
+    rttMs,
+    usable,
+    member,
+  });
+  const peers = [
+    peer('unmeasured', null),
+    peer('far', 90),
+    peer('spare', 1, true, false),
+    peer('gone', 5, false),
+    peer('near', 2),
+    peer('never', null, false),
+  ];
+  expect(inOrder(peers).map(({ name }) => name)).toEqual([
+    ...['gone', 'never', 'near', 'far', 'unmeasured', 'spare'],
+  ]);
 });

@@ -124,6 +124,18 @@ describe('the guide for operators', () => {
     expect(codes.filter((code) => !Object.hasOwn(ERRORS, code))).toEqual([]);
   });
 
+  test('says what to look at for each error that is not for the client to mend', () => {
+    // Of the command line and the daemon, or what a client has asked for.
+    const others =
+      /^(daemon-.*|state-.*|proxy-.*|different-file|version-unproven|not-cached|checksum-mismatch)$/;
+    const operators = Object.entries(ERRORS).filter(
+      ([code, { status }]) =>
+        ([401, 403, 429].includes(status) || status >= 500) && !others.test(code),
+    );
+    const missing = operators.filter(([code]) => !guide.includes(`\`${code}\``));
+    expect(missing.map(([code]) => code)).toEqual([]);
+  });
+
   test('names files that there are', () => {
     const links = [...guide.matchAll(/\]\(([^)#]+)\)/g)].map(([, path = '']) => path);
     for (const link of links) {

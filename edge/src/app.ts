@@ -10,6 +10,7 @@ import type { FastifyInstance } from 'fastify';
 import { Administration } from './admin/administration.ts';
 import { PeerCommands } from './admin/peer-commands.ts';
 import { Pins } from './admin/pins.ts';
+import { PrefetchList } from './admin/prefetch-list.ts';
 import { Prefetcher } from './admin/prefetcher.ts';
 import { Purges } from './admin/purges.ts';
 import { FileResolver } from './agent/file-resolver.ts';
@@ -168,6 +169,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     auth,
     commandAuth,
     purges,
+    pins,
     peers: () => membership.table.peers,
     log,
   });
@@ -183,7 +185,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     log,
     now,
     own: () => ({ load: load(), draining: prefixed.transfers.draining }),
-    purges: { digest: () => purges.digest, heard: peerCommands.heard },
+    shared: peerCommands,
     onHeartbeat: (peer, rtt) => metrics.peerRtt.set({ peer }, rtt / 1000),
   });
   const peerClient = new PeerClient({
@@ -297,6 +299,8 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       settled = resolve;
     });
   }
+  const prefetchList =
+    config.cacheDir === undefined ? undefined : new PrefetchList(config.cacheDir, log);
   const prefetcher = new Prefetcher({
     resolver,
     chunks,
@@ -307,6 +311,9 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     clients: () => ({ transfers: transfers.running, bytes: metrics.clientBytesSum }),
     onBytes: (count) => metrics.prefetchedBytes.inc(count),
     onEnded: (state) => metrics.prefetches.inc({ state }),
+    list: prefetchList,
+    left: (await prefetchList?.read()) ?? [],
+    check: (url) => policy.check(url, 'public'),
   });
   purges.onPurge = ({ kind }) => metrics.contentPurges.inc({ kind });
   const administration = new Administration({
@@ -390,7 +397,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   await server.register(adminApi, { config, administration, policy });
   if (network !== undefined) {
     await server.register(nodeRoutes, { membership, auth });
-    await server.register(commandRoutes, { administration, purges, auth, commandAuth });
+    await server.register(commandRoutes, { administration, purges, pins, auth, commandAuth });
   }
 
   link?.serve(
@@ -413,6 +420,8 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     void membership.met().then(() => {
       settled();
       purges.settling = undefined;
+      // Not before other nodes are known: alone it would ask the origin for what they have.
+      prefetcher.begin();
     });
   let insideServer: Server | undefined;
   return {
@@ -448,7 +457,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       figures?.stop();
       insideServer?.close();
       purger.stop();
-      prefetcher.stopAll();
+      await prefetcher.close();
       await membership.stop();
       await peerCommands.stop();
       transfers.resetAll();

@@ -1,7 +1,13 @@
 /** `millrace edge prefetch`, `prefetches` and `stop`. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ERRORS, type ErrorCode, EXIT, MillraceError } from '@millrace/shared/base/errors';
+import {
+  ERRORS,
+  type ErrorCode,
+  EXIT,
+  isMillraceError,
+  MillraceError,
+} from '@millrace/shared/base/errors';
 import { parseRate } from '@millrace/shared/base/units';
 import { type Command, InvalidArgumentError } from 'commander';
 import { action, type CliContext, type Report } from '../context.ts';
@@ -16,6 +22,8 @@ interface PrefetchOptions extends EdgeOptions {
 }
 
 const POLL_MS = 250;
+/** How long an edge may be away that goes on with a prefetch when it is back. */
+const AWAY_MS = 2 * 60_000;
 
 export function addPrefetchCommands(parent: Command, context: CliContext): void {
   const prefetch = parent
@@ -65,16 +73,38 @@ async function follow(
   report: Report,
 ): Promise<Prefetch> {
   const live = !report.json && report.width !== undefined;
-  for (let state = begun; ; ) {
-    if (live) context.stdout.write(`\r\x1b[K${prefetchLine(state)}`);
-    if (state.state !== 'waiting' && state.state !== 'running') {
+  let seenAt = Date.now();
+  for (let state: Prefetch | undefined = begun; ; ) {
+    const line = state === undefined ? `${edge.url} does not answer` : prefetchLine(state);
+    if (live) context.stdout.write(`\r\x1b[K${line}`);
+    if (state !== undefined && state.state !== 'waiting' && state.state !== 'running') {
       if (live) context.stdout.write('\r\x1b[K');
       return state;
     }
     await sleep(POLL_MS, undefined, { signal: context.signal }).catch(() => {
       throw new MillraceError('interrupted', `the edge goes on; "edge stop ${begun.id}" ends it`);
     });
-    state = await edge.ask<Prefetch>('GET', `prefetch/${begun.id}`);
+    state = await progress(edge, begun, () => Date.now() - seenAt < AWAY_MS);
+    if (state !== undefined) seenAt = Date.now();
+  }
+}
+
+/**
+ * How far a prefetch is; undefined while the edge is away, as in a restart.
+ *
+ * @param mayBeAway whether that is no reason to give up yet
+ */
+async function progress(
+  edge: EdgeLink,
+  { id, outlivesRestart }: Prefetch,
+  mayBeAway: () => boolean,
+): Promise<Prefetch | undefined> {
+  try {
+    return await edge.ask<Prefetch>('GET', `prefetch/${id}`);
+  } catch (error) {
+    const isAway = isMillraceError(error, 'origin-unreachable') && outlivesRestart === true;
+    if (isAway && mayBeAway()) return undefined;
+    throw error;
   }
 }
 

@@ -130,7 +130,7 @@ function addPins(parent: Command, context: CliContext): void {
         ...(answer.prefetch === undefined ? [] : [`  prefetch    ${answer.prefetch.id}`]),
         ...nodeLines(answer.nodes),
       ]);
-      return passedStatus(report, answer.nodes, 'There it is not pinned.');
+      return passedStatus(report, answer.nodes, 'They pin it when they come back, or have room.');
     }),
   );
   edgeOptions(parent.command('pins').description('list what is pinned')).action(
@@ -155,7 +155,7 @@ function addPins(parent: Command, context: CliContext): void {
         `Pinned ${answer.pin.url}, ${endText(answer.pin)}`,
         ...nodeLines(answer.nodes),
       ]);
-      return passedStatus(report, answer.nodes, 'There it ends as it was to.');
+      return passedStatus(report, answer.nodes, 'They learn of it when they come back.');
     }),
   );
   const unpin = parent
@@ -169,7 +169,7 @@ function addPins(parent: Command, context: CliContext): void {
       const query = options.network === true ? '?network=true' : '';
       const answer = await edge.ask<Pinned>('DELETE', `pins/${encodeURIComponent(id)}${query}`);
       report.result(answer, () => [`Released ${answer.pin.url}`, ...nodeLines(answer.nodes)]);
-      return passedStatus(report, answer.nodes, 'There it ends as it was to.');
+      return passedStatus(report, answer.nodes, 'They learn of it when they come back.');
     }),
   );
 }

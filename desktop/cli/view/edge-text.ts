@@ -18,6 +18,8 @@ export interface Prefetch {
   readonly totalBytes?: number;
   readonly doneBytes: number;
   readonly fetchedBytes: number;
+  /** Missing where the edge is of an older version. */
+  readonly outlivesRestart?: boolean;
   readonly sha256?: string;
   readonly code?: string;
   readonly detail?: string;
@@ -29,6 +31,9 @@ export interface Pin {
   readonly bytes: number;
   readonly length: number;
   readonly expiresAt: number;
+  /** Missing where the edge is of an older version. */
+  readonly network?: boolean;
+  readonly held?: boolean;
 }
 
 export interface Pins {
@@ -82,11 +87,17 @@ export function prefetchTable(
 ): string[] {
   if (prefetches.length === 0) return ['There are no prefetches.'];
   const rows = prefetches.map((one) => [one.id, printable(one.url), prefetchLine(one)]);
-  return table(
-    [{ title: 'ID' }, { title: 'FILE', cut: 'middle', min: 20 }, { title: 'HOW FAR' }],
-    rows,
-    width,
+  const columns = [
+    { title: 'ID' },
+    { title: 'FILE', cut: 'middle', min: 20 },
+    { title: 'HOW FAR' },
+  ] as const;
+  const isLost = prefetches.some(
+    ({ state, outlivesRestart }) =>
+      (state === 'waiting' || state === 'running') && outlivesRestart === false,
   );
+  const note = 'A restart of the edge ends them: it has no cache on disk.';
+  return [...table(columns, rows, width), ...(isLost ? [note] : [])];
 }
 
 /** @param now Unix milliseconds */
@@ -97,17 +108,19 @@ export function pinTable(
 ): string[] {
   const quota = `${formatBytes(usedBytes)} of ${formatBytes(quotaBytes)} for pins are taken.`;
   if (pins.length === 0) return ['Nothing is pinned.', quota];
-  const rows = pins.map(({ id, url, bytes, expiresAt }) => [
+  const rows = pins.map(({ id, url, bytes, expiresAt, network, held }) => [
     id,
     printable(url),
     formatBytes(bytes),
     leaseText(expiresAt - now),
+    network !== true ? 'this node' : held === false ? 'others: no room here' : 'all nodes',
   ]);
   const columns = [
     { title: 'ID' },
     { title: 'FILE', cut: 'middle', min: 20 },
     { title: 'SIZE', align: 'right' },
     { title: 'ENDS IN' },
+    { title: 'WHERE' },
   ] as const;
   return [...table(columns, rows, width), quota];
 }

@@ -1,15 +1,24 @@
 /**
- * Puts files in their places in a folder, each at once and only when it is right, and never outside:
- * each folder above is looked at before something is put into it. (Against another program that puts
- * links there at the same moment nothing can be done with what Node offers.)
+ * Puts files in their places in a folder, each at once and only when it is right, and never outside,
+ * whatever has become of the folders since they were looked at (`pinned-folder.ts`).
  */
 
-import { chmod, lstat, mkdir, rename, rmdir, unlink, utimes } from 'node:fs/promises';
-import { join } from 'node:path';
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  futimesSync,
+  lstatSync,
+  openSync,
+  utimesSync,
+} from 'node:fs';
+import { lstat, mkdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { isExecutable, type SyncFile } from '@millrace/shared/sync/manifest';
 import { foldersAbove } from '@millrace/shared/sync/sync-path';
 import { fileError } from '../file-error.ts';
+import { within } from './pinned-folder.ts';
 
 type Settled = Pick<SyncFile, 'path' | 'mode' | 'modified'>;
 
@@ -33,40 +42,39 @@ export class Placer {
   async place(staged: string, file: Settled): Promise<void> {
     await this.#trying(file.path, async () => {
       for (const folder of foldersAbove(file.path)) await this.folder(folder);
-      await chmod(staged, (isExecutable(file) ? 0o777 : 0o666) & ~this.#mask);
-      await setTime(staged, file.modified);
-      await rename(staged, join(this.#root, file.path));
+      change(staged, file.path, {
+        mode: () => (isExecutable(file) ? 0o777 : 0o666) & ~this.#mask,
+        modified: file.modified,
+      });
+      await within(this.#root, file.path, (full) => rename(staged, full));
     });
   }
 
   /** The execution bit and time of a file that is right otherwise. @throws as `place` */
   async settle(file: Settled): Promise<void> {
-    const path = join(this.#root, file.path);
-    await this.#trying(file.path, async () => {
-      await this.#within(file.path);
-      const status = await lstat(path);
-      if (!status.isFile())
-        throw new MillraceError('file-not-writable', `${path} is no file any more`);
-      const mode = status.mode & 0o777;
-      // Whoever may read it may run it.
-      const wanted = isExecutable(file) ? mode | ((mode & 0o444) >> 2) : mode & ~0o111;
-      if (wanted !== mode) await chmod(path, wanted);
-      await setTime(path, file.modified);
-    });
+    await this.#trying(file.path, () =>
+      within(this.#root, file.path, async (full) =>
+        change(full, file.path, {
+          // Whoever may read it may run it.
+          mode: (mode) => (isExecutable(file) ? mode | ((mode & 0o444) >> 2) : mode & ~0o111),
+          modified: file.modified,
+        }),
+      ),
+    );
   }
 
   /** Makes a folder; the one that it is in is there. @throws as `place` */
   async folder(path: string): Promise<void> {
     let made = this.#folders.get(path);
     if (made === undefined) {
-      made = this.#trying(path, async () => {
-        const full = join(this.#root, path);
+      const make = async (full: string) => {
         await mkdir(full).catch((error: NodeJS.ErrnoException) => {
           if (error.code !== 'EEXIST') throw error;
         });
         if (!(await lstat(full)).isDirectory())
-          throw new MillraceError('file-not-writable', `${full} is no folder`);
-      });
+          throw new MillraceError('file-not-writable', `${path} is no folder`);
+      };
+      made = this.#trying(path, () => within(this.#root, path, make));
       this.#folders.set(path, made);
     }
     await made;
@@ -79,10 +87,8 @@ export class Placer {
    * @throws as `place`
    */
   async remove(path: string): Promise<boolean> {
-    const full = join(this.#root, path);
     let gone = true;
-    await this.#trying(path, async () => {
-      await this.#within(path);
+    const take = async (full: string) => {
       const status = await lstat(full).catch(() => undefined);
       if (status === undefined) return;
       if (!status.isDirectory()) return unlink(full);
@@ -90,17 +96,9 @@ export class Placer {
         if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
         gone = false;
       });
-    });
+    };
+    await this.#trying(path, () => within(this.#root, path, take));
     return gone;
-  }
-
-  /** No folder above the path is a link. @throws MillraceError */
-  async #within(path: string): Promise<void> {
-    for (const folder of foldersAbove(path)) {
-      const status = await lstat(join(this.#root, folder));
-      if (!status.isDirectory())
-        throw new MillraceError('file-not-writable', `${folder} is no folder`);
-    }
   }
 
   async #trying(path: string, act: () => Promise<void>): Promise<void> {
@@ -112,6 +110,36 @@ export class Placer {
   }
 }
 
-async function setTime(path: string, modified: number): Promise<void> {
-  await utimes(path, modified / 1000, modified / 1000);
+interface Change {
+  /** From the permission bits that it has. */
+  readonly mode: (mode: number) => number;
+  /** Unix milliseconds. */
+  readonly modified: number;
+}
+
+/** Changes a file, and never what a link in its place leads to. @param path for messages */
+function change(full: string, path: string, { mode, modified }: Change): void {
+  const { O_RDONLY, O_NONBLOCK } = constants;
+  // Windows has no such flag, and changes times by name only.
+  const O_NOFOLLOW: number | undefined = constants.O_NOFOLLOW;
+  if (O_NOFOLLOW === undefined) {
+    if (!lstatSync(full).isFile()) throw noFile(path);
+    return utimesSync(full, modified / 1000, modified / 1000);
+  }
+  // Where something else is there by now: a pipe must not be waited for.
+  const file = openSync(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    const status = fstatSync(file);
+    if (!status.isFile()) throw noFile(path);
+    const now = status.mode & 0o777;
+    const wanted = mode(now);
+    if (wanted !== now) fchmodSync(file, wanted);
+    futimesSync(file, modified / 1000, modified / 1000);
+  } finally {
+    closeSync(file);
+  }
+}
+
+function noFile(path: string): MillraceError {
+  return new MillraceError('file-not-writable', `${path} is no file`);
 }

@@ -47,6 +47,10 @@ export interface PinView {
   readonly length: number;
   readonly version: string;
   readonly expiresAt: number;
+  /** Of the network: extended and released at all nodes together. */
+  readonly network: boolean;
+  /** False where a node has no room for it. */
+  readonly held: boolean;
 }
 
 export class Administration {
@@ -65,7 +69,7 @@ export class Administration {
     return { id: purge.id, purged: target, ...nodes };
   }
 
-  prefetch(order: PrefetchOrder): PrefetchView {
+  prefetch(order: PrefetchOrder): Promise<PrefetchView> {
     return this.#o.prefetcher.start(order);
   }
 
@@ -111,32 +115,43 @@ export class Administration {
       proof: proofOf(capability),
     };
     try {
-      const nodes = await this.#do({ do: 'pin', pin, forMs }, network);
+      const at = this.#stamp(pin.id, network);
+      const nodes = await this.#do({ do: 'pin', pin, forMs, ...at }, network);
       return { pin: this.#pinOf(pin.id), capability, ...nodes };
     } catch (error) {
-      // Some processes may have taken it.
-      await this.#everyProcess({ do: 'release', id: pin.id });
+      // Some processes may have taken it, and told others.
+      await this.#everyProcess({ do: 'release', id: pin.id, ...this.#stamp(pin.id, network) });
       throw error;
     }
   }
 
-  /** @throws MillraceError `no-such-entry`, `pin-refused` */
+  /**
+   * @param network all nodes; so it is anyway with a pin of the network, which is the same everywhere
+   * @throws MillraceError `no-such-entry`, `pin-refused`
+   */
   async extend(id: string, forMs: number, network: boolean): Promise<{ pin: PinView } & Passed> {
-    const nodes = await this.#do({ do: 'extend', id, forMs }, network);
+    const everywhere = network || this.#o.pins.isOfNetwork(id);
+    const at = this.#stamp(id, everywhere);
+    const nodes = await this.#do({ do: 'extend', id, forMs, ...at }, everywhere);
     return { pin: this.#pinOf(id), ...nodes };
   }
 
-  /** @throws MillraceError `no-such-entry` */
+  /**
+   * @param network as in `extend`
+   * @throws MillraceError `no-such-entry`
+   */
   async release(id: string, network: boolean): Promise<{ pin: PinView } & Passed> {
     const pin = this.#pinOf(id);
-    return { pin, ...(await this.#do({ do: 'release', id }, network)) };
+    const everywhere = network || pin.network;
+    const at = this.#stamp(id, everywhere);
+    return { pin, ...(await this.#do({ do: 'release', id, ...at }, everywhere)) };
   }
 
   /** @returns all pins, and the quota in bytes */
   pins(): { quotaBytes: number; usedBytes: number; pins: PinView[] } {
     const { ledger } = this.#o.pins;
     const { quotaBytes, usedBytes } = ledger;
-    return { quotaBytes, usedBytes, pins: ledger.pins.map(({ id }) => this.#pinOf(id)) };
+    return { quotaBytes, usedBytes, pins: this.#o.pins.all.map(({ id }) => this.#pinOf(id)) };
   }
 
   /** Figures of this process. */
@@ -178,13 +193,13 @@ export class Administration {
         return undefined;
       }
       case 'pin':
-        await pins.allocate(command.pin, command.forMs);
+        await pins.allocate(command.pin, command.forMs, command.at);
         return undefined;
       case 'extend':
-        await pins.extend(command.id, command.forMs);
+        await pins.extend(command.id, command.forMs, command.at);
         return undefined;
       case 'release':
-        await pins.release(command.id);
+        await pins.release(command.id, command.at);
         return undefined;
       case 'prefetches':
         return prefetcher.views();
@@ -219,9 +234,15 @@ export class Administration {
   }
 
   #pinOf(id: string): PinView {
-    const pin = this.#o.pins.ledger.get(id);
-    if (pin === undefined) throw new MillraceError('no-such-entry', `no pin ${id}`);
-    const { url, bytes, length, tag, expiresAt } = pin;
-    return { id, url, bytes, length, version: tag, expiresAt };
+    const { pins } = this.#o;
+    const { url, bytes, length, tag, expiresAt } = pins.find(id);
+    const network = pins.isOfNetwork(id);
+    const held = pins.ledger.get(id) !== undefined;
+    return { id, url, bytes, length, version: tag, expiresAt, network, held };
+  }
+
+  /** When a change is asked for that all nodes are to carry out. */
+  #stamp(id: string, network: boolean): { readonly at?: number } {
+    return network ? { at: this.#o.pins.stamp(id) } : {};
   }
 }

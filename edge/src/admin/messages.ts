@@ -1,6 +1,7 @@
 /** What administrators ask, and what processes and nodes pass on to each other of it. */
 
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
+import { MAX_NETWORK_PINS } from '@millrace/shared/cdn/network-pins';
 import { MAX_LOGGED } from '@millrace/shared/cdn/purge-log';
 import { isTarget, type PurgeTarget } from '@millrace/shared/cdn/purge-target';
 import { z } from 'zod';
@@ -37,6 +38,21 @@ export const PURGE_LOG = z.object({
   purges: z.array(LOGGED).max(MAX_LOGGED),
 });
 
+/** What a pin is asked for. */
+const PIN_REQUEST = z.object({
+  id: ID,
+  url,
+  bytes,
+  tag: z.string().max(1000),
+  length: bytes,
+  /** SHA-256 of the capability. */
+  proof: hex64,
+});
+export const PIN = PIN_REQUEST.extend({ expiresAt: time });
+export const NETWORK_PIN = PIN.extend({ at: time, until: time });
+/** Pins of the network, as a node tells them. */
+export const PIN_LIST = z.object({ pins: z.array(NETWORK_PIN).max(MAX_NETWORK_PINS) });
+
 export const PURGE_BODY = z.union(
   [
     z.strictObject({ url, version: z.string().max(1000).optional(), network }),
@@ -67,21 +83,10 @@ export const LEASE_BODY = z.strictObject({ seconds, network });
 export const COMMAND = z.discriminatedUnion('do', [
   /** @property network the purge goes into the log that all nodes share */
   z.object({ do: z.literal('purge'), purge: LOGGED, network: z.boolean() }),
-  z.object({
-    do: z.literal('pin'),
-    pin: z.object({
-      id: ID,
-      url,
-      bytes,
-      tag: z.string().max(1000),
-      length: bytes,
-      /** SHA-256 of the capability. */
-      proof: hex64,
-    }),
-    forMs: time,
-  }),
-  z.object({ do: z.literal('extend'), id: ID, forMs: time }),
-  z.object({ do: z.literal('release'), id: ID }),
+  /** @property at when it was asked for, if it is for the network: all nodes count from then */
+  z.object({ do: z.literal('pin'), pin: PIN_REQUEST, forMs: time, at: time.optional() }),
+  z.object({ do: z.literal('extend'), id: ID, forMs: time, at: time.optional() }),
+  z.object({ do: z.literal('release'), id: ID, at: time.optional() }),
   z.object({ do: z.literal('prefetches') }),
   z.object({ do: z.literal('stop'), id: ID }),
 ]);

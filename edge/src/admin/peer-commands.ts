@@ -1,6 +1,6 @@
 /**
- * Between the nodes of a network: commands passed on to all of them, and the log of purges read from
- * a node whose digest differs. Commands are signed with the network's secret or, where there is
+ * Between the nodes of a network: commands passed on to all of them, and purges and pins read from a
+ * node whose digest differs. Commands are signed with the network's secret or, where there is
  * none, with the token of the administrators, and refused where there is neither.
  */
 
@@ -9,21 +9,23 @@ import type { Log } from '@millrace/shared/base/log';
 import { Agent, request } from 'undici';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import { readText } from '../peers/heartbeat.ts';
-import { COMMAND_PATH, PURGE_LOG_PATH } from '../peers/node-requests.ts';
+import { COMMAND_PATH, PINS_PATH, PURGE_LOG_PATH } from '../peers/node-requests.ts';
 import { textDigest } from '../peers/text-digest.ts';
-import { type Command, OUTCOME, type Outcome, PURGE_LOG } from './messages.ts';
+import { type Command, OUTCOME, type Outcome, PIN_LIST, PURGE_LOG } from './messages.ts';
+import type { Pins } from './pins.ts';
 import type { Purges } from './purges.ts';
 
 /** How long another node may take. */
 const TIMEOUT_MS = 5000;
-/** A log of purges in JSON: its characters, escaped at worst, and what is around them. */
-const MAX_LOG_BYTES = 8 * 1024 * 1024;
+/** A log of purges, or a list of pins, in JSON: its characters, escaped at worst, and what is around them. */
+const MAX_LIST_BYTES = 8 * 1024 * 1024;
 
 export interface PeerCommandsOptions {
   readonly auth: ClusterAuth;
   /** Signs commands; undefined: none are passed on or taken. */
   readonly commandAuth: ClusterAuth | undefined;
   readonly purges: Purges;
+  readonly pins: Pins;
   /** All nodes known, dead ones included. */
   readonly peers: () => Iterable<{ readonly name: string; readonly url: string }>;
   readonly log: Log;
@@ -36,6 +38,12 @@ export interface NodeResult {
   readonly ok: boolean;
   readonly code?: string;
   readonly detail?: string;
+}
+
+/** Of what a node remembers; those of older nodes may be missing. */
+export interface Digests {
+  readonly purges?: string | undefined;
+  readonly pins?: string | undefined;
 }
 
 export class PeerCommands {
@@ -67,24 +75,44 @@ export class PeerCommands {
     );
   }
 
+  /** Of what all nodes of a network are to know. */
+  get digests(): Digests {
+    const { purges, pins } = this.#o;
+    return { purges: purges.digest, pins: pins.digest };
+  }
+
   /**
-   * A node has said what digest its log of purges has. Resolves once this node has carried out what
-   * it had missed; never rejects.
+   * A node has said what digests it has. Resolves once this node has carried out the purges that it
+   * had missed; pins can wait. Never rejects.
    */
-  readonly heard = async (url: string, digest: string): Promise<void> => {
-    const { purges, log } = this.#o;
-    if (digest === purges.digest || this.#reading.has(url)) return;
-    this.#reading.add(url);
-    try {
-      const text = await this.#get(url);
-      const count = await purges.learn(PURGE_LOG.parse(JSON.parse(text)));
-      if (count > 0) log.info({ url, purges: count }, 'purges learnt from another node');
-    } catch (error) {
-      log.warn({ err: error, url }, 'purges of another node cannot be read');
-    } finally {
-      this.#reading.delete(url);
+  readonly heard = async (url: string, digests: Digests): Promise<void> => {
+    const { purges, pins, log } = this.#o;
+    const own = this.digests;
+    if (digests.pins !== undefined && digests.pins !== own.pins) {
+      void this.#once(`${url}${PINS_PATH}`, async (from) => {
+        const count = await pins.learn(PIN_LIST.parse(await this.#get(url, PINS_PATH)).pins);
+        if (count > 0) log.info({ url: from, pins: count }, 'pins learnt from another node');
+      });
     }
+    if (digests.purges === undefined || digests.purges === own.purges) return;
+    await this.#once(`${url}${PURGE_LOG_PATH}`, async (from) => {
+      const count = await purges.learn(PURGE_LOG.parse(await this.#get(url, PURGE_LOG_PATH)));
+      if (count > 0) log.info({ url: from, purges: count }, 'purges learnt from another node');
+    });
   };
+
+  /** Reads from another node, unless that is under way; never rejects. */
+  async #once(from: string, read: (from: string) => Promise<void>): Promise<void> {
+    if (this.#reading.has(from)) return;
+    this.#reading.add(from);
+    try {
+      await read(from);
+    } catch (error) {
+      this.#o.log.warn({ err: error, url: from }, 'what another node remembers cannot be read');
+    } finally {
+      this.#reading.delete(from);
+    }
+  }
 
   async #send(url: string, command: Command): Promise<Outcome> {
     const auth = this.#o.commandAuth;
@@ -107,18 +135,18 @@ export class PeerCommands {
     return OUTCOME.parse(JSON.parse(text));
   }
 
-  async #get(url: string): Promise<string> {
+  async #get(url: string, path: string): Promise<unknown> {
     const { auth } = this.#o;
-    const { headers, nonce } = auth.sign('GET', PURGE_LOG_PATH, {});
-    const response = await request(url + PURGE_LOG_PATH, {
+    const { headers, nonce } = auth.sign('GET', path, {});
+    const response = await request(url + path, {
       dispatcher: this.#agent,
       headers,
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });
-    const text = await readText(response.body, MAX_LOG_BYTES);
+    const text = await readText(response.body, MAX_LIST_BYTES);
     if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
     auth.verifyAnswer(nonce, response.headers, ['200', textDigest(text)]);
-    return text;
+    return JSON.parse(text);
   }
 }
 

@@ -4,7 +4,7 @@
  * some run beside each other, and clients come first.
  */
 
-import { createHash, type Hash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
@@ -12,11 +12,11 @@ import { TokenBucket } from '@millrace/shared/base/token-bucket';
 import { chunkRange } from '@millrace/shared/cdn/chunk-plan';
 import { type PlannedChunk, PrefetchPace, PrefetchPlan } from '@millrace/shared/cdn/prefetch-plan';
 import { isTransient } from '@millrace/shared/cdn/transfer';
-import { fileDigests } from '@millrace/shared/download/digest-fields';
 import type { FileResolver } from '../agent/file-resolver.ts';
-import type { Chunk } from '../cache/chunk.ts';
 import type { ChunkStore } from '../cache/chunk-store.ts';
 import type { Pointer } from '../cache/file-version.ts';
+import { type DigestCheck, digestCheck } from './digest-check.ts';
+import type { KeptPrefetch, PrefetchList } from './prefetch-list.ts';
 
 /** Prefetches that run at a time; further ones wait. */
 const MAX_RUNNING = 2;
@@ -46,6 +46,8 @@ export interface PrefetchView {
   readonly fetchedBytes: number;
   /** SHA-256 of the whole file, where it was asked for or the origin states it, and found right. */
   readonly sha256?: string;
+  /** True where it goes on after a restart of the edge. */
+  readonly outlivesRestart: boolean;
   /** Why it failed. */
   readonly code?: string;
   readonly detail?: string;
@@ -72,6 +74,12 @@ export interface PrefetcherOptions {
   readonly clients: () => { readonly transfers: number; readonly bytes: number };
   readonly onBytes: (bytes: number) => void;
   readonly onEnded: (state: PrefetchState) => void;
+  /** Where those that are not over are kept for the next run; undefined where there is no disk. */
+  readonly list: PrefetchList | undefined;
+  /** Those of an earlier run. */
+  readonly left: readonly KeptPrefetch[];
+  /** @throws MillraceError where an origin may not be asked any more */
+  readonly check: (url: URL) => void;
 }
 
 interface Job {
@@ -94,9 +102,12 @@ export class Prefetcher {
   readonly #pace = new PrefetchPace();
   #ticking: NodeJS.Timeout | undefined;
   #wake: (() => void)[] = [];
+  #begun = false;
+  #closed = false;
 
   constructor(options: PrefetcherOptions) {
     this.#o = options;
+    this.#takeUp(options.left);
   }
 
   /** Prefetches that are not over. */
@@ -105,31 +116,57 @@ export class Prefetcher {
   }
 
   /**
-   * Begins a prefetch, or queues it.
+   * Begins a prefetch, or queues it. Resolves when the next run of the edge would know of it.
    *
    * @throws MillraceError `queue-full`
    */
-  start(order: PrefetchOrder): PrefetchView {
+  async start(order: PrefetchOrder): Promise<PrefetchView> {
     if (this.#in('waiting').length >= MAX_WAITING) {
       throw new MillraceError('queue-full', `${MAX_WAITING} prefetches wait already`);
     }
-    const { now, wallClock } = this.#o;
+    const job = this.#add(randomBytes(8).toString('hex'), order, this.#o.wallClock());
+    await this.#keep();
+    return this.#view(job);
+  }
+
+  /** Lets prefetches run: before that they wait, those of an earlier run first. */
+  begin(): void {
+    this.#begun = true;
+    this.#next();
+  }
+
+  /** Goes on with what an earlier run has not got to the end of: what it has cached is there. */
+  #takeUp(left: readonly KeptPrefetch[]): void {
+    const { log, check } = this.#o;
+    for (const { id, url, askedAt, rate, sha256 } of left) {
+      try {
+        const order = { url: new URL(url), rate, sha256 };
+        check(order.url);
+        this.#add(id, order, askedAt);
+      } catch (error) {
+        log.warn({ err: error, url }, 'a prefetch of an earlier run is not gone on with');
+      }
+    }
+  }
+
+  #add(id: string, order: PrefetchOrder, askedAt: Millis): Job {
+    const { now } = this.#o;
     const { rate } = order;
     const job: Job = {
-      id: randomBytes(8).toString('hex'),
+      id,
       order,
-      askedAt: wallClock(),
+      askedAt,
       controller: new AbortController(),
       bucket: rate === undefined ? undefined : new TokenBucket(rate, rate, now()),
       state: 'waiting',
     };
     this.#jobs.set(job.id, job);
     this.#next();
-    return view(job);
+    return job;
   }
 
   views(): PrefetchView[] {
-    return [...this.#jobs.values()].map(view);
+    return [...this.#jobs.values()].map((job) => this.#view(job));
   }
 
   /** Stops a prefetch; one that is over is forgotten. @returns undefined if there is none */
@@ -140,13 +177,33 @@ export class Prefetcher {
       job.controller.abort(new MillraceError('interrupted', 'stopped'));
       this.#end(job, 'stopped');
     } else this.#jobs.delete(id);
-    return view(job);
+    return this.#view(job);
   }
 
-  stopAll(): void {
-    for (const { id, state } of [...this.#jobs.values()]) {
-      if (state === 'waiting' || state === 'running') this.stop(id);
+  /** Ends the run: what is not over goes on in the next, where there is a disk. */
+  async close(): Promise<void> {
+    this.#begun = false;
+    this.#closed = true;
+    for (const job of [...this.#in('running'), ...this.#in('waiting')]) {
+      // Whoever looks at it now must not be told that it is over.
+      if (this.#o.list === undefined) this.stop(job.id);
+      else job.state = 'waiting';
+      job.controller.abort(new MillraceError('interrupted', 'the edge ends'));
     }
+    clearInterval(this.#ticking);
+    for (const resolve of this.#wake.splice(0)) resolve();
+    await this.#o.list?.close();
+  }
+
+  /** Resolves when those that are not over are written down. */
+  async #keep(): Promise<void> {
+    if (this.#closed) return;
+    await this.#o.list?.write(() =>
+      [...this.#in('running'), ...this.#in('waiting')].map(({ id, order, askedAt }) => {
+        const { url, rate, sha256 } = order;
+        return { id, url: url.href, askedAt, rate, sha256 };
+      }),
+    );
   }
 
   #in(state: PrefetchState): Job[] {
@@ -154,6 +211,7 @@ export class Prefetcher {
   }
 
   #next(): void {
+    if (!this.#begun) return;
     const [job] = this.#in('waiting');
     const running = this.#in('running').length;
     if (job === undefined || running >= MAX_RUNNING) {
@@ -189,6 +247,7 @@ export class Prefetcher {
       'a prefetch has ended',
     );
     this.#o.onEnded(state);
+    void this.#keep();
     const over = [...this.#jobs.values()].filter(({ endedAt }) => endedAt !== undefined);
     for (const { id } of over.slice(0, Math.max(0, over.length - MAX_OVER))) this.#jobs.delete(id);
     this.#next();
@@ -285,67 +344,21 @@ export class Prefetcher {
     this.#pace.onClients(transfers, bytes, this.#o.now());
     for (const resolve of this.#wake.splice(0)) resolve();
   }
-}
 
-/** Hashes a file whose chunks come in any order: those that come early are held until their turn. */
-class DigestCheck {
-  readonly #expected: string;
-  readonly #hash: Hash = createHash('sha256');
-  readonly #early = new Map<number, Chunk>();
-  #next = 0;
-
-  constructor(expected: string) {
-    this.#expected = expected;
+  #view(job: Job): PrefetchView {
+    const { id, order, state, askedAt, endedAt, plan, sha256, error } = job;
+    return {
+      id,
+      url: order.url.href,
+      state,
+      askedAt,
+      ...(endedAt === undefined ? {} : { endedAt }),
+      ...(plan === undefined ? {} : { totalBytes: plan.fileBytes }),
+      doneBytes: plan?.doneBytes ?? 0,
+      fetchedBytes: plan?.fetchedBytes ?? 0,
+      outlivesRestart: this.#o.list !== undefined,
+      ...(sha256 === undefined ? {} : { sha256 }),
+      ...(error === undefined ? {} : { code: error.code, detail: error.detail }),
+    };
   }
-
-  /** True while no further chunks should be asked for but those that the others wait for. */
-  get isFull(): boolean {
-    return this.#early.size >= MAX_PARALLEL;
-  }
-
-  add(index: number, chunk: Chunk): void {
-    this.#early.set(index, chunk.retain());
-    for (;;) {
-      const next = this.#early.get(this.#next);
-      if (next === undefined) return;
-      this.#early.delete(this.#next++);
-      this.#hash.update(next.data);
-      next.release();
-    }
-  }
-
-  giveUp(): void {
-    for (const chunk of this.#early.values()) chunk.release();
-    this.#early.clear();
-  }
-
-  /** @throws MillraceError `checksum-mismatch` */
-  end(): string {
-    const actual = this.#hash.digest('hex');
-    if (actual === this.#expected) return actual;
-    throw new MillraceError('checksum-mismatch', `it has sha-256 ${actual}`);
-  }
-}
-
-/** What the administrator says that the file must have, or else what the origin says. */
-function digestCheck(asked: string | undefined, { version }: Pointer): DigestCheck | undefined {
-  const stated = fileDigests(version.fields, 206).find(({ algorithm }) => algorithm === 'sha256');
-  const expected = asked ?? stated?.hex;
-  return expected === undefined ? undefined : new DigestCheck(expected);
-}
-
-function view(job: Job): PrefetchView {
-  const { id, order, state, askedAt, endedAt, plan, sha256, error } = job;
-  return {
-    id,
-    url: order.url.href,
-    state,
-    askedAt,
-    ...(endedAt === undefined ? {} : { endedAt }),
-    ...(plan === undefined ? {} : { totalBytes: plan.fileBytes }),
-    doneBytes: plan?.doneBytes ?? 0,
-    fetchedBytes: plan?.fetchedBytes ?? 0,
-    ...(sha256 === undefined ? {} : { sha256 }),
-    ...(error === undefined ? {} : { code: error.code, detail: error.detail }),
-  };
 }

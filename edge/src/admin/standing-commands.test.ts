@@ -28,6 +28,15 @@ test('a process that is started anew hears of purges and of pins that have not e
   ]);
 });
 
+test('a pin of the network it hears of as all nodes know it, its last lease included', () => {
+  const standing = new StandingCommands();
+  const ofNetwork = { ...pin('a', 100), at: 5 } as Command;
+  standing.add(ofNetwork, 7);
+  standing.add({ do: 'extend', id: 'a', forMs: 300, at: 20 }, 22);
+  expect(standing.at(200)).toEqual([{ ...ofNetwork, forMs: 300, at: 20 }]);
+  expect(standing.at(320)).toEqual([]);
+});
+
 test('of very many purges it hears as of one of everything', () => {
   const standing = new StandingCommands();
   for (let at = 0; at < 1001; at++) standing.add(purge(at), at);

@@ -14,7 +14,7 @@ type Pinning = Extract<Command, { do: 'pin' }>;
 export class StandingCommands {
   readonly #purges: Command[] = [];
   /** By id, with the end of the lease in Unix milliseconds. */
-  readonly #pins = new Map<string, { readonly command: Pinning; until: number }>();
+  readonly #pins = new Map<string, { command: Pinning; until: number }>();
 
   /** @param now Unix milliseconds */
   add(command: Command, now: number): void {
@@ -29,11 +29,15 @@ export class StandingCommands {
         });
         return;
       case 'pin':
-        this.#pins.set(command.pin.id, { command, until: now + command.forMs });
+        this.#pins.set(command.pin.id, { command, until: (command.at ?? now) + command.forMs });
         return this.#forgetEnded(now);
       case 'extend': {
         const pin = this.#pins.get(command.id);
-        if (pin !== undefined) pin.until = now + command.forMs;
+        if (pin === undefined) return;
+        const { forMs, at = pin.command.at } = command;
+        pin.until = (command.at ?? now) + forMs;
+        // Of the network are lease and beginning as they were told: they are the same everywhere.
+        if (at !== undefined) pin.command = { ...pin.command, forMs, at };
         return;
       }
       case 'release':
@@ -46,7 +50,9 @@ export class StandingCommands {
     const pins = [...this.#pins.values()].filter(({ until }) => until > now);
     return [
       ...this.#purges,
-      ...pins.map(({ command, until }) => ({ ...command, forMs: until - now })),
+      ...pins.map(({ command, until }) =>
+        command.at === undefined ? { ...command, forMs: until - now } : command,
+      ),
     ];
   }
 

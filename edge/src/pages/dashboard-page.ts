@@ -16,7 +16,7 @@ export function dashboardPage(
   return renderPage({
     title: `${edge} - Millrace dashboard`,
     edge,
-    styles: ['dashboard.css'],
+    styles: ['dashboard.css', 'charts.css', 'peers.css', 'files.css'],
     script: 'dashboard.js',
     tools: html`<span class="state" id="state" role="status">Connecting</span>
 <form method="post" action="/-/dashboard/logout"><button class="button small" type="submit">Log out</button></form>`,
@@ -48,7 +48,7 @@ export function loginPage(edge: string, why: 'wrong' | 'too-soon' | undefined): 
   return renderPage({
     title: `Log in - ${edge}`,
     edge,
-    styles: ['dashboard.css'],
+    styles: ['log-in.css'],
     script: undefined,
     tools: FRONT,
     main: html`<section class="card log-in"><h1>Dashboard</h1>
@@ -68,7 +68,7 @@ export function noTokenPage(edge: string): Promise<string> {
   return renderPage({
     title: `Dashboard - ${edge}`,
     edge,
-    styles: ['dashboard.css'],
+    styles: ['log-in.css'],
     script: undefined,
     tools: FRONT,
     main: html`<section class="card log-in"><h1>Dashboard</h1>

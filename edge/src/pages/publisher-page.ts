@@ -4,6 +4,7 @@ import { formatBytes } from '@millrace/shared/base/units';
 import type { Snippet } from '@millrace/shared/http/link-snippets';
 import type { Hop, Service } from '@millrace/shared/http/origin-check';
 import type { Finding, Grade } from '@millrace/shared/http/origin-findings';
+import { whyAndWhat } from '@millrace/shared/http/problem';
 import type { IconName } from '@millrace/shared/style/icon-paths';
 import type { CheckResult } from '../check/link-check.ts';
 import { findingHints } from './finding-hints.ts';
@@ -137,9 +138,8 @@ function answer(outcome: Outcome): Html {
 ${rulesCard(rules)}`;
   }
   if (result.kind === 'failed') {
-    const { row, detail } = result.error;
-    const text = detail === '' ? row.advice : `${upperFirst(detail)}. ${row.advice}`;
-    return html`${banner('bad', row.title, text, url)}${rulesCard(rules)}${hopList(result.hops)}`;
+    const { error } = result;
+    return html`${banner('bad', error.row.title, whyAndWhat(error), url)}${rulesCard(rules)}${hopList(result.hops)}`;
   }
   const { report, seen } = result;
   const [title, text, grade] = SERVICES[report.service];
@@ -210,8 +210,4 @@ function hopList(hops: readonly Hop[]): Html | undefined {
     ({ status, to }) =>
       html`<li><span class="figures quiet">${status}</span> <code>${to}</code></li>`,
   )}</ol></section>`;
-}
-
-function upperFirst(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -9,6 +9,7 @@ import { nodeUrl } from './seeds.ts';
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** Addresses told to another node at a time. */
 export const MAX_TOLD = 500;
+const DIGEST = /^[0-9a-f]{16}$/;
 const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,99}$/;
 
 export const ANSWER = z.object({
@@ -30,11 +31,9 @@ export const ANSWER = z.object({
     .url({ protocol: /^https?$/ })
     .max(200)
     .optional(),
-  /** Digest of its log of purges. */
-  purges: z
-    .string()
-    .regex(/^[0-9a-f]{16}$/)
-    .optional(),
+  /** Digests of its log of purges, and of its pins of the network. */
+  purges: z.string().regex(DIGEST).optional(),
+  pins: z.string().regex(DIGEST).optional(),
   insidePort: z.int().min(1).max(65535).optional(),
   nodes: z.array(z.url({ protocol: /^https?$/ }).max(200)).max(MAX_TOLD),
 });

@@ -21,6 +21,7 @@ import {
 import type { Hearsay, RouteNode } from '@millrace/shared/cdn/route';
 import { SilenceTimer } from '@millrace/shared/node/silence-timer';
 import { Agent, request } from 'undici';
+import type { Digests } from '../admin/peer-commands.ts';
 import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
 import { ANSWER, askingNode, type HeartbeatAnswer, MAX_TOLD, readText } from './heartbeat.ts';
 import { HEARTBEAT_PATH } from './node-requests.ts';
@@ -44,10 +45,10 @@ export interface MembershipOptions {
   readonly own: () => { readonly load: number; readonly draining: boolean };
   /** Told of each heartbeat, for the figures. */
   readonly onHeartbeat: (name: string, rtt: Millis) => void;
-  /** The log of purges that all nodes share: what it is now, and what another node says of its own. */
-  readonly purges?: {
-    readonly digest: () => string;
-    readonly heard: (url: string, digest: string) => Promise<void>;
+  /** What all nodes are to know: digests of it now, and what another node says of its own. */
+  readonly shared?: {
+    readonly digests: Digests;
+    readonly heard: (url: string, digests: Digests) => Promise<void>;
   };
   /** For tests: how names are looked up, and how often what is done. */
   readonly resolve?: typeof resolveSeeds;
@@ -196,7 +197,7 @@ export class Membership {
       draining,
       sees: usable.map((peer) => [peer.name, peer.weight]),
       peerUrl,
-      purges: this.#o.purges?.digest(),
+      ...this.#o.shared?.digests,
       ...(this.#isShared ? { insidePort: this.#port } : {}),
       nodes: nodes.slice(0, MAX_TOLD),
     };
@@ -321,9 +322,9 @@ export class Membership {
   /** What a node says of itself, and of others. */
   async #told(url: string, answer: HeartbeatAnswer, rtt: Millis): Promise<void> {
     const { name } = this.#o;
-    const { nodes, insidePort, peerUrl, instance, purges, ...info } = answer;
+    const { nodes, insidePort, peerUrl, instance, purges, pins, ...info } = answer;
     // Before the node can be used: what it does not have to tell is what we know already.
-    if (purges !== undefined && info.name !== name) await this.#o.purges?.heard(url, purges);
+    if (info.name !== name) await this.#o.shared?.heard(url, { purges, pins });
     if (info.name === name && instance !== this.#instance) this.#warnOfTwin(url);
     const own = new URL(peerUrl ?? url);
     if (peerUrl === undefined && insidePort !== undefined) own.port = String(insidePort);

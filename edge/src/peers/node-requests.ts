@@ -6,7 +6,14 @@ import { INSIDE } from '@millrace/shared/cdn/inside-message';
 export const HEARTBEAT_PATH = '/-/ping';
 export const COMMAND_PATH = '/-/command';
 export const PURGE_LOG_PATH = '/-/purges';
-const NODE_PATHS: ReadonlySet<string> = new Set([HEARTBEAT_PATH, COMMAND_PATH, PURGE_LOG_PATH]);
+/** Pins of the network; `/-/pins` is the administrators'. */
+export const PINS_PATH = '/-/pinned';
+const NODE_PATHS: ReadonlySet<string> = new Set([
+  HEARTBEAT_PATH,
+  COMMAND_PATH,
+  PURGE_LOG_PATH,
+  PINS_PATH,
+]);
 
 /** True for what only other nodes ask for. */
 export function isOfNode({ headers, url = '' }: Pick<IncomingMessage, 'headers' | 'url'>): boolean {

@@ -137,6 +137,7 @@ describe('OriginPolicy', () => {
     expect(isServed(files, 'https://any.example/x')).toBe(true);
     expect(isServed(files, 'https://refused.example/x')).toBe(false);
     expect(isServed(files, 'http://10.0.0.6/x')).toBe(false);
+    expect(isServed(files, 'http://localhost/x')).toBe(false);
     expect(isServed({}, 'https://any.example/x')).toBe(false);
     rmSync(folder, { recursive: true });
   });

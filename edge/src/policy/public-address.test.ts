@@ -33,6 +33,9 @@ describe('public addresses', () => {
   test.each([
     'http://127.0.0.1/',
     'http://127.1/',
+    'http://localhost/',
+    'http://LOCALHOST./',
+    'http://a.localhost:8080/',
     'http://2130706433/',
     'http://0x7f000001/',
     'http://0x7f.0.0.1/',
@@ -65,7 +68,8 @@ describe('public addresses', () => {
     'http://8.8.8.8/',
     'http://[2606:4700::1111]/',
     'http://example.com/',
-    'http://localhost/',
+    'http://localhost.example/',
+    'http://notlocalhost/',
   ])('%s is left to the lookup or public', (url) => {
     expect(() => checkLiteral(new URL(url))).not.toThrow();
   });

@@ -9,14 +9,20 @@ import type { LookupFunction } from 'node:net';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { ipLiteral, isPublicAddress } from '@millrace/shared/http/public-address';
 
+/** Names that mean this machine wherever they are asked (RFC 6761 6.3). */
+const LOOPBACK_NAME = /(?:^|\.)localhost\.?$/i;
+
 /**
- * Refuses URLs whose host is a literal private address: for them no name is looked up.
+ * Refuses URLs whose host is a literal private address, or a name of this machine: for them no name
+ * is looked up.
  *
  * @throws MillraceError `private-address`
  */
 export function checkLiteral(url: URL): void {
   const literal = ipLiteral(url.hostname);
-  if (literal !== undefined && !isPublicAddress(literal)) {
+  const isPrivate =
+    literal === undefined ? LOOPBACK_NAME.test(url.hostname) : !isPublicAddress(literal);
+  if (isPrivate) {
     throw new MillraceError('private-address', url.hostname);
   }
 }

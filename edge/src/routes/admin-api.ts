@@ -54,7 +54,7 @@ export async function adminApi(server: FastifyInstance, o: AdminApiOptions): Pro
 
   server.post('/-/prefetch', token, async (request, reply) => {
     const { url, rate, sha256 } = read(PREFETCH_BODY, request.body);
-    const prefetch = administration.prefetch({ url: fileUrl(url), rate, sha256 });
+    const prefetch = await administration.prefetch({ url: fileUrl(url), rate, sha256 });
     return reply.code(202).header('location', `/-/prefetch/${prefetch.id}`).send(prefetch);
   });
   server.get('/-/prefetch', token, async () => ({ prefetches: await administration.prefetches() }));
@@ -72,7 +72,7 @@ export async function adminApi(server: FastifyInstance, o: AdminApiOptions): Pro
     const url = fileUrl(body.url);
     const { seconds, bytes, network } = body;
     const pinned = await administration.pin(url, seconds * 1000, bytes, network === true);
-    const prefetch = body.prefetch === true ? administration.prefetch({ url }) : undefined;
+    const prefetch = body.prefetch === true ? await administration.prefetch({ url }) : undefined;
     return reply
       .code(201)
       .header('location', `/-/pins/${pinned.pin.id}`)

@@ -1,18 +1,20 @@
-/** What other nodes of the network ask this one to do, and its log of purges. */
+/** What other nodes of the network ask this one to do, and what it remembers for them. */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { FastifyInstance } from 'fastify';
 import type { Administration } from '../admin/administration.ts';
 import { COMMAND } from '../admin/messages.ts';
+import type { Pins } from '../admin/pins.ts';
 import type { Purges } from '../admin/purges.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
-import { COMMAND_PATH, PURGE_LOG_PATH } from '../peers/node-requests.ts';
+import { COMMAND_PATH, PINS_PATH, PURGE_LOG_PATH } from '../peers/node-requests.ts';
 import { textDigest } from '../peers/text-digest.ts';
 import { problemReply } from './problem-reply.ts';
 
 export interface CommandRoutesOptions {
   readonly administration: Administration;
   readonly purges: Purges;
+  readonly pins: Pins;
   readonly auth: ClusterAuth;
   /** Undefined: no commands are taken. */
   readonly commandAuth: ClusterAuth | undefined;
@@ -48,12 +50,15 @@ export async function commandRoutes(
     return reply.type('application/json').headers(signed).send(answer);
   });
 
-  server.get(PURGE_LOG_PATH, (request, reply) => {
-    o.auth.verify(request.raw, request.originalUrl);
-    const answer = JSON.stringify(o.purges.shared);
-    const signed = o.auth.signAnswer(request.raw, ['200', textDigest(answer)]);
-    return reply.type('application/json').headers(signed).send(answer);
-  });
+  const tell = (path: string, what: () => unknown) =>
+    server.get(path, (request, reply) => {
+      o.auth.verify(request.raw, request.originalUrl);
+      const answer = JSON.stringify(what());
+      const signed = o.auth.signAnswer(request.raw, ['200', textDigest(answer)]);
+      return reply.type('application/json').headers(signed).send(answer);
+    });
+  tell(PURGE_LOG_PATH, () => o.purges.shared);
+  tell(PINS_PATH, () => o.pins.shared);
 }
 
 function parseJson(text: string): unknown {

@@ -7,6 +7,7 @@ import { nameFromUrl } from '@millrace/shared/download/file-name';
 import { linkSnippets, signCommand } from '@millrace/shared/http/link-snippets';
 import { parsePastedLink } from '@millrace/shared/http/pasted-link';
 import { formatPrefixedUrl } from '@millrace/shared/http/prefixed-url';
+import { whyAndWhat } from '@millrace/shared/http/problem';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CheckResult, LinkCheck } from '../check/link-check.ts';
 import type { Config } from '../config.ts';
@@ -81,9 +82,7 @@ async function showPage(o: PublishRoutesOptions, request: FastifyRequest, reply:
       outcome = checked(url, result, base, ruleWords(o.policy.rule(url)));
     } catch (thrown) {
       const error = asMillraceError(thrown);
-      const { title, advice } = error.row;
-      const text = error.detail === '' ? advice : `${upperFirst(error.detail)}. ${advice}`;
-      outcome = { kind: 'refused', title, text };
+      outcome = { kind: 'refused', title: error.row.title, text: whyAndWhat(error) };
       status = error.row.status;
       const { headers } = problemReply(error);
       if (headers['retry-after'] !== undefined) reply.header('retry-after', headers['retry-after']);
@@ -190,8 +189,4 @@ function encoded(name: string): string {
 function sendProblem(reply: FastifyReply, error: MillraceError) {
   const { status, headers, body } = problemReply(error);
   return reply.code(status).headers(headers).send(body);
-}
-
-function upperFirst(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -68,9 +68,10 @@ export class PinLedger {
    * Pins a version of a file. Pins of one file by several holders are charged each.
    *
    * @param pin `length` is at most `bytes`; the same id again changes nothing
+   * @param at when the lease began, where that was at another time than now
    * @throws MillraceError `pin-refused` where the quota, the number or the time is exceeded
    */
-  allocate(pin: Omit<Pin, 'expiresAt'>, forMs: Millis, now: Millis): Pin {
+  allocate(pin: Omit<Pin, 'expiresAt'>, forMs: Millis, now: Millis, at: Millis = now): Pin {
     const known = this.#pins.get(pin.id);
     if (known !== undefined) return known;
     const { quotaBytes, maxPins = MAX_PINS } = this.#o;
@@ -84,7 +85,7 @@ export class PinLedger {
     if (this.#pins.size >= maxPins) {
       throw new MillraceError('pin-refused', `there are ${maxPins} pins already`);
     }
-    const added = { ...pin, expiresAt: this.#end(forMs, now) };
+    const added = { ...pin, expiresAt: this.endOf(forMs, at) };
     this.#pins.set(pin.id, added);
     return added;
   }
@@ -98,14 +99,15 @@ export class PinLedger {
    * Lets a lease end at another time from now, be it sooner (IBP lets allocations be refreshed; LOCI
    * 2.3).
    *
+   * @param at when that was asked for, where it was at another time than now
    * @throws MillraceError `no-such-entry`; `pin-refused` where that is too long
    */
-  extend(id: string, forMs: Millis, now: Millis): Pin {
+  extend(id: string, forMs: Millis, now: Millis, at: Millis = now): Pin {
     const pin = this.#pins.get(id);
     if (pin === undefined || pin.expiresAt <= now) {
       throw new MillraceError('no-such-entry', 'the pin has ended, or there never was one');
     }
-    const extended = { ...pin, expiresAt: this.#end(forMs, now) };
+    const extended = { ...pin, expiresAt: this.endOf(forMs, at) };
     this.#pins.set(id, extended);
     return extended;
   }
@@ -151,12 +153,17 @@ export class PinLedger {
     return Math.ceil(bytes * (this.#o.share ?? 1));
   }
 
-  #end(forMs: Millis, now: Millis): Millis {
+  /**
+   * When a lease ends that begins at a time.
+   *
+   * @throws MillraceError `pin-refused` where it is too long
+   */
+  endOf(forMs: Millis, at: Millis): Millis {
     if (forMs > this.#o.maxLeaseMs) {
       const days = Math.floor(this.#o.maxLeaseMs / 86_400_000);
       const most = days >= 1 ? `${days} days` : `${Math.floor(this.#o.maxLeaseMs / 1000)} s`;
       throw new MillraceError('pin-refused', `for at most ${most} at a time`);
     }
-    return now + forMs;
+    return at + forMs;
   }
 }

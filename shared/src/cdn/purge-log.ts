@@ -6,8 +6,15 @@
  */
 
 import type { Millis } from '../base/clock.ts';
-import { hashText } from './hrw.ts';
 import { type PurgeTarget, targetKey } from './purge-target.ts';
+import {
+  combined,
+  digestText,
+  hashItem,
+  NOTHING_DIGEST,
+  type Pair,
+  parseDigest,
+} from './set-digest.ts';
 
 /** Purges told to others. */
 export const MAX_LOGGED = 4096;
@@ -35,7 +42,7 @@ export interface PurgeLogSnapshot {
   readonly purges: readonly LoggedPurge[];
 }
 
-export const NOTHING_DROPPED: Dropped = { at: 0, id: '', digest: digestText([0, 0]) };
+export const NOTHING_DROPPED: Dropped = { at: 0, id: '', digest: NOTHING_DIGEST };
 
 export class PurgeLog {
   readonly #maxPurges: number;
@@ -58,7 +65,7 @@ export class PurgeLog {
   /** The same for two nodes exactly if their logs are the same (but for an accident in 2^64). */
   get digest(): string {
     const { at, id, digest } = this.#dropped;
-    return digestText(combined([hash(`${at} ${id} ${digest}`), hashOf(this.#purges)]));
+    return digestText(combined([hashItem(`${at} ${id} ${digest}`), hashOf(this.#purges)]));
   }
 
   has(id: string): boolean {
@@ -134,31 +141,7 @@ function sizeOf({ target, id }: LoggedPurge): number {
   return targetKey(target).length + id.length;
 }
 
-type Pair = readonly [high: number, low: number];
-
-function hash(text: string): Pair {
-  const { high, low } = hashText(text);
-  return [high, low];
-}
-
 /** Does not depend on the order: two nodes may have dropped the same purges in different steps. */
 function hashOf(purges: readonly LoggedPurge[]): Pair {
-  return combined(purges.map(({ at, id }) => hash(`${at} ${id}`)));
-}
-
-function combined(pairs: readonly Pair[]): Pair {
-  let [high, low] = [0, 0];
-  for (const [h, l] of pairs) {
-    high = (high ^ h) >>> 0;
-    low = (low ^ l) >>> 0;
-  }
-  return [high, low];
-}
-
-function digestText([high, low]: Pair): string {
-  return (high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0')).toLowerCase();
-}
-
-function parseDigest(text: string): Pair {
-  return [Number.parseInt(text.slice(0, 8), 16), Number.parseInt(text.slice(8), 16)];
+  return combined(purges.map(({ at, id }) => hashItem(`${at} ${id}`)));
 }

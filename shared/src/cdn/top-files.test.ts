@@ -63,6 +63,15 @@ describe('TopFiles', () => {
     ]);
   });
 
+  test('a file that is asked for often comes before one that has the counts of others', () => {
+    const files = new TopFiles(0, 2);
+    for (const url of ['often', 'often', 'often', 'a', 'b', 'c']) files.record(use(url), 0);
+    expect(files.top(2)).toMatchObject([
+      { url: 'often', count: 3, error: 0 },
+      { url: 'c', count: 3, error: 2 },
+    ]);
+  });
+
   test('never misses a file with more than its share, and never counts too little', () => {
     const stream = fc.array(fc.integer({ min: 0, max: 12 }), { maxLength: 300 });
     fc.assert(

@@ -146,11 +146,15 @@ function places({ length, chunkBytes }: ChunkUse) {
   return { length, chunks, cells: new Float64Array(Math.min(chunks, MAX_HEAT_CELLS)) };
 }
 
-function ranked<T extends { readonly url: string; readonly count: number }>(
+/** By what is certain: of thousands asked for once, those that came last have the others' counts. */
+function ranked<T extends Pick<FileHeat, 'url' | 'count' | 'error'>>(
   files: readonly T[],
   limit: number,
 ): T[] {
-  return files.toSorted((a, b) => b.count - a.count || (a.url < b.url ? -1 : 1)).slice(0, limit);
+  const sure = ({ count, error }: T) => count - error;
+  return files
+    .toSorted((a, b) => sure(b) - sure(a) || b.count - a.count || (a.url < b.url ? -1 : 1))
+    .slice(0, limit);
 }
 
 const round = (count: number) => Math.round(count * 100) / 100;

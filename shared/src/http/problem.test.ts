@@ -15,6 +15,18 @@ describe('problem documents', () => {
     });
   });
 
+  test.each([
+    ['text/html', /^text\/html\. /],
+    ['localhost:18080', /^localhost:18080\. /],
+    ['example.com, port 1', /^example\.com, /],
+    ['port 1 is of another protocol', /^Port 1 is /],
+  ])(
+    'begin with a capital letter, but not where that changes what is meant: %s',
+    (detail, text) => {
+      expect(toProblem(new MillraceError('origin-not-allowed', detail)).detail).toMatch(text);
+    },
+  );
+
   test('say what to do where nothing is particular', () => {
     const problem = toProblem(new MillraceError('draining'));
     expect(problem.detail).toBe('Use another edge, or try again in a moment.');

@@ -19,18 +19,22 @@ export const PROBLEM_TYPE = 'application/problem+json';
 
 /** Describes an error of the table. */
 export function toProblem(error: MillraceError): Problem {
-  const { status, title, advice, retryable } = error.row;
+  const { status, title, retryable } = error.row;
   return {
     type: `urn:millrace:error:${error.code}`,
     title,
     status,
-    detail: error.detail === '' ? advice : `${upperFirst(error.detail)}. ${advice}`,
+    detail: whyAndWhat(error),
     code: error.code,
     reason: error.detail,
     retryable,
   };
 }
 
-function upperFirst(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+/** What happened in this case, where more is known than the title says, and what to do about it. */
+export function whyAndWhat({ detail, row }: MillraceError): string {
+  if (detail === '') return row.advice;
+  // Words begin with a capital letter; hosts, types and URLs are what they are.
+  const begin = /^[a-z]+(?=[ ,])/.test(detail) ? detail.charAt(0).toUpperCase() : detail.charAt(0);
+  return `${begin}${detail.slice(1)}. ${row.advice}`;
 }

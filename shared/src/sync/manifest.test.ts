@@ -50,6 +50,8 @@ describe('manifests', () => {
     ['our own folder', withPaths('.millrace-sync/lock')],
     ['our own folder in other letters', withPaths('.Millrace-SYNC/x')],
     ['our own folder with what nobody sees in it', withPaths('.mill\u200drace-sync/x')],
+    ['our own folder by its short name on Windows', withPaths('MILLRA~1/lock')],
+    ['our own folder by a hashed short name', withPaths('mi3f2a~1/lock')],
     ['a file twice', withPaths('a', 'a')],
     ['upper and lower case', withPaths('Read', 'read')],
     ['two ways of writing a letter', withPaths('caf\u00e9', 'cafe\u0301')],
@@ -117,7 +119,7 @@ describe('manifests', () => {
     expect(() => parseManifest(text, false)).toThrow('The manifest cannot be used');
   });
 
-  test.each(['2024-01:b', 'a<b', 'what?', 'a*', 'a|b', 'a"b'])(
+  test.each(['2024-01:b', 'a<b', 'what?', 'a*', 'a|b', 'a"b', 'x/LONGNA~1.TXT', 'git~2'])(
     'with %j are refused on Windows only, which has no such files',
     (text) => {
       expect(parseManifest(withPaths(text), false).files).toHaveLength(1);

@@ -12,6 +12,8 @@ export const STAGING = '.millrace-sync';
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(?:[.:]|$)/i;
 /** Characters that Windows has no files with; a colon also names a hidden stream of a file. */
 const NOT_ON_WINDOWS = /[<>:"|?*]/;
+/** What Windows may have as the short name of another file: `.millrace-sync` is `MILLRA~1` there. */
+const SHORT_NAME = /^[^.]{0,7}~[0-9]{1,6}(?:\.[^.]{0,3})?$/;
 const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 
 /**
@@ -29,7 +31,9 @@ export function pathFault(path: string, windows: boolean): string | undefined {
   if (utf8Bytes(path) > MAX_SYNC_PATH_BYTES) return 'it is too long';
   const names = path.split('/');
   if (names.length > MAX_SYNC_DEPTH) return 'it is too deep';
-  if (clashKey(names[0] as string) === STAGING) return `${STAGING} is for what is under way`;
+  const [first] = names as [string];
+  if (clashKey(first) === STAGING || /^(?:millra|mi[0-9a-f]{4})~/i.test(first))
+    return `${STAGING} is for what is under way`;
   for (const name of names) {
     const fault = nameFault(name, windows);
     if (fault !== undefined) return fault;
@@ -43,6 +47,7 @@ function nameFault(name: string, windows: boolean): string | undefined {
   if (utf8Bytes(name) > MAX_SYNC_NAME_BYTES) return 'a name in it is too long';
   if (/[. ]$/.test(name)) return 'a name in it ends in a dot or a space, which some systems drop';
   if (DEVICE.test(name)) return 'a name in it is that of a device on Windows';
+  if (windows && SHORT_NAME.test(name)) return 'Windows may take it for the short name of another';
   if (windows && NOT_ON_WINDOWS.test(name)) return 'Windows has no files of such a name';
   return undefined;
 }

@@ -1,0 +1,69 @@
+/**
+ * Reaching into a folder without following links, also where another program swaps a folder for a
+ * link while that goes on: on Linux each folder on the way is opened and the next is looked up in the
+ * one that is open (as openat(2) does, by way of /proc/self/fd), so that what has been looked at is
+ * what is used. Elsewhere each folder is looked at immediately before, which leaves a moment.
+ */
+
+import { closeSync, constants, existsSync, lstatSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { foldersAbove } from '@millrace/shared/sync/sync-path';
+
+/** A handle for looking things up, which takes no permission to list them (open(2), x86 and ARM). */
+const O_PATH = 0o10000000;
+const { O_DIRECTORY, O_NOFOLLOW } = constants;
+const CAN_PIN = process.platform === 'linux' && existsSync('/proc/self/fd');
+
+/**
+ * Does something with what a path names.
+ *
+ * @param root real path of the folder
+ * @param path relative to it, `/` between names
+ * @param act gets a path for the file system, whose last name may be a link
+ * @throws MillraceError `file-not-writable` where a folder on the way is none, or a link; what `act`
+ *   throws
+ */
+export async function within<T>(
+  root: string,
+  path: string,
+  act: (full: string) => Promise<T>,
+): Promise<T> {
+  if (!CAN_PIN) {
+    for (const folder of foldersAbove(path)) {
+      if (!lstatSync(join(root, folder)).isDirectory()) throw noFolder(folder);
+    }
+    return act(join(root, path));
+  }
+  const folder = openAbove(root, path);
+  try {
+    return await act(inside(folder, nameOf(path)));
+  } finally {
+    closeSync(folder);
+  }
+}
+
+/** The folder that a path is in. @returns its descriptor */
+function openAbove(root: string, path: string): number {
+  let folder = openSync(root, O_PATH | O_DIRECTORY);
+  for (const above of foldersAbove(path)) {
+    const before = folder;
+    try {
+      folder = openSync(inside(before, nameOf(above)), O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      throw code === 'ENOTDIR' || code === 'ELOOP' ? noFolder(above) : error;
+    } finally {
+      closeSync(before);
+    }
+  }
+  return folder;
+}
+
+const inside = (folder: number, name: string) => `/proc/self/fd/${folder}/${name}`;
+
+const nameOf = (path: string) => path.slice(path.lastIndexOf('/') + 1);
+
+function noFolder(path: string): MillraceError {
+  return new MillraceError('file-not-writable', `${path} is no folder`);
+}

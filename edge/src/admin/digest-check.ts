@@ -1,0 +1,60 @@
+/** The digest of a file whose chunks come in any order. */
+
+import { createHash, type Hash } from 'node:crypto';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { fileDigests } from '@millrace/shared/download/digest-fields';
+import type { Chunk } from '../cache/chunk.ts';
+import type { Pointer } from '../cache/file-version.ts';
+
+/** Chunks that are held at a time because one before them is missing. */
+const MAX_EARLY = 8;
+
+/** Hashes chunks in their order: those that come early are held until their turn. */
+export class DigestCheck {
+  readonly #expected: string;
+  readonly #hash: Hash = createHash('sha256');
+  readonly #early = new Map<number, Chunk>();
+  #next = 0;
+
+  constructor(expected: string) {
+    this.#expected = expected;
+  }
+
+  /** True while no further chunks should be asked for but those that the others wait for. */
+  get isFull(): boolean {
+    return this.#early.size >= MAX_EARLY;
+  }
+
+  add(index: number, chunk: Chunk): void {
+    this.#early.set(index, chunk.retain());
+    for (;;) {
+      const next = this.#early.get(this.#next);
+      if (next === undefined) return;
+      this.#early.delete(this.#next++);
+      this.#hash.update(next.data);
+      next.release();
+    }
+  }
+
+  giveUp(): void {
+    for (const chunk of this.#early.values()) chunk.release();
+    this.#early.clear();
+  }
+
+  /** @throws MillraceError `checksum-mismatch` */
+  end(): string {
+    const actual = this.#hash.digest('hex');
+    if (actual === this.#expected) return actual;
+    throw new MillraceError('checksum-mismatch', `it has sha-256 ${actual}`);
+  }
+}
+
+/** What the administrator says that the file must have, or else what the origin says. */
+export function digestCheck(
+  asked: string | undefined,
+  { version }: Pointer,
+): DigestCheck | undefined {
+  const stated = fileDigests(version.fields, 206).find(({ algorithm }) => algorithm === 'sha256');
+  const expected = asked ?? stated?.hex;
+  return expected === undefined ? undefined : new DigestCheck(expected);
+}

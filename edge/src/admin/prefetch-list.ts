@@ -1,0 +1,35 @@
+/** Prefetches that are not over, kept on disk, so that a restart of the edge ends none of them. */
+
+import type { Log } from '@millrace/shared/base/log';
+import { z } from 'zod';
+import { KeptFile } from './kept-file.ts';
+import { ID, PREFETCH_BODY } from './messages.ts';
+
+const LIST = z.object({
+  format: z.literal(1),
+  prefetches: z.array(PREFETCH_BODY.extend({ id: ID, askedAt: z.number() })),
+});
+export type KeptPrefetch = z.infer<typeof LIST>['prefetches'][number];
+
+export class PrefetchList {
+  readonly #file: KeptFile<typeof LIST>;
+
+  /** @param dir of the disk tier */
+  constructor(dir: string, log: Log) {
+    this.#file = new KeptFile({ dir, name: 'prefetches.json', schema: LIST, log });
+  }
+
+  /** What an earlier run has left, the first to run first. */
+  async read(): Promise<readonly KeptPrefetch[]> {
+    return (await this.#file.read())?.prefetches ?? [];
+  }
+
+  /** Resolves when it is on disk, or the log says why not. @param whole what is not over */
+  write(whole: () => KeptPrefetch[]): Promise<void> {
+    return this.#file.write(() => ({ format: 1, prefetches: whole() }));
+  }
+
+  async close(): Promise<void> {
+    await this.#file.close();
+  }
+}
