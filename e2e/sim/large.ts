@@ -51,7 +51,5 @@ function viewOf(node: SimNode, known: readonly SimNode[], world: World): GivenVi
   }
   measured.select(0);
   const members = measured.members.map(({ name }) => world.byName(name));
-  const near = new Set<SimNode>([node, ...members]);
-  // One list for all nodes of a site would do, were not each missing from its own.
-  return new GivenView([node, ...members], { known, near });
+  return new GivenView([node, ...members], known);
 }

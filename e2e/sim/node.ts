@@ -197,15 +197,16 @@ export class SimNode implements Host, Member {
   /** Looks at a fetch once it may be late, and often from then on, until that is ended. */
   #watch(check: () => void, ms: Millis): () => void {
     const { clock } = this.world.sim;
-    let ended = false;
+    // The clock keeps what it has been given until its time: let go of the fetch before.
+    let wanted: (() => void) | undefined = check;
     const again = () => {
-      if (ended || this.state !== 'up') return this.world.sim.quiet();
-      check();
+      if (wanted === undefined || this.state !== 'up') return this.world.sim.quiet();
+      wanted();
       clock.in(WATCH_INTERVAL_MS, again);
     };
     clock.in(ms, again);
     return () => {
-      ended = true;
+      wanted = undefined;
     };
   }
 

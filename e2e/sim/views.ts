@@ -109,23 +109,19 @@ export class MeasuredView implements View {
   }
 }
 
-interface Beyond {
-  readonly known: readonly RouteNode[];
-  readonly near: ReadonlySet<RouteNode>;
-}
-
 /** A view that was given once: for networks whose heartbeats would be too many to simulate. */
 export class GivenView implements View {
   readonly #nodes: { name: string; seed: RouteNode['seed']; weight: number; load: number }[];
-  readonly #beyond: Beyond;
+  /** One list for many views: there are too many of them for a list each. */
+  readonly #known: readonly RouteNode[];
   readonly #distrusted = new Set<string>();
 
   /**
    * @param nodes this one first
-   * @param beyond the nodes that it knows of, and which of them are not far
+   * @param known all nodes that it knows of, `nodes` among them
    */
-  constructor(nodes: readonly RouteNode[], beyond: Beyond = { known: [], near: new Set() }) {
-    this.#beyond = beyond;
+  constructor(nodes: readonly RouteNode[], known: readonly RouteNode[] = []) {
+    this.#known = known;
     this.#nodes = nodes.map(({ name, seed, weight, load }) => ({ name, seed, weight, load }));
   }
 
@@ -139,8 +135,8 @@ export class GivenView implements View {
   }
 
   far(): readonly RouteNode[] {
-    const { known, near } = this.#beyond;
-    return known.filter((node) => !near.has(node) && !this.#distrusted.has(node.name));
+    const near = new Set(this.#nodes.map(({ name }) => name));
+    return this.#known.filter(({ name }) => !near.has(name) && !this.#distrusted.has(name));
   }
 
   onForwardFailed(name: string): void {

@@ -46,6 +46,9 @@ export function score(chunk: Hash64, seed: Hash64): number {
   return mixed.high * 0x200000 + (mixed.low >>> 11);
 }
 
+/** So much less that no rounding can make the weighted scores equal. */
+const BEHIND = 1 - 1e-6;
+
 /**
  * The nodes most responsible for a chunk, best first.
  *
@@ -60,16 +63,24 @@ export function rank<N extends HrwNode>(key: string, nodes: readonly N[], count:
   const chunk = hashText(key);
   const best: N[] = [];
   const values: number[] = [];
+  const uniforms: number[] = [];
   for (const node of nodes) {
-    const value = weighted(score(chunk, node.seed), node.weight);
+    const uniform = score(chunk, node.seed);
+    // Among nodes of one weight the uniform score decides already: most need no logarithm.
+    const last = best[count - 1];
+    const isBehind = last?.weight === node.weight && uniform < BEHIND * (uniforms[count - 1] ?? 0);
+    if (isBehind) continue;
+    const value = weighted(uniform, node.weight);
     let at = best.length;
     while (at > 0 && isBetter(value, node.name, values[at - 1] as number, best[at - 1] as N)) at--;
     if (at >= count) continue;
     best.splice(at, 0, node);
     values.splice(at, 0, value);
+    uniforms.splice(at, 0, uniform);
     if (best.length > count) {
       best.pop();
       values.pop();
+      uniforms.pop();
     }
   }
   return best;
