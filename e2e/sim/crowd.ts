@@ -62,8 +62,11 @@ export const CROWD_COLUMNS = [
   'window',
 ] as const;
 
+/** How a client has fared. */
+export type Outcome = Pick<SimClient, 'state' | 'mbit' | 'tookMs'>;
+
 /** The row of `CROWD_COLUMNS`. */
-export function crowdRow(world: World, clients: readonly SimClient[]): (string | number)[] {
+export function crowdRow(world: World, clients: readonly Outcome[]): (string | number)[] {
   const complete = clients.filter(({ state }) => state === 'complete');
   const mbit = complete.map((client) => client.mbit);
   const seconds = complete.map((client) => client.tookMs / 1000);

@@ -214,7 +214,7 @@ export class SimNode implements Host, Member {
   rise(): void {
     for (const breakOff of [...this.connections]) breakOff();
     this.cache.clear();
-    this.view = new MeasuredView(this, 'near');
+    this.view = new MeasuredView(this, 'near', this.world.use);
     this.state = 'up';
   }
 

@@ -6,6 +6,7 @@
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { selectPeers } from '@millrace/shared/cdn/peer-set';
 import { type Peer, PeerTable } from '@millrace/shared/cdn/peer-table';
+import type { PeerUse } from '@millrace/shared/cdn/peer-use';
 import type { Hearsay, RouteNode } from '@millrace/shared/cdn/route';
 import { heartbeatMs, type Place } from './places.ts';
 
@@ -39,10 +40,11 @@ export class MeasuredView implements View {
   #members: readonly Peer[] = [];
   #hearsay: readonly Hearsay<Peer>[] | undefined;
 
-  constructor(self: Member, choice: Choice) {
+  /** @param use shared by all views: each would keep what all have told of all */
+  constructor(self: Member, choice: Choice, use: PeerUse) {
     this.#self = self;
     this.#choice = choice;
-    this.table = new PeerTable({ name: self.name, org: undefined });
+    this.table = new PeerTable({ name: self.name, org: undefined }, use);
   }
 
   get members(): readonly Peer[] {
@@ -95,10 +97,11 @@ export class MeasuredView implements View {
       (peer) => peer.rtts.length > 0 && this.table.isUsable(peer, now),
     );
     this.#hearsay = undefined;
+    const current = new Set(this.#members.map(({ name }) => name));
     this.#members =
       this.#choice === 'all'
         ? usable
-        : selectPeers(new Set(this.#members.map(({ name }) => name)), usable);
+        : selectPeers(current, usable, (peer) => this.table.isOpen(peer));
   }
 
   /** What it says of itself: whom it can use. */

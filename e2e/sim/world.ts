@@ -3,6 +3,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { routingKey } from '@millrace/shared/cdn/chunk-name';
 import { chunkRange } from '@millrace/shared/cdn/chunk-plan';
+import { PeerUse } from '@millrace/shared/cdn/peer-use';
 import { SimNode } from './node.ts';
 import type { Place } from './places.ts';
 import { rttMs } from './places.ts';
@@ -57,6 +58,8 @@ export class World {
   figures: Figures;
   readonly nodes: SimNode[] = [];
   readonly origin: Host & { readonly place: Place; silent: boolean };
+  /** Who uses whom as a peer, as heartbeats have told. */
+  readonly use = new PeerUse();
   readonly #byName = new Map<string, SimNode>();
   readonly #keys: string[];
   /** Tells whether messages get through between two places; partitions change it. */

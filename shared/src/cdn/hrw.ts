@@ -67,21 +67,21 @@ export function rank<N extends HrwNode>(key: string, nodes: readonly N[], count:
   for (const node of nodes) {
     const uniform = score(chunk, node.seed);
     // Among nodes of one weight the uniform score decides already: most need no logarithm.
-    const last = best[count - 1];
-    const isBehind = last?.weight === node.weight && uniform < BEHIND * (uniforms[count - 1] ?? 0);
-    if (isBehind) continue;
+    const last = best.length === count ? best[count - 1] : undefined;
+    const least = last?.weight === node.weight ? (uniforms[count - 1] as number) : 0;
+    if (uniform < BEHIND * least) continue;
     const value = weighted(uniform, node.weight);
     let at = best.length;
     while (at > 0 && isBetter(value, node.name, values[at - 1] as number, best[at - 1] as N)) at--;
     if (at >= count) continue;
-    best.splice(at, 0, node);
-    values.splice(at, 0, value);
-    uniforms.splice(at, 0, uniform);
-    if (best.length > count) {
-      best.pop();
-      values.pop();
-      uniforms.pop();
+    for (let i = Math.min(best.length, count - 1); i > at; i--) {
+      best[i] = best[i - 1] as N;
+      values[i] = values[i - 1] as number;
+      uniforms[i] = uniforms[i - 1] as number;
     }
+    best[at] = node;
+    values[at] = value;
+    uniforms[at] = uniform;
   }
   return best;
 }
