@@ -16,7 +16,7 @@ import type { World } from './world.ts';
 
 const PER_SITE = 6;
 /** Nodes that are asked; of these the peers are chosen. */
-const ASKED = 400;
+const ASKED = 280;
 
 export interface LargeOptions extends NetworkOptions {
   /** False: as the papers choose, the nearest, however many have chosen them already. */
@@ -83,7 +83,9 @@ class Chooser {
   choose(isOpen: (peer: Peer) => boolean): number {
     // Of a set that is full only those go that are not open any more.
     if (this.members.length === MAX_PEERS && this.members.every(isOpen)) return 0;
-    for (const [i, peer] of this.#asked.entries()) peer.rtts[0] = this.#rtts[i] as Millis;
+    for (let i = 0; i < this.#rtts.length; i++) {
+      (this.#asked[i] as Peer).rtts[0] = this.#rtts[i] as Millis;
+    }
     const before = new Set(this.members);
     const names = new Set(this.members.map(({ name }) => name));
     this.members = selectPeers(names, this.#asked, isOpen);
@@ -100,8 +102,10 @@ function choosePeers(choosers: readonly Chooser[], world: World, passOver: boole
     let places = 0;
     for (const chooser of order) {
       const { node } = chooser;
+      const before = chooser.members;
       changes += chooser.choose((peer) => !passOver || use.isOpen(node, peer));
       places += chooser.members.length;
+      if (chooser.members === before) continue;
       const sees = chooser.members.map(({ name }) => name);
       use.onTold(node, sees);
     }

@@ -22,6 +22,8 @@ export interface Settings {
   readonly clients?: number | undefined;
   /** Bytes travel in whole chunks (`wire.ts`); where nothing is said, in the largest runs. */
   readonly coarse?: boolean | undefined;
+  /** Clients have the download scheduler and use several edges at once: in flash and failures. */
+  readonly scheduled?: boolean | undefined;
 }
 
 interface Experiment {
@@ -39,7 +41,7 @@ const EXPERIMENTS: ReadonlyMap<string, Experiment> = new Map([
 ]);
 
 const HELP = `npm run -s sim -- EXPERIMENT [--seed N] [--nodes N] [--chunks N] [--clients N] [--coarse | --fine]
-  [--json] [--out FOLDER]
+  [--scheduled] [--json] [--out FOLDER]
 
 ${[...EXPERIMENTS].map(([name, { title }]) => `  ${name.padEnd(10)} ${title}`).join('\n')}
 
@@ -57,6 +59,7 @@ async function main(args: string[]): Promise<number> {
       clients: { type: 'string' },
       coarse: { type: 'boolean' },
       fine: { type: 'boolean' },
+      scheduled: { type: 'boolean' },
       out: { type: 'string' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -79,6 +82,7 @@ async function main(args: string[]): Promise<number> {
     chunks: count(values.chunks, 'chunks'),
     clients: count(values.clients, 'clients'),
     coarse: values.coarse ?? (values.fine === true ? false : undefined),
+    scheduled: values.scheduled,
   };
   process.stderr.write(`${name}, seed ${settings.seed} ...\n`);
   const startedAt = performance.now();

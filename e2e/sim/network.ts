@@ -15,7 +15,7 @@ const PER_SITE = 2;
 
 /** How often nodes choose their peers at most, and the share of changes that is no matter. */
 export const MAX_CHOICES = 24;
-export const SETTLED_SHARE = 0.02;
+export const SETTLED_SHARE = 0.03;
 
 export interface NetworkOptions extends Partial<WorldOptions> {
   readonly seed: number;

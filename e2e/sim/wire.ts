@@ -20,7 +20,7 @@ import type { Simulation } from './simulation.ts';
 const WINDOW_PIECES = 4;
 
 /** One direction of an access link. */
-export class Link {
+export class Link implements Wire {
   /** May change at any time, for what is sent from then on. */
   bytesPerMs: number;
   /** Bytes that it has been given to send. */
@@ -41,10 +41,36 @@ export class Link {
   }
 }
 
+/** What bytes can be handed to. */
+export interface Wire {
+  send(bytes: number, now: Millis): { readonly first: Millis; readonly last: Millis };
+}
+
 /** A machine's place on the wires. */
 export interface Host {
-  readonly up: Link;
-  readonly down: Link;
+  readonly up: Wire;
+  readonly down: Wire;
+}
+
+/** A wire as a response that is a part of whole chunks uses it: the rest of them costs nothing. */
+export class PartWire implements Wire {
+  readonly #wire: Wire;
+  readonly #start: number;
+  readonly #end: number;
+  #at = 0;
+
+  /** @param start, end the part, in bytes from the beginning of the first chunk */
+  constructor(wire: Wire, start: number, end: number) {
+    this.#wire = wire;
+    this.#start = start;
+    this.#end = end;
+  }
+
+  send(bytes: number, now: Millis) {
+    const from = Math.max(this.#at, this.#start);
+    this.#at += bytes;
+    return this.#wire.send(Math.max(0, Math.min(this.#at, this.#end) - from), now);
+  }
 }
 
 export interface FlowOptions {

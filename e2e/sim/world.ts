@@ -8,7 +8,7 @@ import { SimNode } from './node.ts';
 import type { Place } from './places.ts';
 import { rttMs } from './places.ts';
 import { Simulation } from './simulation.ts';
-import { type Host, Link } from './wire.ts';
+import { Link } from './wire.ts';
 
 export interface WorldOptions {
   readonly seed: number;
@@ -57,7 +57,12 @@ export class World {
   readonly sim: Simulation;
   figures: Figures;
   readonly nodes: SimNode[] = [];
-  readonly origin: Host & { readonly place: Place; silent: boolean };
+  readonly origin: {
+    readonly up: Link;
+    readonly down: Link;
+    readonly place: Place;
+    silent: boolean;
+  };
   /** Who uses whom as a peer, as heartbeats have told. */
   readonly use = new PeerUse();
   readonly #byName = new Map<string, SimNode>();

@@ -10,12 +10,12 @@ import { mean, quantile, type Report } from '../report.ts';
 import type { World } from '../world.ts';
 
 /** Chunks per node: with fewer, chance alone makes some nodes serve far more than the mean. */
-const CHUNKS_PER_NODE = 600;
+const CHUNKS_PER_NODE = 300;
 /** Transfers under way at a time, per node. */
 const UNDER_WAY = 24;
 /** The chunks of the part without geography, where each is scored for all nodes. */
 const FLAT_NODES = 1000;
-const FLAT_CHUNKS = 300;
+const FLAT_CHUNKS = 200;
 const REPLICAS = 8;
 /** Heartbeats to peers per request: one a second, where a node has some five requests a second. */
 const HEARTBEATS = 0.2;

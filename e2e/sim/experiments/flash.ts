@@ -8,9 +8,12 @@ import { buildLarge } from '../large.ts';
 import type { Settings } from '../main.ts';
 import type { SimNode } from '../node.ts';
 import { mean, quantile, type Report } from '../report.ts';
+import { ScheduledClient } from '../scheduled-client.ts';
 import { Link } from '../wire.ts';
 import type { World } from '../world.ts';
 
+/** Edges that a client with the download scheduler uses at once. */
+const EDGES = 3;
 /** Clients arrive within this time. */
 const ARRIVAL_MS = 30_000;
 const CLIENT_MBIT = [5, 100] as const;
@@ -31,7 +34,8 @@ export async function flash(settings: Settings): Promise<Report> {
   });
   const { sim } = world;
   const outcomes: Outcome[] = [];
-  arrive(world, count, (client) => outcomes.push(client));
+  const { scheduled = false } = settings;
+  arrive(world, count, scheduled, (client) => outcomes.push(client));
   let mostTransfers = 0;
   const sample = () => {
     for (const { transfers } of world.nodes) mostTransfers = Math.max(mostTransfers, transfers);
@@ -68,7 +72,7 @@ export async function flash(settings: Settings): Promise<Report> {
       },
     ],
     notes: [
-      `${chunks} chunks of 1 MiB; clients have ${CLIENT_MBIT.join(' to ')} Mbit/s, nodes ${NODE_MBIT.join(' to ')}, the origin ${ORIGIN_MBIT}. Clients use a node near them.`,
+      `${chunks} chunks of 1 MiB; clients have ${CLIENT_MBIT.join(' to ')} Mbit/s, nodes ${NODE_MBIT.join(' to ')}, the origin ${ORIGIN_MBIT}. Clients use ${scheduled ? `${EDGES} nodes near them at once` : 'a node near them'}.`,
       'Each node knows the 2,000 nearest of the nodes: in larger networks there are several regions of that size, each with a best node of its own.',
       `Bytes travel in ${coarse ? 'whole chunks' : 'pieces of 512 KiB'}, and nodes that wait are told each 500 ms how it goes, not each 100.`,
     ],
@@ -76,7 +80,12 @@ export async function flash(settings: Settings): Promise<Report> {
 }
 
 /** Clients come one by one; of those that are done nothing stays but how they fared. */
-function arrive(world: World, count: number, onDone: (outcome: Outcome) => void): void {
+function arrive(
+  world: World,
+  count: number,
+  scheduled: boolean,
+  onDone: (outcome: Outcome) => void,
+): void {
   const { clock, random } = world.sim;
   const times = Float64Array.from({ length: count }, () => ARRIVAL_MS * random()).sort();
   const next = (i: number) => {
@@ -84,22 +93,27 @@ function arrive(world: World, count: number, onDone: (outcome: Outcome) => void)
     clock.at(times[i] as number, () => {
       const node = world.nodes[Math.floor(random() * world.nodes.length)] as SimNode;
       const mbit = logUniform(CLIENT_MBIT, random);
-      new SimClient({
+      const common = {
         host: { up: new Link(mbit), down: new Link(mbit) },
         place: { ...node.place, accessMs: 10 + 20 * random() },
-        edges: [node],
-        inOrder: true,
-        aware: false,
         startAt: clock.now,
-        onDone: (client) => onDone(fared(client)),
-      });
+        onDone: (client: Outcome) => onDone(fared(client)),
+      };
+      if (scheduled) new ScheduledClient({ ...common, edges: edgesNear(world, node) });
+      else new SimClient({ ...common, edges: [node], inOrder: true, aware: false });
       next(i + 1);
     });
   };
   next(0);
 }
 
-function fared({ state, mbit, tookMs }: SimClient): Outcome {
+/** A node and some of its peers: edges that an operator could name. */
+function edgesNear(world: World, node: SimNode): SimNode[] {
+  const peers = node.view.nodes(0).slice(0, EDGES);
+  return peers.map(({ name }) => world.byName(name));
+}
+
+function fared({ state, mbit, tookMs }: Outcome): Outcome {
   return { state, mbit, tookMs };
 }
 

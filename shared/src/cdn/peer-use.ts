@@ -61,7 +61,7 @@ export class PeerUse {
       if (entry === undefined) add(used, user, share);
       else if (entry.share !== share) {
         entry.share = share;
-        used.bar = undefined;
+        changed(used, entry);
       }
     }
     this.#uses.set(user.name, now);
@@ -96,7 +96,7 @@ export class PeerUse {
     if (used === undefined || entry === undefined) return;
     used.byName.delete(user);
     used.order.splice(used.order.indexOf(entry), 1);
-    used.bar = undefined;
+    changed(used, entry);
     if (used.order.length === 0) this.#used.delete(name);
   }
 }
@@ -106,7 +106,12 @@ function add(used: Used, user: Known, share: number): void {
   const behind = used.order.findIndex(({ position }) => position < entry.position);
   used.order.splice(behind < 0 ? used.order.length : behind, 0, entry);
   used.byName.set(user.name, entry);
-  used.bar = undefined;
+  changed(used, entry);
+}
+
+/** Those that have no place take none from others. */
+function changed(used: Used, { position }: User): void {
+  if (used.bar === undefined || position >= used.bar) used.bar = undefined;
 }
 
 function barOf(order: readonly User[]): number {
