@@ -1,5 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { crowd, neighbours } from '../sim/crowd.ts';
+import { balance } from '../sim/experiments/balance.ts';
+import { flash } from '../sim/experiments/flash.ts';
 import { blindWorld, build, meet } from '../sim/network.ts';
 import { walk } from '../sim/walk.ts';
 
@@ -99,4 +101,43 @@ test('a slow origin makes clients slow and sends little more for it', async () =
   const leastMs = world.fileBytes / world.origin.up.bytesPerMs;
   for (const { tookMs } of clients) expect(tookMs).toBeGreaterThan(leastMs);
   expect({ seed: SEED, few: world.copies < 3 }).toEqual({ seed: SEED, few: true });
+});
+
+test('no node is used by far more others than most, unlike where all choose the nearest', () => {
+  const [table] = balance({ seed: SEED, nodes: 480, chunks: 100 }).tables;
+  const most = new Map(table?.rows.map(([name, , max]) => [name, Number(max)]));
+  const [open, nearest] = ['the nearest that are open', 'the nearest, as in the papers'].map(
+    (name) => most.get(`peers: ${name}`),
+  );
+  expect({ seed: SEED, open, fine: Number(open) < 1.3 }).toMatchObject({ fine: true });
+  expect({ seed: SEED, nearest, more: Number(nearest) > Number(open) + 0.2 }).toMatchObject({
+    more: true,
+  });
+});
+
+test('whole chunks on the wire bring about what small pieces do', async () => {
+  const run = async (coarse: boolean) => {
+    const report = await flash({ seed: SEED, nodes: 60, clients: 150, chunks: 8, coarse });
+    const [complete, , mbit, , , , , copies] = report.tables[0]?.rows[0] ?? [];
+    return { complete, mbit: Number(mbit), copies: Number(copies) };
+  };
+  const [fine, coarse] = [await run(false), await run(true)];
+  expect({ seed: SEED, complete: coarse.complete }).toEqual({ seed: SEED, complete: 150 });
+  expect(fine.complete).toBe(150);
+  expect(coarse.copies).toBeCloseTo(fine.copies, 0);
+  expect(coarse.mbit / fine.mbit).toBeGreaterThan(0.85);
+  expect(coarse.mbit / fine.mbit).toBeLessThan(1.15);
+});
+
+test('clients with the download scheduler get every byte from several edges', async () => {
+  const world = blindWorld({ seed: SEED, nodes: 20, chunks: CHUNKS }, 'near', 0);
+  const clients = await crowd(world, {
+    scheduled: true,
+    nodes: world.nodes.slice(0, 4),
+    edges: (node) => neighbours(world, node, 3),
+  });
+  expect({ seed: SEED, states: clients.map(({ state }) => state) }).toEqual({
+    seed: SEED,
+    states: clients.map(() => 'complete'),
+  });
 });
