@@ -57,7 +57,7 @@ export function balance({ seed, nodes = 15_000, chunks = CHUNKS_PER_NODE }: Sett
 }
 
 /** What each node serves of the requests of those that have it as a peer, itself among them. */
-function expected(world: World): number[] {
+export function expected(world: World): number[] {
   const counts = new Map<string, number>(world.nodes.map(({ name }) => [name, 0]));
   for (const { view } of world.nodes) {
     const nodes = view.nodes(0);
