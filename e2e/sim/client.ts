@@ -132,6 +132,8 @@ export class SimClient {
     this.state = state;
     this.endedAt = this.#world.sim.now;
     this.#delivery?.cancel();
+    this.#delivery = undefined;
+    this.#bytes.clear();
     this.o.onDone?.(this);
   }
 }

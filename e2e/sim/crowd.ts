@@ -5,6 +5,7 @@ import { SimClient } from './client.ts';
 import type { SimNode } from './node.ts';
 import { rttMs } from './places.ts';
 import { mean, percent, quantile } from './report.ts';
+import { ScheduledClient } from './scheduled-client.ts';
 import { type Host, Link } from './wire.ts';
 import type { World } from './world.ts';
 
@@ -16,10 +17,16 @@ function localHost(): Host {
   return { up: new Link(100_000), down: new Link(100_000) };
 }
 
+/** How a client has fared. */
+export type Outcome = Pick<SimClient, 'state' | 'mbit' | 'tookMs'>;
+export type Client = Outcome & Pick<SimClient, 'endedAt' | 'resumes'>;
+
 export interface CrowdOptions {
   readonly startAt?: (index: number) => Millis;
   readonly inOrder?: boolean;
   readonly aware?: boolean;
+  /** Clients have the real download scheduler and use their edges at once. */
+  readonly scheduled?: boolean;
   /** Nodes whose clients ask; all unless given. */
   readonly nodes?: readonly SimNode[];
   /** Edges that the client of a node can use; that node alone unless given. */
@@ -29,20 +36,21 @@ export interface CrowdOptions {
 }
 
 /** One client on each node; resolves when each is complete or has failed, or the limit is reached. */
-export async function crowd(world: World, options: CrowdOptions = {}): Promise<SimClient[]> {
+export async function crowd(world: World, options: CrowdOptions = {}): Promise<Client[]> {
   let done = 0;
   const nodes = options.nodes ?? world.nodes;
-  const clients = nodes.map((node, i) => {
-    return new SimClient({
+  const clients = nodes.map((node, i): Client => {
+    const common = {
       host: localHost(),
       home: node,
       place: node.place,
       edges: options.edges?.(node) ?? [node],
-      inOrder: options.inOrder ?? true,
-      aware: options.aware ?? false,
       startAt: options.startAt?.(i) ?? 0,
       onDone: () => done++,
-    });
+    };
+    if (options.scheduled === true) return new ScheduledClient(common);
+    const { inOrder = true, aware = false } = options;
+    return new SimClient({ ...common, inOrder, aware });
   });
   await world.sim.run(() => done === clients.length, options.limitMs ?? LIMIT_MS);
   return clients;
@@ -63,7 +71,7 @@ export const CROWD_COLUMNS = [
 ] as const;
 
 /** The row of `CROWD_COLUMNS`. */
-export function crowdRow(world: World, clients: readonly SimClient[]): (string | number)[] {
+export function crowdRow(world: World, clients: readonly Outcome[]): (string | number)[] {
   const complete = clients.filter(({ state }) => state === 'complete');
   const mbit = complete.map((client) => client.mbit);
   const seconds = complete.map((client) => client.tookMs / 1000);

@@ -5,19 +5,26 @@
  * an operator has to name seeds that are near.
  */
 
-import { MAX_NODES } from '@millrace/shared/cdn/peer-table';
-import { build, type NetworkOptions } from './network.ts';
+import { type Millis, seededRandom } from '@millrace/shared/base/clock';
+import { MAX_PEERS, selectPeers } from '@millrace/shared/cdn/peer-set';
+import { MAX_NODES, type Peer } from '@millrace/shared/cdn/peer-table';
+import { build, MAX_CHOICES, type NetworkOptions, SETTLED_SHARE } from './network.ts';
 import type { SimNode } from './node.ts';
-import { type Place, rttMs } from './places.ts';
-import { GivenView, MeasuredView } from './views.ts';
+import { heartbeatMs, type Place, rttMs } from './places.ts';
+import { GivenView } from './views.ts';
 import type { World } from './world.ts';
 
 const PER_SITE = 6;
 /** Nodes that are asked; of these the peers are chosen. */
-const ASKED = 160;
+const ASKED = 280;
+
+export interface LargeOptions extends NetworkOptions {
+  /** False: as the papers choose, the nearest, however many have chosen them already. */
+  readonly passOver?: boolean;
+}
 
 /** A world in which each node has its peers, by one heartbeat to each, and no lines are broken. */
-export function buildLarge(options: NetworkOptions): World {
+export function buildLarge(options: LargeOptions): World {
   const world = build({ perSite: PER_SITE, ...options });
   const sites = new Map<Place, SimNode[]>();
   for (const node of world.nodes) {
@@ -25,9 +32,15 @@ export function buildLarge(options: NetworkOptions): World {
     if (site === undefined) sites.set(node.place, [node]);
     else site.push(node);
   }
+  const peers = new Map(world.nodes.map((node) => [node, asPeer(node)]));
+  const choosers: Chooser[] = [];
   for (const [place, residents] of sites) {
     const known = nearestNodes(place, sites, MAX_NODES);
-    for (const node of residents) node.view = viewOf(node, known, world);
+    for (const node of residents) choosers.push(new Chooser(node, known, peers));
+  }
+  choosePeers(choosers, world, options.passOver ?? true);
+  for (const { node, members, known } of choosers) {
+    node.view = new GivenView([node, ...members.map(({ name }) => world.byName(name))], known);
   }
   return world;
 }
@@ -44,14 +57,76 @@ function nearestNodes(place: Place, sites: Map<Place, SimNode[]>, count: number)
   return found;
 }
 
-function viewOf(node: SimNode, known: readonly SimNode[], world: World): GivenView {
-  const measured = new MeasuredView(node, 'near');
-  for (const other of known.slice(0, ASKED)) {
-    if (other !== node) measured.hear(other, [], world.sim.random);
+/** A node that chooses its peers. */
+class Chooser {
+  readonly node: SimNode;
+  readonly known: readonly SimNode[];
+  readonly #asked: readonly Peer[];
+  readonly #rtts: Float32Array;
+  members: readonly Peer[] = [];
+
+  /** @param peers one object for all who have a node as a peer, as there are too many of them */
+  constructor(node: SimNode, known: readonly SimNode[], peers: ReadonlyMap<SimNode, Peer>) {
+    const { random } = node.world.sim;
+    this.node = node;
+    this.known = known;
+    const asked = known
+      .slice(0, ASKED)
+      .filter((other) => other !== node)
+      .map((to) => ({ to, rtt: heartbeatMs(node.place, to.place, random) }))
+      .sort((a, b) => a.rtt - b.rtt); // once, as it is sorted again for each choice
+    this.#asked = asked.map(({ to }) => peers.get(to) as Peer);
+    this.#rtts = Float32Array.from(asked, ({ rtt }) => rtt);
   }
-  measured.select(0);
-  const members = measured.members.map(({ name }) => world.byName(name));
-  const near = new Set<SimNode>([node, ...members]);
-  // One list for all nodes of a site would do, were not each missing from its own.
-  return new GivenView([node, ...members], { known, near });
+
+  /** @returns how many are new */
+  choose(isOpen: (peer: Peer) => boolean): number {
+    // Of a set that is full only those go that are not open any more.
+    if (this.members.length === MAX_PEERS && this.members.every(isOpen)) return 0;
+    for (let i = 0; i < this.#rtts.length; i++) {
+      (this.#asked[i] as Peer).rtts[0] = this.#rtts[i] as Millis;
+    }
+    const before = new Set(this.members);
+    const names = new Set(this.members.map(({ name }) => name));
+    this.members = selectPeers(names, this.#asked, isOpen);
+    return this.members.filter((peer) => !before.has(peer)).length;
+  }
+}
+
+function choosePeers(choosers: readonly Chooser[], world: World, passOver: boolean): void {
+  const { use } = world;
+  // By chance of its own, so that the rest of the world is the same whoever is chosen.
+  const order = shuffled(choosers, seededRandom(world.o.seed));
+  for (let round = 0; round < MAX_CHOICES; round++) {
+    let changes = 0;
+    let places = 0;
+    for (const chooser of order) {
+      const { node } = chooser;
+      const before = chooser.members;
+      changes += chooser.choose((peer) => !passOver || use.isOpen(node, peer));
+      places += chooser.members.length;
+      if (chooser.members === before) continue;
+      const sees = chooser.members.map(({ name }) => name);
+      use.onTold(node, sees);
+    }
+    if (changes <= SETTLED_SHARE * places) return;
+    if (!passOver) return;
+  }
+}
+
+function asPeer({ name, seed, weight }: SimNode): Peer {
+  return {
+    ...{ name, seed, weight, url: name, load: 0, policy: 'open', publicUrl: undefined },
+    ...{ draining: false, sees: [], rtts: [0], misses: 0, trusted: true },
+    ...{ isolatedUntil: 0, heardAt: 0 },
+  };
+}
+
+function shuffled<T>(values: readonly T[], random: () => number): T[] {
+  const result = [...values];
+  for (let i = result.length - 1; i > 0; i--) {
+    const j = Math.floor(random() * (i + 1));
+    [result[i], result[j]] = [result[j] as T, result[i] as T];
+  }
+  return result;
 }

@@ -20,6 +20,10 @@ export interface Settings {
   readonly nodes?: number | undefined;
   readonly chunks?: number | undefined;
   readonly clients?: number | undefined;
+  /** Bytes travel in whole chunks (`wire.ts`); where nothing is said, in the largest runs. */
+  readonly coarse?: boolean | undefined;
+  /** Clients have the download scheduler and use several edges at once: in flash and failures. */
+  readonly scheduled?: boolean | undefined;
 }
 
 interface Experiment {
@@ -36,7 +40,8 @@ const EXPERIMENTS: ReadonlyMap<string, Experiment> = new Map([
   ['order', { title: 'delivery in and out of order; all at once, one by one, stored', run: order }],
 ]);
 
-const HELP = `npm run -s sim -- EXPERIMENT [--seed N] [--nodes N] [--chunks N] [--clients N] [--json] [--out FOLDER]
+const HELP = `npm run -s sim -- EXPERIMENT [--seed N] [--nodes N] [--chunks N] [--clients N] [--coarse | --fine]
+  [--scheduled] [--json] [--out FOLDER]
 
 ${[...EXPERIMENTS].map(([name, { title }]) => `  ${name.padEnd(10)} ${title}`).join('\n')}
 
@@ -52,6 +57,9 @@ async function main(args: string[]): Promise<number> {
       nodes: { type: 'string' },
       chunks: { type: 'string' },
       clients: { type: 'string' },
+      coarse: { type: 'boolean' },
+      fine: { type: 'boolean' },
+      scheduled: { type: 'boolean' },
       out: { type: 'string' },
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -73,6 +81,8 @@ async function main(args: string[]): Promise<number> {
     nodes: count(values.nodes, 'nodes'),
     chunks: count(values.chunks, 'chunks'),
     clients: count(values.clients, 'clients'),
+    coarse: values.coarse ?? (values.fine === true ? false : undefined),
+    scheduled: values.scheduled,
   };
   process.stderr.write(`${name}, seed ${settings.seed} ...\n`);
   const startedAt = performance.now();
@@ -81,7 +91,7 @@ async function main(args: string[]): Promise<number> {
   const { maxRSS } = process.resourceUsage();
   process.stderr.write(`${name}: ${took} s, ${Math.round(maxRSS / 1024)} MB at most\n`);
   const given = Object.entries(settings).filter(([, value]) => value !== undefined);
-  const options = given.map(([key, value]) => `--${key} ${value}`).join(' ');
+  const options = given.map(([key, value]) => option(key, value)).join(' ');
   const json = `${JSON.stringify({ experiment: name, ...settings, ...report }, null, 2)}\n`;
   const text = markdown(report, `npm run -s sim -- ${name} ${options}`);
   process.stdout.write(values.json ? json : text);
@@ -91,6 +101,10 @@ async function main(args: string[]): Promise<number> {
     writeFileSync(join(values.out, `${name}.md`), text);
   }
   return 0;
+}
+
+function option(key: string, value: number | boolean | undefined): string {
+  return value === false ? '--fine' : value === true ? `--${key}` : `--${key} ${value}`;
 }
 
 /** A whole number of at least 1; undefined where nothing was said. */

@@ -13,6 +13,10 @@ const ORIGIN: Place = { x: 20, y: 10, accessMs: 2 };
 /** Machines per site: PlanetLab had two or three. */
 const PER_SITE = 2;
 
+/** How often nodes choose their peers at most, and the share of changes that is no matter. */
+export const MAX_CHOICES = 24;
+export const SETTLED_SHARE = 0.03;
+
 export interface NetworkOptions extends Partial<WorldOptions> {
   readonly seed: number;
   readonly nodes: number;
@@ -58,7 +62,7 @@ export function meet(
 ): MeasuredView[] {
   const { nodes, sim } = world;
   const views = nodes.map((node) => {
-    const view = new MeasuredView(node, choice);
+    const view = new MeasuredView(node, choice, world.use);
     node.view = view;
     return view;
   });
@@ -73,12 +77,33 @@ export function meet(
     }
     // In the last round they hear what the others have chosen.
     if (round + 1 < rounds) continue;
+    settle(world, views);
     for (const [i, view] of views.entries()) {
       view.select(sim.now);
       told.set((nodes[i] as SimNode).name, view.sees(sim.now));
     }
   }
   return views;
+}
+
+/**
+ * Lets all choose, knowing what the others have chosen, until hardly anything changes: many minutes
+ * of heartbeats.
+ */
+function settle(world: World, views: readonly MeasuredView[]): void {
+  for (let round = 0; round < MAX_CHOICES; round++) {
+    let changes = 0;
+    let places = 0;
+    for (const [i, view] of views.entries()) {
+      const before = new Set(view.members);
+      view.select(world.sim.now);
+      const names = view.members.map(({ name }) => name);
+      world.use.onTold(world.nodes[i] as SimNode, names);
+      changes += view.members.filter((peer) => !before.has(peer)).length;
+      places += names.length;
+    }
+    if (changes <= SETTLED_SHARE * places) return;
+  }
 }
 
 /**

@@ -198,15 +198,16 @@ export class SimNode implements Host, Member {
   /** Looks at a fetch once it may be late, and often from then on, until that is ended. */
   #watch(check: () => void, ms: Millis): () => void {
     const { clock } = this.world.sim;
-    let ended = false;
+    // The clock keeps what it has been given until its time: let go of the fetch before.
+    let wanted: (() => void) | undefined = check;
     const again = () => {
-      if (ended || this.state !== 'up') return this.world.sim.quiet();
-      check();
+      if (wanted === undefined || this.state !== 'up') return this.world.sim.quiet();
+      wanted();
       clock.in(WATCH_INTERVAL_MS, again);
     };
     clock.in(ms, again);
     return () => {
-      ended = true;
+      wanted = undefined;
     };
   }
 
@@ -214,7 +215,7 @@ export class SimNode implements Host, Member {
   rise(): void {
     for (const breakOff of [...this.connections]) breakOff();
     this.cache.clear();
-    this.view = new MeasuredView(this, 'near');
+    this.view = new MeasuredView(this, 'near', this.world.use);
     this.state = 'up';
   }
 

@@ -41,7 +41,8 @@ export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Pr
       to.transfers--;
       to.connections.delete(breakOff);
       flow?.cancel();
-      controller.abort(new MillraceError('interrupted', 'the peer left'));
+      // Where the chunk was sent there is nothing to abort, and signals are dear.
+      if (flow === undefined) controller.abort(new MillraceError('interrupted', 'the peer left'));
     };
     const end = (how: () => void) => {
       if (over) return;

@@ -6,6 +6,9 @@
 import { type Millis, type Random, seededRandom } from '@millrace/shared/base/clock';
 import { VirtualClock } from '@millrace/shared/testing/virtual-clock';
 
+/** Events between two turns of the process's own loop. */
+const EVENTS_PER_TURN = 4096;
+
 export class Simulation {
   readonly clock = new VirtualClock();
   readonly random: Random;
@@ -34,12 +37,21 @@ export class Simulation {
       if (!this.clock.step(limit)) return false;
       this.events++;
       if (!this.#quiet) await settled();
+      if (this.events % EVENTS_PER_TURN === 0) await turn();
     }
     return true;
   }
 }
 
-/** Resolves when all promises that can be settled now have been, and what waits for them has run. */
+/**
+ * Resolves when all promises that can be settled now have been, and what waits for them has run:
+ * ticks come after them, and cost a tenth of a turn of the loop.
+ */
 function settled(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
+/** Lets the process do what only turns of its loop allow: free what signals have left behind. */
+function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -6,6 +6,7 @@
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { selectPeers } from '@millrace/shared/cdn/peer-set';
 import { type Peer, PeerTable } from '@millrace/shared/cdn/peer-table';
+import type { PeerUse } from '@millrace/shared/cdn/peer-use';
 import type { Hearsay, RouteNode } from '@millrace/shared/cdn/route';
 import { heartbeatMs, type Place } from './places.ts';
 
@@ -39,10 +40,11 @@ export class MeasuredView implements View {
   #members: readonly Peer[] = [];
   #hearsay: readonly Hearsay<Peer>[] | undefined;
 
-  constructor(self: Member, choice: Choice) {
+  /** @param use shared by all views: each would keep what all have told of all */
+  constructor(self: Member, choice: Choice, use: PeerUse) {
     this.#self = self;
     this.#choice = choice;
-    this.table = new PeerTable({ name: self.name, org: undefined });
+    this.table = new PeerTable({ name: self.name, org: undefined }, use);
   }
 
   get members(): readonly Peer[] {
@@ -95,10 +97,11 @@ export class MeasuredView implements View {
       (peer) => peer.rtts.length > 0 && this.table.isUsable(peer, now),
     );
     this.#hearsay = undefined;
+    const current = new Set(this.#members.map(({ name }) => name));
     this.#members =
       this.#choice === 'all'
         ? usable
-        : selectPeers(new Set(this.#members.map(({ name }) => name)), usable);
+        : selectPeers(current, usable, (peer) => this.table.isOpen(peer));
   }
 
   /** What it says of itself: whom it can use. */
@@ -109,23 +112,19 @@ export class MeasuredView implements View {
   }
 }
 
-interface Beyond {
-  readonly known: readonly RouteNode[];
-  readonly near: ReadonlySet<RouteNode>;
-}
-
 /** A view that was given once: for networks whose heartbeats would be too many to simulate. */
 export class GivenView implements View {
   readonly #nodes: { name: string; seed: RouteNode['seed']; weight: number; load: number }[];
-  readonly #beyond: Beyond;
+  /** One list for many views: there are too many of them for a list each. */
+  readonly #known: readonly RouteNode[];
   readonly #distrusted = new Set<string>();
 
   /**
    * @param nodes this one first
-   * @param beyond the nodes that it knows of, and which of them are not far
+   * @param known all nodes that it knows of, `nodes` among them
    */
-  constructor(nodes: readonly RouteNode[], beyond: Beyond = { known: [], near: new Set() }) {
-    this.#beyond = beyond;
+  constructor(nodes: readonly RouteNode[], known: readonly RouteNode[] = []) {
+    this.#known = known;
     this.#nodes = nodes.map(({ name, seed, weight, load }) => ({ name, seed, weight, load }));
   }
 
@@ -139,8 +138,8 @@ export class GivenView implements View {
   }
 
   far(): readonly RouteNode[] {
-    const { known, near } = this.#beyond;
-    return known.filter((node) => !near.has(node) && !this.#distrusted.has(node.name));
+    const near = new Set(this.#nodes.map(({ name }) => name));
+    return this.#known.filter(({ name }) => !near.has(name) && !this.#distrusted.has(name));
   }
 
   onForwardFailed(name: string): void {

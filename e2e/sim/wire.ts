@@ -4,6 +4,10 @@
  * link share it about evenly, whichever end is the narrow one, and a flow gets at most
  * `WINDOW_PIECES` pieces per round trip.
  *
+ * Where pieces are as large as chunks, a third of the events are left. Then flows share a link by
+ * turns of a whole chunk, nothing limits one to so much per round trip, and of a chunk under way
+ * nothing is known until all of it is there: requests that compete are begun later, or not at all.
+ *
  * Not modelled: loss, slow start, headers, set-up of connections, and queues that overflow. Requests
  * and heartbeats take time but no bandwidth. What was on its way when a flow was cancelled still
  * takes its place on the links.
@@ -16,7 +20,7 @@ import type { Simulation } from './simulation.ts';
 const WINDOW_PIECES = 4;
 
 /** One direction of an access link. */
-export class Link {
+export class Link implements Wire {
   /** May change at any time, for what is sent from then on. */
   bytesPerMs: number;
   /** Bytes that it has been given to send. */
@@ -27,18 +31,46 @@ export class Link {
     this.bytesPerMs = mbitPerS * 125;
   }
 
-  /** @returns when the last of the bytes is through */
-  send(bytes: number, now: Millis): Millis {
+  /** @returns when the first and the last of the bytes is through */
+  send(bytes: number, now: Millis): { readonly first: Millis; readonly last: Millis } {
     this.bytes += bytes;
-    this.#freeAt = Math.max(now, this.#freeAt) + bytes / this.bytesPerMs;
-    return this.#freeAt;
+    const first = Math.max(now, this.#freeAt);
+    const last = first + bytes / this.bytesPerMs;
+    this.#freeAt = last;
+    return { first, last };
   }
+}
+
+/** What bytes can be handed to. */
+export interface Wire {
+  send(bytes: number, now: Millis): { readonly first: Millis; readonly last: Millis };
 }
 
 /** A machine's place on the wires. */
 export interface Host {
-  readonly up: Link;
-  readonly down: Link;
+  readonly up: Wire;
+  readonly down: Wire;
+}
+
+/** A wire as a response that is a part of whole chunks uses it: the rest of them costs nothing. */
+export class PartWire implements Wire {
+  readonly #wire: Wire;
+  readonly #start: number;
+  readonly #end: number;
+  #at = 0;
+
+  /** @param start, end the part, in bytes from the beginning of the first chunk */
+  constructor(wire: Wire, start: number, end: number) {
+    this.#wire = wire;
+    this.#start = start;
+    this.#end = end;
+  }
+
+  send(bytes: number, now: Millis) {
+    const from = Math.max(this.#at, this.#start);
+    this.#at += bytes;
+    return this.#wire.send(Math.max(0, Math.min(this.#at, this.#end) - from), now);
+  }
 }
 
 export interface FlowOptions {
@@ -81,16 +113,18 @@ export class Flow {
       const piece = Math.min(pieceBytes, this.#unsent);
       this.#unsent -= piece;
       this.#inFlight++;
-      clock.at(from.up.send(piece, clock.now) + delayMs, () => this.#reached(piece));
+      const { first, last } = from.up.send(piece, clock.now);
+      clock.at(first + delayMs, () => this.#reached(piece, last + delayMs));
     }
   }
 
-  /** A piece is at the other end's access link. */
-  #reached(piece: number): void {
+  /** The first byte of a piece is at the other end's access link; the last will be there later. */
+  #reached(piece: number, last: Millis): void {
     const { clock } = this.#sim;
     this.#sim.quiet();
     if (!this.#o.connected()) return;
-    clock.at(this.#o.to.down.send(piece, clock.now), () => this.#arrived(piece));
+    const through = this.#o.to.down.send(piece, clock.now).last;
+    clock.at(Math.max(through, last), () => this.#arrived(piece));
   }
 
   #arrived(piece: number): void {

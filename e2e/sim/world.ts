@@ -3,11 +3,12 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { routingKey } from '@millrace/shared/cdn/chunk-name';
 import { chunkRange } from '@millrace/shared/cdn/chunk-plan';
+import { PeerUse } from '@millrace/shared/cdn/peer-use';
 import { SimNode } from './node.ts';
 import type { Place } from './places.ts';
 import { rttMs } from './places.ts';
 import { Simulation } from './simulation.ts';
-import { type Host, Link } from './wire.ts';
+import { Link } from './wire.ts';
 
 export interface WorldOptions {
   readonly seed: number;
@@ -56,7 +57,14 @@ export class World {
   readonly sim: Simulation;
   figures: Figures;
   readonly nodes: SimNode[] = [];
-  readonly origin: Host & { readonly place: Place; silent: boolean };
+  readonly origin: {
+    readonly up: Link;
+    readonly down: Link;
+    readonly place: Place;
+    silent: boolean;
+  };
+  /** Who uses whom as a peer, as heartbeats have told. */
+  readonly use = new PeerUse();
   readonly #byName = new Map<string, SimNode>();
   readonly #keys: string[];
   /** Tells whether messages get through between two places; partitions change it. */

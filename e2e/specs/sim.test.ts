@@ -1,10 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import { crowd, neighbours } from '../sim/crowd.ts';
+import { expected } from '../sim/experiments/balance.ts';
+import { flash } from '../sim/experiments/flash.ts';
+import { buildLarge } from '../sim/large.ts';
 import { blindWorld, build, meet } from '../sim/network.ts';
+import { mean, quantile } from '../sim/report.ts';
 import { walk } from '../sim/walk.ts';
 
 /** Printed where an expectation fails, so that the run can be repeated. */
 const SEED = Math.floor(Math.random() * 1e6);
+/** For what one draw says little about. */
+const SEEDS = Array.from({ length: 5 }, (_, i) => SEED + i);
 const NODES = 100;
 const CHUNKS = 6;
 
@@ -109,4 +115,56 @@ test('before a slow origin nodes do not race for what another is still receiving
   const clients = await crowd(world, { nodes });
   expect(clients.filter(({ state }) => state !== 'complete')).toEqual([]);
   expect({ seed: SEED, few: world.copies <= 1.2 }).toEqual({ seed: SEED, few: true });
+});
+
+test('no node is used by far more others than most, unlike where all choose the nearest', () => {
+  const most = (seed: number, passOver: boolean) => {
+    const loads = expected(buildLarge({ seed, nodes: 300, passOver }));
+    return Math.max(...loads) / mean(loads);
+  };
+  // One network of 300 may have one odd place; what the rule does shows in the median of several.
+  const open = quantile(
+    SEEDS.map((seed) => most(seed, true)),
+    0.5,
+  );
+  const nearest = quantile(
+    SEEDS.map((seed) => most(seed, false)),
+    0.5,
+  );
+  expect({ seed: SEED, open, even: open < 1.3 }).toMatchObject({ even: true });
+  expect({ seed: SEED, nearest, open, worse: nearest > open + 0.2 }).toMatchObject({ worse: true });
+});
+
+test('whole chunks on the wire bring about what small pieces do', async () => {
+  const run = async (seed: number, coarse: boolean) => {
+    const report = await flash({ seed, nodes: 60, clients: 150, chunks: 8, coarse });
+    const [complete, , mbit, , , , , copies] = report.tables[0]?.rows[0] ?? [];
+    expect({ seed, complete }).toEqual({ seed, complete: 150 });
+    return { mbit: Number(mbit), copies: Number(copies) };
+  };
+  const ratios: number[] = [];
+  for (const seed of SEEDS) {
+    const [fine, coarse] = [await run(seed, false), await run(seed, true)];
+    expect({ seed, difference: Math.abs(coarse.copies - fine.copies) < 0.5 }).toEqual({
+      ...{ seed, difference: true },
+    });
+    ratios.push(coarse.mbit / fine.mbit);
+  }
+  const ratio = quantile(ratios, 0.5);
+  expect({ seed: SEED, ratio: ratio > 0.85 && ratio < 1.15 }).toEqual({
+    ...{ seed: SEED, ratio: true },
+  });
+});
+
+test('clients with the download scheduler get every byte from several edges', async () => {
+  const world = blindWorld({ seed: SEED, nodes: 20, chunks: CHUNKS }, 'near', 0);
+  const clients = await crowd(world, {
+    scheduled: true,
+    nodes: world.nodes.slice(0, 4),
+    edges: (node) => neighbours(world, node, 3),
+  });
+  expect({ seed: SEED, states: clients.map(({ state }) => state) }).toEqual({
+    seed: SEED,
+    states: clients.map(() => 'complete'),
+  });
 });

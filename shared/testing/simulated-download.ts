@@ -9,7 +9,6 @@ import { type Millis, seededRandom } from '../src/base/clock.ts';
 import { MillraceError } from '../src/base/errors.ts';
 import { ASK_AGAIN_MS, type Assignment } from '../src/download/scheduler.ts';
 import { SourceHealth } from '../src/download/source-health.ts';
-import type { SimulatedConnection, SimulatedSource } from './simulated-source.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 /** What a download asks of its scheduler. */
@@ -20,10 +19,29 @@ export interface Chooser {
   onEnd(a: Assignment, outcome: 'complete' | 'failed' | 'cancelled', now: Millis): void;
 }
 
+export interface DownloadReceiver {
+  onData(bytes: number): void;
+  /** The connection has broken, or there was none to be had. */
+  onReset(): void;
+}
+
+/** Kept open from request to request. */
+export interface DownloadConnection {
+  readonly closed: boolean;
+  request(range: ByteRange, receiver: DownloadReceiver): void;
+  close(): void;
+}
+
+/** Where a download can get its bytes: `SimulatedSource`, or whatever else is simulated. */
+export interface DownloadSource {
+  readonly id: string;
+  connect(): DownloadConnection;
+}
+
 export interface SimulatedDownloadOptions {
   readonly clock: VirtualClock;
   readonly chooser: Chooser;
-  readonly sources: readonly SimulatedSource[];
+  readonly sources: readonly DownloadSource[];
   /** Connections to each source, T in LOCI 3.2. */
   readonly connectionsPerSource: number;
   readonly timeoutMs?: Millis;
@@ -44,6 +62,7 @@ export class SimulatedDownload {
   readonly #connections: Connection[] = [];
   readonly stored = new RangeSet();
   readonly milestones: Milestone[] = [];
+  #stopped = false;
   /** Requests that have been made. */
   requests = 0;
   /** Bytes that have come in, those that were there already among them. */
@@ -69,20 +88,29 @@ export class SimulatedDownload {
   run(limit: Millis = 3_600_000): Millis {
     const { clock, chooser } = this.#o;
     const startedAt = clock.now;
-    const ask = () => {
-      this.wake();
-      clock.in(ASK_AGAIN_MS, ask);
-    };
-    ask();
+    this.start();
     if (!clock.run(() => chooser.done, startedAt + limit)) {
       throw new Error(`${this.stored.bytes} bytes after ${clock.now - startedAt} ms`);
     }
-    for (const connection of this.#connections) connection.cancel();
+    this.stop();
     return clock.now - startedAt;
+  }
+
+  /** Asks from now on, whenever time passes, until `stop`. */
+  start(): void {
+    if (this.#stopped) return;
+    this.wake();
+    this.#o.clock.in(ASK_AGAIN_MS, () => this.start());
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const connection of this.#connections) connection.cancel();
   }
 
   /** Something has changed: idle connections ask for work. */
   wake(): void {
+    if (this.#stopped) return;
     for (const connection of this.#connections) connection.ask();
   }
 
@@ -102,7 +130,7 @@ export class SimulatedDownload {
 
 /** What the connections to one source share. */
 interface SourceState {
-  readonly source: SimulatedSource;
+  readonly source: DownloadSource;
   readonly health: SourceHealth;
   /** When it last sent something, on any connection. */
   heardAt: Millis;
@@ -113,7 +141,7 @@ class Connection {
   readonly #download: SimulatedDownload;
   readonly #o: SimulatedDownloadOptions;
   readonly #state: SourceState;
-  #tcp: SimulatedConnection | undefined;
+  #tcp: DownloadConnection | undefined;
   #assignment: Assignment | undefined;
   #at = 0;
   #askedAt: Millis = 0;

@@ -36,13 +36,15 @@ const CASES: readonly { readonly name: string; readonly arrange: (world: World) 
   { name: 'a continent is cut off for 20 s', arrange: partition },
 ];
 
-export async function failures({ seed, nodes = 200, chunks = 48 }: Settings): Promise<Report> {
+export async function failures(settings: Settings): Promise<Report> {
+  const { seed, nodes = 200, chunks = 48, scheduled = false } = settings;
   const rows: (string | number)[][] = [];
   for (const { name, arrange } of CASES) {
     const world = blindWorld({ seed, nodes, chunks }, 'near', 0.02);
     arrange(world);
     const clients = await crowd(world, {
       aware: true,
+      scheduled,
       edges: (node) => neighbours(world, node, 4),
     });
     const resumes = clients.reduce((sum, client) => sum + client.resumes, 0);
@@ -50,9 +52,14 @@ export async function failures({ seed, nodes = 200, chunks = 48 }: Settings): Pr
     const won = races === 0 ? '-' : `${Math.round((100 * racesWonByFirst) / races)}%`;
     rows.push([name, ...crowdRow(world, clients), resumes, races, won, peerFailures]);
   }
-  const own = ['went elsewhere', 'raced', 'first wins', 'peer failures'];
+  const own = [
+    scheduled ? 'further requests' : 'went elsewhere',
+    'raced',
+    'first wins',
+    'peer failures',
+  ];
   return {
-    title: `Failures under ${nodes} nodes, each with a client that goes on elsewhere`,
+    title: `Failures under ${nodes} nodes, each with a client that ${scheduled ? 'uses four at once' : 'goes on elsewhere'}`,
     tables: [
       { caption: 'By what happens', columns: ['what happens', ...CROWD_COLUMNS, ...own], rows },
     ],

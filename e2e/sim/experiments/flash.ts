@@ -1,56 +1,55 @@
 /** A flash crowd: far more clients than nodes, for a file that nobody has yet. */
 
 import type { Random } from '@millrace/shared/base/clock';
+import { DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
 import { SimClient } from '../client.ts';
-import { CROWD_COLUMNS, crowdRow } from '../crowd.ts';
+import { CROWD_COLUMNS, crowdRow, type Outcome } from '../crowd.ts';
 import { buildLarge } from '../large.ts';
 import type { Settings } from '../main.ts';
 import type { SimNode } from '../node.ts';
 import { mean, quantile, type Report } from '../report.ts';
+import { ScheduledClient } from '../scheduled-client.ts';
 import { Link } from '../wire.ts';
+import type { World } from '../world.ts';
 
+/** Edges that a client with the download scheduler uses at once. */
+const EDGES = 3;
 /** Clients arrive within this time. */
 const ARRIVAL_MS = 30_000;
 const CLIENT_MBIT = [5, 100] as const;
 const NODE_MBIT = [200, 1000] as const;
 const ORIGIN_MBIT = 1000;
 
+/** Clients from which on whole chunks travel, unless it is said otherwise. */
+const COARSE_FROM = 20_000;
+const FINE_PIECE_BYTES = 512 * 1024;
+
 export async function flash(settings: Settings): Promise<Report> {
   const { seed, nodes = 15_000, chunks = 16, clients: count = 100_000 } = settings;
+  const coarse = settings.coarse ?? count >= COARSE_FROM;
   const world = buildLarge({
     ...{ seed, nodes, chunks, mbit: NODE_MBIT, originMbit: ORIGIN_MBIT },
-    pieceBytes: 512 * 1024,
+    pieceBytes: coarse ? DEFAULT_CHUNK_BYTES : FINE_PIECE_BYTES,
     interimMs: 500,
   });
   const { sim } = world;
-  let done = 0;
-  const clients = Array.from({ length: count }, () => {
-    const node = world.nodes[Math.floor(sim.random() * nodes)] as SimNode;
-    const mbit = logUniform(CLIENT_MBIT, sim.random);
-    return new SimClient({
-      host: { up: new Link(mbit), down: new Link(mbit) },
-      place: { ...node.place, accessMs: 10 + 20 * sim.random() },
-      edges: [node],
-      inOrder: true,
-      aware: false,
-      startAt: ARRIVAL_MS * sim.random(),
-      onDone: () => done++,
-    });
-  });
+  const outcomes: Outcome[] = [];
+  const { scheduled = false } = settings;
+  arrive(world, count, scheduled, (client) => outcomes.push(client));
   let mostTransfers = 0;
   const sample = () => {
     for (const { transfers } of world.nodes) mostTransfers = Math.max(mostTransfers, transfers);
-    if (done < count) sim.clock.in(1000, sample);
+    if (outcomes.length < count) sim.clock.in(1000, sample);
   };
   sample();
-  await sim.run(() => done === count, 3_600_000);
-  const mbit = clients.filter(({ state }) => state === 'complete').map((client) => client.mbit);
+  await sim.run(() => outcomes.length === count, 3_600_000);
+  const mbit = outcomes.filter(({ state }) => state === 'complete').map(({ mbit }) => mbit);
   const served = world.nodes.map((node) => node.served);
   const fetches = world.figures.originFetches;
   return {
     title: `Flash crowd: ${count} clients at ${nodes} nodes within ${ARRIVAL_MS / 1000} s`,
     tables: [
-      { caption: 'Clients', columns: [...CROWD_COLUMNS], rows: [crowdRow(world, clients)] },
+      { caption: 'Clients', columns: [...CROWD_COLUMNS], rows: [crowdRow(world, outcomes)] },
       {
         caption: 'Nodes',
         columns: ['figure', 'value'],
@@ -73,11 +72,49 @@ export async function flash(settings: Settings): Promise<Report> {
       },
     ],
     notes: [
-      `${chunks} chunks of 1 MiB; clients have ${CLIENT_MBIT.join(' to ')} Mbit/s, nodes ${NODE_MBIT.join(' to ')}, the origin ${ORIGIN_MBIT}. Clients use a node near them.`,
+      `${chunks} chunks of 1 MiB; clients have ${CLIENT_MBIT.join(' to ')} Mbit/s, nodes ${NODE_MBIT.join(' to ')}, the origin ${ORIGIN_MBIT}. Clients use ${scheduled ? `${EDGES} nodes near them at once` : 'a node near them'}.`,
       'Each node knows the 2,000 nearest of the nodes: in larger networks there are several regions of that size, each with a best node of its own.',
-      'Bytes travel in pieces of 512 KiB, and nodes that wait are told each 500 ms how it goes, not each 100.',
+      `Bytes travel in ${coarse ? 'whole chunks' : 'pieces of 512 KiB'}, and nodes that wait are told each 500 ms how it goes, not each 100.`,
     ],
   };
+}
+
+/** Clients come one by one; of those that are done nothing stays but how they fared. */
+function arrive(
+  world: World,
+  count: number,
+  scheduled: boolean,
+  onDone: (outcome: Outcome) => void,
+): void {
+  const { clock, random } = world.sim;
+  const times = Float64Array.from({ length: count }, () => ARRIVAL_MS * random()).sort();
+  const next = (i: number) => {
+    if (i === count) return;
+    clock.at(times[i] as number, () => {
+      const node = world.nodes[Math.floor(random() * world.nodes.length)] as SimNode;
+      const mbit = logUniform(CLIENT_MBIT, random);
+      const common = {
+        host: { up: new Link(mbit), down: new Link(mbit) },
+        place: { ...node.place, accessMs: 10 + 20 * random() },
+        startAt: clock.now,
+        onDone: (client: Outcome) => onDone(fared(client)),
+      };
+      if (scheduled) new ScheduledClient({ ...common, edges: edgesNear(world, node) });
+      else new SimClient({ ...common, edges: [node], inOrder: true, aware: false });
+      next(i + 1);
+    });
+  };
+  next(0);
+}
+
+/** A node and some of its peers: edges that an operator could name. */
+function edgesNear(world: World, node: SimNode): SimNode[] {
+  const peers = node.view.nodes(0).slice(0, EDGES);
+  return peers.map(({ name }) => world.byName(name));
+}
+
+function fared({ state, mbit, tookMs }: Outcome): Outcome {
+  return { state, mbit, tookMs };
 }
 
 function logUniform([least, most]: readonly [number, number], random: Random): number {

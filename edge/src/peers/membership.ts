@@ -376,7 +376,8 @@ export class Membership {
     const usable = [...this.table.peers].filter(
       (p) => p.rtts.length > 0 && this.table.isUsable(p, now),
     );
-    this.#members = selectPeers(new Set(this.#members.map((p) => p.name)), usable);
+    const current = new Set(this.#members.map((p) => p.name));
+    this.#members = selectPeers(current, usable, (peer) => this.table.isOpen(peer));
   }
 
   /** Nodes that clients can reach, this one among them: what /-/edges says. */

@@ -46,6 +46,9 @@ export function score(chunk: Hash64, seed: Hash64): number {
   return mixed.high * 0x200000 + (mixed.low >>> 11);
 }
 
+/** So much less that no rounding can make the weighted scores equal. */
+const BEHIND = 1 - 1e-6;
+
 /**
  * The nodes most responsible for a chunk, best first.
  *
@@ -60,17 +63,25 @@ export function rank<N extends HrwNode>(key: string, nodes: readonly N[], count:
   const chunk = hashText(key);
   const best: N[] = [];
   const values: number[] = [];
+  const uniforms: number[] = [];
   for (const node of nodes) {
-    const value = weighted(score(chunk, node.seed), node.weight);
+    const uniform = score(chunk, node.seed);
+    // Among nodes of one weight the uniform score decides already: most need no logarithm.
+    const last = best.length === count ? best[count - 1] : undefined;
+    const least = last?.weight === node.weight ? (uniforms[count - 1] as number) : 0;
+    if (uniform < BEHIND * least) continue;
+    const value = weighted(uniform, node.weight);
     let at = best.length;
     while (at > 0 && isBetter(value, node.name, values[at - 1] as number, best[at - 1] as N)) at--;
     if (at >= count) continue;
-    best.splice(at, 0, node);
-    values.splice(at, 0, value);
-    if (best.length > count) {
-      best.pop();
-      values.pop();
+    for (let i = Math.min(best.length, count - 1); i > at; i--) {
+      best[i] = best[i - 1] as N;
+      values[i] = values[i - 1] as number;
+      uniforms[i] = uniforms[i - 1] as number;
     }
+    best[at] = node;
+    values[at] = value;
+    uniforms[at] = uniform;
   }
   return best;
 }

@@ -168,3 +168,28 @@ describe('in any case', () => {
     );
   });
 });
+
+describe('nodes that enough others use', () => {
+  const shut = (prefix: string) => (p: Peer) => !p.name.startsWith(prefix);
+
+  test('are passed over for the next nearest', () => {
+    const usable = [...many(50, 10, 'shut'), ...many(200, 20, 'open')];
+    const selected = selectPeers(NOBODY, usable, shut('shut'));
+    expect(selected).toHaveLength(120);
+    expect(selected.filter((p) => p.name.startsWith('shut'))).toEqual([]);
+  });
+
+  test('are let go of by peers that have no place there any more', () => {
+    const usable = [...many(30, 10, 'shut'), ...many(130, 20, 'open')];
+    const before = selectPeers(NOBODY, usable);
+    expect(names(before)).toContain('shut0');
+    expect(names(selectPeers(names(before), usable, shut('shut')))).not.toContain('shut0');
+  });
+
+  test('are used all the same where there would be fewer than 60 peers', () => {
+    const usable = [...many(80, 10, 'shut'), ...many(25, 500, 'open')];
+    const selected = selectPeers(NOBODY, usable, shut('shut'));
+    expect(selected).toHaveLength(60);
+    expect(selected.filter((p) => p.name.startsWith('open'))).toHaveLength(25);
+  });
+});

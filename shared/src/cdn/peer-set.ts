@@ -1,6 +1,7 @@
 /**
  * Which of the nodes it knows a node works with (NSDI 4.2, 5.2): those close by, but enough of them
- * in any case, and not others every minute: a chunk's owner must stay the same for a while.
+ * in any case, and not others every minute: a chunk's owner must stay the same for a while. Nodes
+ * that enough others use already are passed over (`peer-use.ts`).
  */
 
 import type { Millis } from '../base/clock.ts';
@@ -19,10 +20,16 @@ const CLOSER_SHARE = 2 / 3;
  *
  * @param current names of the present one
  * @param usable nodes that can be used now, each with at least one round-trip time
+ * @param isOpen false for nodes that enough others use
  */
-export function selectPeers(current: ReadonlySet<string>, usable: readonly Peer[]): Peer[] {
-  const byDistance: Candidate[] = usable.map((peer) => ({ peer, rtt: minRtt(peer) }));
-  byDistance.sort((a, b) => a.rtt - b.rtt || (a.peer.name < b.peer.name ? -1 : 1));
+export function selectPeers(
+  current: ReadonlySet<string>,
+  usable: readonly Peer[],
+  isOpen: (peer: Peer) => boolean = () => true,
+): Peer[] {
+  const everybody: Candidate[] = usable.map((peer) => ({ peer, rtt: minRtt(peer) }));
+  everybody.sort((a, b) => a.rtt - b.rtt || (a.peer.name < b.peer.name ? -1 : 1));
+  const byDistance = withRoom(everybody, isOpen);
   const close = byDistance.filter(({ rtt }) => rtt <= CLOSE_MS).length;
   const size = Math.min(MAX_PEERS, Math.max(close, Math.min(MIN_PEERS, byDistance.length)));
 
@@ -36,15 +43,25 @@ export function selectPeers(current: ReadonlySet<string>, usable: readonly Peer[
   members.push(...outsiders.splice(0, size - members.length));
 
   // An outsider gets in only past a member that it has been closer than for long enough.
+  members.sort((a, b) => a.rtt - b.rtt);
   for (const outsider of outsiders) {
-    members.sort((a, b) => a.rtt - b.rtt);
     const farthest = members.at(-1);
     if (farthest === undefined || farthest.rtt <= outsider.rtt) break;
     const { peer } = farthest;
     if (current.has(peer.name) && !isReliablyCloser(outsider.peer, peer)) continue;
     members[members.length - 1] = outsider;
+    members.sort((a, b) => a.rtt - b.rtt);
   }
   return members.map(({ peer }) => peer);
+}
+
+/** Nodes that are open, and others only where there would be too few. */
+function withRoom(byDistance: Candidate[], isOpen: (peer: Peer) => boolean): Candidate[] {
+  const open = byDistance.filter(({ peer }) => isOpen(peer));
+  let missing = Math.min(MIN_PEERS, byDistance.length) - open.length;
+  if (missing <= 0) return open;
+  const among = new Set(open);
+  return byDistance.filter((candidate) => among.has(candidate) || missing-- > 0);
 }
 
 /** A peer with its round-trip time, which is looked up many times. */

@@ -6,6 +6,7 @@
 
 import type { Millis } from '../base/clock.ts';
 import { type Hash64, hashText } from './hrw.ts';
+import { PeerUse } from './peer-use.ts';
 import type { Hearsay } from './route.ts';
 
 /** Heartbeats remembered per node (NSDI 4.2). */
@@ -69,12 +70,20 @@ export function minRtt(peer: Peer): Millis {
 }
 
 export class PeerTable {
-  readonly #own: { readonly name: string; readonly org: string | undefined };
+  readonly #own: { readonly name: string; readonly org: string | undefined; seed: Hash64 };
   readonly #peers = new Map<string, Peer>();
+  readonly #use: PeerUse;
 
-  /** @param own this node's name, which is never a peer's, and its organisation */
-  constructor(own: { readonly name: string; readonly org: string | undefined }) {
-    this.#own = own;
+  /**
+   * @param own this node's name, which is never a peer's, and its organisation
+   * @param use who uses whom, as far as nodes have told; simulated nodes can share it
+   */
+  constructor(
+    own: { readonly name: string; readonly org: string | undefined },
+    use: PeerUse = new PeerUse(),
+  ) {
+    this.#own = { ...own, seed: hashText(own.name) };
+    this.#use = use;
   }
 
   /** All nodes known by name, dead ones included. */
@@ -113,6 +122,10 @@ export class PeerTable {
     Object.assign(peer, { load, weight, policy, publicUrl, draining, sees });
     peer.misses = 0;
     peer.trusted = true;
+    this.#use.onTold(
+      peer,
+      sees.map(([seen]) => seen),
+    );
     peer.rtts.push(rtt);
     if (peer.rtts.length > SAMPLES) peer.rtts.shift();
     return 'peer';
@@ -169,6 +182,11 @@ export class PeerTable {
     return peer.misses < MAX_MISSES;
   }
 
+  /** True unless enough others use the node already. */
+  isOpen(peer: Peer): boolean {
+    return this.#use.isOpen(this.#own, peer);
+  }
+
   /** True while requests may be forwarded to the node. */
   isUsable(peer: Peer, now: Millis): boolean {
     return (
@@ -183,7 +201,7 @@ export class PeerTable {
   #countMiss(url: string, answering?: string, sentAt = Number.POSITIVE_INFINITY): void {
     for (const peer of this.#peers.values()) {
       const missed = peer.url === url && peer.name !== answering && peer.heardAt < sentAt;
-      if (missed) peer.misses++;
+      if (missed && ++peer.misses === MAX_MISSES) this.#use.forget(peer.name);
     }
   }
 

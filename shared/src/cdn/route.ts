@@ -79,9 +79,10 @@ export function decideRoute<N extends RouteNode>(q: RouteQuestion<N>): Route<N> 
 
 /** Undefined where this node is the best there is. */
 function amongPeers<N extends RouteNode>(q: RouteQuestion<N>): Route<N> | undefined {
-  const candidates: (N | Hearsay<N>)[] = q.nodes.filter(
-    (node) => node === q.self || !q.avoid.has(node.name),
-  );
+  const candidates: (N | Hearsay<N>)[] =
+    q.avoid.size === 0
+      ? [...q.nodes]
+      : q.nodes.filter((node) => node === q.self || !q.avoid.has(node.name));
   // The last hop must not be spent on somebody who would have to forward once more.
   if (q.hops + 2 <= q.maxHops) candidates.push(...reachable(q));
   const replicas = rank(q.key, candidates, q.hops === 0 ? q.replicas : 1);

@@ -1,0 +1,124 @@
+/**
+ * How much others use a node, and who of them should let go of it where that is too much. If all
+ * chose the nearest only (NSDI 4.2), nodes with good lines in the middle of large networks would be
+ * peers of three times as many as others, and would serve three times as much; no choice among
+ * replicas makes up for that.
+ *
+ * Nodes say in their heartbeats whom they see. From that everybody works out alike who has a place
+ * at a node: the first in an order that is drawn once for each node, by hash, up to what one node
+ * sends on average. Who has none chooses the next nearest instead, and so on; that ends, as in
+ * deferred acceptance (Gale and Shapley), because places are only ever lost to those ahead.
+ */
+
+import { type Hash64, hashText, score } from './hrw.ts';
+
+/**
+ * Places at a node, in requests: 1 is what one node's clients ask for, spread over its peers. More
+ * than 1 so that near nodes can be chosen, less than it takes to be a burden.
+ */
+const PLACES = 1.1;
+const ROUNDING = 1e-9;
+
+interface Known {
+  readonly name: string;
+  readonly seed: Hash64;
+}
+
+/** One who uses a node. */
+interface User {
+  /** In the node's order; higher ones come first. */
+  readonly position: number;
+  /** What it sends there, in places. */
+  share: number;
+}
+
+/** Those who use a node, first ones first. */
+interface Used {
+  readonly seed: Hash64;
+  readonly order: User[];
+  readonly byName: Map<string, User>;
+  /** Positions from here on have a place; undefined: to be worked out. */
+  bar: number | undefined;
+}
+
+export class PeerUse {
+  readonly #used = new Map<string, Used>();
+  readonly #uses = new Map<string, ReadonlySet<string>>();
+
+  /** A node has said whom it sees. */
+  onTold(user: Known, sees: Iterable<string>): void {
+    const now = new Set(sees);
+    const before = this.#uses.get(user.name);
+    // Nearly always, as heartbeats are many and changes few.
+    if (before?.size === now.size && [...now].every((name) => before.has(name))) return;
+    for (const name of before ?? []) if (!now.has(name)) this.#remove(name, user.name);
+    // A node's requests fall on its peers and itself alike.
+    const share = 1 / (1 + now.size);
+    for (const name of now) {
+      if (before?.size === now.size && before.has(name)) continue;
+      const used = this.#of(name);
+      const entry = used.byName.get(user.name);
+      if (entry === undefined) add(used, user, share);
+      else if (entry.share !== share) {
+        entry.share = share;
+        changed(used, entry);
+      }
+    }
+    this.#uses.set(user.name, now);
+  }
+
+  /** A node is gone, and uses nobody. */
+  forget(user: string): void {
+    for (const name of this.#uses.get(user) ?? []) this.#remove(name, user);
+    this.#uses.delete(user);
+  }
+
+  /** True while there is a place at `node` for the one that asks. */
+  isOpen(asking: Known, node: Known): boolean {
+    const used = this.#used.get(node.name);
+    if (used === undefined) return true;
+    used.bar ??= barOf(used.order);
+    return score(asking.seed, node.seed) >= used.bar;
+  }
+
+  #of(name: string): Used {
+    let used = this.#used.get(name);
+    if (used === undefined) {
+      used = { seed: hashText(name), order: [], byName: new Map(), bar: undefined };
+      this.#used.set(name, used);
+    }
+    return used;
+  }
+
+  #remove(name: string, user: string): void {
+    const used = this.#used.get(name);
+    const entry = used?.byName.get(user);
+    if (used === undefined || entry === undefined) return;
+    used.byName.delete(user);
+    used.order.splice(used.order.indexOf(entry), 1);
+    changed(used, entry);
+    if (used.order.length === 0) this.#used.delete(name);
+  }
+}
+
+function add(used: Used, user: Known, share: number): void {
+  const entry = { position: score(user.seed, used.seed), share };
+  const behind = used.order.findIndex(({ position }) => position < entry.position);
+  used.order.splice(behind < 0 ? used.order.length : behind, 0, entry);
+  used.byName.set(user.name, entry);
+  changed(used, entry);
+}
+
+/** Those that have no place take none from others. */
+function changed(used: Used, { position }: User): void {
+  if (used.bar === undefined || position >= used.bar) used.bar = undefined;
+}
+
+function barOf(order: readonly User[]): number {
+  let taken = 0;
+  for (const { position, share } of order) {
+    taken += share;
+    if (taken > PLACES - ROUNDING) return position;
+  }
+  return 0;
+}
