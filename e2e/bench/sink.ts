@@ -5,6 +5,7 @@
  */
 
 import { connect } from 'node:net';
+import { portOf } from '../fixtures/port-of.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
 const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
@@ -15,7 +16,7 @@ function fetchOnce(url: URL): Promise<number> {
     let expected = Number.NaN;
     const socket = connect({
       host: url.hostname,
-      port: Number(url.port),
+      port: portOf(url),
       onread: {
         buffer,
         callback: (count, data) => {

@@ -6,6 +6,7 @@
  */
 
 import { connect } from 'node:net';
+import { portOf } from '../fixtures/port-of.ts';
 
 export interface ResumingCrowdResult {
   readonly bytes: number;
@@ -35,7 +36,7 @@ function download(client: number): void {
   let head = '';
   const socket = connect({
     host: url.hostname,
-    port: Number(url.port),
+    port: portOf(url),
     onread: {
       buffer: BUFFER,
       callback: (count) => {

@@ -16,6 +16,7 @@ import { listens, runCurl, runMillrace, startEdge, startNginx } from '../lab/pro
 import { anycast, pair } from '../lab/topologies.ts';
 
 const OWNER = fileURLToPath(new URL('../fixtures/lab-owner.ts', import.meta.url));
+const CROWD = fileURLToPath(new URL('../fixtures/crowd-client.ts', import.meta.url));
 const BYTES = 3_000_001;
 const content = contentOf('lab', BYTES);
 
@@ -69,6 +70,20 @@ describe('a laboratory', () => {
     expect(sha256(await readFile(output))).toBe(sha256(content));
     expect((await nginx.sent()).bytes).toBe(BYTES);
     expect((await lab.queue(client)).sentBytes).toBeGreaterThan(BYTES);
+    await nginx.stop();
+  });
+
+  test('many clients reach a server at port 80, which URLs do not name', async () => {
+    const { client, server } = pair(lab, { client: {}, server: {} });
+    const dir = join(lab.folder, server.name, server.address);
+    const nginx = await startNginx(server, { dir, root: lab.folder });
+    const args = [CROWD, '3', `${nginx.url}/file`];
+    const { stdout, stderr } = await client.run(process.execPath, args);
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toEqual({
+      bytes: 3 * BYTES,
+      outcomes: { [`200 ${sha256(content)}`]: 3 },
+    });
     await nginx.stop();
   });
 
