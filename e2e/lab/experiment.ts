@@ -18,6 +18,24 @@ export interface ExperimentOptions {
   readonly say: (line: string) => void;
 }
 
+/**
+ * Measures as often as it is to be measured, with seeds one after the other.
+ *
+ * @param measure one whole run
+ * @returns what all runs have brought
+ */
+export async function repeated<T>(
+  { seed, runs, say }: ExperimentOptions,
+  measure: (seed: number, say: ExperimentOptions['say']) => Promise<readonly T[]>,
+): Promise<T[]> {
+  const all: T[] = [];
+  for (let run = 0; run < runs; run++) {
+    const which = `run ${run + 1} of ${runs}`;
+    all.push(...(await measure(seed + run, (line) => say(`${which}: ${line}`))));
+  }
+  return all;
+}
+
 export interface Experiment {
   /** On the command line, and of the files. */
   readonly name: string;

@@ -6,6 +6,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { SimDelivery } from './delivery.ts';
+import { Downloading, type DownloadingOptions } from './downloading.ts';
 import type { SimNode } from './node.ts';
 import type { Place } from './places.ts';
 import { rttMs } from './places.ts';
@@ -17,23 +18,19 @@ const PLAIN_STALL_MS = 60_000;
 /** Before it goes on elsewhere. */
 const PAUSE_MS = 200;
 
-export interface ClientOptions {
+/** A plain client uses the first edge only. */
+export interface ClientOptions extends DownloadingOptions {
   readonly host: Host;
   /** The node on whose machine it runs, if it does: then `host` is that machine's own inside. */
   readonly home?: SimNode;
   readonly place: Place;
-  /** Edges that it can use, nearest first; a plain client uses the first. */
-  readonly edges: readonly SimNode[];
   readonly inOrder: boolean;
   readonly aware: boolean;
-  readonly startAt: Millis;
   readonly onDone?: (client: SimClient) => void;
 }
 
-export class SimClient {
+export class SimClient extends Downloading {
   readonly o: ClientOptions;
-  state: 'waiting' | 'running' | 'complete' | 'failed' = 'waiting';
-  endedAt: Millis = 0;
   /** Connections that broke or fell silent, after which it went on elsewhere. */
   resumes = 0;
   #edge = 0;
@@ -46,33 +43,19 @@ export class SimClient {
   #delivery: SimDelivery | undefined;
 
   constructor(options: ClientOptions) {
+    super(options);
     this.o = options;
-    const { clock } = this.#world.sim;
-    clock.at(options.startAt, () => {
-      this.state = 'running';
-      this.#begin();
-      this.#watch();
-    });
   }
 
-  /** From its start to its last byte. */
-  get tookMs(): Millis {
-    return this.endedAt - this.o.startAt;
+  protected begin(): void {
+    this.#connect();
+    this.#watch();
   }
 
-  /** Mean throughput in Mbit/s; only for complete ones. */
-  get mbit(): number {
-    return (this.#world.fileBytes * 8) / 1000 / this.tookMs;
-  }
-
-  get #world() {
-    return (this.o.edges[0] as SimNode).world;
-  }
-
-  #begin(): void {
+  #connect(): void {
     if (this.state !== 'running') return;
     const { edges, host, home, place, inOrder } = this.o;
-    const world = this.#world;
+    const world = this.world;
     const connection = ++this.#connections;
     const node = edges[this.#edge % edges.length] as SimNode;
     const delayMs = rttMs(place, node.place) / 2;
@@ -97,8 +80,8 @@ export class SimClient {
   }
 
   #onBytes(chunk: number, count: number): void {
-    const { chunks, chunkBytes } = this.#world.o;
-    this.#heardAt = this.#world.sim.now;
+    const { chunks, chunkBytes } = this.world.o;
+    this.#heardAt = this.world.sim.now;
     this.#bytes.set(chunk, (this.#bytes.get(chunk) ?? 0) + count);
     while ((this.#bytes.get(this.#have) ?? 0) >= chunkBytes) this.#bytes.delete(this.#have++);
     if (this.#have === chunks) this.#finish('complete');
@@ -115,12 +98,12 @@ export class SimClient {
     // Parts of chunks are asked for again: real clients keep them and ask for the rest.
     this.#bytes.clear();
     this.#connections++;
-    this.#heardAt = this.#world.sim.now;
-    this.#world.sim.clock.in(PAUSE_MS, () => this.#begin());
+    this.#heardAt = this.world.sim.now;
+    this.world.sim.clock.in(PAUSE_MS, () => this.#connect());
   }
 
   #watch(): void {
-    const { clock } = this.#world.sim;
+    const { clock } = this.world.sim;
     if (this.state !== 'running') return;
     const patience = this.o.aware ? AWARE_STALL_MS : PLAIN_STALL_MS;
     if (clock.now - this.#heardAt >= patience) this.#ended(undefined);
@@ -128,9 +111,7 @@ export class SimClient {
   }
 
   #finish(state: 'complete' | 'failed'): void {
-    if (this.state !== 'running') return;
-    this.state = state;
-    this.endedAt = this.#world.sim.now;
+    if (!this.end(state)) return;
     this.#delivery?.cancel();
     this.#delivery = undefined;
     this.#bytes.clear();

@@ -1,10 +1,9 @@
 /** A client with the real download scheduler, which uses several edges at once. */
 
-import type { Millis } from '@millrace/shared/base/clock';
 import { Scheduler } from '@millrace/shared/download/scheduler';
 import { SimulatedDownload } from '@millrace/shared/testing/simulated-download';
+import { Downloading, type DownloadingOptions } from './downloading.ts';
 import { EdgeSource, type Seat } from './edge-source.ts';
-import type { SimNode } from './node.ts';
 
 /** Connections to each edge. */
 const CONNECTIONS = 2;
@@ -13,42 +12,24 @@ const STALL_MS = 10_000;
 /** What may be fetched twice, as a share of the file (LOCI 5). */
 const REDUNDANT_SHARE = 0.02;
 
-export interface ScheduledClientOptions extends Seat {
-  /** Edges that it uses, nearest first. */
-  readonly edges: readonly SimNode[];
-  readonly startAt: Millis;
+/** It uses all edges at once. */
+export interface ScheduledClientOptions extends Seat, DownloadingOptions {
   readonly onDone?: (client: ScheduledClient) => void;
 }
 
-export class ScheduledClient {
+export class ScheduledClient extends Downloading {
   readonly o: ScheduledClientOptions;
-  state: 'waiting' | 'running' | 'complete' | 'failed' = 'waiting';
-  endedAt: Millis = 0;
   /** Requests beyond the first of each connection: blocks, and what was asked for anew. */
   resumes = 0;
 
   constructor(options: ScheduledClientOptions) {
+    super(options);
     this.o = options;
-    this.#world.sim.clock.at(options.startAt, () => this.#begin());
   }
 
-  get tookMs(): Millis {
-    return this.endedAt - this.o.startAt;
-  }
-
-  /** Mean throughput in Mbit/s; only for complete ones. */
-  get mbit(): number {
-    return (this.#world.fileBytes * 8) / 1000 / this.tookMs;
-  }
-
-  get #world() {
-    return (this.o.edges[0] as SimNode).world;
-  }
-
-  #begin(): void {
-    const { sim, fileBytes, o } = this.#world;
+  protected begin(): void {
+    const { sim, fileBytes, o } = this.world;
     const { edges, onDone } = this.o;
-    this.state = 'running';
     const scheduler = new Scheduler(
       {
         length: fileBytes,
@@ -69,9 +50,7 @@ export class ScheduledClient {
       timeoutMs: STALL_MS,
       seed: Math.floor(sim.random() * 2 ** 31),
       onProgress: () => {
-        if (!scheduler.done || this.state === 'complete') return;
-        this.state = 'complete';
-        this.endedAt = sim.now;
+        if (!scheduler.done || !this.end('complete')) return;
         this.resumes = download.requests - CONNECTIONS * edges.length;
         download.stop();
         onDone?.(this);

@@ -8,7 +8,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { contentOf } from '../../fixtures/content.ts';
-import type { Experiment, ExperimentOptions } from '../experiment.ts';
+import { type Experiment, type ExperimentOptions, repeated } from '../experiment.ts';
 import { Lab } from '../lab.ts';
 import { startEdge, startNginx } from '../programs.ts';
 import { type Findings, mean, median, type Plot, percentile } from '../report.ts';
@@ -61,14 +61,15 @@ export const arrivals: Experiment = {
   run,
 };
 
-async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
-  const outcomes: Outcome[] = [];
-  for (let i = 0; i < runs; i++) {
+async function run(options: ExperimentOptions): Promise<Findings> {
+  const outcomes = await repeated(options, async (seed, say) => {
+    const all: Outcome[] = [];
     for (const scenario of SCENARIOS) {
-      say(`${scenario.name}, run ${i + 1} of ${runs}`);
-      outcomes.push(await measure(scenario, seed + i));
+      say(scenario.name);
+      all.push(await measure(scenario, seed));
     }
-  }
+    return all;
+  });
   return {
     conditions: {
       clients: CLIENTS,

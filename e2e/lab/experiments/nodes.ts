@@ -6,7 +6,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { contentOf } from '../../fixtures/content.ts';
-import type { Experiment, ExperimentOptions } from '../experiment.ts';
+import { type Experiment, type ExperimentOptions, repeated } from '../experiment.ts';
 import { Gate } from '../gate.ts';
 import type { Host, Run } from '../host.ts';
 import { Lab } from '../lab.ts';
@@ -52,12 +52,8 @@ export const nodes: Experiment = {
   run,
 };
 
-async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
-  const samples: Sample[] = [];
-  for (let i = 0; i < runs; i++) {
-    say(`run ${i + 1} of ${runs}`);
-    samples.push(...(await measure(seed + i, say)));
-  }
+async function run(options: ExperimentOptions): Promise<Findings> {
+  const samples = await repeated(options, measure);
   const rates = (together: boolean, way: Way, pingMs?: number) =>
     samples
       .filter((s) => s.together === together && s.way === way)

@@ -6,7 +6,7 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { contentOf, sha256 } from '../../fixtures/content.ts';
-import type { Experiment, ExperimentOptions } from '../experiment.ts';
+import { type Experiment, type ExperimentOptions, repeated } from '../experiment.ts';
 import { Gate } from '../gate.ts';
 import type { Host, Run } from '../host.ts';
 import { Lab } from '../lab.ts';
@@ -38,12 +38,8 @@ export const replicasReal: Experiment = {
   run,
 };
 
-async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
-  const samples: Sample[] = [];
-  for (let i = 0; i < runs; i++) {
-    say(`run ${i + 1} of ${runs}`);
-    samples.push(...(await measure(seed + i, say)));
-  }
+async function run(options: ExperimentOptions): Promise<Findings> {
+  const samples = await repeated(options, measure);
   const programs = [...new Set(samples.map(({ program }) => program))];
   const real = (program: string, replicas: number) =>
     median(
@@ -70,7 +66,7 @@ async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
         columns: ['', ...REPLICAS.map(String)],
         rows: MODES.map((mode) => [
           `Millrace ${mode}`,
-          ...REPLICAS.map((n) => simulated(n, { by: 'millrace', mode }, seed)),
+          ...REPLICAS.map((n) => simulated(n, { by: 'millrace', mode }, options.seed)),
         ]),
       },
     ],

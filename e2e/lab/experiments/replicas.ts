@@ -7,7 +7,7 @@
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
 import { type Findings, median, type Plot, type Table } from '../report.ts';
 import { type NamedAlgorithm, OURS, PAPERS, THREADS, VARIED } from '../virtual/algorithms.ts';
-import { download, FILE_BYTES } from '../virtual/replica-download.ts';
+import { byReplicas, FILE_BYTES } from '../virtual/replica-download.ts';
 import { CLIENT_NAMES, CLIENTS, type ClientName, REPLICAS } from '../virtual/servers.ts';
 
 /** Medians of the runs of one algorithm with 1 to 6 replicas. */
@@ -31,13 +31,13 @@ export const replicas: Experiment = {
 };
 
 async function run(options: ExperimentOptions): Promise<Findings> {
-  const { seed, say, runs } = options;
+  const { say } = options;
   const series: Series[] = [];
   for (const client of CLIENT_NAMES) {
     for (const threads of THREADS) {
       say(`client ${client}, ${threads} connection(s) to each server`);
       for (const named of [...PAPERS, ...VARIED, ...OURS]) {
-        series.push(measure(client, threads, named, runs, seed));
+        series.push(measure(client, threads, named, options));
       }
     }
   }
@@ -64,19 +64,9 @@ function measure(
   client: ClientName,
   threads: number,
   { name, algorithm }: NamedAlgorithm,
-  runs: number,
-  seed: number,
+  { runs, seed }: ExperimentOptions,
 ): Series {
-  const all = REPLICAS.map((replicas) =>
-    Array.from({ length: runs }, (_, run) =>
-      download({
-        servers: CLIENTS[client].slice(0, replicas),
-        algorithm,
-        threads,
-        seed: seed + run,
-      }),
-    ),
-  );
+  const all = byReplicas({ servers: CLIENTS[client], algorithm, threads, seed }, runs);
   return {
     client,
     threads,

@@ -6,7 +6,7 @@
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
 import { type Findings, median, type Plot, type Table } from '../report.ts';
 import { type NamedAlgorithm, OURS, PAPERS, THREADS } from '../virtual/algorithms.ts';
-import { download, FILE_BYTES, PREBUFFER_S, playingDelay } from '../virtual/replica-download.ts';
+import { byReplicas, FILE_BYTES, PREBUFFER_S, playingDelay } from '../virtual/replica-download.ts';
 import { CLIENTS, REPLICAS } from '../virtual/servers.ts';
 
 /** Uncompressed sound, video, a camera's raw video (LOCI 4.2). */
@@ -31,13 +31,13 @@ export const streaming: Experiment = {
 };
 
 async function run(options: ExperimentOptions): Promise<Findings> {
-  const { seed, say, runs } = options;
+  const { say } = options;
   const series: Series[] = [];
   for (const playMegabits of PLAY_MEGABITS) {
     for (const threads of THREADS) {
       say(`played at ${playMegabits} Mbit/s, ${threads} connection(s) to each server`);
       for (const named of [...PAPERS, ...OURS]) {
-        series.push(measure(playMegabits, threads, named, runs, seed));
+        series.push(measure(playMegabits, threads, named, options));
       }
     }
   }
@@ -62,15 +62,11 @@ function measure(
   playMegabits: number,
   threads: number,
   { name, algorithm }: NamedAlgorithm,
-  runs: number,
-  seed: number,
+  { runs, seed }: ExperimentOptions,
 ): Series {
-  const all = REPLICAS.map((replicas) =>
-    Array.from({ length: runs }, (_, run) => {
-      const servers = SERVERS.slice(0, replicas);
-      const setting = { servers, algorithm, threads, seed: seed + run, playMegabits };
-      return playingDelay(download(setting).milestones, playMegabits);
-    }),
+  const setting = { servers: SERVERS, algorithm, threads, seed, playMegabits };
+  const all = byReplicas(setting, runs).map((outcomes) =>
+    outcomes.map(({ milestones }) => playingDelay(milestones, playMegabits)),
   );
   const longest = all.map((delays) => Math.max(...delays));
   return { playMegabits, threads, name, delays: all.map(median), longest };

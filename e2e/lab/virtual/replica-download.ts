@@ -15,7 +15,7 @@ import {
 import { SimulatedSource } from '@millrace/shared/testing/simulated-source';
 import { VaryingLink } from '@millrace/shared/testing/varying-link';
 import { VirtualClock } from '@millrace/shared/testing/virtual-clock';
-import type { Server } from './servers.ts';
+import { REPLICAS, type Server } from './servers.ts';
 
 /** One megabit per second, in bytes. */
 export const MBIT = 125_000;
@@ -98,6 +98,24 @@ export function download(setting: Setting): Outcome {
     redundant: run.receivedBytes / FILE_BYTES - 1,
     milestones: run.milestones,
   };
+}
+
+/**
+ * Downloads from the first server alone, from the first two, and so on.
+ *
+ * @param runs how often each, with seeds one after the other
+ * @returns outcomes of all runs, for each number of replicas in `REPLICAS`
+ */
+export function byReplicas(setting: Setting, runs: number): Outcome[][] {
+  return REPLICAS.map((replicas) =>
+    Array.from({ length: runs }, (_, run) =>
+      download({
+        ...setting,
+        servers: setting.servers.slice(0, replicas),
+        seed: setting.seed + run,
+      }),
+    ),
+  );
 }
 
 /** The project's scheduler, if it is to choose. */
