@@ -1,5 +1,5 @@
 /**
- * `npm run bench [-- single|network|download|ui|shell|extension|popup|tls|decision]`: Millrace against nginx with its slice
+ * `npm run bench [-- single|varnish|network|download|ui|shell|extension|popup|tls|decision]`: Millrace against nginx with its slice
  * module, before the same origin, for the same clients, and against aria2c, on the same machine, in the same run. Absolute
  * figures say little on a machine that does other things as well: what counts are the ratios.
  */
@@ -15,9 +15,11 @@ import { single } from './single.ts';
 import { Stage } from './stage.ts';
 import { tls } from './tls.ts';
 import { ui } from './ui.ts';
+import { varnish } from './varnish.ts';
 
 const BENCHMARKS = new Map([
   ['single', { title: '1 edge against 1 nginx slice cache', measure: single }],
+  ['varnish', { title: '1 edge against 1 Varnish', measure: varnish }],
   [
     'network',
     {
