@@ -33,6 +33,9 @@ export class SimDelivery {
   readonly #driver: TransferDriver;
   readonly #window: CongestionWindow;
   readonly #flows = new Set<Flow>();
+  /** Slices that the connection is to carry, one after the other. */
+  readonly #queue: number[] = [];
+  #isSending = false;
   readonly #breakOff = () => this.#end(new MillraceError('origin-reset'));
 
   constructor(options: DeliveryOptions) {
@@ -110,6 +113,17 @@ export class SimDelivery {
   }
 
   #send(slice: number): void {
+    this.#queue.push(slice);
+    if (!this.#isSending) this.#sendNext();
+  }
+
+  #sendNext(): void {
+    const slice = this.#queue.shift();
+    this.#isSending = slice !== undefined;
+    if (slice !== undefined && !this.#driver.over) this.#start(slice);
+  }
+
+  #start(slice: number): void {
     const { node, from, to, delayMs, first, onBytes } = this.#o;
     const { sim, o } = node.world;
     node.served++;
@@ -118,6 +132,7 @@ export class SimDelivery {
       bytes: o.chunkBytes,
       pieceBytes: o.pieceBytes,
       connected: () => node.state === 'up',
+      onHandedOver: () => this.#sendNext(),
       onBytes: (count, left) => {
         if (this.#driver.over) return;
         onBytes(first + slice, count);

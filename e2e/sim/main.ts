@@ -13,6 +13,7 @@ import { copies } from './experiments/copies.ts';
 import { failures } from './experiments/failures.ts';
 import { flash } from './experiments/flash.ts';
 import { order } from './experiments/order.ts';
+import { thin } from './experiments/thin.ts';
 import { markdown, type Report } from './report.ts';
 
 export interface Settings {
@@ -38,6 +39,7 @@ const EXPERIMENTS: ReadonlyMap<string, Experiment> = new Map([
   ['flash', { title: 'very many clients at once', run: flash }],
   ['failures', { title: 'a slow origin, slow nodes, a network in two parts', run: failures }],
   ['order', { title: 'delivery in and out of order; all at once, one by one, stored', run: order }],
+  ['thin', { title: 'a few clients before an origin with a thin line, by chunk size', run: thin }],
 ]);
 
 const HELP = `npm run -s sim -- EXPERIMENT [--seed N] [--nodes N] [--chunks N] [--clients N] [--coarse | --fine]

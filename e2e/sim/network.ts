@@ -28,7 +28,7 @@ export interface NetworkOptions extends Partial<WorldOptions> {
 /** A world of nodes that do not know each other yet. */
 export function build(options: NetworkOptions): World {
   const world = new World({
-    chunks: 48,
+    chunks: 96,
     chunkBytes: DEFAULT_CHUNK_BYTES,
     bufferBytes: BUFFER_BYTES_PER_CLIENT,
     maxHops: MAX_HOPS,

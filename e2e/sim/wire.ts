@@ -84,6 +84,8 @@ export interface FlowOptions {
   readonly connected: () => boolean;
   /** Told of bytes that have arrived, `left` being still to come. */
   readonly onBytes: (count: number, left: number) => void;
+  /** Told when the last piece has been handed over: what follows on the connection can go. */
+  readonly onHandedOver?: () => void;
 }
 
 export class Flow {
@@ -115,6 +117,7 @@ export class Flow {
       this.#inFlight++;
       const { first, last } = from.up.send(piece, clock.now);
       clock.at(first + delayMs, () => this.#reached(piece, last + delayMs));
+      if (this.#unsent === 0) this.#o.onHandedOver?.();
     }
   }
 

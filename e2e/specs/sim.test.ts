@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
+import { DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
 import { crowd, neighbours } from '../sim/crowd.ts';
 import { expected } from '../sim/experiments/balance.ts';
 import { flash } from '../sim/experiments/flash.ts';
+import { type ThinResult, thinOrigin } from '../sim/experiments/thin.ts';
 import { buildLarge } from '../sim/large.ts';
 import { blindWorld, build, meet } from '../sim/network.ts';
 import { mean, quantile } from '../sim/report.ts';
@@ -115,6 +117,20 @@ test('before a slow origin nodes do not race for what another is still receiving
   const clients = await crowd(world, { nodes });
   expect(clients.filter(({ state }) => state !== 'complete')).toEqual([]);
   expect({ seed: SEED, few: world.copies <= 1.2 }).toEqual({ seed: SEED, few: true });
+});
+
+test('a crowd before a thin origin is as fast as it is to be with chunks of the default size', async () => {
+  const results = await Promise.all(
+    SEEDS.map((seed) => thinOrigin({ seed, chunkBytes: DEFAULT_CHUNK_BYTES })),
+  );
+  const middle = (of: (result: ThinResult) => number) => quantile(results.map(of), 0.5);
+  const [mbit, seconds, copies] = [
+    middle((r) => r.mbit),
+    middle((r) => r.seconds),
+    middle((r) => r.copies),
+  ];
+  const isGood = mbit >= 14 && seconds <= 7 && copies <= 1.08;
+  expect({ seed: SEED, mbit, seconds, copies, isGood }).toMatchObject({ isGood: true });
 });
 
 test('no node is used by far more others than most, unlike where all choose the nearest', () => {

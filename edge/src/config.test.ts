@@ -43,7 +43,7 @@ describe('settings', () => {
       cacheMemory: 256 * MiB,
       cacheDir: undefined,
       cacheDisk: 10 * 1024 * MiB,
-      chunkSize: MiB,
+      chunkSize: 512 * KiB,
       originConnections: 32,
       originTimeout: 30_000,
       clientTransfers: 256,

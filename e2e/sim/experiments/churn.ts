@@ -14,7 +14,7 @@ const CHANGES_MS = [undefined, 10_000, 3000, 1000];
 /** Share of nodes that are down when it begins, so that some can come. */
 const DOWN_SHARE = 0.2;
 
-export async function churn({ seed, nodes = 150, chunks = 48 }: Settings): Promise<Report> {
+export async function churn({ seed, nodes = 150, chunks = 96 }: Settings): Promise<Report> {
   const rows: (string | number)[][] = [];
   for (const everyMs of CHANGES_MS) {
     for (const aware of [false, true]) {

@@ -24,7 +24,7 @@ const TIMED = [
 /** Where no time passes so many chunks are enough. */
 const WALKED_CHUNKS = 12;
 
-export async function copies({ seed, nodes = 400, chunks = 48 }: Settings): Promise<Report> {
+export async function copies({ seed, nodes = 400, chunks = 96 }: Settings): Promise<Report> {
   const walked = { seed, nodes, chunks: Math.min(chunks, WALKED_CHUNKS) };
   const notes = [
     'Paper: 7.0 to 9.0 copies, 4 to 11 by chunk (NSDI table 2, 6.2); 3-15% of chunks take an extra hop, under 1% more than one (5.3).',

@@ -37,7 +37,7 @@ const CASES: readonly { readonly name: string; readonly arrange: (world: World) 
 ];
 
 export async function failures(settings: Settings): Promise<Report> {
-  const { seed, nodes = 200, chunks = 48, scheduled = false } = settings;
+  const { seed, nodes = 200, chunks = 96, scheduled = false } = settings;
   const rows: (string | number)[][] = [];
   for (const { name, arrange } of CASES) {
     const world = blindWorld({ seed, nodes, chunks }, 'near', 0.02);

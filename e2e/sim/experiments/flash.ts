@@ -2,6 +2,7 @@
 
 import type { Random } from '@millrace/shared/base/clock';
 import { DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
+import { formatBytes } from '@millrace/shared/base/units';
 import { SimClient } from '../client.ts';
 import { CROWD_COLUMNS, crowdRow, type Outcome } from '../crowd.ts';
 import { buildLarge } from '../large.ts';
@@ -22,7 +23,7 @@ const ORIGIN_MBIT = 1000;
 
 /** Clients from which on whole chunks travel, unless it is said otherwise. */
 const COARSE_FROM = 20_000;
-const FINE_PIECE_BYTES = 512 * 1024;
+const FINE_PIECE_BYTES = 256 * 1024;
 
 export async function flash(settings: Settings): Promise<Report> {
   const { seed, nodes = 15_000, chunks = 16, clients: count = 100_000 } = settings;
@@ -72,9 +73,9 @@ export async function flash(settings: Settings): Promise<Report> {
       },
     ],
     notes: [
-      `${chunks} chunks of 1 MiB; clients have ${CLIENT_MBIT.join(' to ')} Mbit/s, nodes ${NODE_MBIT.join(' to ')}, the origin ${ORIGIN_MBIT}. Clients use ${scheduled ? `${EDGES} nodes near them at once` : 'a node near them'}.`,
+      `${chunks} chunks of ${formatBytes(DEFAULT_CHUNK_BYTES)}; clients have ${CLIENT_MBIT.join(' to ')} Mbit/s, nodes ${NODE_MBIT.join(' to ')}, the origin ${ORIGIN_MBIT}. Clients use ${scheduled ? `${EDGES} nodes near them at once` : 'a node near them'}.`,
       'Each node knows the 2,000 nearest of the nodes: in larger networks there are several regions of that size, each with a best node of its own.',
-      `Bytes travel in ${coarse ? 'whole chunks' : 'pieces of 512 KiB'}, and nodes that wait are told each 500 ms how it goes, not each 100.`,
+      `Bytes travel in ${coarse ? 'whole chunks' : `pieces of ${formatBytes(FINE_PIECE_BYTES)}`}, and nodes that wait are told each 500 ms how it goes, not each 100.`,
     ],
   };
 }

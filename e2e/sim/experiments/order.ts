@@ -11,7 +11,7 @@ const STAGGER_MS = 40_000;
 const SLOW_SHARE = 0.05;
 const SLOW_BY = 10;
 
-export async function order({ seed, nodes = 400, chunks = 48 }: Settings): Promise<Report> {
+export async function order({ seed, nodes = 400, chunks = 96 }: Settings): Promise<Report> {
   const rows: (string | number)[][] = [];
   const gains: [string, number][] = [];
   for (const start of ['synchronised', 'staggered', 'stored'] as const) {

@@ -9,7 +9,7 @@ const MiB = 1024 * KiB;
 /** Legal chunk sizes are the powers of two from MIN to MAX. */
 export const MIN_CHUNK_BYTES = 64 * KiB;
 export const MAX_CHUNK_BYTES = 16 * MiB;
-export const DEFAULT_CHUNK_BYTES = 1 * MiB;
+export const DEFAULT_CHUNK_BYTES = 512 * KiB;
 
 /** Memory that one client's response may hold: its window of chunks (NSDI 5.4's buffer). */
 export const BUFFER_BYTES_PER_CLIENT = 16 * MiB;

@@ -66,7 +66,7 @@ function play(o: Play) {
       expect(running.get(action.slice)?.delete(action.attempt)).toBe(true);
     } else if (action.kind === 'send') {
       taking.add(action.slice);
-      expect(taking.size).toBeLessThanOrEqual(2);
+      expect(taking.size).toBeLessThanOrEqual(4);
       later(o.clientMs?.(action.slice) ?? 0, () => {
         taking.delete(action.slice);
         unsent.delete(action.slice);

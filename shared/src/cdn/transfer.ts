@@ -34,8 +34,11 @@ export interface TransferOptions {
   readonly spare?: () => boolean;
 }
 
-/** Slices handed to the client's socket at a time: one being sent, one ready behind it. */
-const MAX_SENDING = 2;
+/**
+ * Slices handed to the client's socket at a time: one being sent, and the next ones behind it, which
+ * the system is given in one call where the client is fast.
+ */
+const MAX_SENDING = 4;
 /** Requests for one chunk at a time (NSDI 3.3; LOGIN): they compete, the first to finish wins. */
 const MAX_COMPETING = 2;
 const FIRST_BACKOFF_MS = 100;

@@ -1,0 +1,140 @@
+/**
+ * The laboratory's crowd in virtual time: 16 clients whose round trips differ, four edges near an
+ * origin with a thin line, by chunk size. No processor is short here, and no packet is lost.
+ */
+
+import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
+import { formatBytes } from '@millrace/shared/base/units';
+import { MAX_HOPS } from '@millrace/shared/cdn/route';
+import { SimClient } from '../client.ts';
+import type { Downloading } from '../downloading.ts';
+import type { Settings } from '../main.ts';
+import { meet } from '../network.ts';
+import type { SimNode } from '../node.ts';
+import { mean, quantile, type Report } from '../report.ts';
+import { ScheduledClient } from '../scheduled-client.ts';
+import { Link } from '../wire.ts';
+import { World } from '../world.ts';
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+const FILE_BYTES = 10 * MiB;
+const SIZES = [64 * KiB, 128 * KiB, 256 * KiB, 512 * KiB, MiB, 2 * MiB];
+const CLIENTS = 16;
+const EDGES = 4;
+const CLIENT_MBIT = 20;
+const EDGE_MBIT = 100;
+const ORIGIN_MBIT = 20;
+const RTT_MS = [10, 80] as const;
+/** Programs that are told to begin together do so within this time. */
+const SPREAD_MS = 50;
+/** Large enough for the farthest client to fill its line: a flow has four under way. */
+const PIECE_BYTES = 64 * KiB;
+const RUNS = 5;
+const LIMIT_MS = 3_600_000;
+
+const HOW = ['in order', 'out of order', 'several edges at once'] as const;
+type How = (typeof HOW)[number];
+
+export interface ThinOptions {
+  readonly seed: number;
+  readonly chunkBytes: number;
+  readonly how?: How;
+  /** Whether others have fetched the file before. */
+  readonly cached?: boolean;
+}
+
+/** How one crowd has fared. */
+export interface ThinResult {
+  /** Mean of the clients. */
+  readonly mbit: number;
+  /** Until all are done. */
+  readonly seconds: number;
+  readonly copies: number;
+}
+
+/** One crowd. @throws Error if a client does not get the file */
+export async function thinOrigin(options: ThinOptions): Promise<ThinResult> {
+  const { seed, chunkBytes, how = 'in order', cached = false } = options;
+  const at = (accessMs: number) => ({ x: 0, y: 0, accessMs });
+  const world = new World({
+    seed,
+    chunkBytes,
+    chunks: Math.ceil(FILE_BYTES / chunkBytes),
+    bufferBytes: BUFFER_BYTES_PER_CLIENT,
+    maxHops: MAX_HOPS,
+    farHop: true,
+    originMbit: ORIGIN_MBIT,
+    originPlace: at(0),
+    pieceBytes: Math.min(PIECE_BYTES, chunkBytes),
+    interimMs: 100,
+  });
+  for (let i = 0; i < EDGES; i++) world.add(at(1), EDGE_MBIT);
+  meet(world, { choice: 'all' });
+  if (cached) await crowd(world, how);
+  world.forget();
+  const since = world.sim.now;
+  const clients = await crowd(world, how);
+  return {
+    mbit: mean(clients.map((client) => client.mbit)),
+    seconds: (Math.max(...clients.map(({ endedAt }) => endedAt)) - since) / 1000,
+    copies: world.copies,
+  };
+}
+
+async function crowd(world: World, how: How): Promise<Downloading[]> {
+  const { sim, nodes } = world;
+  const [least, most] = RTT_MS;
+  let done = 0;
+  const clients = Array.from({ length: CLIENTS }, (_, i) => {
+    const common = {
+      host: { up: new Link(CLIENT_MBIT), down: new Link(CLIENT_MBIT) },
+      place: { x: 0, y: 0, accessMs: least - 1 + ((most - least) * i) / (CLIENTS - 1) },
+      startAt: sim.now + SPREAD_MS * sim.random(),
+      onDone: () => done++,
+    };
+    const own = nodes.map((_, k) => nodes[(i + k) % nodes.length] as SimNode);
+    if (how === 'several edges at once') return new ScheduledClient({ ...common, edges: own });
+    return new SimClient({ ...common, edges: own, inOrder: how === 'in order', aware: false });
+  });
+  await sim.run(() => done === CLIENTS, sim.now + LIMIT_MS);
+  const incomplete = clients.filter(({ state }) => state !== 'complete').length;
+  if (incomplete > 0) throw new Error(`${incomplete} clients did not get the file`);
+  return clients;
+}
+
+export async function thin({ seed }: Settings): Promise<Report> {
+  const tables = [];
+  for (const cached of [false, true]) {
+    const rows: (string | number)[][] = [];
+    for (const chunkBytes of SIZES) {
+      const row: (string | number)[] = [formatBytes(chunkBytes)];
+      for (const how of HOW) {
+        const results: ThinResult[] = [];
+        for (let run = 0; run < RUNS; run++) {
+          results.push(await thinOrigin({ seed: seed + run, chunkBytes, how, cached }));
+        }
+        const middle = (of: (result: ThinResult) => number) => quantile(results.map(of), 0.5);
+        row.push(
+          middle((r) => r.mbit),
+          middle((r) => r.seconds),
+        );
+        if (!cached) row.push(middle((r) => r.copies));
+      }
+      rows.push(row);
+    }
+    tables.push({
+      caption: cached ? 'The file is at the edges' : 'The file is at the origin',
+      columns: ['chunks', ...HOW.flatMap((how) => [how, 's', ...(cached ? [] : ['copies'])])],
+      rows,
+    });
+  }
+  return {
+    title: `${CLIENTS} clients before an origin of ${ORIGIN_MBIT} Mbit/s, by chunk size`,
+    tables,
+    notes: [
+      `Mbit/s per client on average, seconds until all are done, bytes of the origin over those of the file; medians of ${RUNS} seeds. Clients have ${CLIENT_MBIT} Mbit/s and round trips of ${RTT_MS.join(' to ')} ms, edges ${EDGE_MBIT} Mbit/s; ${formatBytes(FILE_BYTES)}.`,
+      'Edges send a chunk when they have all of it: before a thin origin the larger it is the later that is.',
+    ],
+  };
+}
