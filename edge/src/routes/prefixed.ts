@@ -43,7 +43,7 @@ import type { LocalAccess } from '../policy/local-access.ts';
 import { type OriginUse, together } from '../policy/origin-use.ts';
 import type { OriginPolicy, Scope } from '../policy/policy.ts';
 import { problemReply } from './problem-reply.ts';
-import { type Exchange, Transfers } from './transfers.ts';
+import type { Exchange, Transfers } from './transfers.ts';
 
 export interface PrefixedOptions {
   readonly name: string;
@@ -59,6 +59,8 @@ export interface PrefixedOptions {
   readonly client: OriginClient;
   readonly purger: ClientPurger;
   readonly records: OriginRecords;
+  /** Requests under way. */
+  readonly transfers: Transfers;
   readonly metrics: Metrics;
   readonly log: Log;
   /** Told of each chunk that goes to a client: its index and bytes. */
@@ -74,12 +76,9 @@ export interface PrefixedOptions {
 
 export class PrefixedHandler {
   readonly #o: PrefixedOptions;
-  /** Requests under way. */
-  readonly transfers: Transfers;
 
   constructor(options: PrefixedOptions) {
     this.#o = options;
-    this.transfers = new Transfers(options.metrics);
   }
 
   /**
@@ -93,7 +92,8 @@ export class PrefixedHandler {
     const client = clientAddress.of(req.socket.remoteAddress, req.headers);
     let admission: Admission;
     try {
-      if (this.transfers.draining) throw new MillraceError('draining', '', { retryAfterMs: 1000 });
+      if (this.#o.transfers.draining)
+        throw new MillraceError('draining', '', { retryAfterMs: 1000 });
       admission = limits.admit(client, now());
     } catch (thrown) {
       const error = asMillraceError(thrown);
@@ -115,7 +115,7 @@ export class PrefixedHandler {
       aware: resumesOnReset(listField(req.headers, 'prefer')),
     };
     this.#watch(exchange);
-    this.transfers.add(exchange);
+    this.#o.transfers.add(exchange);
     let failure: MillraceError | undefined;
     try {
       await this.#answer(exchange, target);
@@ -124,7 +124,7 @@ export class PrefixedHandler {
     } finally {
       exchange.admission.release(now());
       this.#record(exchange, failure);
-      this.transfers.delete(exchange);
+      this.#o.transfers.delete(exchange);
     }
   }
 
@@ -338,7 +338,7 @@ export class PrefixedHandler {
     onStall(
       req,
       res,
-      () => this.transfers.patienceMs,
+      () => this.#o.transfers.patienceMs,
       () => {
         // Without anything to write it is the origin that is waited for, which has its own limits.
         if (res.writableLength === 0 || !res.headersSent) return;
