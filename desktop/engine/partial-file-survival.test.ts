@@ -20,7 +20,7 @@ import {
   store,
   stored,
 } from '../testing/partial-file-stage.ts';
-import { DATA_SUFFIX, JOURNAL_SUFFIX } from './partial-file.ts';
+import { DATA_SUFFIX, JOURNAL_SUFFIX } from './partial-names.ts';
 import { segmentDigest } from './segment-digest.ts';
 
 const stage = PartialFileStage.forEachTest();
