@@ -50,6 +50,9 @@ export class PartialFile {
   readonly #stored: StoredBytes;
   readonly #flush: DataFlush;
   readonly #writing = new Set<Writing>();
+  readonly #fail = (error: unknown): never => {
+    throw fileError(error, this.#o.path);
+  };
   /** What was there before was of another file or version, and has been given up. */
   startedOver = false;
   /** What the earlier run was about whose bytes are there. */
@@ -214,9 +217,7 @@ export class PartialFile {
    * @returns bytes: what they take with their journal, and what there is
    */
   roomFor(bytes: number): Promise<{ needed: number; free: number }> {
-    return roomFor(this.#o.path, bytes).catch((error: unknown) => {
-      throw fileError(error, this.#o.path);
-    });
+    return roomFor(this.#o.path, bytes).catch(this.#fail);
   }
 
   /**
@@ -226,9 +227,7 @@ export class PartialFile {
    * @throws MillraceError
    */
   forget(range: ByteRange): Promise<void> {
-    return this.#stored.forget([range]).catch((error: unknown) => {
-      throw fileError(error, this.#o.path);
-    });
+    return this.#stored.forget([range]).catch(this.#fail);
   }
 
   /**
@@ -237,9 +236,7 @@ export class PartialFile {
    * @throws MillraceError `file-not-writable`
    */
   confirm(range: ByteRange): Promise<void> {
-    return this.#stored.confirm(range).catch((error: unknown) => {
-      throw fileError(error, this.#o.path);
-    });
+    return this.#stored.confirm(range).catch(this.#fail);
   }
 
   /**
@@ -273,13 +270,10 @@ export class PartialFile {
 
   /** The bytes of the earlier run have been shown to be of this version. @throws MillraceError */
   async adopt(): Promise<void> {
-    const { path, header } = this.#o;
-    const { url, length, validators } = header;
+    const { url, length, validators } = this.#o.header;
     if (length === undefined) return;
     this.#stored.journal?.setHeader({ url, length, validators });
-    await this.#stored.write().catch((error: unknown) => {
-      throw fileError(error, path);
-    });
+    await this.#stored.write().catch(this.#fail);
   }
 
   /** Forgets what is stored: the bytes have turned out to be useless. */
