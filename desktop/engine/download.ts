@@ -3,22 +3,16 @@
  * what is missing from all sources, checks the whole, and gives it its name.
  */
 
-import { basename } from 'node:path';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { type Note, noteOf, noteOfError } from '@millrace/shared/base/notes';
-import { broughtBy, type Giver, storedShares } from '@millrace/shared/download/cell-map';
+import { type Note, noteOf } from '@millrace/shared/base/notes';
 import type { Digest } from '@millrace/shared/download/digest';
-import { fileDigests } from '@millrace/shared/download/digest-fields';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { SourceVersion } from '@millrace/shared/download/same-file';
-import { Scheduler } from '@millrace/shared/download/scheduler';
-import { looksSigned } from '@millrace/shared/download/signed-url';
 import { listField } from '@millrace/shared/http/headers';
 import { versionOf } from './admission.ts';
-import { blame } from './blame.ts';
-import { BlockTransfer } from './block-transfer.ts';
+import { BlockDownload } from './block-download.ts';
 import { Connections } from './connections.ts';
-import { Discovery } from './discovery.ts';
+import { progressOf } from './download-progress.ts';
 import { DownloadReport } from './download-report.ts';
 import type {
   Described,
@@ -26,22 +20,19 @@ import type {
   DownloadProgress,
   DownloadResult,
 } from './download-types.ts';
-import { FileCheck } from './file-check.ts';
+import type { DownloadWay, SaidDigest } from './download-way.ts';
 import { FileReader } from './file-reader.ts';
-import { readFirstBody } from './first-body.ts';
-import { Gatekeeper } from './gatekeeper.ts';
 import type { HttpSource } from './http-source.ts';
 import { type First, isPinnable, openFirst } from './opening.ts';
 import { OtherWays } from './other-ways.ts';
 import type { PartialFile } from './partial-file.ts';
 import { markDownloaded } from './platform/mark-downloaded.ts';
-import { AdjustableLimit, type RateLimit } from './rate-limit.ts';
+import { AdjustableLimit, type RateLimit, takeFromAll } from './rate-limit.ts';
 import { SegmentPool } from './segment-writer.ts';
-import { SingleStream } from './single-stream.ts';
-import { isPage } from './source-answer.ts';
+import { isPage, type Opened } from './source-answer.ts';
 import { SourceSet } from './source-set.ts';
+import { streamDownload } from './stream-download.ts';
 import { TargetFile, type UnsizedVersion } from './target-file.ts';
-import { waitForRoom } from './wait-for-room.ts';
 
 export type {
   Described,
@@ -68,17 +59,12 @@ export class Download {
   readonly #addedUrls: string[] = [];
   readonly #described = Promise.withResolvers<Described>();
   #sources: SourceSet | undefined;
-  #gatekeeper: Gatekeeper | undefined;
-  #discovery: Discovery | undefined;
-  #scheduler: Scheduler | undefined;
-  #transfer: BlockTransfer | undefined;
+  #blocks: BlockDownload | undefined;
   readonly #target: TargetFile;
   #length: number | undefined;
   #preferred: number | undefined;
   #first: First | undefined;
-  #orphaned: MillraceError | undefined;
-  /** Digests that the whole file should have, and who says so. */
-  #said: readonly { readonly by: string; readonly digest: Digest }[] = [];
+  #said: readonly SaidDigest[] = [];
   /** An answer was one of a file, with validators. */
   #sawFile = false;
   readonly #ways = new OtherWays();
@@ -96,7 +82,7 @@ export class Download {
       report: this.#report,
       onStored: () => this.#reader.wake(),
       onLost: (ranges) => {
-        for (const range of ranges) this.#scheduler?.discard(range);
+        for (const range of ranges) this.#blocks?.discard(range);
       },
     });
     // Nobody has to ask for it.
@@ -154,41 +140,13 @@ export class Download {
   }
 
   progress(): DownloadProgress {
-    // Before the path is settled, what is there may be of another download.
-    const { path, partial } = this.#target;
-    const stored = path === undefined ? undefined : partial?.stored;
-    const storedBytes = stored?.bytes ?? 0;
-    const { state, receivedBytes, bytesPerSecond: rate } = this.#report;
-    const length = this.#length;
-    const left = length === undefined ? undefined : length - storedBytes;
-    return {
-      state,
-      path,
-      length,
-      storedBytes,
-      receivedBytes,
-      bytesPerSecond: rate,
-      etaMs: left === undefined || rate < 1 ? undefined : (left / rate) * 1000,
-      sources: this.#sources?.status() ?? [],
-      digests: this.#said,
-      strip: (cells) => storedShares(stored?.ranges ?? [], length, cells),
-      brought: (cells) => broughtBy(this.#givers(), length, cells),
-    };
-  }
-
-  /** Who has given what, in the order of the sources. */
-  #givers(): Giver[] {
-    const sources = this.#sources?.sources ?? [];
-    // A file in one piece comes from one source, and nothing is noted of it.
-    const whole = this.#length === undefined ? [] : [{ start: 0, end: this.#length }];
-    const noted = sources.some(({ given }) => given.bytes > 0);
-    return sources.map(({ given, health, receivedBytes }) => ({
-      ranges:
-        noted || receivedBytes === 0
-          ? given.ranges
-          : (this.#target.partial?.stored.ranges ?? whole),
-      suspect: health.quarantine !== undefined,
-    }));
+    return progressOf({
+      report: this.#report,
+      target: this.#target,
+      length: this.#length,
+      sources: this.#sources,
+      said: this.#said,
+    });
   }
 
   /** Another number: `read` gives the bytes of another version of the file than before. */
@@ -210,8 +168,7 @@ export class Download {
   /** What follows this position is wanted first; undefined: the order does not matter. */
   prefer(position: number | undefined): void {
     this.#preferred = position;
-    this.#scheduler?.prefer(position);
-    this.#transfer?.kick();
+    this.#blocks?.prefer(position);
   }
 
   /**
@@ -227,15 +184,16 @@ export class Download {
   async #attempt(connections: Connections): Promise<DownloadResult> {
     const request = this.#request;
     const { signal } = this.#context;
-    this.#orphaned = undefined;
+    this.#blocks = undefined;
     const sources = new SourceSet(request.connectionsPerHost, this.#context.hostLimits, this.#now);
     this.#sources = sources;
     for (const source of await connections.sources(this.#context.random, this.#report.noteOnce)) {
       if (!this.#ways.excludes(source.id)) sources.add(source);
     }
     for (const url of this.#addedUrls) this.#addMirror(url);
+    const waiting = this.#waiting(connections);
     const first = await openFirst({
-      ...this.#waiting(connections),
+      ...waiting,
       sources,
       length: request.length,
       retryForMs: request.retryForMs,
@@ -245,16 +203,28 @@ export class Download {
     });
     this.#first = first;
     this.#expectFile(first);
-    const version = versionOf(first.opened);
-    let total: number;
-    let digest: Digest | undefined;
-    if (isPinnable(first.opened) && version !== undefined) {
-      total = version.length;
-      digest = await this.#byBlocks(first, version, connections);
-    } else {
-      total = await this.#inOnePiece(first);
-      digest = await this.#checkWhole(first, total);
-    }
+    const pinned = isPinnable(first.opened) ? versionOf(first.opened) : undefined;
+    const version = pinned ?? unpinned(first.opened);
+    const file = await this.#target.open(first, version, connections.urls);
+    if (version.length === undefined) this.#report.note(noteOf('cannot-resume'));
+    this.#tellStart(first, file);
+    const way: DownloadWay = {
+      ...waiting,
+      request,
+      context: this.#context,
+      report: this.#report,
+      sources,
+      first,
+      target: this.#target,
+      file,
+      pool: this.#pool,
+      now: this.#now,
+      onBytes: this.#onBytes,
+    };
+    const { length: total, digest } =
+      pinned === undefined
+        ? await streamDownload(way)
+        : await this.#byBlocks(way, pinned, connections);
     this.#length = total;
     const path = await this.#target.finish(total);
     this.#reader.finished(path);
@@ -287,207 +257,33 @@ export class Download {
   }
 
   async #byBlocks(
-    first: First,
+    way: DownloadWay,
     version: SourceVersion,
     connections: Connections,
-  ): Promise<Digest | undefined> {
-    const { random } = this.#context;
-    const sources = this.#sources as SourceSet;
-    const file = await this.#openFile(first, version);
-    const ended = new AbortController();
-    const signal = AbortSignal.any([ended.signal, this.#context.signal]);
-    const gatekeeper = new Gatekeeper({
-      sources,
-      file,
-      reference: version,
-      first: first.source,
-      random,
-      now: this.#now,
-      signal,
-      onOrphaned: () => {
-        this.#orphaned = new MillraceError('origin-unreachable', 'nothing came from the first');
-        this.#transfer?.stop(this.#orphaned);
-      },
-      onAdmitted: (source) => {
-        this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
-        this.#transfer?.kick();
-      },
-      onSourceFailed: this.#report.sourceFailed,
-    });
-    try {
-      this.#tellStart(first, version.length);
-      first.source.version = { length: version.length, validators: version.validators };
-      await readFirstBody(first, {
-        file,
-        sources,
-        pool: this.#pool,
-        signal: this.#context.signal,
-        onBytes: this.#onBytes,
-        onSourceFailed: this.#report.sourceFailed,
-      });
-      this.#gatekeeper = gatekeeper;
-      gatekeeper.start();
-      this.#discovery = new Discovery({
-        request: this.#request,
-        connections,
-        first,
-        length: version.length,
-        name: basename(file.path),
-        random,
-        signal,
-        onSource: (source) => this.#addSource(source),
-        onOwners: () => this.#setOwners(),
-        onNote: this.#report.noteOnce,
-      });
-      return await this.#transferAndCheck(first, file, version, this.#discovery);
-    } finally {
-      ended.abort(new MillraceError('interrupted'));
-      this.#gatekeeper = undefined;
-      this.#discovery = undefined;
-      await gatekeeper.ended();
-    }
-  }
-
-  /** Fetches and checks until what is there is right. */
-  async #transferAndCheck(
-    first: First,
-    file: PartialFile,
-    version: SourceVersion,
-    discovery: Discovery,
-  ): Promise<Digest | undefined> {
-    for (;;) {
-      await this.#fetchAll(file, version);
-      const { signal } = this.#context;
-      const said = await discovery.statements();
-      const all = [...said, { by: first.source.label, digests: version.digests }];
-      this.#said = all.flatMap(({ by, digests }) =>
-        (digests ?? []).map((digest) => ({ by, digest })),
-      );
-      const check = new FileCheck(all);
-      if (check.needed) this.#report.checking();
-      const bad = await check.badPieces(this.#target.hasher, version.length, signal);
-      if (bad.length === 0) return this.#target.check(check, version.length);
-      this.#report.note(noteOf('pieces-again', { n: bad.length }));
-      for (const range of bad) await file.forget(range);
-      blame(bad, (this.#sources as SourceSet).sources, this.#report.sourceFailed);
-    }
-  }
-
-  /** Transfers until every byte is stored; where the disk is full, waits until it is not. */
-  async #fetchAll(file: PartialFile, version: SourceVersion): Promise<void> {
-    for (;;) {
-      try {
-        await this.#fetchOnce(file, version);
-        return;
-      } catch (error) {
-        this.#context.signal.throwIfAborted();
-        if (!isMillraceError(error, 'disk-full')) throw error;
-        this.#report.setState('waiting-for-room');
-        this.#report.note(noteOfError('waits-for-room', error as MillraceError));
-        const { retryForMs } = this.#request;
-        if (await waitForRoom(file, retryForMs, this.#now, this.#context.signal)) continue;
-        throw error;
-      } finally {
-        this.#scheduler = undefined;
-        this.#transfer = undefined;
-      }
-    }
-  }
-
-  async #fetchOnce(file: PartialFile, version: SourceVersion): Promise<void> {
-    const { redundancy, connections, retryForMs, urls, redundantShare } = this.#request;
-    const ways = this.#connections as Connections;
-    const sources = this.#sources as SourceSet;
-    const once = urls.some(looksSigned);
-    const scheduler = new Scheduler(
-      {
-        length: version.length,
-        mode: redundancy,
-        redundantBytes: once ? 0 : Math.floor(version.length * redundantShare),
-        connections,
-      },
-      this.#now(),
-    );
-    for (const range of file.stored.ranges) scheduler.addStored(range);
-    for (const source of sources.sources) {
-      if (source.version === undefined) continue;
-      scheduler.addSource(source.id, this.#discovery?.ownership(source));
-    }
-    this.#scheduler = scheduler;
-    if (this.#preferred !== undefined) scheduler.prefer(this.#preferred);
-    this.#transfer = new BlockTransfer({
-      ...this.#waiting(ways),
-      file,
-      scheduler,
-      sources,
-      pool: this.#pool,
+  ): Promise<{ readonly length: number; readonly digest: Digest | undefined }> {
+    this.#blocks = new BlockDownload({
+      ...way,
       connections,
-      retryForMs,
-      now: this.#now,
-      signal: this.#context.signal,
-      onBytes: this.#onBytes,
-      onSourceFailed: this.#report.sourceFailed,
+      version,
+      preferred: this.#preferred,
+      onSource: (source) => this.#addSource(source),
+      onSaid: (said) => {
+        this.#said = said;
+      },
     });
-    this.#report.setState('running');
-    if (this.#orphaned !== undefined) throw this.#orphaned;
-    await this.#transfer.run();
+    return { length: version.length, digest: await this.#blocks.run() };
   }
 
-  async #inOnePiece(first: First): Promise<number> {
-    const { opened, source } = first;
-    const length = opened.kind === 'range' ? opened.version.length : undefined;
-    const validators = opened.kind === 'range' ? opened.version.validators : {};
-    const file = await this.#openFile(first, { length, validators, digests: [] });
-    if (length === undefined) {
-      this.#report.note(noteOf('cannot-resume'));
-    }
-    this.#tellStart(first, opened.kind === 'whole' ? opened.length : length);
-    this.#report.setState('running');
-    const stream = new SingleStream({
-      file,
-      source,
-      sources: this.#sources as SourceSet,
-      pool: this.#pool,
-      retryForMs: this.#request.retryForMs,
-      now: this.#now,
-      signal: this.#context.signal,
-      onBytes: this.#onBytes,
-    });
-    return stream.run(opened);
-  }
-
-  #openFile(first: First, version: UnsizedVersion): Promise<PartialFile> {
-    return this.#target.open(first, version, this.#connections?.urls ?? []);
-  }
-
-  #tellStart({ opened, source }: First, length: number | undefined): void {
-    const { file } = this.#target;
-    this.#length = length;
-    this.#resumedBytes = file.stored.bytes;
+  #tellStart({ opened, source }: First, file: PartialFile): void {
+    const length = opened.kind === 'whole' ? opened.length : opened.version.length;
     const { path } = file;
-    const resumedBytes = this.#resumedBytes;
+    const resumedBytes = file.stored.bytes;
+    this.#length = length;
+    this.#resumedBytes = resumedBytes;
     this.#reader.begin(file);
     const contentType = listField(opened.headers, 'content-type');
     this.#described.resolve({ path, length, contentType });
     this.#context.onEvent({ kind: 'start', path, length, resumedBytes, via: source.label });
-  }
-
-  /** A file that came in one piece: a bad piece of it cannot be fetched again. */
-  async #checkWhole({ source, opened }: First, length: number): Promise<Digest | undefined> {
-    const { digests, pieces } = this.#request;
-    const check = new FileCheck([
-      { by: 'the user', digests, pieces: pieces === undefined ? [] : [pieces] },
-      {
-        by: source.label,
-        digests: fileDigests(opened.headers, opened.kind === 'whole' ? 200 : 206),
-      },
-    ]);
-    const digest = await this.#target.check(check, length);
-    if (!check.needed) return digest;
-    const bad = await check.badPieces(this.#target.hasher, length, this.#context.signal);
-    if (bad.length === 0) return digest;
-    await this.#target.discard();
-    throw new MillraceError('checksum-mismatch', `${bad.length} pieces have another digest`);
   }
 
   #addMirror(url: string): void {
@@ -501,15 +297,7 @@ export class Download {
     if (sources === undefined || this.#ways.excludes(source.id)) return;
     if (sources.sources.some(({ id }) => id === source.id)) return;
     sources.add(source);
-    this.#gatekeeper?.letIn(source);
-  }
-
-  /** Edges have got chunks of their own. */
-  #setOwners(): void {
-    for (const source of this.#sources?.sources ?? []) {
-      if (source.version === undefined) continue;
-      this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
-    }
+    this.#blocks?.letIn(source);
   }
 
   #waiting(connections: Connections) {
@@ -524,13 +312,15 @@ export class Download {
 
   readonly #onBytes = (_source: HttpSource, count: number): Promise<void> | undefined => {
     this.#report.received(count);
-    let all: Promise<void> | undefined;
-    for (const limit of this.#limits) {
-      const wait = limit.take(count, this.#context.signal);
-      if (wait !== undefined) all = all === undefined ? wait : Promise.all([all, wait]).then();
-    }
-    return all;
+    return takeFromAll(this.#limits, count, this.#context.signal);
   };
+}
+
+/** What is known of a file of which no range can be told from those of other versions. */
+function unpinned(opened: Opened): UnsizedVersion {
+  if (opened.kind === 'whole') return { length: undefined, validators: {}, digests: [] };
+  const { length, validators } = opened.version;
+  return { length, validators, digests: [] };
 }
 
 /** What is said where a download begins again by itself; undefined: it does not. */

@@ -1,34 +1,17 @@
-import {
-  cp,
-  link,
-  open,
-  readFile,
-  rename,
-  rm,
-  truncate,
-  utimes,
-  writeFile,
-} from 'node:fs/promises';
-import { join } from 'node:path';
+import { link, open, readFile, rename, rm, truncate, utimes, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { formatEntry } from '@millrace/shared/download/journal';
-import {
-  CONTENT,
-  PartialFileStage,
-  refused,
-  store,
-  stored,
-} from '../testing/partial-file-stage.ts';
-import { DATA_SUFFIX, JOURNAL_SUFFIX } from './partial-file.ts';
+import { CONTENT, PartialFileStage } from '../testing/partial-file-stage.ts';
 import { segmentDigest } from './segment-digest.ts';
 
 const stage = PartialFileStage.forEachTest();
 
 /** The journal as text, once it has a line for the byte before `end`. */
-async function journalOf(name: string, end: number): Promise<string> {
+async function journalUpTo(end: number): Promise<string> {
   for (;;) {
-    const text = await readFile(name + JOURNAL_SUFFIX, 'utf8');
+    const text = await readFile(stage.journalPath, 'utf8');
     if (text.includes(`,${end},"`)) return text;
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -39,12 +22,10 @@ describe('PartialFile and the end of the process', () => {
     const file = await stage.start();
     await file.store(0, CONTENT.subarray(0, 100));
     await file.store(300, CONTENT.subarray(300, 350));
-    await journalOf(stage.path, 350);
-    const killed = join(stage.dir, 'killed');
-    for (const suffix of [DATA_SUFFIX, JOURNAL_SUFFIX])
-      await cp(stage.path + suffix, killed + suffix);
+    await journalUpTo(350);
+    const killed = await stage.crash();
     const after = await stage.start({ path: killed });
-    expect(stored(after)).toEqual([
+    expect(stage.stored(after)).toEqual([
       [0, 100],
       [300, 350],
     ]);
@@ -53,13 +34,13 @@ describe('PartialFile and the end of the process', () => {
 
   test('bytes that had been flushed and are others now are counted as damaged', async () => {
     const before = await stage.start();
-    await store(before, [0, 100], [100, 200]);
+    await stage.store(before, [0, 100], [100, 200]);
     await stage.end(before);
-    const data = await readFile(stage.path + DATA_SUFFIX);
+    const data = await readFile(stage.dataPath);
     data.writeUInt8(data.readUInt8(150) ^ 1, 150);
-    await writeFile(stage.path + DATA_SUFFIX, data);
+    await writeFile(stage.dataPath, data);
     const after = await stage.start();
-    expect([stored(after), after.damagedBytes]).toEqual([[[0, 100]], 100]);
+    expect([stage.stored(after), after.damagedBytes]).toEqual([[[0, 100]], 100]);
   });
 
   test('small pieces become one line of the journal', async () => {
@@ -67,9 +48,9 @@ describe('PartialFile and the end of the process', () => {
     for (let at = 0; at < 1000; at += 10) await before.store(at, CONTENT.subarray(at, at + 10));
     await stage.end(before);
     const after = await stage.start();
-    expect(stored(after)).toEqual([[0, 1000]]);
+    expect(stage.stored(after)).toEqual([[0, 1000]]);
     await stage.end(after);
-    const text = await readFile(stage.path + JOURNAL_SUFFIX, 'utf8');
+    const text = await readFile(stage.journalPath, 'utf8');
     expect(text.split('\n').filter((line) => /^\[\d/.test(line))).toHaveLength(1);
   });
 
@@ -77,21 +58,21 @@ describe('PartialFile and the end of the process', () => {
     const length = 3 * 1024 * 1024;
     const content = Buffer.alloc(length, 'x');
     await (await stage.start({ length })).close();
-    await writeFile(stage.path + DATA_SUFFIX, content);
+    await writeFile(stage.dataPath, content);
     const digest = segmentDigest(content.subarray(10));
     const line = formatEntry({ range: { start: 10, end: length }, digest });
-    await writeFile(stage.path + JOURNAL_SUFFIX, line, { flag: 'a' });
+    await writeFile(stage.journalPath, line, { flag: 'a' });
     await stage.end(await stage.start({ length }));
-    expect(stored(await stage.start({ length }))).toEqual([[10, length]]);
+    expect(stage.stored(await stage.start({ length }))).toEqual([[10, length]]);
   });
 
   test('a crash between the two names of a complete file costs nothing', async () => {
     const before = await stage.start();
-    await store(before, [0, 1000]);
+    await stage.store(before, [0, 1000]);
     await stage.end(before);
-    await link(stage.path + DATA_SUFFIX, stage.path);
+    await link(stage.dataPath, stage.path);
     const after = await stage.start();
-    expect(stored(after)).toEqual([[0, 1000]]);
+    expect(stage.stored(after)).toEqual([[0, 1000]]);
     await after.finish(1000);
     expect(await stage.names()).toEqual(['file.iso']);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
@@ -101,11 +82,11 @@ describe('PartialFile and the end of the process', () => {
     'nor does one before the journal is deleted (overwrite: %s)',
     async (overwrite) => {
       const before = await stage.start();
-      await store(before, [0, 1000]);
+      await stage.store(before, [0, 1000]);
       await stage.end(before);
-      await rename(stage.path + DATA_SUFFIX, stage.path);
+      await rename(stage.dataPath, stage.path);
       const after = await stage.start({ overwrite });
-      expect(stored(after)).toEqual([[0, 1000]]);
+      expect(stage.stored(after)).toEqual([[0, 1000]]);
       await after.finish(1000);
       expect(await stage.names()).toEqual(['file.iso']);
     },
@@ -116,17 +97,17 @@ describe('PartialFile and the end of the process', () => {
     ['one with a wrong byte', Buffer.from(CONTENT).fill(0, 999)],
   ])('a complete file that is %s is somebody else\u2019s', async (_, content) => {
     const before = await stage.start();
-    await store(before, [0, 1000]);
+    await stage.store(before, [0, 1000]);
     await stage.end(before);
-    await rm(stage.path + DATA_SUFFIX);
+    await rm(stage.dataPath);
     await writeFile(stage.path, content);
-    await expect(stage.start()).rejects.toMatchObject(refused('file-exists'));
+    await expect(stage.start()).rejects.toMatchObject({ code: 'file-exists' });
     expect((await readFile(stage.path)).equals(content)).toBe(true);
   });
 
   test('verifying tells how far it has come, and can be ended', async () => {
     const before = await stage.start();
-    await store(before, [0, 100], [200, 250], [500, 1000]);
+    await stage.store(before, [0, 100], [200, 250], [500, 1000]);
     await stage.end(before);
     const told: [number, number][] = [];
     const after = await stage.start({ onVerifyProgress: (done, all) => told.push([done, all]) });
@@ -135,46 +116,46 @@ describe('PartialFile and the end of the process', () => {
     await stage.end(after);
     const signal = AbortSignal.abort(new Error('enough'));
     await expect(stage.start({ signal })).rejects.toThrow('enough');
-    expect(stored(await stage.start())).toHaveLength(3);
+    expect(stage.stored(await stage.start())).toHaveLength(3);
   });
 });
 
 describe('PartialFile and other programs', () => {
   test.each<[string, () => Promise<unknown>]>([
-    ['deleted', () => rm(stage.path + DATA_SUFFIX)],
-    ['truncated', () => truncate(stage.path + DATA_SUFFIX, 50)],
-    ['extended', () => truncate(stage.path + DATA_SUFFIX, 5000)],
+    ['deleted', () => rm(stage.dataPath)],
+    ['truncated', () => truncate(stage.dataPath, 50)],
+    ['extended', () => truncate(stage.dataPath, 5000)],
     [
       'replaced',
       async () => {
         await writeFile(join(stage.dir, 'other'), Buffer.alloc(1000));
-        await rename(join(stage.dir, 'other'), stage.path + DATA_SUFFIX);
+        await rename(join(stage.dir, 'other'), stage.dataPath);
       },
     ],
   ])('a file that is %s meanwhile is not gone on with', async (what, change) => {
     const file = await stage.start();
-    await store(file, [0, 500]);
+    await stage.store(file, [0, 500]);
     await change();
     await file.store(500, CONTENT.subarray(500, 600));
-    await expect(file.flush()).rejects.toMatchObject(refused('file-changed'));
-    await expect(file.store(0, CONTENT)).rejects.toMatchObject(refused('file-changed'));
-    await expect(file.finish(1000)).rejects.toMatchObject(refused('file-changed'));
+    await expect(file.flush()).rejects.toMatchObject({ code: 'file-changed' });
+    await expect(file.store(0, CONTENT)).rejects.toMatchObject({ code: 'file-changed' });
+    await expect(file.finish(1000)).rejects.toMatchObject({ code: 'file-changed' });
     expect(await stage.names()).not.toContain('file.iso');
     await file.discard();
     // What is not ours is not deleted.
-    const left = (await stage.names()).includes(`file.iso${DATA_SUFFIX}`);
+    const left = (await stage.names()).includes(basename(stage.dataPath));
     expect(left).toBe(what !== 'deleted');
   });
 
   test('after that, only what is wrong is fetched again', async () => {
     const file = await stage.start();
-    await store(file, [0, 300], [500, 1000]);
-    await truncate(stage.path + DATA_SUFFIX, 900);
-    await expect(file.finish(1000)).rejects.toMatchObject(refused('file-changed'));
+    await stage.store(file, [0, 300], [500, 1000]);
+    await truncate(stage.dataPath, 900);
+    await expect(file.finish(1000)).rejects.toMatchObject({ code: 'file-changed' });
     await stage.end(file);
     const after = await stage.start();
-    expect(stored(after)).toEqual([[0, 300]]);
-    await store(after, [300, 1000]);
+    expect(stage.stored(after)).toEqual([[0, 300]]);
+    await stage.store(after, [300, 1000]);
     await after.finish(1000);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
@@ -182,42 +163,39 @@ describe('PartialFile and other programs', () => {
   test('bytes that somebody has changed never get the final name', async () => {
     const lost: ByteRange[] = [];
     const file = await stage.start({ onLost: (ranges) => lost.push(...ranges) });
-    await store(file, [0, 400], [400, 700], [700, 1000]);
-    const other = await open(stage.path + DATA_SUFFIX, 'r+');
+    await stage.store(file, [0, 400], [400, 700], [700, 1000]);
+    const other = await open(stage.dataPath, 'r+');
     await other.write('wrong', 500);
     await other.utimes(1, 1);
     await other.close();
-    await expect(file.finish(1000)).rejects.toMatchObject(refused('file-changed'));
+    await expect(file.finish(1000)).rejects.toMatchObject({ code: 'file-changed' });
     // They had become one stretch.
     expect(lost).toEqual([{ start: 0, end: 1000 }]);
     expect(await stage.names()).not.toContain('file.iso');
-    await store(file, [0, 1000]);
+    await stage.store(file, [0, 1000]);
     await file.finish(1000);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
   test('a file that was only touched is whole', async () => {
     const file = await stage.start();
-    await store(file, [0, 1000]);
-    await utimes(stage.path + DATA_SUFFIX, 1, 1);
+    await stage.store(file, [0, 1000]);
+    await utimes(stage.dataPath, 1, 1);
     await file.finish(1000);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
   test.each<[string, () => Promise<unknown>]>([
-    ['deleted', () => rm(stage.path + JOURNAL_SUFFIX)],
-    ['truncated', () => truncate(stage.path + JOURNAL_SUFFIX, 5)],
-    [
-      'replaced',
-      () => rm(stage.path + JOURNAL_SUFFIX).then(() => writeFile(stage.path + JOURNAL_SUFFIX, 'x')),
-    ],
+    ['deleted', () => rm(stage.journalPath)],
+    ['truncated', () => truncate(stage.journalPath, 5)],
+    ['replaced', () => rm(stage.journalPath).then(() => writeFile(stage.journalPath, 'x'))],
   ])('a journal that is %s meanwhile is written again', async (_, change) => {
     const file = await stage.start();
-    await store(file, [0, 100]);
+    await stage.store(file, [0, 100]);
     await change();
-    await store(file, [200, 300]);
+    await stage.store(file, [200, 300]);
     await stage.end(file);
-    expect(stored(await stage.start())).toEqual([
+    expect(stage.stored(await stage.start())).toEqual([
       [0, 100],
       [200, 300],
     ]);
@@ -228,24 +206,28 @@ describe('PartialFile and wrong bytes', () => {
   test('what is forgotten is gone, after a restart too; what is beside it stays', async () => {
     const lost: ByteRange[] = [];
     const file = await stage.start({ onLost: (ranges) => lost.push(...ranges) });
-    await store(file, [0, 1000]);
+    await stage.store(file, [0, 1000]);
     await file.forget({ start: 300, end: 500 });
     const left = [
       [0, 300],
       [500, 1000],
     ];
-    expect([stored(file), file.removals, lost]).toEqual([left, 1, [{ start: 300, end: 500 }]]);
+    expect([stage.stored(file), file.removals, lost]).toEqual([
+      left,
+      1,
+      [{ start: 300, end: 500 }],
+    ]);
     await stage.end(file);
     const after = await stage.start();
-    expect(stored(after)).toEqual(left);
-    await store(after, [300, 500]);
+    expect(stage.stored(after)).toEqual(left);
+    await stage.store(after, [300, 500]);
     await after.finish(1000);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
   test('the first copy of bytes stays, whatever the second is', async () => {
     const file = await stage.start();
-    await store(file, [100, 200]);
+    await stage.store(file, [100, 200]);
     await file.store(0, Buffer.from(CONTENT).fill(0, 100, 200));
     await file.finish(1000);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
@@ -257,6 +239,6 @@ describe('PartialFile and wrong bytes', () => {
     await Promise.all(copies.map((copy, i) => file.store(i * 10, copy.subarray(i * 10))));
     await stage.end(file);
     const after = await stage.start();
-    expect([stored(after), after.damagedBytes]).toEqual([[[0, 1000]], 0]);
+    expect([stage.stored(after), after.damagedBytes]).toEqual([[[0, 1000]], 0]);
   });
 });

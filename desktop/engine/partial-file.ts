@@ -6,59 +6,31 @@
  */
 
 import { createHash } from 'node:crypto';
-import { type FileHandle, open, rename, rm, statfs } from 'node:fs/promises';
+import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type ByteRange, intersect, type RangeSet } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
-import type { Journal, JournalHeader } from '@millrace/shared/download/journal';
-import { canPin, matchVersion, type Validators } from '@millrace/shared/http/validators';
+import type { JournalHeader } from '@millrace/shared/download/journal';
+import type { Validators } from '@millrace/shared/http/validators';
+import { DataFlush } from './data-flush.ts';
+import { roomFor } from './disk-room.ts';
 import { fileError } from './file-error.ts';
 import { lockFile } from './file-lock.ts';
-import { exists, renameWithoutReplacing, syncFolder, writeAll } from './file-steps.ts';
+import { exists, readAll, renameWithoutReplacing, syncFolder, writeAll } from './file-steps.ts';
 import { FileWatch } from './file-watch.ts';
-import { undoFinish } from './interrupted-finish.ts';
-import { readJournal } from './journal-file.ts';
+import { type FileNames, undoFinish } from './interrupted-finish.ts';
 import { DATA_SUFFIX, JOURNAL_SUFFIX, LOCK_SUFFIX } from './partial-names.ts';
+import { type RecoveryOptions, recoverPartial } from './partial-recovery.ts';
 import { segmentDigest } from './segment-digest.ts';
 import { StoredBytes } from './stored-bytes.ts';
 
-export { DATA_SUFFIX, JOURNAL_SUFFIX };
-
-/**
- * Written bytes are flushed after so long or so many: with the time that they are collected for
- * before (`SegmentWriter`), a second is what the end of the machine can cost.
- */
-const FLUSH_EVERY_MS = 500;
-const FLUSH_EVERY_BYTES = 64 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
-/** What a journal takes on disk, per byte of the file, and at least. */
-const JOURNAL_SHARE = 1 / 4096;
-const JOURNAL_ROOM_BYTES = 256 * 1024;
 
-export interface PartialFileOptions {
+export interface PartialFileOptions extends RecoveryOptions {
   /** Where the complete file will be. */
   readonly path: string;
-  readonly overwrite: boolean;
-  /** What is being downloaded; undefined length: not known, and not to be resumed. */
-  readonly header: Omit<JournalHeader, 'length'> & { readonly length: number | undefined };
-  /**
-   * True: bytes of an earlier run are kept where the length is the same, also when the validators
-   * do not show that they are of this version; `earlier` says what they are of.
-   */
-  readonly keepUnproven?: boolean;
-  /**
-   * URLs of the file, where more than one is known. What has been downloaded from any other is not
-   * given up for it without being told to. Undefined: it is.
-   */
-  readonly ownUrls?: readonly string[];
-  /** Told when what an earlier run left is going to be verified: that can take a while. */
-  readonly onVerify?: () => void;
   /** Told when more has been stored. */
   readonly onStored?: () => void;
-  /** Told how far that has come. */
-  readonly onVerifyProgress?: (doneBytes: number, totalBytes: number) => void;
-  /** Ends the verification; `open` rejects with its reason then. */
-  readonly signal?: AbortSignal;
   /** Told of bytes that were stored and no longer are: they must be fetched again. */
   readonly onLost?: (ranges: readonly ByteRange[]) => void;
 }
@@ -71,17 +43,16 @@ interface Writing {
 
 export class PartialFile {
   readonly #o: PartialFileOptions;
+  readonly #names: FileNames;
   readonly #unlock: () => Promise<void>;
   readonly #data: FileHandle;
   readonly #watch: FileWatch;
   readonly #stored: StoredBytes;
+  readonly #flush: DataFlush;
   readonly #writing = new Set<Writing>();
-  /** Written, but not yet flushed. */
-  #unflushed: ByteRange[] = [];
-  #unflushedBytes = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #flushes: Promise<void> = Promise.resolve();
-  #failure: MillraceError | undefined;
+  readonly #fail = (error: unknown): never => {
+    throw fileError(error, this.#o.path);
+  };
   /** What was there before was of another file or version, and has been given up. */
   startedOver = false;
   /** What the earlier run was about whose bytes are there. */
@@ -89,18 +60,29 @@ export class PartialFile {
   /** Bytes that an earlier run had brought to disk for good, and that were found to be others. */
   damagedBytes = 0;
 
-  private constructor(options: PartialFileOptions, unlock: () => Promise<void>, data: FileHandle) {
+  private constructor(
+    options: PartialFileOptions,
+    names: FileNames,
+    unlock: () => Promise<void>,
+    data: FileHandle,
+  ) {
     const { path, header } = options;
     this.#o = options;
+    this.#names = names;
     this.#unlock = unlock;
     this.#data = data;
-    this.#watch = new FileWatch(data, path + DATA_SUFFIX);
+    this.#watch = new FileWatch(data, names.data);
     this.#stored = new StoredBytes(data, {
       length: header.length,
       onLost: (ranges) => options.onLost?.(ranges),
-      onFailure: (error) => {
-        this.#failure ??= fileError(error, path);
-      },
+      onFailure: (error) => this.#flush.failed(error),
+    });
+    this.#flush = new DataFlush({
+      path,
+      data,
+      watch: this.#watch,
+      stored: this.#stored,
+      isWriting: () => this.#writing.size > 0,
     });
   }
 
@@ -124,9 +106,9 @@ export class PartialFile {
         if (taken && !undone) throw new MillraceError('file-exists', path);
         await open(names.data, 'a+').then((created) => created.close());
         data = await open(names.data, 'r+');
-        const file = new PartialFile(options, unlock, data);
-        await file.#recover();
-        return file;
+        const file = new PartialFile(options, names, unlock, data);
+        const found = await recoverPartial(names, data, file.#watch, file.#stored, options);
+        return Object.assign(file, found);
       } catch (error) {
         await data?.close().catch(() => {});
         await unlock();
@@ -159,7 +141,7 @@ export class PartialFile {
 
   /** Where the data are until then. */
   get dataPath(): string {
-    return this.#o.path + DATA_SUFFIX;
+    return this.#names.data;
   }
 
   /** The bytes that need not be fetched. */
@@ -186,7 +168,8 @@ export class PartialFile {
   async store(position: number, bytes: Buffer, provisional = false): Promise<void> {
     const range = { start: position, end: position + bytes.length };
     for (;;) {
-      if (this.#failure !== undefined) throw this.#failure;
+      const { failure } = this.#flush;
+      if (failure !== undefined) throw failure;
       // Two copies at the same time: which of them would be on disk in the end?
       const other = [...this.#writing].find((writing) => intersect(writing.range, range));
       if (other === undefined) break;
@@ -205,8 +188,7 @@ export class PartialFile {
       this.#writing.delete(writing);
     }
     this.#o.onStored?.();
-    if (this.#unflushedBytes >= FLUSH_EVERY_BYTES) void this.flush().catch(() => {});
-    else this.#timer ??= setTimeout(() => void this.flush().catch(() => {}), FLUSH_EVERY_MS);
+    this.#flush.soon();
   }
 
   /**
@@ -216,12 +198,7 @@ export class PartialFile {
    *   fails until then; `file-changed`, and every later call with it
    */
   flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    // Beside the other tasks: lines for new bytes do not wait until old ones are on disk.
-    const flush = this.#flushes.then(() => this.#flushOnce());
-    this.#flushes = flush.catch(() => {});
-    return flush;
+    return this.#flush.flush();
   }
 
   /**
@@ -239,12 +216,8 @@ export class PartialFile {
    * @param bytes still to be stored
    * @returns bytes: what they take with their journal, and what there is
    */
-  async roomFor(bytes: number): Promise<{ needed: number; free: number }> {
-    const info = await statfs(dirname(this.#o.path)).catch((error: unknown) => {
-      throw fileError(error, this.#o.path);
-    });
-    const needed = bytes + JOURNAL_ROOM_BYTES + Math.ceil(bytes * JOURNAL_SHARE);
-    return { needed, free: info.bavail * info.bsize };
+  roomFor(bytes: number): Promise<{ needed: number; free: number }> {
+    return roomFor(this.#o.path, bytes).catch(this.#fail);
   }
 
   /**
@@ -254,9 +227,7 @@ export class PartialFile {
    * @throws MillraceError
    */
   forget(range: ByteRange): Promise<void> {
-    return this.#stored.forget([range]).catch((error: unknown) => {
-      throw fileError(error, this.#o.path);
-    });
+    return this.#stored.forget([range]).catch(this.#fail);
   }
 
   /**
@@ -265,9 +236,7 @@ export class PartialFile {
    * @throws MillraceError `file-not-writable`
    */
   confirm(range: ByteRange): Promise<void> {
-    return this.#stored.confirm(range).catch((error: unknown) => {
-      throw fileError(error, this.#o.path);
-    });
+    return this.#stored.confirm(range).catch(this.#fail);
   }
 
   /**
@@ -295,31 +264,23 @@ export class PartialFile {
    * @throws MillraceError where the file has become shorter
    */
   async read(into: Buffer, position: number): Promise<number> {
-    for (let at = 0; at < into.length; ) {
-      const { bytesRead } = await this.#data.read(into, at, into.length - at, position + at);
-      if (bytesRead === 0) throw new MillraceError('file-not-writable', 'it has become shorter');
-      at += bytesRead;
-    }
-    return into.length;
+    if (await readAll(this.#data, into, position)) return into.length;
+    throw new MillraceError('file-not-writable', 'it has become shorter');
   }
 
   /** The bytes of the earlier run have been shown to be of this version. @throws MillraceError */
   async adopt(): Promise<void> {
-    const { path, header } = this.#o;
-    const { url, length, validators } = header;
+    const { url, length, validators } = this.#o.header;
     if (length === undefined) return;
     this.#stored.journal?.setHeader({ url, length, validators });
-    await this.#stored.write().catch((error: unknown) => {
-      throw fileError(error, path);
-    });
+    await this.#stored.write().catch(this.#fail);
   }
 
   /** Forgets what is stored: the bytes have turned out to be useless. */
   async startOver(): Promise<void> {
     await this.#settle();
     this.#stored.clear();
-    this.#unflushed = [];
-    this.#unflushedBytes = 0;
+    this.#flush.clear();
     await this.#data.truncate(0);
     if (this.#o.header.length !== undefined) await this.#data.truncate(this.#o.header.length);
     await this.#stored.write();
@@ -368,7 +329,7 @@ export class PartialFile {
   /** Closes the file as it is. */
   async close(): Promise<void> {
     await this.#settle();
-    clearTimeout(this.#timer);
+    this.#flush.stop();
     await this.#stored.close();
     await this.#data.close().catch(() => {});
     await this.#unlock();
@@ -383,7 +344,7 @@ export class PartialFile {
     );
     await this.close();
     if (ours) await rm(this.dataPath, { force: true });
-    await rm(this.#o.path + JOURNAL_SUFFIX, { force: true });
+    await rm(this.#names.journal, { force: true });
   }
 
   /** Waits for what is under way, and flushes if that can be. */
@@ -407,44 +368,8 @@ export class PartialFile {
         const digest = provisional ? undefined : segmentDigest(part);
         await write;
         this.#stored.add(range, digest);
-        if (this.#stored.journal === undefined) continue;
-        this.#unflushed.push(range);
-        this.#unflushedBytes += part.length;
+        if (this.#stored.journal !== undefined) this.#flush.written(range);
       }
-    }
-  }
-
-  async #flushOnce(): Promise<void> {
-    const { journal } = this.#stored;
-    if (journal === undefined) return;
-    const ranges = this.#unflushed;
-    if (ranges.length === 0 && !journal.behind && this.#failure === undefined) return;
-    this.#unflushed = [];
-    this.#unflushedBytes = 0;
-    try {
-      await this.#watch.check();
-      const { mark } = journal;
-      await this.#syncData(ranges);
-      await this.#stored.flushed(mark);
-      this.#failure = undefined;
-      if (this.#writing.size === 0 && this.#unflushed.length === 0) await this.#watch.afterWrites();
-    } catch (error) {
-      this.#unflushed = [...ranges, ...this.#unflushed];
-      this.#failure = fileError(error, this.#o.path);
-      throw this.#failure;
-    }
-  }
-
-  /** @param ranges what has been written since the last time */
-  async #syncData(ranges: ByteRange[]): Promise<void> {
-    try {
-      await this.#data.datasync();
-    } catch (error) {
-      // The system has tried and given up: it may have dropped the bytes, and says so only once.
-      const lost = ranges.splice(0);
-      this.#watch.edited = true;
-      await this.#stored.forget(lost);
-      throw error;
     }
   }
 
@@ -456,74 +381,5 @@ export class PartialFile {
     await this.#stored.forget(wrong);
     const bytes = wrong.reduce((sum, { start, end }) => sum + end - start, 0);
     throw new MillraceError('file-changed', `${bytes} bytes are not what was written`);
-  }
-
-  async #recover(): Promise<void> {
-    const { path, header, overwrite } = this.#o;
-    const { length } = header;
-    const journal = await readJournal(path + JOURNAL_SUFFIX);
-    const { size } = await this.#data.stat();
-    // Files at different URLs may have a tag in common: servers make it from length and date.
-    const proven =
-      journal !== undefined &&
-      this.#isOurs(journal.header) &&
-      length === journal.header.length &&
-      canPin(header.validators) &&
-      matchVersion(journal.header.validators, header.validators) === 'same';
-    const before = journal?.header;
-    if (before !== undefined && before.length !== length && !overwrite && !this.#isOurs(before)) {
-      throw new MillraceError('different-file', `${path + DATA_SUFFIX} is of ${before.url}`);
-    }
-    const kept =
-      proven ||
-      (this.#o.keepUnproven === true && length !== undefined && length === before?.length);
-    this.earlier = before;
-    if (!kept || journal === undefined) {
-      this.startedOver = size > 0;
-      await this.#data.truncate(0);
-    } else {
-      await this.#verify(journal);
-    }
-    if (length === undefined) {
-      await rm(path + JOURNAL_SUFFIX, { force: true });
-      return;
-    }
-    await this.#makeRoom(length);
-    this.#watch.expect(length);
-    const { url, validators } = header;
-    // Until it is shown that the bytes are of this version, they are of the earlier one.
-    const own = proven || !kept || this.#stored.ranges.bytes === 0;
-    await this.#stored.open(
-      path + JOURNAL_SUFFIX,
-      own || journal === undefined ? { url, length, validators } : journal.header,
-    );
-  }
-
-  /** True if the earlier run was about the same download: a new version takes its place. */
-  #isOurs({ url }: JournalHeader): boolean {
-    const { ownUrls, header } = this.#o;
-    return ownUrls === undefined || url === header.url || ownUrls.includes(url);
-  }
-
-  async #verify(journal: Journal): Promise<void> {
-    if (journal.entries.length === 0) return;
-    const { onVerify, onVerifyProgress, signal } = this.#o;
-    onVerify?.();
-    this.damagedBytes = await this.#stored.recover(journal, {
-      signal,
-      onProgress: onVerifyProgress,
-    });
-  }
-
-  /** Better to hear now than after hours that the disk is too small. */
-  async #makeRoom(length: number): Promise<void> {
-    const { blocks } = await this.#data.stat();
-    const info = await statfs(dirname(this.#o.path));
-    const needed = length - blocks * 512;
-    const free = info.bavail * info.bsize;
-    if (needed > free) {
-      throw new MillraceError('disk-full', `${needed} bytes are needed, ${free} are free`);
-    }
-    await this.#data.truncate(length);
   }
 }

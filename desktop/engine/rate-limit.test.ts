@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { AdjustableLimit } from './rate-limit.ts';
+import { AdjustableLimit, takeFromAll } from './rate-limit.ts';
 
 const never = new AbortController().signal;
 
@@ -45,5 +45,31 @@ describe('AdjustableLimit', () => {
     limit.set(undefined);
     await second;
     expect(limit.take(1, never)).toBeUndefined();
+  });
+});
+
+describe('several limits', () => {
+  test('every one of them is paid, and whoever waits waits for all', async () => {
+    const [own, all] = [limited(1000).limit, limited(1000).limit];
+    expect(takeFromAll([own, all], 250, never)).toBeUndefined();
+    const wait = takeFromAll([own, all], 1000, never);
+    let over = false;
+    const waited = wait?.then(() => {
+      over = true;
+    });
+    own.set(undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(over).toBe(false);
+    all.set(undefined);
+    await waited;
+    expect(over).toBe(true);
+  });
+
+  test('one that has nothing left holds back, whatever the others have', () => {
+    const [spent, free] = [limited(1000).limit, limited(undefined).limit];
+    void spent.take(5000, never);
+    expect(takeFromAll([free, spent], 1, never)).toBeDefined();
+    expect(takeFromAll([free], 1, never)).toBeUndefined();
+    spent.set(undefined);
   });
 });

@@ -15,6 +15,20 @@ export interface RateLimit {
 /** The bucket holds so much of a second: shorter bursts than a person notices. */
 const BURST_SECONDS = 0.25;
 
+/** Takes the same bytes from several limits. @returns as `RateLimit.take`, for all of them */
+export function takeFromAll(
+  limits: readonly RateLimit[],
+  bytes: number,
+  signal: AbortSignal,
+): Promise<void> | undefined {
+  let all: Promise<void> | undefined;
+  for (const limit of limits) {
+    const wait = limit.take(bytes, signal);
+    if (wait !== undefined) all = all === undefined ? wait : Promise.all([all, wait]).then();
+  }
+  return all;
+}
+
 /** A limit that can be changed while it is in use. */
 export class AdjustableLimit implements RateLimit {
   readonly #now: () => Millis;

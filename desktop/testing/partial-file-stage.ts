@@ -1,11 +1,12 @@
 /** A folder for tests of partial files, and those that are open in it. */
 
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 import type { Validators } from '@millrace/shared/http/validators';
 import { PartialFile, type PartialFileOptions } from '../engine/partial-file.ts';
+import { DATA_SUFFIX, JOURNAL_SUFFIX } from '../engine/partial-names.ts';
 
 export const CONTENT = Buffer.from(Array.from({ length: 1000 }, (_, i) => (i * 31) & 0xff));
 export const VERSION: Validators = { etag: '"a"' };
@@ -27,8 +28,17 @@ export class PartialFileStage {
     return stage;
   }
 
+  /** Where the complete file will be, and what is beside it before. */
   get path(): string {
     return join(this.dir, 'file.iso');
+  }
+
+  get dataPath(): string {
+    return this.path + DATA_SUFFIX;
+  }
+
+  get journalPath(): string {
+    return this.path + JOURNAL_SUFFIX;
   }
 
   async #set(): Promise<void> {
@@ -58,15 +68,25 @@ export class PartialFileStage {
   async names(): Promise<string[]> {
     return (await readdir(this.dir)).sort();
   }
-}
 
-export async function store(file: PartialFile, ...ranges: [number, number][]): Promise<void> {
-  for (const [from, to] of ranges) {
-    await file.store(from, CONTENT.subarray(from, to));
-    await file.flush();
+  /** Copies what a crash at this moment would leave. @returns the path of the copy's file */
+  async crash(): Promise<string> {
+    const path = join(this.dir, 'crashed');
+    await cp(this.dataPath, path + DATA_SUFFIX);
+    await cp(this.journalPath, path + JOURNAL_SUFFIX);
+    return path;
+  }
+
+  /** Stores and flushes parts of the content, one after the other. */
+  async store(file: PartialFile, ...ranges: [number, number][]): Promise<void> {
+    for (const [from, to] of ranges) {
+      await file.store(from, CONTENT.subarray(from, to));
+      await file.flush();
+    }
+  }
+
+  /** What is stored, as pairs of positions. */
+  stored(file: PartialFile): number[][] {
+    return file.stored.ranges.map(({ start, end }) => [start, end]);
   }
 }
-
-export const stored = (file: PartialFile) =>
-  file.stored.ranges.map(({ start, end }) => [start, end]);
-export const refused = (code: string) => ({ code });

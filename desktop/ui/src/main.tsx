@@ -4,6 +4,7 @@ import '@fontsource-variable/inter';
 import 'uplot/dist/uPlot.min.css';
 import '@millrace/shared/style/tokens.css';
 import '@millrace/shared/style/base.css';
+import '@millrace/shared/style/controls.css';
 import './style/layout.css';
 import './style/side-bar.css';
 import './style/tool-bar.css';

@@ -17,7 +17,8 @@ import type { WorkerLink } from '../workers/worker-link.ts';
 import type { Command, Outcome } from './messages.ts';
 import type { NodeResult, PeerCommands } from './peer-commands.ts';
 import { type Pins, proofOf } from './pins.ts';
-import type { Prefetcher, PrefetchOrder, PrefetchView } from './prefetcher.ts';
+import type { PrefetchOrder } from './prefetch-run.ts';
+import type { Prefetcher, PrefetchView } from './prefetcher.ts';
 import { newPurge, type Purges } from './purges.ts';
 
 export interface AdministrationOptions {

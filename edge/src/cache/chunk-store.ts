@@ -6,6 +6,7 @@
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { Tier } from '@millrace/shared/cdn/cache-outcome';
 import { ChunkFlights } from '@millrace/shared/cdn/chunk-flights';
 import { formatChunkName } from '@millrace/shared/cdn/chunk-name';
 import {
@@ -52,9 +53,6 @@ export interface ChunkSource {
   /** How long such a fetch may take before another beside it is justified. */
   lateAfterMs(request: ChunkRequest): Millis;
 }
-
-/** Where a chunk was found. */
-export type Tier = 'memory' | 'disk' | 'peer' | 'source';
 
 /** A chunk found: the caller is a user of it and must release it. */
 export interface Found {

@@ -1,13 +1,14 @@
 /** A chunk by way of other nodes (`@millrace/shared/cdn/forward-fetch`), with the edge's network. */
 
 import type { Millis } from '@millrace/shared/base/clock';
+import type { Tier } from '@millrace/shared/cdn/cache-outcome';
 import type { Loan } from '@millrace/shared/cdn/competing-fetch';
 import { ForwardFetch } from '@millrace/shared/cdn/forward-fetch';
 import type { ForwardTarget } from '../peers/membership.ts';
 import type { Network } from '../peers/network.ts';
 import type { Path } from '../peers/path.ts';
 import { Chunk } from './chunk.ts';
-import type { ChunkRequest, Tier } from './chunk-store.ts';
+import type { ChunkRequest } from './chunk-store.ts';
 
 /** A chunk and where it came from; belongs to whoever gets it. */
 export interface Brought extends Loan {

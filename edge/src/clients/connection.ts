@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerResponse, Http2Session, ServerHttp2Stream } from 'node:http2';
 import { Socket } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
 
 const sockets = new WeakMap<Http2Session, Socket>();
 
@@ -39,6 +40,22 @@ export function isComplete(res: ServerResponse): boolean {
 /** Whether a response can still be given a status and a header. */
 export function canAnswer(res: ServerResponse): boolean {
   return !res.headersSent && !(streamOf(res) ?? res).destroyed;
+}
+
+/**
+ * Ends a response.
+ *
+ * @returns resolves when all of it has been handed on
+ * @throws MillraceError `interrupted` where the client leaves before
+ */
+export function endResponse(res: ServerResponse): Promise<void> {
+  return new Promise((resolve, reject) => {
+    res.once('close', () => {
+      if (isComplete(res)) resolve();
+      else reject(new MillraceError('interrupted', 'client left'));
+    });
+    res.end(() => resolve());
+  });
 }
 
 /**

@@ -9,6 +9,7 @@ import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
 import { singleField } from '@millrace/shared/http/headers';
 import type { Hop } from '@millrace/shared/http/origin-check';
 import { parseOriginUrl } from '@millrace/shared/http/prefixed-url';
+import { viaItem } from '@millrace/shared/http/via';
 import { httpGet } from '@millrace/shared/node/http-get';
 import type { HttpAnswer, HttpResponse } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
@@ -140,7 +141,7 @@ export class OriginClient {
     return {
       'accept-encoding': 'identity',
       'user-agent': 'Millrace/0.1',
-      via: `1.1 ${this.#o.name}`,
+      via: viaItem(this.#o.name),
       ...request.headers,
     };
   }

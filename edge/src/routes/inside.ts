@@ -16,6 +16,7 @@ import { digestOfTag, versionOfTag } from '@millrace/shared/cdn/version-tag';
 import { readDemands } from '@millrace/shared/http/freshness';
 import { type Headers, singleField } from '@millrace/shared/http/headers';
 import { parseOriginUrl } from '@millrace/shared/http/prefixed-url';
+import { viaItem } from '@millrace/shared/http/via';
 import type { Purges } from '../admin/purges.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
 import type { Chunk } from '../cache/chunk.ts';
@@ -92,7 +93,7 @@ export class InsideHandler {
         const reply = problemReply(error);
         res.writeHead(reply.status, {
           ...reply.headers,
-          via: `1.1 ${name}`,
+          via: viaItem(name),
           [INSIDE.load]: String(load()),
         });
         res.end(reply.body);
@@ -246,7 +247,7 @@ export class InsideHandler {
 
   #ownFields(): Record<string, string> {
     const { name, load } = this.#o;
-    return { via: `1.1 ${name}`, [INSIDE.load]: String(load()) };
+    return { via: viaItem(name), [INSIDE.load]: String(load()) };
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { RangeSet } from '../base/byte-range.ts';
-import { broughtBy, storedShares } from './cell-map.ts';
+import { broughtBy, giversOf, storedShares } from './cell-map.ts';
 
 const range = (start: number, end: number) => ({ start, end });
 
@@ -55,5 +55,24 @@ describe('broughtBy', () => {
   test('a suspect gives way to whoever fetched it again', () => {
     const suspect = { ...giver(range(0, 40)), suspect: true };
     expect(broughtBy([suspect, giver(range(10, 11))], 40, 4)).toEqual([0, 1, 0, 0]);
+  });
+});
+
+describe('giversOf', () => {
+  const silent = { ranges: [], receivedBytes: 0, suspect: false };
+
+  test('what was noted of anybody is what is believed of everybody', () => {
+    const noted = { ranges: [range(0, 10)], receivedBytes: 12, suspect: false };
+    const unused = { ranges: [], receivedBytes: 5, suspect: true };
+    const givers = giversOf([noted, unused, silent], [range(0, 30)]);
+    expect(givers.map(({ ranges }) => ranges)).toEqual([[range(0, 10)], [], []]);
+    expect(givers.map(({ suspect }) => suspect)).toEqual([false, true, false]);
+  });
+
+  test('of a file in one piece nothing is noted: who sent anything has given what is there', () => {
+    const sender = { ranges: [], receivedBytes: 20, suspect: false };
+    const givers = giversOf([silent, sender], [range(0, 20)]);
+    expect(givers.map(({ ranges }) => ranges)).toEqual([[], [range(0, 20)]]);
+    expect(broughtBy(givers, 40, 2)).toEqual([1, -1]);
   });
 });

@@ -9,6 +9,29 @@ export interface Giver {
   readonly suspect: boolean;
 }
 
+/** A source, as far as it has been noted what it gave. */
+export interface NotedGiver extends Giver {
+  /** Over the network, whatever has become of them. */
+  readonly receivedBytes: number;
+}
+
+/**
+ * Who has given what, in the order of the sources.
+ *
+ * @param stored what there is of the file; ascending, disjoint
+ */
+export function giversOf(
+  sources: readonly NotedGiver[],
+  stored: readonly ByteRange[],
+): readonly Giver[] {
+  // A file in one piece comes from one source, and nothing is noted of it.
+  if (sources.some(({ ranges }) => ranges.length > 0)) return sources;
+  return sources.map(({ ranges, receivedBytes, suspect }) => ({
+    ranges: receivedBytes === 0 ? ranges : stored,
+    suspect,
+  }));
+}
+
 /** @returns where each part begins, and the length at the end */
 function bounds(length: number, cells: number): number[] {
   return Array.from({ length: cells + 1 }, (_, i) => Math.floor((length * i) / cells));

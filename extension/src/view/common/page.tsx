@@ -3,6 +3,7 @@
 import '@fontsource-variable/inter';
 import '@millrace/shared/style/tokens.css';
 import '@millrace/shared/style/base.css';
+import '@millrace/shared/style/controls.css';
 import '../style/page.css';
 
 import type { ReactNode } from 'react';

@@ -1,0 +1,219 @@
+/**
+ * A file whose ranges can be told from those of other versions: sources are found and let in, its
+ * bytes are fetched from all of them and checked, until what is there is right.
+ */
+
+import { basename } from 'node:path';
+import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { noteOf, noteOfError } from '@millrace/shared/base/notes';
+import type { Digest } from '@millrace/shared/download/digest';
+import type { SourceVersion } from '@millrace/shared/download/same-file';
+import { Scheduler } from '@millrace/shared/download/scheduler';
+import { looksSigned } from '@millrace/shared/download/signed-url';
+import { blame } from './blame.ts';
+import { BlockTransfer } from './block-transfer.ts';
+import type { Connections } from './connections.ts';
+import { Discovery } from './discovery.ts';
+import type { DownloadWay, SaidDigest } from './download-way.ts';
+import { FileCheck } from './file-check.ts';
+import { readFirstBody } from './first-body.ts';
+import { Gatekeeper } from './gatekeeper.ts';
+import type { HttpSource } from './http-source.ts';
+import { waitForRoom } from './wait-for-room.ts';
+
+export interface BlockDownloadOptions extends DownloadWay {
+  readonly connections: Connections;
+  /** What the file is, by the first answer. */
+  readonly version: SourceVersion;
+  /** What follows this position is wanted first; undefined: the order does not matter. */
+  readonly preferred: number | undefined;
+  /** Told of sources that have been found; those that are wanted come back by `letIn`. */
+  readonly onSource: (source: HttpSource) => void;
+  /** Told what the whole file should have, before it is checked. */
+  readonly onSaid: (said: readonly SaidDigest[]) => void;
+}
+
+export class BlockDownload {
+  readonly #o: BlockDownloadOptions;
+  readonly #ended = new AbortController();
+  /** Of what goes on beside the transfer. */
+  readonly #signal: AbortSignal;
+  readonly #gatekeeper: Gatekeeper;
+  /** The gatekeeper has begun: before, sources wait until it does. */
+  #isOpen = false;
+  #discovery: Discovery | undefined;
+  /** While bytes are fetched. */
+  #scheduler: Scheduler | undefined;
+  #transfer: BlockTransfer | undefined;
+  #preferred: number | undefined;
+  #orphaned: MillraceError | undefined;
+
+  constructor(options: BlockDownloadOptions) {
+    this.#o = options;
+    this.#preferred = options.preferred;
+    const { context, report, sources, file, version, first, now } = options;
+    this.#signal = AbortSignal.any([this.#ended.signal, context.signal]);
+    this.#gatekeeper = new Gatekeeper({
+      sources,
+      file,
+      reference: version,
+      first: first.source,
+      random: context.random,
+      now,
+      signal: this.#signal,
+      onOrphaned: () => {
+        this.#orphaned = new MillraceError('origin-unreachable', 'nothing came from the first');
+        this.#transfer?.stop(this.#orphaned);
+      },
+      onAdmitted: (source) => {
+        this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
+        this.#transfer?.kick();
+      },
+      onSourceFailed: report.sourceFailed,
+    });
+  }
+
+  /**
+   * Runs until all bytes are stored and right.
+   *
+   * @returns the digest that the file was checked against, where there was one
+   * @throws MillraceError; the signal's reason
+   */
+  async run(): Promise<Digest | undefined> {
+    const { request, context, connections, report, sources, first, file, version } = this.#o;
+    try {
+      first.source.version = { length: version.length, validators: version.validators };
+      await readFirstBody(first, {
+        file,
+        sources,
+        pool: this.#o.pool,
+        signal: context.signal,
+        onBytes: this.#o.onBytes,
+        onSourceFailed: report.sourceFailed,
+      });
+      this.#isOpen = true;
+      this.#gatekeeper.start();
+      this.#discovery = new Discovery({
+        request,
+        connections,
+        first,
+        length: version.length,
+        name: basename(file.path),
+        random: context.random,
+        signal: this.#signal,
+        onSource: this.#o.onSource,
+        onOwners: () => this.#setOwners(),
+        onNote: report.noteOnce,
+      });
+      return await this.#transferAndCheck(this.#discovery);
+    } finally {
+      this.#ended.abort(new MillraceError('interrupted'));
+      this.#isOpen = false;
+      this.#discovery = undefined;
+      await this.#gatekeeper.ended();
+    }
+  }
+
+  /** One more source: it is used once it has shown that it holds the file. */
+  letIn(source: HttpSource): void {
+    if (this.#isOpen) this.#gatekeeper.letIn(source);
+  }
+
+  /** @param position what follows it is wanted first; undefined: the order does not matter */
+  prefer(position: number | undefined): void {
+    this.#preferred = position;
+    this.#scheduler?.prefer(position);
+    this.#transfer?.kick();
+  }
+
+  /** Bytes that were stored no longer are: they are fetched again. */
+  discard(range: ByteRange): void {
+    this.#scheduler?.discard(range);
+  }
+
+  /** Fetches and checks until what is there is right. */
+  async #transferAndCheck(discovery: Discovery): Promise<Digest | undefined> {
+    const { context, report, sources, first, target, file, version } = this.#o;
+    for (;;) {
+      await this.#fetchAll();
+      const said = await discovery.statements();
+      const all = [...said, { by: first.source.label, digests: version.digests }];
+      this.#o.onSaid(
+        all.flatMap(({ by, digests }) => (digests ?? []).map((digest) => ({ by, digest }))),
+      );
+      const check = new FileCheck(all);
+      if (check.needed) report.checking();
+      const bad = await check.badPieces(target.hasher, version.length, context.signal);
+      if (bad.length === 0) return target.check(check, version.length);
+      report.note(noteOf('pieces-again', { n: bad.length }));
+      for (const range of bad) await file.forget(range);
+      blame(bad, sources.sources, report.sourceFailed);
+    }
+  }
+
+  /** Transfers until every byte is stored; where the disk is full, waits until it is not. */
+  async #fetchAll(): Promise<void> {
+    const { request, context, report, file, now } = this.#o;
+    for (;;) {
+      try {
+        await this.#fetchOnce();
+        return;
+      } catch (error) {
+        context.signal.throwIfAborted();
+        if (!isMillraceError(error, 'disk-full')) throw error;
+        report.setState('waiting-for-room');
+        report.note(noteOfError('waits-for-room', error as MillraceError));
+        if (await waitForRoom(file, request.retryForMs, now, context.signal)) continue;
+        throw error;
+      } finally {
+        this.#scheduler = undefined;
+        this.#transfer = undefined;
+      }
+    }
+  }
+
+  async #fetchOnce(): Promise<void> {
+    const { request, context, report, sources, file, pool, now, version } = this.#o;
+    const { redundancy, connections, retryForMs, urls, redundantShare } = request;
+    const once = urls.some(looksSigned);
+    const scheduler = new Scheduler(
+      {
+        length: version.length,
+        mode: redundancy,
+        redundantBytes: once ? 0 : Math.floor(version.length * redundantShare),
+        connections,
+      },
+      now(),
+    );
+    for (const range of file.stored.ranges) scheduler.addStored(range);
+    this.#scheduler = scheduler;
+    this.#setOwners();
+    if (this.#preferred !== undefined) scheduler.prefer(this.#preferred);
+    this.#transfer = new BlockTransfer({
+      file,
+      scheduler,
+      sources,
+      pool,
+      connections,
+      retryForMs,
+      now,
+      signal: context.signal,
+      onBytes: this.#o.onBytes,
+      onSourceFailed: report.sourceFailed,
+      onWaiting: this.#o.onWaiting,
+      networkChange: this.#o.networkChange,
+    });
+    report.setState('running');
+    if (this.#orphaned !== undefined) throw this.#orphaned;
+    await this.#transfer.run();
+  }
+
+  /** Tells the scheduler of all sources that are in, and which chunks are their own by now. */
+  #setOwners(): void {
+    for (const source of this.#o.sources.sources) {
+      if (source.version === undefined) continue;
+      this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
+    }
+  }
+}

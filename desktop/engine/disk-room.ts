@@ -1,0 +1,44 @@
+/** Room on the disk that a file grows on. */
+
+import { type FileHandle, statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+
+/** What a journal takes on disk, per byte of the file, and at least. */
+const JOURNAL_SHARE = 1 / 4096;
+const JOURNAL_ROOM_BYTES = 256 * 1024;
+
+/**
+ * @param path of the file
+ * @param bytes still to be stored
+ * @returns bytes: what they take with their journal, and what there is
+ * @throws Error of the file system
+ */
+export async function roomFor(
+  path: string,
+  bytes: number,
+): Promise<{ needed: number; free: number }> {
+  const needed = bytes + JOURNAL_ROOM_BYTES + Math.ceil(bytes * JOURNAL_SHARE);
+  return { needed, free: await freeBytes(path) };
+}
+
+/**
+ * Gives a file its length. Better to hear now than after hours that the disk is too small.
+ *
+ * @param path of the file, or of one in the same folder
+ * @throws MillraceError `disk-full`; Error of the file system
+ */
+export async function makeRoom(file: FileHandle, path: string, length: number): Promise<void> {
+  const { blocks } = await file.stat();
+  const free = await freeBytes(path);
+  const needed = length - blocks * 512;
+  if (needed > free) {
+    throw new MillraceError('disk-full', `${needed} bytes are needed, ${free} are free`);
+  }
+  await file.truncate(length);
+}
+
+async function freeBytes(path: string): Promise<number> {
+  const info = await statfs(dirname(path));
+  return info.bavail * info.bsize;
+}

@@ -1,0 +1,258 @@
+/**
+ * Asks the origin which version of a file is current, by asking for the first chunk (NSDI): the
+ * header says how long the file is, which version it is, how long that may be taken for granted, and
+ * whether the file can be cut into chunks at all. The body is the first chunk, and is kept.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
+import { chunkRange } from '@millrace/shared/cdn/chunk-plan';
+import type { StartAttempt } from '@millrace/shared/cdn/competing-fetch';
+import { freshnessByDigest } from '@millrace/shared/cdn/pointer-life';
+import { versionTag } from '@millrace/shared/cdn/version-tag';
+import type { CacheOutcome } from '@millrace/shared/http/cache-status';
+import { parseContentRange } from '@millrace/shared/http/content-range';
+import { readFreshness } from '@millrace/shared/http/freshness';
+import { type Headers, listField } from '@millrace/shared/http/headers';
+import { formatHttpDate } from '@millrace/shared/http/http-date';
+import { checkIdentity, checkRangeAnswer } from '@millrace/shared/http/range-contract';
+import { formatRange } from '@millrace/shared/http/range-header';
+import { canPin, matchVersion, readValidators } from '@millrace/shared/http/validators';
+import type { HttpResponse } from '@millrace/shared/node/http-response';
+import type { LinkGrant } from '@millrace/shared/node/link-signature';
+import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
+import type { ChunkStore } from '../cache/chunk-store.ts';
+import type { FileVersion, Pointer } from '../cache/file-version.ts';
+import { checkAsked, checkDeclared } from '../egress/content-check.ts';
+import type { OriginClient } from '../egress/origin-client.ts';
+import type { OriginRecords } from '../egress/origin-records.ts';
+import { readChunk } from '../egress/origin-source.ts';
+import { statusError } from '../egress/status-error.ts';
+import type { Scope } from '../policy/policy.ts';
+
+export interface OriginVersionOptions {
+  readonly client: OriginClient;
+  readonly records: OriginRecords;
+  readonly chunks: ChunkStore;
+  readonly memory: ChunkMemory;
+  readonly chunkBytes: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  readonly onOriginBytes: (count: number) => void;
+}
+
+/** What is to be found out, and for whom. */
+export interface VersionQuestion {
+  readonly url: URL;
+  readonly scope: Scope;
+  /** Of the signed link that the client has come by. */
+  readonly grant: LinkGrant | undefined;
+  /** What was known so far. */
+  readonly known: Pointer | undefined;
+  /** SHA-256 that the content must have, hexadecimal, where the client has asked for that content. */
+  readonly digest: string | undefined;
+  /** In which it is asked: what is purged from now on voids the answer. */
+  readonly generation: number;
+}
+
+/** What a file is at present. */
+export type Resolution =
+  | { readonly kind: 'file'; readonly pointer: Pointer; readonly outcome: CacheOutcome }
+  | {
+      readonly kind: 'tunnel';
+      /** One word: why the file cannot be cut into chunks. */
+      readonly reason: string;
+      /** The whole file on its way already, for the first who takes it. */
+      readonly take: () => HttpResponse | undefined;
+    };
+
+/** Fields of the origin's answer that clients get to see. */
+const PASSED_FIELDS = [
+  'content-type',
+  'content-disposition',
+  'etag',
+  'last-modified',
+  'repr-digest',
+  'link',
+  'cache-control',
+  'expires',
+] as const;
+
+export class OriginVersion {
+  readonly #o: OriginVersionOptions;
+
+  constructor(options: OriginVersionOptions) {
+    this.#o = options;
+  }
+
+  /** @throws MillraceError; the signal's reason */
+  async ask(question: VersionQuestion, signal: AbortSignal): Promise<Resolution> {
+    const { url, scope, grant, known } = question;
+    this.#o.records.pause(url).check(this.#o.now());
+    const response = await this.#o.client.open({
+      url,
+      scope,
+      grant,
+      headers: {
+        range: formatRange({ start: 0, end: this.#o.chunkBytes }),
+        ...(known === undefined ? {} : ifChanged(known.version)),
+      },
+      signal,
+    });
+    try {
+      return await this.#understand(response, question, signal);
+    } catch (error) {
+      response.discard();
+      throw error;
+    }
+  }
+
+  async #understand(
+    response: HttpResponse,
+    question: VersionQuestion,
+    signal: AbortSignal,
+  ): Promise<Resolution> {
+    const { status, headers } = response;
+    const { url, scope, known, digest } = question;
+    const declared = digest !== undefined && checkDeclared(response, digest);
+    if (status === 304 && known !== undefined) return confirmed(response, known);
+    if (status === 200) {
+      checkIdentity(headers);
+      return tunnel('no-ranges', response);
+    }
+    if (status === 416 && parseContentRange(listField(headers, 'content-range'))?.total === 0) {
+      return tunnel('empty', response);
+    }
+    if (status !== 206) {
+      throw statusError(response, this.#o.records.pause(response.url), this.#o.now());
+    }
+    const asked = { start: 0, end: this.#o.chunkBytes };
+    const { total, validators } = checkRangeAnswer(headers, asked);
+    const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
+    const tag = total === undefined ? undefined : versionTag(validators, total, digest);
+    if (total === undefined) return tunnel('unknown-length', response);
+    if (tag === undefined || !canPin(validators)) return tunnel('no-validator', response);
+    if (freshness.notStorable !== undefined) return tunnel(freshness.notStorable, response);
+    const version: FileVersion = {
+      url: url.href,
+      scope,
+      length: total,
+      validators,
+      digest,
+      tag,
+      fields: passedFields(headers),
+    };
+    const proven = await this.#adoptFirstChunk(response, version, question.generation, signal);
+    const verified = proven || declared ? true : undefined;
+    return {
+      kind: 'file',
+      pointer: asPointer({ version, freshness, finalUrl: response.url.href, verified }),
+      outcome: {
+        hit: false,
+        fwd: known === undefined ? 'uri-miss' : 'stale',
+        fwdStatus: status,
+        stored: true,
+      },
+    };
+  }
+
+  /**
+   * The body of the answer is the first chunk: nobody needs to ask for it again.
+   *
+   * @returns true, once all of it has come, if it is the whole of a file that was asked for by its
+   *   digest, and has that; false, at once, for all others
+   * @throws MillraceError `precondition-failed` if it has another
+   */
+  async #adoptFirstChunk(
+    response: HttpResponse,
+    version: FileVersion,
+    generation: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const range = chunkRange(0, this.#o.chunkBytes, version.length);
+    const { memory, onOriginBytes } = this.#o;
+    const request = { version, range };
+    const body: StartAttempt<ChunkBuffer> = async (_attempt, end, observer) => {
+      observer.onSent();
+      const abort = () => response.discard();
+      end.addEventListener('abort', abort, { once: true });
+      try {
+        const chunk = await readChunk(response, range.end - range.start, memory, (count) => {
+          onOriginBytes(count);
+          observer.onBytes(count);
+        });
+        await checkAsked(request, chunk.data).catch((error: unknown) => {
+          chunk.release();
+          throw error;
+        });
+        return chunk;
+      } finally {
+        end.removeEventListener('abort', abort);
+      }
+    };
+    if (!this.#o.chunks.adopt(request, body, generation)) response.discard();
+    if (version.digest === undefined || range.end < version.length) return false;
+    // However it comes to be here, it has been compared.
+    (await this.#o.chunks.get(request, signal)).chunk.release();
+    return true;
+  }
+}
+
+/** The origin says that nothing has changed. */
+function confirmed(response: HttpResponse, known: Pointer): Resolution {
+  response.discard();
+  // Fields of a 304 replace the stored ones (RFC 9111 4.3.4).
+  const headers = { ...known.version.fields, ...response.headers };
+  const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
+  const fields = { ...known.version.fields, ...passedFields(response.headers) };
+  const version: FileVersion = { ...known.version, fields };
+  if (matchVersion(known.version.validators, readValidators(headers)) === 'different') {
+    throw new MillraceError('version-changed', '304 with another validator');
+  }
+  const { verified } = known;
+  return {
+    kind: 'file',
+    pointer: asPointer({ version, freshness, finalUrl: response.url.href, verified }),
+    outcome: { hit: false, fwd: 'stale', fwdStatus: 304 },
+  };
+}
+
+/** The file cannot be cut into chunks; a response that is all of it can still be used. */
+function tunnel(reason: string, response: HttpResponse): Resolution {
+  if (response.status !== 200) {
+    response.discard();
+    return { kind: 'tunnel', reason, take: () => undefined };
+  }
+  let left: HttpResponse | undefined = response;
+  const take = () => {
+    const taken = left;
+    left = undefined;
+    return taken;
+  };
+  // Everybody who waits for this resolution gets it in the microtasks that follow.
+  setImmediate(() => take()?.discard());
+  return { kind: 'tunnel', reason, take };
+}
+
+function asPointer(pointer: Pointer): Pointer {
+  const { freshness, verified = false, version } = pointer;
+  if (version.digest === undefined) return pointer;
+  return { ...pointer, freshness: freshnessByDigest(freshness, verified) };
+}
+
+/** The condition under which the origin sends the file again. */
+function ifChanged(version: FileVersion): Record<string, string> {
+  const { etag, lastModified } = version.validators;
+  if (etag !== undefined) return { 'if-none-match': etag };
+  return lastModified === undefined ? {} : { 'if-modified-since': formatHttpDate(lastModified) };
+}
+
+function passedFields(headers: Headers): Record<string, string> {
+  const fields: Record<string, string> = {};
+  for (const name of PASSED_FIELDS) {
+    const value = listField(headers, name);
+    if (value !== undefined && value.length <= MAX_PASSED_FIELD_CHARS) fields[name] = value;
+  }
+  return fields;
+}

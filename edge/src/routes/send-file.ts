@@ -1,0 +1,126 @@
+/** Answers a client's request for a file whose version is known: the header, and chunks as its body. */
+
+import { randomBytes } from 'node:crypto';
+import type { Millis, Random } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { bringsFirstChunk, withFirstChunk } from '@millrace/shared/cdn/cache-outcome';
+import { decideAnswer } from '@millrace/shared/http/answer';
+import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/cache-status';
+import { currentAge } from '@millrace/shared/http/freshness';
+import { KNOWN_DIGEST } from '@millrace/shared/http/known-digest';
+import { viaItem } from '@millrace/shared/http/via';
+import { Delivery } from '../agent/delivery.ts';
+import { type BodyPlan, responseHead } from '../agent/response-head.ts';
+import type { ChunkStore, Found } from '../cache/chunk-store.ts';
+import type { FileVersion, Pointer } from '../cache/file-version.ts';
+import { endResponse } from '../clients/connection.ts';
+import type { Metrics } from '../metrics.ts';
+import type { OriginPolicy } from '../policy/policy.ts';
+import type { Exchange } from './transfers.ts';
+
+export interface SendFileOptions {
+  /** Of this edge. */
+  readonly name: string;
+  readonly chunkBytes: number;
+  readonly policy: OriginPolicy;
+  readonly chunks: ChunkStore;
+  readonly metrics: Metrics;
+  /** Told of each chunk that goes to a client: its index and bytes. */
+  readonly onChunk?: ((version: FileVersion, index: number, bytes: number) => void) | undefined;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  /** Unix milliseconds. */
+  readonly wallClock: () => Millis;
+  readonly random: Random;
+  /** False while memory for chunks is short. */
+  readonly spare: () => boolean;
+}
+
+/**
+ * @param outcome of the search for the version
+ * @returns resolves when the client's socket has taken every byte
+ * @throws MillraceError; nothing has been sent if the header has not
+ */
+export async function sendFile(
+  o: SendFileOptions,
+  exchange: Exchange,
+  pointer: Pointer,
+  outcome: CacheOutcome,
+): Promise<void> {
+  const { req, res } = exchange;
+  const { version } = pointer;
+  const { policy, chunkBytes, name } = o;
+  exchange.kind = 'file';
+  const first = Math.min(chunkBytes, version.length);
+  if (bringsFirstChunk(outcome)) exchange.admission.fetched(first);
+  // What is known already may be from a time, or of a request, for which other rules held.
+  policy.check(new URL(pointer.finalUrl), version.scope, exchange.grant);
+  policy.checkFile(pointer);
+  const answer = decideAnswer(req.method ?? 'GET', req.headers, version);
+  if (answer.kind === 'precondition-failed') throw new MillraceError('precondition-failed');
+  if (answer.kind === 'unsatisfiable') {
+    res.setHeader('content-range', `bytes */${version.length}`);
+    throw new MillraceError('range-not-satisfiable', `the file has ${version.length} bytes`);
+  }
+  const boundary = () => randomBytes(16).toString('hex');
+  const head = responseHead(answer, version, chunkBytes, boundary);
+  // Caches on the way to the client must not give its content to those who ask for other.
+  if (version.digest !== undefined) head.headers.vary = KNOWN_DIGEST;
+  const age = currentAge(pointer.freshness, o.wallClock());
+  Object.assign(head.headers, { via: viaItem(name), age: String(Math.floor(age / 1000)) });
+  exchange.bodyBytes = head.body?.slices.bytes ?? 0;
+  if (head.body === undefined || req.method === 'HEAD') {
+    head.headers['cache-status'] = formatCacheStatus(name, outcome);
+    res.writeHead(head.status, head.headers).end();
+    return;
+  }
+  await deliver(o, exchange, pointer, head.body, async (found) => {
+    const whole = found.chunk.data.length;
+    if (head.body?.slices.count === 1 && head.headers['content-length'] === String(whole)) {
+      const digest = (await found.chunk.digest()).toString('base64');
+      head.headers['content-digest'] = `sha-256=:${digest}:`;
+    }
+    head.headers['cache-status'] = formatCacheStatus(name, withFirstChunk(outcome, found));
+    res.writeHead(head.status, head.headers);
+  });
+  if (head.body.parts !== undefined) res.write(head.body.parts.end, 'latin1');
+  await endResponse(res);
+}
+
+function deliver(
+  o: SendFileOptions,
+  exchange: Exchange,
+  { version, finalUrl }: Pointer,
+  plan: BodyPlan,
+  begin: (first: Found) => Promise<void>,
+): Promise<void> {
+  const { chunks, chunkBytes, metrics, now, random, spare, onChunk } = o;
+  return new Delivery({
+    res: exchange.res,
+    version,
+    directUrl: finalUrl === version.url ? undefined : finalUrl,
+    grant: exchange.grant,
+    plan,
+    chunkBytes,
+    store: chunks,
+    signal: exchange.controller.signal,
+    admission: exchange.admission,
+    now,
+    random,
+    spare,
+    begin,
+    observe: {
+      chunk: (found, index) => {
+        metrics.chunks.inc({ tier: found.tier });
+        onChunk?.(version, index, found.chunk.data.length);
+        if (found.joined) metrics.joins.inc();
+      },
+      retry: () => metrics.retries.inc(),
+      window: (chunksInWindow) => metrics.window.observe(chunksInWindow),
+      sent: (bytes) => {
+        exchange.sentBytes += bytes;
+        metrics.sentToClient(bytes);
+      },
+    },
+  }).run();
+}

@@ -1,0 +1,98 @@
+/** Answers a client's request with what the origin says, where its file cannot be cut into chunks. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/cache-status';
+import { listField } from '@millrace/shared/http/headers';
+import { readKnownDigest } from '@millrace/shared/http/known-digest';
+import { viaItem } from '@millrace/shared/http/via';
+import type { HttpResponse } from '@millrace/shared/node/http-response';
+import { pipeTunnel, type TunnelHead, tunnelHead } from '../agent/tunnel.ts';
+import { endResponse } from '../clients/connection.ts';
+import { checkDeclared } from '../egress/content-check.ts';
+import type { OriginRecords } from '../egress/origin-records.ts';
+import type { Metrics } from '../metrics.ts';
+import type { OriginPolicy } from '../policy/policy.ts';
+import type { Exchange } from './transfers.ts';
+
+export interface SendTunnelledOptions {
+  /** Of this edge. */
+  readonly name: string;
+  /** What a client is charged for a body that is given up, where its length is not known. */
+  readonly chunkBytes: number;
+  readonly policy: OriginPolicy;
+  readonly records: OriginRecords;
+  readonly metrics: Metrics;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+}
+
+/**
+ * @param response the origin's; this takes care of its body
+ * @param reason one word: why the file cannot be cut into chunks
+ * @returns resolves when the client's socket has taken every byte
+ * @throws MillraceError; nothing has been sent if the header has not
+ */
+export async function sendTunnelled(
+  o: SendTunnelledOptions,
+  exchange: Exchange,
+  response: HttpResponse,
+  reason: string,
+): Promise<void> {
+  const { req, res, controller, url = response.url } = exchange;
+  const { metrics, policy, records, chunkBytes, now, name } = o;
+  const discard = () => {
+    response.discard();
+    // Of what the origin has begun to send.
+    exchange.admission.fetched(Math.min(chunkBytes, contentLength(response) ?? chunkBytes));
+  };
+  let head: TunnelHead;
+  const contentRange = listField(response.headers, 'content-range');
+  if (response.status === 416 && contentRange !== undefined) {
+    res.setHeader('content-range', contentRange);
+  }
+  try {
+    const digest = readKnownDigest(req.headers);
+    if (digest !== undefined) checkDeclared(response, digest);
+    head = tunnelHead(response, req.headers, records.pause(response.url), now());
+    if (head.status !== 304) policy.checkAnswer(url, response);
+  } catch (error) {
+    discard();
+    throw error;
+  }
+  exchange.bodyBytes = Number(head.headers['content-length'] ?? 0);
+  const outcome: CacheOutcome = {
+    hit: false,
+    fwd: 'bypass',
+    fwdStatus: response.status,
+    detail: reason,
+  };
+  res.writeHead(head.status, {
+    ...head.headers,
+    via: viaItem(name),
+    'cache-status': formatCacheStatus(name, outcome),
+  });
+  if (req.method === 'HEAD' || head.headers['content-length'] === '0' || head.status === 304) {
+    discard();
+    res.end();
+    return;
+  }
+  const { maxFileSize = Number.POSITIVE_INFINITY } = policy.rule(url);
+  const { admission } = exchange;
+  const onBytes = (bytes: number) => {
+    exchange.sentBytes += bytes;
+    admission.sent(bytes, now());
+    admission.fetched(bytes);
+    metrics.sentToClient(bytes);
+    metrics.originBytes.inc(bytes);
+    // Of a file whose length nobody knew.
+    if (exchange.sentBytes > maxFileSize) controller.abort(new MillraceError('file-too-large'));
+  };
+  await pipeTunnel(response, res, { admission, signal: controller.signal, now, onBytes });
+  await endResponse(res);
+}
+
+function contentLength({ headers }: HttpResponse): number | undefined {
+  const length = Number(listField(headers, 'content-length') ?? Number.NaN);
+  return length >= 0 ? length : undefined;
+}

@@ -1,0 +1,119 @@
+/** What stands between clients and files: who they are, what they may take, and whether they live. */
+
+import { ClientPurger } from '../clients/purger.ts';
+import { openTcpInfo } from '../clients/tcp-info.ts';
+import type { Config } from '../config.ts';
+import type { Figures } from '../dashboard/figures.ts';
+import { ClientAddress } from '../policy/client-address.ts';
+import { type Amplification, ClientLimits } from '../policy/client-limits.ts';
+import { LocalAccess } from '../policy/local-access.ts';
+import { OriginUse } from '../policy/origin-use.ts';
+import type { OriginPolicy } from '../policy/policy.ts';
+import { PrefixedHandler } from '../routes/prefixed.ts';
+import type { Transfers } from '../routes/transfers.ts';
+import type { Files } from './files.ts';
+import type { NodeContext } from './node-context.ts';
+import type { Storage } from './storage.ts';
+
+export interface Clients {
+  readonly limits: ClientLimits;
+  readonly address: ClientAddress;
+  readonly localAccess: LocalAccess | undefined;
+  /** Answers their requests for files. */
+  readonly prefixed: PrefixedHandler;
+  /** Looks no longer whether they live. */
+  stop(): void;
+  /** Writes out what they have used of quotas. */
+  close(): Promise<void>;
+}
+
+const RELIEF_INTERVAL_MS = 1000;
+const OFFLOAD_INTERVAL_MS = 1000;
+const QUOTAS_INTERVAL_MS = 60_000;
+/** Chunks that may be fetched for a client in vain, and how many more each second. */
+const ALLOWANCE_CHUNKS = 256;
+const REGAINED_CHUNKS = 1;
+
+/**
+ * @param transfers where their requests are counted
+ * @param figures told of chunks that are sent, where somebody may look at them
+ * @throws Error where a file named in the settings cannot be used
+ */
+export async function openClients(
+  { config, log, metrics, now, wallClock, rounds }: NodeContext,
+  { spare }: Storage,
+  { client, records, chunks, resolver }: Files,
+  policy: OriginPolicy,
+  transfers: Transfers,
+  figures: Figures | undefined,
+): Promise<Clients> {
+  const localAccess =
+    config.localTokenFile === undefined
+      ? undefined
+      : await LocalAccess.fromFile(config.localTokenFile);
+  const originUse = new OriginUse({ share: 1 / config.workers, wallClock });
+  const writeQuotas =
+    config.cacheDir === undefined ? undefined : originUse.keepIn(config.cacheDir, log);
+  rounds.every(QUOTAS_INTERVAL_MS, () => void writeQuotas?.());
+  const tcpInfo = await openTcpInfo();
+  if (tcpInfo.reason !== undefined) {
+    log.warn({ reason: tcpInfo.reason }, 'vanished clients will only be noticed after minutes');
+  }
+  const purger = new ClientPurger({
+    readTcpInfo: tcpInfo.read,
+    now,
+    onPurged: () => metrics.purges.inc(),
+  });
+  const limits = new ClientLimits({
+    transfers: config.clientTransfers,
+    requestsPerSecond: config.clientRequests,
+    bytesPerSecond: config.clientRate,
+    amplification: amplification(config),
+  });
+  const address = new ClientAddress(config.trustedProxy, config.proxyField);
+  const prefixed = new PrefixedHandler({
+    name: config.name,
+    chunkBytes: config.chunkSize,
+    defaultScheme: config.defaultScheme,
+    policy,
+    limits,
+    originUse,
+    clientAddress: address,
+    localAccess,
+    resolver,
+    chunks,
+    client,
+    purger,
+    records,
+    transfers,
+    metrics,
+    log,
+    onChunk: figures?.onChunk,
+    now,
+    wallClock,
+    random: Math.random,
+    spare,
+  });
+  rounds.every(RELIEF_INTERVAL_MS, () => transfers.setPressed(!spare()));
+  const { offloadAbove } = config;
+  if (offloadAbove > 0) rounds.every(OFFLOAD_INTERVAL_MS, () => transfers.offload(offloadAbove));
+  return {
+    limits,
+    address,
+    localAccess,
+    prefixed,
+    stop: () => purger.stop(),
+    async close() {
+      await writeQuotas?.();
+    },
+  };
+}
+
+/** This process's part of what may be fetched for a client that it does not take. */
+function amplification({ maxAmplification, chunkSize, workers }: Config): Amplification {
+  return {
+    ratio: maxAmplification,
+    allowance: Math.ceil(ALLOWANCE_CHUNKS / workers) * chunkSize,
+    regain: (REGAINED_CHUNKS * chunkSize) / workers,
+  };
+}

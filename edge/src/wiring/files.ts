@@ -1,0 +1,78 @@
+/** How a node gets at files, for its clients and for other nodes: from caches, peers and origins. */
+
+import { FileResolver } from '../agent/file-resolver.ts';
+import { ChunkStore } from '../cache/chunk-store.ts';
+import { OriginClient } from '../egress/origin-client.ts';
+import { OriginRecords } from '../egress/origin-records.ts';
+import { OriginSource } from '../egress/origin-source.ts';
+import type { OriginPolicy } from '../policy/policy.ts';
+import { InsideHandler } from '../routes/inside.ts';
+import type { NodeContext } from './node-context.ts';
+import type { Peers } from './peers.ts';
+import type { Storage } from './storage.ts';
+
+export interface Files {
+  readonly client: OriginClient;
+  readonly records: OriginRecords;
+  readonly chunks: ChunkStore;
+  readonly resolver: FileResolver;
+  /** For other nodes. */
+  readonly inside: InsideHandler;
+  /** Counts what comes from origins. */
+  readonly onOriginBytes: (count: number) => void;
+}
+
+/** @param load this node's load, told with every answer to another node */
+export function openFiles(
+  { config, log, metrics, now, wallClock }: NodeContext,
+  { cache, memory, disk, purges, pointers }: Storage,
+  { auth, network }: Peers,
+  policy: OriginPolicy,
+  load: () => number,
+): Files {
+  const onOriginBytes = (count: number) => metrics.originBytes.inc(count);
+  const client = new OriginClient({
+    policy,
+    name: config.name,
+    connections: config.originConnections,
+    timeoutMs: config.originTimeout,
+  });
+  const records = new OriginRecords();
+  const source = new OriginSource({ client, records, pointers, memory, now, onOriginBytes });
+  const chunks = new ChunkStore({
+    cache,
+    memory,
+    disk,
+    purges,
+    source,
+    network,
+    now,
+    onRaced: (winner) => metrics.races.inc({ winner: winner === 0 ? 'first' : 'retry' }),
+  });
+  const resolver = new FileResolver({
+    client,
+    records,
+    pointers,
+    purges,
+    chunks,
+    memory,
+    network,
+    chunkBytes: config.chunkSize,
+    now,
+    wallClock,
+    onOriginBytes,
+  });
+  const inside = new InsideHandler({
+    name: config.name,
+    auth,
+    policy,
+    purges,
+    resolver,
+    chunks,
+    metrics,
+    log,
+    load,
+    wallClock,
+  });
+  return { client, records, chunks, resolver, inside, onOriginBytes };
+}

@@ -1,0 +1,111 @@
+/** The other nodes: who they are, what they are told, and how they are asked for chunks. */
+
+import { PeerCommands } from '../admin/peer-commands.ts';
+import type { Config } from '../config.ts';
+import { ClusterAuth } from '../peers/cluster-auth.ts';
+import { Membership } from '../peers/membership.ts';
+import { Network } from '../peers/network.ts';
+import { PeerClient } from '../peers/peer-client.ts';
+import type { NodeContext } from './node-context.ts';
+import type { Storage } from './storage.ts';
+
+export interface Peers {
+  readonly auth: ClusterAuth;
+  /** For commands of administrators; undefined where there is no secret to sign them with. */
+  readonly commandAuth: ClusterAuth | undefined;
+  readonly commands: PeerCommands;
+  readonly membership: Membership;
+  /** Undefined where this node is alone. */
+  readonly network: Network | undefined;
+  /** Resolves once other nodes have been met, as far as there are any: from then on the disk is read. */
+  settle(): Promise<void>;
+  /** Tells and asks nobody any more; chunks that are on their way still come. */
+  stop(): Promise<void>;
+  /** Closes the connections. */
+  close(): void;
+}
+
+/** Connections to one other node at a time and per hop. */
+const PEER_CONNECTIONS = 64;
+
+/** @param own this node's load and whether it is shutting down, asked with each heartbeat */
+export function openPeers(
+  { config, log, metrics, now, wallClock }: NodeContext,
+  { purges, pins, pointers, memory, disk }: Storage,
+  own: () => { readonly load: number; readonly draining: boolean },
+): Peers {
+  const auth = new ClusterAuth(config.secretFile, wallClock);
+  const commandSecret = config.secretFile ?? config.adminTokenFile;
+  const commandAuth =
+    commandSecret === undefined ? undefined : new ClusterAuth(commandSecret, wallClock);
+  const commands = new PeerCommands({
+    auth,
+    commandAuth,
+    purges,
+    pins,
+    peers: () => membership.table.peers,
+    log,
+  });
+  const membership = new Membership({
+    name: config.name,
+    weight: config.weight,
+    policy: config.peerPolicy,
+    org: config.org,
+    publicUrl: config.publicUrl,
+    peerUrl: config.peerUrl,
+    seeds: config.peers,
+    auth,
+    log,
+    now,
+    own,
+    shared: commands,
+    onHeartbeat: (peer, rtt) => metrics.peerRtt.set({ peer }, rtt / 1000),
+  });
+  const client = new PeerClient({
+    auth,
+    memory,
+    membership,
+    purges,
+    connections: PEER_CONNECTIONS,
+    timeoutMs: config.originTimeout,
+    now,
+    wallClock,
+    onPeerBytes: (count) => metrics.peerBytes.inc(count),
+  });
+  const network = isNode(config)
+    ? new Network({
+        membership,
+        client,
+        pointers,
+        chunkBytes: config.chunkSize,
+        maxHops: config.maxHops,
+        metrics,
+        now,
+        random: Math.random,
+      })
+    : undefined;
+  const settled = Promise.withResolvers<void>();
+  if (network !== undefined && disk !== undefined) purges.settling = settled.promise;
+  return {
+    auth,
+    commandAuth,
+    commands,
+    membership,
+    network,
+    async settle() {
+      await membership.met();
+      settled.resolve();
+      purges.settling = undefined;
+    },
+    async stop() {
+      await membership.stop();
+      await commands.stop();
+    },
+    close: () => client.close(),
+  };
+}
+
+/** Whether the edge is a node of a network, be it one that others have yet to join. */
+function isNode(config: Config): boolean {
+  return config.peers.length > 0 || config.secretFile !== undefined || config.workers > 1;
+}

@@ -1,0 +1,129 @@
+/** What a node answers: files, its own pages, administration, and other nodes. */
+
+import type { IncomingMessage } from 'node:http';
+import { INSIDE } from '@millrace/shared/cdn/inside-message';
+import type { FastifyInstance } from 'fastify';
+import { LinkCheck } from '../check/link-check.ts';
+import type { Figures } from '../dashboard/figures.ts';
+import { isBehindBody, PREFIXED_ROUTE } from '../http-server.ts';
+import type { OriginPolicy } from '../policy/policy.ts';
+import { adminRoutes, Drain } from '../routes/admin.ts';
+import { adminApi } from '../routes/admin-api.ts';
+import { commandRoutes } from '../routes/commands.ts';
+import { dashboardRoutes } from '../routes/dashboard.ts';
+import { nodeRoutes } from '../routes/node.ts';
+import { type OwnRoutesOptions, ownRoutes, ownStatus } from '../routes/own.ts';
+import { publishRoutes } from '../routes/publish.ts';
+import type { Transfers } from '../routes/transfers.ts';
+import type { Clients } from './clients.ts';
+import type { Files } from './files.ts';
+import type { NodeContext } from './node-context.ts';
+import type { Peers } from './peers.ts';
+import type { Storage } from './storage.ts';
+import type { Upkeep } from './upkeep.ts';
+
+/** Everything that requests can be about. */
+export interface Answering {
+  readonly policy: OriginPolicy;
+  readonly transfers: Transfers;
+  readonly storage: Storage;
+  readonly peers: Peers;
+  readonly files: Files;
+  readonly clients: Clients;
+  readonly upkeep: Upkeep;
+  /** For the dashboard; undefined where nobody may look at it. */
+  readonly figures: Figures | undefined;
+}
+
+/** Gives the server its routes, and does for the supervisor what it asks of this process. */
+export async function addRoutes(
+  server: FastifyInstance,
+  context: NodeContext,
+  parts: Answering,
+): Promise<void> {
+  const { config, log, metrics, now, wallClock, link } = context;
+  const { policy, transfers, storage, peers, files, clients, upkeep, figures } = parts;
+  const { membership, network, auth, commandAuth } = peers;
+  const { localAccess, limits, address: clientAddress } = clients;
+  const { administration } = upkeep;
+  routeFiles(server, parts);
+  const own: OwnRoutesOptions = {
+    config,
+    metrics,
+    cache: storage.cache,
+    disk: storage.disk,
+    pointers: storage.pointers,
+    transfers,
+    membership,
+    startedAt: wallClock(),
+    administration,
+    link,
+  };
+  await server.register(ownRoutes, own);
+  const { client, records, onOriginBytes } = files;
+  const check = new LinkCheck({ client, policy, records, now, onOriginBytes });
+  await server.register(publishRoutes, {
+    config,
+    check,
+    policy,
+    limits,
+    clientAddress,
+    localAccess,
+    membership,
+    now,
+  });
+  const dashboard = async () => ({ status: await ownStatus(own), ...(await figures?.read()) });
+  await server.register(dashboardRoutes, {
+    config,
+    policy,
+    clientAddress,
+    localAccess,
+    collect: async () => link?.collect('dashboard') ?? JSON.stringify(await dashboard()),
+    now,
+    wallClock,
+  });
+  const drain = new Drain(config, transfers, log);
+  await server.register(adminRoutes, { config, drain, link });
+  await server.register(adminApi, { config, administration, policy });
+  if (network !== undefined) {
+    const { purges, pins } = storage;
+    await server.register(nodeRoutes, { membership, auth });
+    await server.register(commandRoutes, { administration, purges, pins, auth, commandAuth });
+  }
+  link?.serve(
+    {
+      status: () => ownStatus(own),
+      dashboard,
+      setDraining: drain.setDraining,
+      carryOut: administration.carryOut,
+      meet: (urls) => membership.addSeeds(urls),
+    },
+    metrics.registry,
+  );
+}
+
+/** Requests for files, of clients and of other nodes, which the router leaves as they came. */
+function routeFiles(server: FastifyInstance, { peers, files, clients }: Answering): void {
+  const { network } = peers;
+  const { inside } = files;
+  const { prefixed } = clients;
+  server.route({
+    method: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
+    url: PREFIXED_ROUTE,
+    // Before the server would read a body: requests here have none that counts.
+    onRequest: (request, reply) => {
+      reply.hijack();
+      if (isBehindBody(request.raw, reply.raw)) return;
+      if (network !== undefined && isInside(request.raw)) {
+        return inside.handle(request.raw, reply.raw, request.originalUrl);
+      }
+      return prefixed.handle(request.raw, reply.raw, request.originalUrl);
+    },
+    handler() {},
+  });
+}
+
+/** Nodes speak HTTP/1.1 to each other: their interim responses are written to the connection. */
+function isInside(request: IncomingMessage): boolean {
+  return request.headers[INSIDE.mark] !== undefined && request.httpVersionMajor === 1;
+}

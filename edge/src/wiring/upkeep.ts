@@ -1,0 +1,54 @@
+/** What administrators have done to what a node keeps: purges, pins, and prefetches. */
+
+import { Administration } from '../admin/administration.ts';
+import { PrefetchList } from '../admin/prefetch-list.ts';
+import { Prefetcher } from '../admin/prefetcher.ts';
+import type { OriginPolicy } from '../policy/policy.ts';
+import type { Transfers } from '../routes/transfers.ts';
+import type { Files } from './files.ts';
+import type { NodeContext } from './node-context.ts';
+import type { Peers } from './peers.ts';
+import type { Storage } from './storage.ts';
+
+export interface Upkeep {
+  readonly prefetcher: Prefetcher;
+  readonly administration: Administration;
+}
+
+/** @param transfers of clients, which come first */
+export async function openUpkeep(
+  { config, log, metrics, now, wallClock, link }: NodeContext,
+  { purges, pins }: Storage,
+  { commands, network }: Peers,
+  { resolver, chunks }: Files,
+  policy: OriginPolicy,
+  transfers: Transfers,
+): Promise<Upkeep> {
+  const list = config.cacheDir === undefined ? undefined : new PrefetchList(config.cacheDir, log);
+  const prefetcher = new Prefetcher({
+    resolver,
+    chunks,
+    chunkBytes: config.chunkSize,
+    log,
+    now,
+    wallClock,
+    clients: () => ({ transfers: transfers.running, bytes: metrics.clientBytesSum }),
+    onBytes: (count) => metrics.prefetchedBytes.inc(count),
+    onEnded: (state) => metrics.prefetches.inc({ state }),
+    list,
+    left: (await list?.read()) ?? [],
+    check: (url) => policy.check(url, 'public'),
+  });
+  purges.onPurge = ({ kind }) => metrics.contentPurges.inc({ kind });
+  const administration = new Administration({
+    purges,
+    pins,
+    prefetcher,
+    resolver,
+    link,
+    peers: network === undefined ? undefined : commands,
+    log,
+    wallClock,
+  });
+  return { prefetcher, administration };
+}
