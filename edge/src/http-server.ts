@@ -22,6 +22,9 @@ import { problemReply } from './routes/problem-reply.ts';
 import { acceptRawTargets } from './routes/raw-targets.ts';
 import type { TlsListener } from './tls/tls-listener.ts';
 
+// An import would load what Node's http has of fetch and WebSocket as well: a tenth of the start.
+const { createServer } = process.getBuiltinModule('node:http');
+
 /** Bodies are read by the handlers: without schemas there is nothing to compile, and no compiler to load. */
 function noSchemas(): never {
   throw new Error('this server has no schemas');
@@ -36,8 +39,6 @@ export const PREFIXED_ROUTE = '/-/prefixed';
  * nothing. Without a secret it is for this machine only.
  */
 export async function listenAlone(main: Server, config: Config, index: number): Promise<Server> {
-  // Not before it is needed: Node makes all that its module has, a WebSocket client among it.
-  const { createServer } = await import('node:http');
   const server = createServer({ ...H1_LIMITS, keepAliveTimeout: KEEP_ALIVE_MS });
   server.maxConnections = config.maxConnections;
   server.on('request', (req, res) => {
