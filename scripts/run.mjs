@@ -162,8 +162,8 @@ function fetchElectron() {
 
 const lint = (...args) => runNode([bin('@biomejs/biome/bin/biome'), ...args, '.']);
 
-/** Two end-to-end specs at a time: each has several processes, but most of them wait. */
-const SPECS_AT_A_TIME = Math.max(2, Math.floor(availableParallelism() / 2));
+/** More end-to-end specs than two processors: each has several processes, but most of them wait. */
+const SPECS_AT_A_TIME = Math.max(3, Math.floor(availableParallelism() / 2));
 const TESTS_AT_A_TIME = Math.max(2, availableParallelism());
 
 const jest = (project, workers, args) =>
