@@ -94,25 +94,37 @@ function program(file, args) {
   return runNode([join(root, file), ...args], { cwd: process.env.INIT_CWD ?? process.cwd() });
 }
 
+/** Each with its own idea of where it runs: `lib` and `types` differ. The longest first. */
+const PROJECTS = [
+  'desktop',
+  'e2e',
+  'edge',
+  'extension',
+  'extension/tsconfig.test.json',
+  'desktop/ui',
+  'desktop/ui/tsconfig.test.json',
+  'shared/tsconfig.test.json',
+  'scripts',
+  'edge/browser',
+  'shared/node',
+  'shared',
+];
+
+/** A few at a time instead of one by several threads, each of which would work out the same types. */
+const CHECKS_AT_A_TIME = Math.min(4, availableParallelism());
+
 async function typecheck() {
-  for (const project of [
-    'shared',
-    'shared/tsconfig.test.json',
-    'shared/node',
-    'edge',
-    'edge/browser',
-    'desktop',
-    'desktop/ui',
-    'desktop/ui/tsconfig.test.json',
-    'extension',
-    'extension/tsconfig.test.json',
-    'e2e',
-    'scripts',
-  ]) {
-    const status = await runNode([bin('typescript/bin/tsc'), '-p', join(root, project)]);
-    if (status !== 0) return status;
-  }
-  return 0;
+  const waiting = [...PROJECTS];
+  let status = 0;
+  const check = async () => {
+    for (let project = waiting.shift(); project !== undefined; project = waiting.shift()) {
+      const args = [bin('typescript/bin/tsc'), '--checkers', '1', '-p', join(root, project)];
+      status = (await runNode(args)) || status;
+      if (status !== 0) return;
+    }
+  };
+  await Promise.all(Array.from({ length: CHECKS_AT_A_TIME }, check));
+  return status;
 }
 
 /** Builds the interface where it has changed; what serves it needs it. */
@@ -150,8 +162,8 @@ function fetchElectron() {
 
 const lint = (...args) => runNode([bin('@biomejs/biome/bin/biome'), ...args, '.']);
 
-/** Two end-to-end specs at a time: each has several processes, but most of them wait. */
-const SPECS_AT_A_TIME = Math.max(2, Math.floor(availableParallelism() / 2));
+/** More end-to-end specs than two processors: each has several processes, but most of them wait. */
+const SPECS_AT_A_TIME = Math.max(3, Math.floor(availableParallelism() / 2));
 const TESTS_AT_A_TIME = Math.max(2, availableParallelism());
 
 const jest = (project, workers, args) =>

@@ -72,9 +72,12 @@ interface Taken {
 async function taken(name: string): Promise<Taken | undefined> {
   const pid = await cli.pid();
   if (pid === undefined) return undefined;
-  // It was killed: what it has written down counts. The host may start it as well, and be quicker.
-  if (!isAlive(pid)) await cli.startDaemon().catch(() => {});
-  const { downloads } = await cli.json<{ downloads: Taken[] }>('list');
+  if (!isAlive(pid)) {
+    // It was killed: what it has written down counts. The host may start it as well, and be quicker.
+    await cli.startDaemon().catch(() => {});
+    await until(async () => isAlive((await cli.pid()) ?? pid));
+  }
+  const { downloads } = await cli.call<{ downloads: Taken[] }>('list');
   return downloads.find((one) => one.name === name);
 }
 

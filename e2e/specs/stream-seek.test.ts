@@ -59,7 +59,7 @@ describe('a player', () => {
     const response = await openResponse(address);
     const begin = await firstBytes(response, BEGIN);
     expect(begin.equals(origin.content(url).subarray(0, BEGIN))).toBe(true);
-    expect(origin.waiting).toBeGreaterThan(0);
+    await until(() => origin.waiting > 0);
     origin.openGate();
     const rest = await firstBytes(response, SIZE - BEGIN);
     const digest = createHash('sha256').update(begin).update(rest).digest('hex');

@@ -4,11 +4,11 @@
  */
 
 import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
 import { nearest } from '@millrace/shared/base/nearest';
 import type { PeerPolicy } from '@millrace/shared/cdn/peer-table';
 import { Command, CommanderError, Option } from 'commander';
-import { parse as parseYaml } from 'yaml';
 import type { Seed } from './peers/seeds.ts';
 import type { ProxyField, parseNetwork } from './policy/client-address.ts';
 import { SETTINGS, type Setting } from './settings.ts';
@@ -172,7 +172,9 @@ function readFile(path: string | undefined): Record<string, unknown> {
   if (path === undefined) return {};
   let content: unknown;
   try {
-    content = parseYaml(readFileSync(path, 'utf8'));
+    // Loaded only here: most edges have no such file.
+    const { parse } = createRequire(import.meta.url)('yaml') as typeof import('yaml');
+    content = parse(readFileSync(path, 'utf8'));
   } catch (error) {
     throw new Stop(`The configuration file ${path} cannot be read: ${(error as Error).message}`, 2);
   }

@@ -1,7 +1,7 @@
 /** The HTTP server: limits, which requests are for the router, and errors of the router itself. */
 
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -21,6 +21,14 @@ import { nodeUrl } from './peers/seeds.ts';
 import { problemReply } from './routes/problem-reply.ts';
 import { acceptRawTargets } from './routes/raw-targets.ts';
 import type { TlsListener } from './tls/tls-listener.ts';
+
+// An import would load what Node's http has of fetch and WebSocket as well: a tenth of the start.
+const { createServer } = process.getBuiltinModule('node:http');
+
+/** Bodies are read by the handlers: without schemas there is nothing to compile, and no compiler to load. */
+function noSchemas(): never {
+  throw new Error('this server has no schemas');
+}
 
 const PLAIN_PATHS: ReadonlySet<string> = new Set(['/-/live', '/-/ready', '/-/metrics']);
 /** Where prefixed URLs go, whatever they contain: the router must not try to understand them. */
@@ -91,6 +99,9 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
       isOwn(request.url) ? (request.url as string) : PREFIXED_ROUTE,
     http: H1_LIMITS,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    schemaController: {
+      compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas },
+    },
     // Requests have no body worth waiting for.
     bodyLimit: 64 * 1024,
     requestTimeout: REQUEST_MS,

@@ -6,7 +6,7 @@
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
-import { Agent, request } from 'undici';
+import { LazyAgent } from '@millrace/shared/node/lazy-agent';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import { readText } from '../peers/heartbeat.ts';
 import { COMMAND_PATH, PINS_PATH, PURGE_LOG_PATH } from '../peers/node-requests.ts';
@@ -48,7 +48,7 @@ export interface Digests {
 
 export class PeerCommands {
   readonly #o: PeerCommandsOptions;
-  readonly #agent = new Agent({ connections: 2, pipelining: 1, allowH2: false });
+  readonly #agent = new LazyAgent({ connections: 2, pipelining: 1, allowH2: false });
   readonly #reading = new Set<string>();
 
   constructor(options: PeerCommandsOptions) {
@@ -120,9 +120,10 @@ export class PeerCommands {
     const body = JSON.stringify(command);
     const target = `${COMMAND_PATH}?digest=${textDigest(body)}`;
     const { headers, nonce } = auth.sign('POST', target, { 'content-type': 'application/json' });
-    const response = await request(url + target, {
+    const response = await (await this.#agent.get()).request({
       method: 'POST',
-      dispatcher: this.#agent,
+      origin: url,
+      path: target,
       headers,
       body,
       signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -138,8 +139,10 @@ export class PeerCommands {
   async #get(url: string, path: string): Promise<unknown> {
     const { auth } = this.#o;
     const { headers, nonce } = auth.sign('GET', path, {});
-    const response = await request(url + path, {
-      dispatcher: this.#agent,
+    const response = await (await this.#agent.get()).request({
+      method: 'GET',
+      origin: url,
+      path,
       headers,
       signal: AbortSignal.timeout(TIMEOUT_MS),
     });

@@ -90,7 +90,7 @@ describe('ChunkMemory', () => {
             loans.splice(which % loans.length, 1)[0]?.release();
           }
           for (const { data, mark } of loans) {
-            expect(data.every((byte) => byte === mark)).toBe(true);
+            expect(data.equals(Buffer.alloc(data.length, mark))).toBe(true);
           }
           const used = loans.filter(({ data }) => data.length === SLOT).length;
           expect(lender.figures.usedBytes).toBe(used * SLOT);

@@ -12,10 +12,10 @@ import { parseOriginUrl } from '@millrace/shared/http/prefixed-url';
 import { viaItem } from '@millrace/shared/http/via';
 import { httpGet } from '@millrace/shared/node/http-get';
 import type { HttpAnswer, HttpResponse } from '@millrace/shared/node/http-response';
+import { LazyAgent } from '@millrace/shared/node/lazy-agent';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import { networkError } from '@millrace/shared/node/network-error';
 import { RangeClient } from '@millrace/shared/node/range-client';
-import { Agent } from 'undici';
 import type { OriginPolicy, Scope } from '../policy/policy.ts';
 import { publicLookup } from '../policy/public-address.ts';
 
@@ -45,7 +45,7 @@ export interface OriginRequest {
 
 /** Two ways to the same origins: a general client, and the narrow one for ranges. */
 interface Transport {
-  readonly agent: Agent;
+  readonly agent: LazyAgent;
   readonly ranges: RangeClient;
 }
 
@@ -72,8 +72,8 @@ export class OriginClient {
    * @throws MillraceError for everything that keeps a response from coming; not for its status
    */
   open(request: OriginRequest): Promise<HttpResponse> {
-    return this.#follow(request, (url, { agent }) =>
-      httpGet(agent, url, this.#headers(request), request.signal),
+    return this.#follow(request, async (url, { agent }) =>
+      httpGet(await agent.get(), url, this.#headers(request), request.signal),
     );
   }
 
@@ -106,7 +106,7 @@ export class OriginClient {
       } catch (error) {
         throw request.signal.aborted ? request.signal.reason : networkError(error, false);
       }
-      return httpGet(agent, url, this.#headers(request), request.signal);
+      return httpGet(await agent.get(), url, this.#headers(request), request.signal);
     });
   }
 
@@ -150,7 +150,7 @@ export class OriginClient {
     const { timeoutMs, connections } = this.#o;
     const connectTimeoutMs = Math.min(timeoutMs, MAX_CONNECT_MS);
     const withLookup = lookup === undefined ? {} : { lookup };
-    const agent = new Agent({
+    const agent = new LazyAgent({
       connections,
       pipelining: 1,
       // One connection per chunk in flight is what the window counts on.

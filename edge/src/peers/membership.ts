@@ -19,8 +19,8 @@ import {
   PeerTable,
 } from '@millrace/shared/cdn/peer-table';
 import type { Hearsay, RouteNode } from '@millrace/shared/cdn/route';
+import { LazyAgent } from '@millrace/shared/node/lazy-agent';
 import { SilenceTimer } from '@millrace/shared/node/silence-timer';
-import { Agent, request } from 'undici';
 import type { Digests } from '../admin/peer-commands.ts';
 import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
 import { ANSWER, askingNode, type HeartbeatAnswer, MAX_TOLD, readText } from './heartbeat.ts';
@@ -87,7 +87,7 @@ interface Address {
 export class Membership {
   readonly table: PeerTable;
   readonly #o: MembershipOptions;
-  readonly #agent = new Agent({ connections: CONNECTIONS, pipelining: 1, allowH2: false });
+  readonly #agent = new LazyAgent({ connections: CONNECTIONS, pipelining: 1, allowH2: false });
   readonly #addresses = new Map<string, Address>();
   readonly #self: ForwardTarget & { load: number };
   readonly #instance = randomUUID();
@@ -306,9 +306,12 @@ export class Membership {
         ? { [INSIDE.nodePort]: String(this.#port) }
         : { [INSIDE.nodeUrl]: peerUrl }),
     });
+    const agent = await this.#agent.get();
     const sentAt = now();
-    const response = await request(url + target, {
-      dispatcher: this.#agent,
+    const response = await agent.request({
+      method: 'GET',
+      origin: url,
+      path: target,
       headers,
       signal: AbortSignal.timeout(HEARTBEAT_TIMEOUT_MS),
     });
