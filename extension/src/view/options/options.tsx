@@ -20,11 +20,14 @@ interface OptionsProps {
 export function Options({ model, version, permissions }: OptionsProps) {
   const text = useText();
   const { settings, state, problem, note } = useSyncExternalStore(model.subscribe, model.get);
-  const isHere = settings !== undefined;
+  // What there is of the page: before the state has come it may be too short to be scrolled so far.
+  const height = settings === undefined ? 'none' : state === undefined ? 'some' : 'all';
   useEffect(() => {
     // The browser has looked for the part that is asked for before there was any.
-    if (isHere) document.getElementById(location.hash.slice(1))?.scrollIntoView();
-  }, [isHere]);
+    if (height === 'none') return;
+    const part = document.getElementById(location.hash.slice(1));
+    part?.scrollIntoView({ behavior: 'instant' });
+  }, [height]);
   const save = (change: Parameters<OptionsModel['save']>[0]) => void model.save(change);
   return (
     <div className="options">
