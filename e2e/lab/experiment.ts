@@ -42,6 +42,8 @@ export interface Experiment {
   readonly title: string;
   /** How often to measure unless told otherwise. */
   readonly runs: number;
+  /** Names of what can be measured alone, where it has such parts. */
+  readonly parts?: readonly string[];
   /** It takes a laboratory: Linux, and root. */
   readonly needsLab: boolean;
   readonly run: (options: ExperimentOptions) => Promise<Findings>;

@@ -86,6 +86,14 @@ async function main(): Promise<number> {
     }
     chosen.push(experiment);
   }
+  const parts = chosen.flatMap((experiment) => experiment.parts ?? []);
+  const unknown = values.only?.find((part) => !parts.some((name) => name.startsWith(part)));
+  if (unknown !== undefined) {
+    process.stderr.write(
+      `No part begins with "${unknown}". Parts: ${parts.join('; ') || 'none'}\n`,
+    );
+    return USAGE;
+  }
   const say = (line: string) => process.stderr.write(`${line}\n`);
   for (const experiment of chosen) {
     const { name, title } = experiment;

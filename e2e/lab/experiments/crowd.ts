@@ -112,6 +112,7 @@ export const crowd: Experiment = {
   name: 'crowd',
   title: 'A crowd at once: curl, BitTorrent, nginx slice and Millrace (NSDI 6.1, 6.2)',
   runs: 3,
+  parts: [...SETTINGS, ...SIDES].map(({ name }) => name),
   needsLab: true,
   async run(options) {
     const { runs, slow } = options;
@@ -178,9 +179,16 @@ function atFullSpeed(result: CrowdRun, slow: number): CrowdRun {
   return { ...result, outcomes };
 }
 
-function isWanted(setting: Setting, side: Side, { only }: ExperimentOptions): boolean {
+/** Parts may name settings, sides, or both: then those sides in those settings. */
+function isWanted(setting: Setting, side: Side, { only = [] }: ExperimentOptions): boolean {
   if (!side.name.startsWith(setting.sides)) return false;
-  return only?.some((part) => side.name.startsWith(part) || setting.name.startsWith(part)) ?? true;
+  return isNamed(setting.name, only, SETTINGS) && isNamed(side.name, only, SIDES);
+}
+
+/** True if a part names it, or no part names any of its kind. */
+function isNamed(name: string, parts: readonly string[], kind: readonly { name: string }[]) {
+  const own = parts.filter((part) => kind.some((other) => other.name.startsWith(part)));
+  return own.length === 0 || own.some((part) => name.startsWith(part));
 }
 
 /** One side in one setting: the starts in turn, before fresh caches unless they are to be full. */
