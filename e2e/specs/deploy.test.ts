@@ -240,7 +240,7 @@ describe('Prometheus', () => {
   test('alerts ask for figures that an edge has', async () => {
     const rules = await readFile(join(DEPLOY, 'prometheus/alerts.yml'), 'utf8');
     const asked = new Set(rules.match(/\bmillrace_[a-z_]+\b/g));
-    const sources = ['metrics.ts', 'app.ts', 'tls/open-tls.ts'];
+    const sources = ['metrics.ts', 'gauges.ts', 'tls/open-tls.ts'];
     const code = await Promise.all(
       sources.map((name) => readFile(join(ROOT, 'edge/src', name), 'utf8')),
     );
