@@ -1,7 +1,10 @@
 /** How evenly chunks fall on the nodes of a large network: Highest Random Weight, replicas, load. */
 
 import { type Random, seededRandom } from '@millrace/shared/base/clock';
+import { BUFFER_BYTES_PER_CLIENT, DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
 import { hashText, score } from '@millrace/shared/cdn/hrw';
+import { MAX_PEERS } from '@millrace/shared/cdn/peer-set';
+import { replicationFactor } from '@millrace/shared/cdn/replicas';
 import { decideRoute, type RouteNode } from '@millrace/shared/cdn/route';
 import { buildLarge } from '../large.ts';
 import type { Settings } from '../main.ts';
@@ -16,7 +19,8 @@ const UNDER_WAY = 24;
 /** The chunks of the part without geography, where each is scored for all nodes. */
 const FLAT_NODES = 1000;
 const FLAT_CHUNKS = 200;
-const REPLICAS = 8;
+/** Of a node with as many peers as it can have. */
+const REPLICAS = replicationFactor(1 + MAX_PEERS, DEFAULT_CHUNK_BYTES, BUFFER_BYTES_PER_CLIENT);
 /** Heartbeats to peers per request: one a second, where a node has some five requests a second. */
 const HEARTBEATS = 0.2;
 
