@@ -9,8 +9,9 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { EdgeProcess } from '../fixtures/processes.ts';
-import { cached, contest, type Scenario } from './contest.ts';
+import { contest } from './contest.ts';
 import type { Side } from './measure.ts';
+import { SCENARIOS } from './single.ts';
 import type { Stage } from './stage.ts';
 import { table } from './table.ts';
 
@@ -19,13 +20,6 @@ const CACHE_MIB = 1200;
 /** Waiting for Varnish: how long at most, and between two looks, milliseconds. */
 const START_DEADLINE_MS = 20_000;
 const LOOK_EVERY_MS = 50;
-
-const SCENARIOS: readonly Scenario[] = [
-  { name: 'hit, 1 client', clients: 1, times: 4, query: cached },
-  { name: 'hit, 8 clients', clients: 8, times: 1, query: cached },
-  { name: 'cold, 1 client', clients: 1, times: 1, query: (run) => `?cold=${run}` },
-  { name: 'cold, 8 clients', clients: 8, times: 1, query: (run) => `?crowd=${run}` },
-];
 
 /** Measures. @returns the result as a Markdown table, or why there is none */
 export async function varnish(stage: Stage): Promise<string> {
