@@ -3,8 +3,8 @@
 import type { Agent } from 'undici';
 
 /**
- * Loading undici takes as long as receiving 300 MB, and 20 MB of memory. Much of what could need it
- * never does: plain http: goes over connections of our own, and who has no peers asks none.
+ * Loading undici is a good part of an edge's start. Much of what could need it never does: plain
+ * http: goes over connections of our own, and who has no peers asks none.
  */
 export class LazyAgent {
   readonly #options: Agent.Options;
