@@ -220,9 +220,15 @@ export class BlockTransfer {
   async #read(running: Running, opened: Opened): Promise<void> {
     const { file, pool } = this.#o;
     const writer = new SegmentWriter(file, pool, running.assignment.range.start, running.checked);
+    const { assignment } = running;
     const take: Sink = (position, bytes) => this.#take(running, writer, position, bytes);
+    // Not past the end, which may have come nearer: those bytes are another connection's.
+    const room = () => {
+      const left = assignment.end - assignment.position;
+      return left > 0 ? writer.room().subarray(0, left) : writer.room();
+    };
     try {
-      await opened.read(take, () => writer.room());
+      await opened.read(take, room);
     } finally {
       // Whatever came in stays, also when the answer broke off.
       await writer.end();
