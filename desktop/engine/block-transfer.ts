@@ -221,10 +221,14 @@ export class BlockTransfer {
     const { file, pool } = this.#o;
     const writer = new SegmentWriter(file, pool, running.assignment.range.start, running.checked);
     const { assignment } = running;
-    const take: Sink = (position, bytes) => this.#take(running, writer, position, bytes);
+    let next = assignment.range.start;
+    const take: Sink = (position, bytes) => {
+      next = position + bytes.length;
+      return this.#take(running, writer, position, bytes);
+    };
     // Not past the end, which may have come nearer: those bytes are another connection's.
     const room = () => {
-      const left = assignment.end - assignment.position;
+      const left = assignment.end - next;
       return left > 0 ? writer.room().subarray(0, left) : writer.room();
     };
     try {
