@@ -7,7 +7,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
 import { TransferDriver } from '@millrace/shared/cdn/transfer-driver';
-import { CongestionWindow } from '@millrace/shared/cdn/window';
+import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/window';
 import { INGRESS, type SimNode } from './node.ts';
 import { Flow, type Host } from './wire.ts';
 
@@ -42,7 +42,10 @@ export class SimDelivery {
     const { node, count, inOrder } = options;
     const { o, sim } = node.world;
     this.#o = options;
-    this.#window = new CongestionWindow({ max: o.bufferBytes / o.chunkBytes });
+    this.#window = new CongestionWindow({
+      max: o.bufferBytes / o.chunkBytes,
+      initial: firstWindow(o.chunkBytes),
+    });
     this.#driver = new TransferDriver(
       {
         slices: count,

@@ -5,7 +5,7 @@
  */
 
 import { BUFFER_BYTES_PER_CLIENT, DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
-import { CongestionWindow } from '@millrace/shared/cdn/window';
+import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/window';
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
 import { type Findings, median, type Table } from '../report.ts';
 import { FILE_BYTES, type Response, respond, TAILS } from '../virtual/response.ts';
@@ -46,9 +46,10 @@ async function run({ seed, say, runs }: ExperimentOptions): Promise<Findings> {
         const most = parallel ?? Math.floor(BUFFER_BYTES_PER_CLIENT / chunkBytes);
         if (most * chunkBytes > MOST_BUFFER) continue;
         const all = Array.from({ length: runs }, (_, run) => {
-          const window = new CongestionWindow(
-            parallel === undefined ? { max: most } : { max: most, initial: most },
-          );
+          const window = new CongestionWindow({
+            max: most,
+            initial: parallel === undefined ? firstWindow(chunkBytes) : most,
+          });
           return respond({ network: NETWORKS[network], chunkBytes, window, seed: seed + run });
         });
         cells.push({ network, chunkBytes, parallel, buffer: most * chunkBytes, runs: all });
@@ -79,7 +80,7 @@ async function run({ seed, say, runs }: ExperimentOptions): Promise<Findings> {
       })),
     })),
     notes: [
-      'Millrace window: the window that the edge has, which begins at 4 chunks and grows to 16 MiB at most. Other columns: so many chunks at a time, less one whenever the first attempt at a chunk is given up.',
+      'Millrace window: the window that the edge has, which begins at 1 MiB, at least two chunks, and grows to 16 MiB at most. Other columns: so many chunks at a time, less one whenever the first attempt at a chunk is given up.',
       'Without tail: the same chunk times, with the slowest so many percent replaced by the median and all that waited for them moved forward.',
     ],
     raw: cells,

@@ -4,7 +4,7 @@
  */
 
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
-import { CongestionWindow } from '@millrace/shared/cdn/window';
+import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/window';
 import { sample } from '../../bench/measure.ts';
 import { Stage } from '../../bench/stage.ts';
 import { EdgeProcess } from '../../fixtures/processes.ts';
@@ -32,7 +32,8 @@ const BOTTLENECKS: Readonly<Record<string, VirtualNetwork>> = {
 interface VirtualCell {
   readonly bottleneck: string;
   readonly chunkBytes: number;
-  readonly firstWindow: number;
+  /** First window, in chunks. */
+  readonly initial: number;
   readonly responses: readonly Response[];
 }
 
@@ -58,14 +59,14 @@ async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
   for (const [bottleneck, network] of Object.entries(BOTTLENECKS)) {
     for (const chunkBytes of CHUNK_SIZES) {
       say(`${bottleneck}, chunks of ${size(chunkBytes)}`);
-      for (const firstWindow of FIRST_WINDOWS) {
+      for (const initial of FIRST_WINDOWS) {
         const max = BUFFER_BYTES_PER_CLIENT / chunkBytes;
-        if (firstWindow > max) continue;
+        if (initial > max) continue;
         const responses = Array.from({ length: runs }, (_, i) => {
-          const window = new CongestionWindow({ max, initial: firstWindow });
+          const window = new CongestionWindow({ max, initial });
           return respond({ network, chunkBytes, window, seed: seed + i });
         });
-        cells.push({ bottleneck, chunkBytes, firstWindow, responses });
+        cells.push({ bottleneck, chunkBytes, initial, responses });
       }
     }
   }
@@ -92,7 +93,7 @@ async function run({ seed, runs, say }: ExperimentOptions): Promise<Findings> {
       },
     ],
     notes: [
-      'Mbit/s by the window that a response begins with; what follows is for the first window of 4, which edges have.',
+      'Mbit/s by the window that a response begins with; what follows is for the first window that edges have: 1 MiB, at least two chunks.',
       'Absolute figures of the real edge depend on the machine, and on what else it does; those of one column were measured in turn.',
     ],
     raw: { cells, costs },
@@ -111,11 +112,11 @@ function virtualTable(bottleneck: string, cells: readonly VirtualCell[]): Table 
     ],
     rows: CHUNK_SIZES.map((chunkBytes) => {
       const row = cells.filter((c) => c.bottleneck === bottleneck && c.chunkBytes === chunkBytes);
-      const middle = (firstWindow: number, of: (r: Response) => number) => {
-        const cell = row.find((c) => c.firstWindow === firstWindow);
+      const middle = (initial: number, of: (r: Response) => number) => {
+        const cell = row.find((c) => c.initial === initial);
         return cell === undefined ? undefined : median(cell.responses.map(of));
       };
-      const usual = row.some((c) => c.firstWindow === 4) ? 4 : 2;
+      const usual = firstWindow(chunkBytes);
       return [
         size(chunkBytes),
         ...FIRST_WINDOWS.map((w) => middle(w, (r) => r.megabits)),

@@ -9,7 +9,7 @@ import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
 import { chunkRange } from '@millrace/shared/cdn/chunk-plan';
 import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
 import { TransferDriver } from '@millrace/shared/cdn/transfer-driver';
-import { CongestionWindow } from '@millrace/shared/cdn/window';
+import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/window';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import type { Chunk } from '../cache/chunk.ts';
 import type { ChunkRequest, ChunkStore, Found } from '../cache/chunk-store.ts';
@@ -64,8 +64,9 @@ export class Delivery {
 
   constructor(options: DeliveryOptions) {
     this.#o = options;
-    this.#window = new CongestionWindow({ max: BUFFER_BYTES_PER_CLIENT / options.chunkBytes });
-    const { plan, random, spare, store, now } = options;
+    const { plan, random, spare, store, now, chunkBytes } = options;
+    const max = BUFFER_BYTES_PER_CLIENT / chunkBytes;
+    this.#window = new CongestionWindow({ max, initial: firstWindow(chunkBytes) });
     this.#driver = new TransferDriver(
       {
         slices: plan.slices.count,

@@ -127,7 +127,8 @@ export class Transfer {
     if (a === undefined || a.state === 'ready' || a.state === 'sending') return [];
     const startedAt = a.attempts.get(attempt);
     a.attempts.delete(attempt);
-    if (!local && startedAt !== undefined) {
+    if (local) this.#o.window.onLocalChunk(MAX_SENDING);
+    else if (startedAt !== undefined) {
       const fast = this.#o.timer.onChunk(now - startedAt);
       if (fast && a.begun === 1) this.#o.window.onFastChunk();
     }

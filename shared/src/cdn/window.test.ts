@@ -1,15 +1,36 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { CongestionWindow } from './window.ts';
+import { CongestionWindow, firstWindow } from './window.ts';
+
+describe('firstWindow', () => {
+  test.each([
+    [64, 16],
+    [256, 4],
+    [512, 2],
+    [1024, 2],
+    [16_384, 2],
+  ])('of chunks of %d KiB: %d', (kib, chunks) => {
+    expect(firstWindow(kib * 1024)).toBe(chunks);
+  });
+});
 
 describe('CongestionWindow', () => {
-  test('starts with four chunks, or what it is told, within its bounds', () => {
-    expect(new CongestionWindow({ max: 16 }).size).toBe(4);
+  test('starts with what it is told, within its bounds', () => {
     expect(new CongestionWindow({ max: 16, initial: 10 }).size).toBe(10);
     expect(new CongestionWindow({ max: 16, initial: 0 }).size).toBe(1);
     expect(new CongestionWindow({ max: 16, initial: 99 }).size).toBe(16);
-    expect(new CongestionWindow({ max: 2 }).size).toBe(2);
-    expect(new CongestionWindow({ max: 0.25 }).size).toBe(1);
+    expect(new CongestionWindow({ max: 2, initial: 4 }).size).toBe(2);
+    expect(new CongestionWindow({ max: 0.25, initial: 4 }).size).toBe(1);
+  });
+
+  test('opens as far as it is told where chunks are at hand, and never closes for that', () => {
+    const window = new CongestionWindow({ max: 6, initial: 2 });
+    window.onLocalChunk(4);
+    expect(window.size).toBe(4);
+    window.onLocalChunk(3);
+    expect(window.size).toBe(4);
+    window.onLocalChunk(9);
+    expect(window.size).toBe(6);
   });
 
   test.each([

@@ -6,6 +6,22 @@ export const paperGrowth: Growth = (size) =>
   // The paper takes ln(1) as 1. Between 1 and 2 the quotient would explode, so it is 1 there too.
   size < 2 ? 1 : 1 / Math.log(size);
 
+const FIRST_WINDOW_BYTES = 1024 * 1024;
+/** With one chunk at a time nothing would come while that one is late. */
+const MIN_FIRST_CHUNKS = 2;
+
+/**
+ * Chunks that a response begins with: 1 MiB of them (the paper: 10 of 60 KB, NSDI 5.5). Before a thin
+ * origin chunks that are asked for together come together, and late: the fewer there are at first,
+ * the earlier the client gets the one that it waits for.
+ *
+ * @param chunkBytes size of a chunk, at least 1
+ * @returns whole chunks, at least 2
+ */
+export function firstWindow(chunkBytes: number): number {
+  return Math.max(MIN_FIRST_CHUNKS, Math.floor(FIRST_WINDOW_BYTES / chunkBytes));
+}
+
 /**
  * The agent's congestion window (NSDI 5.5; LOGIN): how many chunks of one response may be fetched
  * or held at a time. In the spirit of TCP Vegas it grows while chunks come faster than average and
@@ -18,13 +34,13 @@ export class CongestionWindow {
 
   /**
    * @param options.max upper bound in chunks, at least 1: the buffer per client over the chunk size
-   * @param options.initial first size in chunks; 4 unless given (the paper starts at 10 of 60 KB)
+   * @param options.initial first size in chunks: `firstWindow` for edges
    * @param options.growth `paperGrowth` unless given
    */
-  constructor(options: { max: number; initial?: number; growth?: Growth }) {
+  constructor(options: { max: number; initial: number; growth?: Growth }) {
     this.#max = Math.max(1, options.max);
     this.#growth = options.growth ?? paperGrowth;
-    this.#size = Math.min(this.#max, Math.max(1, options.initial ?? 4));
+    this.#size = Math.min(this.#max, Math.max(1, options.initial));
   }
 
   /** The window in chunks, a real number of at least 1. */
@@ -40,6 +56,15 @@ export class CongestionWindow {
   /** A chunk came in less than the average time: grow. */
   onFastChunk(): void {
     this.#size = Math.min(this.#max, this.#size + this.#growth(this.#size));
+  }
+
+  /**
+   * A chunk was in memory, which says nothing of the network, and costs it nothing.
+   *
+   * @param chunks so many may be under way from now on, as far as the bound allows
+   */
+  onLocalChunk(chunks: number): void {
+    this.#size = Math.max(this.#size, Math.min(this.#max, chunks));
   }
 
   /** The first attempt at a chunk was killed by a retry: shrink by one chunk. */
