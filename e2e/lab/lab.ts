@@ -142,13 +142,28 @@ export class Lab {
       'link set lo up',
       `address add ${net}.2/24 dev eth0`,
       'link set eth0 up',
-      // The namespace's default may not be set everywhere; a route's can.
-      `route add default via ${net}.1 congctl ${this.#congestion}`,
     ]);
+    leadOut(namespace, `${net}.1`, this.#congestion);
     const host = new Host(name, `${net}.2`, namespace, port, link);
     this.hosts.push(host);
     this.change(host, {});
     return host;
+  }
+
+  /**
+   * Sets a host's kernel up otherwise than Linux does. Settings that only a whole machine has are
+   * passed over.
+   *
+   * @param settings by the names that sysctl knows
+   * @throws Error for a congestion control that this kernel has not
+   */
+  tune(host: Host, settings: ReadonlyMap<string, string>): void {
+    const paths = [...settings].map(([name, value]) => [pathOf(name), value] as const);
+    const own = settingsOf(host.namespace);
+    kernel(host.namespace, Object.fromEntries(paths.filter(([path]) => own.has(path))));
+    const congestion = settings.get('net.ipv4.tcp_congestion_control');
+    // What the route says goes before.
+    if (congestion !== undefined) leadOut(host.namespace, routerOn(host), congestion);
   }
 
   /** Gives a host's link other properties, also under running connections. */
@@ -196,10 +211,29 @@ export class Lab {
 
 const routerOf = (keeper: Keeper) => `${keeper.prefix}-router`;
 
+/** The router's address on a host's own line. */
+const routerOn = ({ address }: Host) => address.replace(/\d+$/, '1');
+
+/** Sends all of a host by way of the router. */
+function leadOut(namespace: string, router: string, congestion: string): void {
+  // The namespace's default may not be set everywhere; a route's can.
+  batch('ip', namespace, [`route replace default via ${router} congctl ${congestion}`]);
+}
+
+/** Below /proc/sys/net. */
+const pathOf = (setting: string) => setting.replace(/^net\./, '').replaceAll('.', '/');
+
+/** What a namespace has of its own below /proc/sys/net. */
+function settingsOf(namespace: string): ReadonlySet<string> {
+  const command = ['find', '/proc/sys/net', '-type', 'f', '-printf', '%P\n'];
+  const listed = execFileSync('ip', ['netns', 'exec', namespace, ...command], { encoding: 'utf8' });
+  return new Set(listed.split('\n'));
+}
+
 /** Sets values below /proc/sys/net. */
 function kernel(namespace: string, values: Readonly<Record<string, string>>): void {
   const lines = Object.entries(values).map(
-    ([path, value]) => `echo ${value} > /proc/sys/net/${path}`,
+    ([path, value]) => `echo '${value}' > /proc/sys/net/${path}`,
   );
   execFileSync('ip', ['netns', 'exec', namespace, 'sh', '-ec', lines.join('\n')]);
 }

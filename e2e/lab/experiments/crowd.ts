@@ -15,6 +15,7 @@ import {
   nginxSharded,
   nginxSlice,
 } from '../crowd/systems.ts';
+import { edgeKernel } from '../edge-kernel.ts';
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
 import { type Link, QUEUE_MS } from '../links.ts';
 import { mean, median, type Plot, percentile, type Table } from '../report.ts';
@@ -49,7 +50,9 @@ interface Setting {
   readonly name: string;
   readonly links: (seed: number) => CrowdLinks;
   /** Sides that are measured here, by what their names begin with. */
-  readonly sides: string;
+  readonly sides: readonly string[];
+  /** Whether all edges, those of nginx as well, have the kernel settings that come with ours. */
+  readonly tuned: boolean;
 }
 
 const times = (count: number, link: (i: number) => Link) =>
@@ -57,47 +60,43 @@ const times = (count: number, link: (i: number) => Link) =>
 
 /** Round trips are between client and edge; edges and origin are near the middle of the network. */
 const NEAR_MS = 2;
+const ORIGIN: Link = { upMbit: 20, downMbit: 20, rttMs: NEAR_MS };
+const CLIENT: Link = { upMbit: 20, downMbit: 20 };
+
+function even(seed: number): CrowdLinks {
+  const rtts = spread(10, 80, CLIENTS, seed);
+  return {
+    origin: ORIGIN,
+    edges: times(EDGES, () => ({ upMbit: 100, downMbit: 100, rttMs: NEAR_MS })),
+    clients: times(CLIENTS, (i) => ({ ...CLIENT, rttMs: (rtts[i] as number) - NEAR_MS })),
+  };
+}
+
+function differing(seed: number): CrowdLinks {
+  const rtts = spread(10, 80, CLIENTS, seed);
+  const losses = spread(0, 0.01, CLIENTS, seed + 1);
+  return {
+    origin: ORIGIN,
+    edges: [2, 10, 20, 40].map((rttMs, i) => ({
+      upMbit: [100, 100, 50, 30][i] as number,
+      downMbit: [100, 100, 50, 30][i] as number,
+      rttMs,
+      loss: [0, 0.001, 0.003, 0.01][i] as number,
+    })),
+    clients: times(CLIENTS, (i) => ({
+      ...CLIENT,
+      rttMs: rtts[i] as number,
+      loss: losses[i] as number,
+    })),
+  };
+}
+
+const [EVEN, DIFFERING] = ['even', 'differing links with losses'];
 const SETTINGS: readonly Setting[] = [
-  {
-    name: 'even',
-    sides: '',
-    links: (seed) => {
-      const rtts = spread(10, 80, CLIENTS, seed);
-      return {
-        origin: { upMbit: 20, downMbit: 20, rttMs: NEAR_MS },
-        edges: times(EDGES, () => ({ upMbit: 100, downMbit: 100, rttMs: NEAR_MS })),
-        clients: times(CLIENTS, (i) => ({
-          downMbit: 20,
-          upMbit: 20,
-          rttMs: (rtts[i] as number) - NEAR_MS,
-        })),
-      };
-    },
-  },
-  {
-    name: 'differing links with losses',
-    sides: 'Millrace',
-    links: (seed) => {
-      const rtts = spread(10, 80, CLIENTS, seed);
-      const losses = spread(0, 0.01, CLIENTS, seed + 1);
-      const edges = [2, 10, 20, 40].map((rttMs, i) => ({
-        upMbit: [100, 100, 50, 30][i] as number,
-        downMbit: [100, 100, 50, 30][i] as number,
-        rttMs,
-        loss: [0, 0.001, 0.003, 0.01][i] as number,
-      }));
-      return {
-        origin: { upMbit: 20, downMbit: 20, rttMs: NEAR_MS },
-        edges,
-        clients: times(CLIENTS, (i) => ({
-          downMbit: 20,
-          upMbit: 20,
-          rttMs: rtts[i] as number,
-          loss: losses[i] as number,
-        })),
-      };
-    },
-  },
+  { name: EVEN, sides: [''], links: even, tuned: false },
+  { name: DIFFERING, sides: ['Millrace'], links: differing, tuned: false },
+  { name: `tuned edges, ${EVEN}`, sides: ['nginx', 'Millrace'], links: even, tuned: true },
+  { name: `tuned edges, ${DIFFERING}`, sides: ['Millrace'], links: differing, tuned: true },
 ];
 
 interface Measured {
@@ -131,7 +130,7 @@ export const crowd: Experiment = {
         edges: `${EDGES}, 100 Mbit/s`,
         origin: '20 Mbit/s',
         'file bytes': FILE_BYTES,
-        'congestion control': 'cubic',
+        'kernels of tuned edges': '60-millrace.conf (BBR); of all others as Linux has them (cubic)',
         processors: cpus().length,
         ...(slow === 1 ? {} : { 'slow motion': `${slow} times` }),
       },
@@ -181,7 +180,7 @@ function atFullSpeed(result: CrowdRun, slow: number): CrowdRun {
 
 /** Parts may name settings, sides, or both: then those sides in those settings. */
 function isWanted(setting: Setting, side: Side, { only = [] }: ExperimentOptions): boolean {
-  if (!side.name.startsWith(setting.sides)) return false;
+  if (!setting.sides.some((prefix) => side.name.startsWith(prefix))) return false;
   return isNamed(setting.name, only, SETTINGS) && isNamed(side.name, only, SIDES);
 }
 
@@ -224,6 +223,10 @@ async function measure(
       FILE_BYTES,
       seed + run,
     );
+    if (setting.tuned) {
+      const settings = await edgeKernel();
+      for (const edge of stage.crowd.edges) stage.lab.tune(edge, settings);
+    }
     const system = await side.set(stage);
     await once(stage, system, start);
     // What the synchronised clients have fetched is in the caches now.
