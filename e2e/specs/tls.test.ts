@@ -347,6 +347,8 @@ describe('nodes that reach each other over TLS', () => {
     const url = origin.url('gate', { seed: 'ending', size: 4 * MiB });
     const clients = nodes.map((node) => fetchAll(node.prefixed(url)).catch(() => undefined));
     await until(() => origin.waiting > 4);
+    // A client that came later would be refused, with an answer that is complete.
+    for (const node of nodes) await until(async () => (await node.status()).transfers.active > 0);
     expect(await Promise.all(nodes.map((node) => node.stop('SIGTERM')))).toEqual([0, 0]);
     for (const fetched of await Promise.all(clients)) expect(fetched?.complete).not.toBe(true);
   });

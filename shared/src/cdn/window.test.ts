@@ -4,7 +4,7 @@ import { CongestionWindow, firstWindow } from './window.ts';
 
 describe('firstWindow', () => {
   test.each([
-    [64, 16],
+    [64, 4],
     [256, 4],
     [512, 2],
     [1024, 2],
