@@ -33,6 +33,13 @@ describe('CongestionWindow', () => {
     expect(window.size).toBe(6);
   });
 
+  test('does not open for chunks at hand once the network has shown to be short', () => {
+    const window = new CongestionWindow({ max: 6, initial: 2 });
+    window.onFirstAttemptKilled();
+    window.onLocalChunk(4);
+    expect(window.size).toBe(1);
+  });
+
   test.each([
     [1, 2],
     [1.9, 2.9],

@@ -33,6 +33,7 @@ export class CongestionWindow {
   readonly #max: number;
   readonly #growth: Growth;
   #size: number;
+  #hasShrunk = false;
 
   /**
    * @param options.max upper bound in chunks, at least 1: the buffer per client over the chunk size
@@ -61,16 +62,19 @@ export class CongestionWindow {
   }
 
   /**
-   * A chunk was in memory, which says nothing of the network, and costs it nothing.
+   * A chunk was in memory, which says nothing of the network, and costs it nothing: until the network
+   * has shown to be short, others like it are to be expected.
    *
    * @param chunks so many may be under way from now on, as far as the bound allows
    */
   onLocalChunk(chunks: number): void {
+    if (this.#hasShrunk) return;
     this.#size = Math.max(this.#size, Math.min(this.#max, chunks));
   }
 
   /** The first attempt at a chunk was killed by a retry: shrink by one chunk. */
   onFirstAttemptKilled(): void {
+    this.#hasShrunk = true;
     this.#size = Math.max(1, this.#size - 1);
   }
 }
