@@ -220,19 +220,10 @@ export class BlockTransfer {
   async #read(running: Running, opened: Opened): Promise<void> {
     const { file, pool } = this.#o;
     const writer = new SegmentWriter(file, pool, running.assignment.range.start, running.checked);
-    const { assignment } = running;
-    let next = assignment.range.start;
-    const take: Sink = (position, bytes) => {
-      next = position + bytes.length;
-      return this.#take(running, writer, position, bytes);
-    };
-    // Not past the end, which may have come nearer: those bytes are another connection's.
-    const room = () => {
-      const left = assignment.end - next;
-      return left > 0 ? writer.room().subarray(0, left) : writer.room();
-    };
+    const take: Sink = (position, bytes) => this.#take(running, writer, position, bytes);
     try {
-      await opened.read(take, room);
+      // The end may have come nearer: what is beyond it is another connection's.
+      await opened.read(take, () => writer.room(running.assignment.end));
     } finally {
       // Whatever came in stays, also when the answer broke off.
       await writer.end();

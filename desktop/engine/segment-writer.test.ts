@@ -164,6 +164,16 @@ describe('SegmentWriter', () => {
       await ended;
     });
 
+    test('an end leaves room up to it, and is none once it has been passed', () => {
+      const { writer } = setUp();
+      expect(writer.room(1000).length).toBe(1000);
+      writer.write(0, fill(writer.room(1000), 'abc'));
+      expect(writer.room(1000).length).toBe(997);
+      expect(writer.room(4).length).toBe(1);
+      for (const passed of [3, 2]) expect(writer.room(passed).length).toBe(SEGMENT_BYTES - 3);
+      expect(writer.room(2 * SEGMENT_BYTES).length).toBe(SEGMENT_BYTES - 3);
+    });
+
     test('fewer bytes than came, or none, leave the others out', async () => {
       const { stores, writer } = setUp();
       writer.write(0, fill(writer.room(), 'abcdef').subarray(0, 3));

@@ -65,10 +65,13 @@ export class SegmentWriter {
    * Memory for the bytes that come next: what has been read into its beginning when `write` is
    * called with it need not be copied. Good until the next call of `room` or `end`, or until a
    * `write` of other bytes.
+   *
+   * @param end for no bytes from this position on, unless the next ones are beyond it already
    */
-  room(): Buffer {
+  room(end = Number.POSITIVE_INFINITY): Buffer {
     const { memory, filled, capacity } = this.#current();
-    return memory.subarray(filled, capacity);
+    const most = end > this.#next ? end - this.#next : Number.POSITIVE_INFINITY;
+    return memory.subarray(filled, Math.min(capacity, filled + most));
   }
 
   /**
