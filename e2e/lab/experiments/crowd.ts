@@ -15,7 +15,7 @@ import {
   nginxSharded,
   nginxSlice,
 } from '../crowd/systems.ts';
-import { edgeKernel } from '../edge-kernel.ts';
+import { edgeKernel, edgeKernelImpossible } from '../edge-kernel.ts';
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
 import { type Link, QUEUE_MS } from '../links.ts';
 import { mean, median, type Plot, percentile, type Table } from '../report.ts';
@@ -199,6 +199,11 @@ async function measure(
 ): Promise<Measured[]> {
   if (side.set === bittorrent && !hasAria2()) {
     say('NOT MEASURED: aria2c is not installed (Debian: aria2)');
+    return [];
+  }
+  const untunable = setting.tuned ? await edgeKernelImpossible() : undefined;
+  if (untunable !== undefined) {
+    say(`NOT MEASURED, ${setting.name}, ${side.name}: ${untunable}`);
     return [];
   }
   const measured: Measured[] = [];
