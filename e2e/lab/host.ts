@@ -48,13 +48,23 @@ export class Host {
   /** Its port at the router. */
   readonly port: string;
   link: Link;
+  readonly #mark: Readonly<Record<string, string>>;
 
-  constructor(name: string, address: string, namespace: string, port: string, link: Link) {
-    this.name = name;
-    this.address = address;
-    this.namespace = namespace;
-    this.port = port;
-    this.link = link;
+  /** @param mark variables for all of its programs */
+  constructor(o: {
+    readonly name: string;
+    readonly address: string;
+    readonly namespace: string;
+    readonly port: string;
+    readonly link: Link;
+    readonly mark: Readonly<Record<string, string>>;
+  }) {
+    this.name = o.name;
+    this.address = o.address;
+    this.namespace = o.namespace;
+    this.port = o.port;
+    this.link = o.link;
+    this.#mark = o.mark;
   }
 
   /** Starts a program; its process is the child, not one that runs it. */
@@ -72,7 +82,7 @@ export class Host {
       stdio: options.stdio ?? ['ignore', 'pipe', 'pipe'],
       detached: options.detached ?? false,
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
-      env: { ...process.env, ...options.env },
+      env: { ...process.env, ...options.env, ...this.#mark },
     });
   }
 
@@ -106,7 +116,10 @@ export class Host {
   /** The text of an HTTP answer, as seen from inside. @throws Error unless it is a good one */
   async get(url: string): Promise<string> {
     const args = ['netns', 'exec', this.namespace, 'curl', '-sfS', '--max-time', '20', url];
-    const { stdout } = await promisify(execFile)('ip', args, { maxBuffer: 64 * 1024 * 1024 });
+    const { stdout } = await promisify(execFile)('ip', args, {
+      maxBuffer: 64 * 1024 * 1024,
+      env: { ...process.env, ...this.#mark },
+    });
     return stdout;
   }
 }

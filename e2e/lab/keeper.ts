@@ -14,18 +14,26 @@ const NAMESPACES = '/run/netns';
 /** What all namespaces and folders of laboratories begin with. */
 const KIND = 'millrace-lab';
 
-/** Takes away everything whose name begins with $1, and the folder $2, when its input ends. */
+/** A variable of every program of a laboratory: the prefix of its keeper. */
+const MARK = 'LAB_OF_PROGRAM';
+
+/**
+ * Takes away everything whose name begins with $1, and the folder $2, when its input ends. A program
+ * that has only just begun is not in its namespace yet, and would go on without one: it has the mark.
+ */
 const KEEPER = `
 trap '' INT TERM HUP
 cat > /dev/null
 ours() { for path in ${NAMESPACES}/"$1"-*; do [ -e "$path" ] && echo "\${path##*/}"; done; }
-for name in $(ours "$1"); do
-  tries=0
-  while pids=$(ip netns pids "$name") && [ -n "$pids" ] && [ $tries -lt 50 ]; do
-    kill -9 $pids 2> /dev/null
-    sleep 0.05
-    tries=$((tries + 1))
-  done
+pids() {
+  for name in $(ours "$1"); do ip netns pids "$name"; done
+  grep -lzsx "${MARK}=$1" /proc/[0-9]*/environ | cut -d / -f 3
+}
+tries=0
+while found=$(pids "$1") && [ -n "$found" ] && [ $tries -lt 50 ]; do
+  kill -9 $found 2> /dev/null
+  sleep 0.05
+  tries=$((tries + 1))
 done
 for name in $(ours "$1"); do ip netns delete "$name"; done
 rm -rf "$2"
@@ -50,6 +58,11 @@ export class Keeper {
 
   get pid(): number {
     return this.#child.pid as number;
+  }
+
+  /** For the environment of every program: by it they are found where they are in no namespace yet. */
+  get mark(): Readonly<Record<string, string>> {
+    return { [MARK]: this.prefix };
   }
 
   /** Takes everything away. */

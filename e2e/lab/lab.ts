@@ -144,7 +144,8 @@ export class Lab {
       'link set eth0 up',
     ]);
     leadOut(namespace, `${net}.1`, this.#congestion);
-    const host = new Host(name, `${net}.2`, namespace, port, link);
+    const { mark } = this.#keeper;
+    const host = new Host({ name, address: `${net}.2`, namespace, port, link, mark });
     this.hosts.push(host);
     this.change(host, {});
     return host;

@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -152,6 +153,18 @@ describe('what a laboratory has made', () => {
     expect(namespaces.every(isNamespace)).toBe(true);
     await lab.close();
     await until(() => nothingIsLeft({ namespaces, program, folder, keeper: lab.keeper }));
+  });
+
+  test('goes with a program that has not come into its host yet', async () => {
+    const lab = await Lab.open({ seed: 1 });
+    const { client } = pair(lab, { client: {}, server: {} });
+    const slow = await mkdtemp(join(tmpdir(), 'slow-'));
+    await writeFile(join(slow, 'ip'), '#!/bin/sh\nexec /bin/sleep 1000000\n', { mode: 0o755 });
+    const child = client.spawn('true', [], { stdio: 'ignore', env: { PATH: slow } });
+    const ended = once(child, 'exit');
+    await lab.close();
+    expect(await ended).toEqual([null, 'SIGKILL']);
+    await rm(slow, { recursive: true });
   });
 
   test('goes when its owner is killed', async () => {
