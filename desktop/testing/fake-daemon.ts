@@ -34,13 +34,15 @@ export class FakeRun implements Run {
   readonly #end = Promise.withResolvers<RunResult>();
   storedBytes = 0;
   limit: number | undefined;
+  /** It does not hear that it is to stop. */
+  lingers = false;
 
   constructor(request: DownloadRequest, context: RunContext) {
     this.request = request;
     this.limit = request.limit;
     this.#context = context;
     context.signal.addEventListener('abort', () => {
-      this.#end.reject(new MillraceError('interrupted'));
+      if (!this.lingers) this.#end.reject(new MillraceError('interrupted'));
     });
   }
 

@@ -11,10 +11,10 @@ import { type ScheduleState, scheduleAt } from '@millrace/shared/download/schedu
 import { isStorageError } from '../store/database.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { afterFailure } from './after-failure.ts';
-import type { DownloadFactory, Run, RunEvent, RunResult } from './contract.ts';
+import type { DownloadFactory, Left, Run, RunEvent, RunResult } from './contract.ts';
 import { freePath } from './file-choice.ts';
 import type { HostMemory } from './host-memory.ts';
-import { type Ledger, targetOf } from './ledger.ts';
+import { completedBy, type Ledger, targetOf } from './ledger.ts';
 import { type Outcome, Runner } from './runner.ts';
 import type { Settings } from './settings.ts';
 import type { SharedRate } from './shared-rate.ts';
@@ -134,23 +134,23 @@ export class Conductor {
   /**
    * Stops a run, if there is one, and does something before there can be another.
    *
-   * @param work is told the path whose partial file it has left; undefined: none is known
+   * @param work is told what it has left
    */
-  stopAnd(gid: string, work: (left: string | undefined) => Promise<void>): Promise<void> {
-    return this.#runner.stopAnd(gid, (left) => work(left?.path));
+  stopAnd(gid: string, work: (left: Left) => Promise<void>): Promise<void> {
+    return this.#runner.stopAnd(gid, work);
   }
 
   /**
    * Stops a run, if there is one; what it has is kept.
    *
-   * @returns when it has ended: the path whose partial file it has left; undefined: none is known
+   * @returns when it has ended: what it has left
    */
-  async stop(gid: string): Promise<string | undefined> {
+  async stop(gid: string): Promise<Left> {
     this.#noteProgress(gid);
-    const path = (await this.#runner.stop(gid))?.path;
+    const left = await this.#runner.stop(gid);
     // It may have been stopped before it could tell.
-    if (path !== undefined) this.#notePath(gid, path);
-    return path;
+    if (left.path !== undefined) this.#notePath(gid, left.path);
+    return left;
   }
 
   /** Starts a running download anew, with what has been changed. */
@@ -230,17 +230,8 @@ export class Conductor {
   }
 
   #onComplete(record: DownloadRecord, result: RunResult): void {
-    const { gid, request } = record;
-    const { path, bytes, digest, receivedBytes } = result;
-    this.#ledger.finish(gid, 'complete', this.#o.now(), {
-      path,
-      name: relative(request.dir, path),
-      length: bytes,
-      storedBytes: bytes,
-      receivedBytes: record.receivedBytes + receivedBytes,
-      digest,
-      error: undefined,
-    });
+    const { gid } = record;
+    this.#ledger.finish(gid, 'complete', this.#o.now(), completedBy(record, result));
     this.#ledger.emit({ kind: 'completed', gid });
   }
 

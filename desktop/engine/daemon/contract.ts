@@ -16,6 +16,14 @@ export type RunEvent = DownloadEvent;
 export type RunProgress = DownloadProgress;
 export type RunResult = DownloadResult;
 
+/** What a run that was stopped has left. */
+export interface Left {
+  /** Of its file or partial file; undefined: none is known. */
+  readonly path: string | undefined;
+  /** It was complete before it could be stopped. */
+  readonly complete: RunResult | undefined;
+}
+
 /** One download, as it runs. */
 export interface Run {
   /** @throws MillraceError; `interrupted` when the signal aborts */

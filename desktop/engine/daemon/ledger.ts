@@ -4,7 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Note } from '@millrace/shared/base/notes';
 import { nameFromUrl } from '@millrace/shared/download/file-name';
@@ -12,7 +12,7 @@ import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue';
 import { isStorageError } from '../store/database.ts';
 import type { DownloadStore } from '../store/download-store.ts';
 import type { DownloadRecord, FinishedState, UnfinishedState } from '../store/record.ts';
-import type { RunProgress } from './contract.ts';
+import type { RunProgress, RunResult } from './contract.ts';
 
 export type ManagerEvent =
   /** Limits, schedule, or anything else that the daemon is set to. */
@@ -239,4 +239,20 @@ function inLine(record: DownloadRecord, state: DownloadRecord['state']) {
 export function targetOf({ path, request }: DownloadRecord): string {
   const name = path === undefined ? nameFromUrl(request.urls[0] as string) : basename(path);
   return join(request.dir, request.file ?? name);
+}
+
+/** What a record says once its run has got all. */
+export function completedBy(
+  { request, receivedBytes: before }: DownloadRecord,
+  { path, bytes, digest, receivedBytes }: RunResult,
+): Partial<DownloadRecord> {
+  return {
+    path,
+    name: relative(request.dir, path),
+    length: bytes,
+    storedBytes: bytes,
+    receivedBytes: before + receivedBytes,
+    digest,
+    error: undefined,
+  };
 }

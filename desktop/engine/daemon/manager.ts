@@ -251,7 +251,7 @@ export class Manager {
    * @returns those that are there again
    * @throws MillraceError `wrong-state` if it is too late, `queue-full`
    */
-  undoRemove(id: string): string[] {
+  undoRemove(id: string): Promise<string[]> {
     return this.#remover.undo(id);
   }
 

@@ -36,7 +36,7 @@ describe('undoing a removal', () => {
     const removed = await removing([active, paused, second], { forget: true });
     expect(removed.gids).toEqual([active, paused, second]);
     expect(() => daemon.manager.get(paused)).toThrow(/no such download/);
-    expect(undo(removed.undo)).toEqual([active, paused, second]);
+    expect(await undo(removed.undo)).toEqual([active, paused, second]);
     expect(state(paused)).toBe('paused');
     expect(daemon.manager.get(active).storedBytes).toBe(300);
     const order = daemon.manager.unfinished().map(({ gid }) => gid);
@@ -51,7 +51,7 @@ describe('undoing a removal', () => {
     await until(() => state(gid) === 'complete');
     const { undo: id } = await removing([gid], { forget: true, deleteFile: true });
     expect(daemon.manager.store.history({}, { offset: 0, limit: 9 }).total).toBe(0);
-    expect(undo(id)).toEqual([gid]);
+    expect(await undo(id)).toEqual([gid]);
     expect(state(gid)).toBe('complete');
     expect(existsSync(run.path)).toBe(true);
   });
@@ -59,12 +59,12 @@ describe('undoing a removal', () => {
   test('works once, and not after the daemon has ended', async () => {
     const { gid } = await daemon.run('one');
     const { undo: first } = await removing([gid]);
-    undo(first);
-    expect(() => undo(first)).toThrow(/too late/);
+    await undo(first);
+    await expect(undo(first)).rejects.toThrow(/too late/);
     const { undo: second } = await removing([gid]);
     await daemon.shut();
     daemon.open();
-    expect(() => undo(second)).toThrow(/too late/);
+    await expect(undo(second)).rejects.toThrow(/too late/);
     expect(state(gid)).toBe('removed');
   });
 
@@ -72,7 +72,7 @@ describe('undoing a removal', () => {
     const { gid } = await daemon.run('one');
     const { undo: id } = await removing([gid]);
     daemon.manager.retry(gid);
-    expect(undo(id)).toEqual([]);
+    expect(await undo(id)).toEqual([]);
     expect(['active', 'queued']).toContain(state(gid));
   });
 });

@@ -8,6 +8,7 @@ import { rm, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { DownloadRecord } from '../store/record.ts';
 import type { SettingStore } from '../store/small-stores.ts';
+import type { Left } from './contract.ts';
 
 /** Something on disk that is to go. */
 const leftoverSchema = z.object({
@@ -25,14 +26,14 @@ export interface Removed {
   /** As it was. */
   readonly record: DownloadRecord;
   readonly leftover: Leftover | undefined;
-  /** When its run has ended: the path whose partial file it has left, if that is known. */
-  readonly stopped: Promise<string | undefined>;
+  /** When its run has ended: what that has left. */
+  readonly stopped: Promise<Left>;
 }
 
 export interface RemovalsOptions {
   readonly store: SettingStore;
-  /** True if an unfinished download writes to the path. */
-  readonly isTaken: (path: string) => boolean;
+  /** True if an unfinished download writes to the path, other than the one that is named. */
+  readonly isTaken: (path: string, by: string) => boolean;
   readonly removePartial: (path: string, onlyOf?: readonly string[]) => Promise<void>;
 }
 
@@ -57,7 +58,9 @@ export class Removals {
   /** Deletes what a run that crashed had still to delete. */
   start(): void {
     const left = z.array(leftoverSchema).safeParse(this.#o.store.get(SETTING));
-    for (const leftover of left.success ? left.data : []) void this.work(this.#delete(leftover));
+    for (const leftover of left.success ? left.data : []) {
+      void this.work(this.#delete(leftover, ''));
+    }
     this.#keep();
   }
 
@@ -95,6 +98,15 @@ export class Removals {
     await Promise.all(this.#working);
   }
 
+  /**
+   * Deletes what was to go of a download whose run has ended, unless another goes on with it.
+   *
+   * @param by whose it was
+   */
+  async delete(leftover: Leftover, left: Left, by = ''): Promise<void> {
+    await this.#delete(await whatIsLeft(leftover, left), by);
+  }
+
   /** Takes care of something in the background; closing waits for it. */
   work(work: Promise<unknown>): Promise<void> {
     const kept = work
@@ -113,16 +125,14 @@ export class Removals {
   }
 
   async #deleteOne({ leftover, stopped }: Removed): Promise<void> {
-    const path = await stopped;
-    if (leftover === undefined) return;
-    const isGuess = leftover.onlyOf !== undefined && path !== undefined;
-    await this.#delete(isGuess ? { path, kind: 'partial' } : leftover);
+    const left = await stopped;
+    if (leftover !== undefined) await this.delete(leftover, left);
   }
 
-  async #delete(leftover: Leftover): Promise<void> {
+  async #delete(leftover: Leftover, by: string): Promise<void> {
     const { path, kind, onlyOf } = leftover;
     // Added again meanwhile: what is there is wanted.
-    if (this.#o.isTaken(path)) return;
+    if (this.#o.isTaken(path, by)) return;
     if (kind === 'partial') return this.#o.removePartial(path, onlyOf);
     if (isSame(leftover, await identityOf(path))) await rm(path, { force: true });
   }
@@ -133,6 +143,16 @@ export class Removals {
     );
     this.#o.store.set(SETTING, all);
   }
+}
+
+/** What is to go, now that the run has ended. */
+async function whatIsLeft(leftover: Leftover, left: Left): Promise<Leftover> {
+  const { path, complete } = left;
+  if (complete !== undefined) {
+    return { path: complete.path, kind: 'file', ...(await identityOf(complete.path)) };
+  }
+  const isGuess = leftover.onlyOf !== undefined && path !== undefined;
+  return isGuess ? { path, kind: 'partial' } : leftover;
 }
 
 /** Which file it is that is there now. */

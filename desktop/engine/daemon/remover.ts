@@ -6,8 +6,8 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { type DownloadRecord, isFinished } from '../store/record.ts';
 import type { SettingStore } from '../store/small-stores.ts';
 import type { Conductor } from './conductor.ts';
-import type { DownloadFactory } from './contract.ts';
-import { type Ledger, targetOf } from './ledger.ts';
+import type { DownloadFactory, Left, RunResult } from './contract.ts';
+import { completedBy, type Ledger, targetOf } from './ledger.ts';
 import { type Leftover, Removals, type Removed } from './removals.ts';
 
 export interface Removing {
@@ -35,18 +35,16 @@ export interface RemoverOptions {
 export class Remover {
   readonly #ledger: Ledger;
   readonly #conductor: Conductor;
-  readonly #createDownload: DownloadFactory;
   readonly #now: () => Millis;
   readonly #removals: Removals;
 
   constructor({ ledger, conductor, createDownload, settingStore, now }: RemoverOptions) {
     this.#ledger = ledger;
     this.#conductor = conductor;
-    this.#createDownload = createDownload;
     this.#now = now;
     this.#removals = new Removals({
       store: settingStore,
-      isTaken: (path) => ledger.isTaken(path, ''),
+      isTaken: (path, by) => ledger.isTaken(path, by),
       removePartial: (path, onlyOf) => createDownload.removePartial(path, onlyOf),
     });
   }
@@ -72,8 +70,8 @@ export class Remover {
     if (record === undefined) return false;
     this.#removals.work(
       deletePartial
-        ? this.#conductor.stopAnd(gid, (left) => this.#deletePartial(record, left))
-        : this.#conductor.stop(gid),
+        ? this.#conductor.stopAnd(gid, (left) => this.#deleteWhatIsLeft(record, left))
+        : this.#conductor.stop(gid).then(({ complete }) => this.#isComplete(gid, complete)),
     );
     const gone = deletePartial ? { path: undefined, storedBytes: 0 } : {};
     this.#ledger.finish(gid, 'removed', this.#now(), { error: undefined, ...gone });
@@ -89,7 +87,9 @@ export class Remover {
   deleteLeft(gid: string): boolean {
     const record = this.#ledger.get(gid);
     if (record.state !== 'error' && record.state !== 'removed') return false;
-    this.#removals.work(this.#conductor.stopAnd(gid, () => this.#deletePartial(record, undefined)));
+    this.#removals.work(
+      this.#conductor.stopAnd(gid, () => this.#deleteWhatIsLeft(record, NOTHING_LEFT)),
+    );
     this.#ledger.store.put({ ...record, path: undefined, storedBytes: 0 });
     this.#ledger.emit({ kind: 'changed', gid });
     return true;
@@ -103,10 +103,9 @@ export class Remover {
    *   than was downloaded: nothing has been removed then
    */
   async remove(what: Removing): Promise<{ gids: string[]; undo?: string }> {
-    const records = what.gids.map((gid) => this.#ledger.get(gid));
-    const files = await Promise.all(records.map((record) => fileOf(record, what.deleteFile)));
+    const { all, files } = await this.#filesOf(what);
     const removed = this.#atOnce(() =>
-      records.flatMap(({ gid }, i) => this.#removeOne(gid, what, files[i]) ?? []),
+      all.flatMap((gid, i) => this.#removeOne(gid, what, files[i]) ?? []),
     );
     const gids = removed.map(({ record }) => record.gid);
     if (what.undoMs > 0 && gids.length > 0) {
@@ -123,13 +122,33 @@ export class Remover {
    * @returns those that are there again
    * @throws MillraceError `wrong-state` if it is too late, `queue-full`
    */
-  undo(id: string): string[] {
+  async undo(id: string): Promise<string[]> {
     const removed = this.#removals.undo(id);
     if (removed === undefined)
       throw new MillraceError('wrong-state', 'it is too late to undo that');
+    const asLeft = await Promise.all(removed.map((one) => this.#asItIs(one)));
     return this.#atOnce(() =>
-      removed.flatMap(({ record }) => (this.#bringBack(record) ? [record.gid] : [])),
+      asLeft.flatMap((record) => (this.#bringBack(record) ? [record.gid] : [])),
     );
+  }
+
+  /** The files that are to be deleted, of those that are complete by now. */
+  async #filesOf({ gids, deleteFile, deletePartial }: Removing) {
+    const asked = gids.map((gid) => this.#ledger.get(gid));
+    for (;;) {
+      const now = asked.map(({ gid }) => this.#ledger.get(gid));
+      const files = await Promise.all(
+        now.map((record, i) => {
+          // Of what was unfinished when it was asked for nothing is to stay.
+          const unfinished = !isFinished((asked[i] as DownloadRecord).state);
+          return fileOf(record, deleteFile || (deletePartial && unfinished));
+        }),
+      );
+      // Some may have become complete meanwhile.
+      if (now.every(({ gid, state }) => this.#ledger.get(gid).state === state)) {
+        return { all: now.map(({ gid }) => gid), files };
+      }
+    }
   }
 
   #removeOne(gid: string, what: Removing, file: Leftover | undefined): Removed | undefined {
@@ -140,7 +159,7 @@ export class Remover {
       touched ||= record.path !== undefined;
     }
     if (what.forget) touched = this.#ledger.forget(gid) || touched;
-    return touched ? { record, stopped: Promise.resolve(undefined), leftover: file } : undefined;
+    return touched ? { record, stopped: Promise.resolve(NOTHING_LEFT), leftover: file } : undefined;
   }
 
   /** What it has on disk stays until it is too late to undo that. */
@@ -161,12 +180,26 @@ export class Remover {
     return { record, stopped, leftover: partial ? leftoverOf(record, begun) : file };
   }
 
-  /** @param left path that its last run has had a partial file at, though it had not yet said so */
-  async #deletePartial(record: DownloadRecord, left: string | undefined): Promise<void> {
-    const leftover = leftoverOf(record, left);
-    // There is nothing of it, or somebody else is going on with it.
-    if (leftover === undefined || this.#ledger.isTaken(leftover.path, record.gid)) return;
-    await this.#createDownload.removePartial(leftover.path, leftover.onlyOf);
+  /** @param left by its last run, which may have had a partial file before it said so */
+  async #deleteWhatIsLeft(record: DownloadRecord, left: Left): Promise<void> {
+    const leftover = leftoverOf(record, left.path);
+    if (leftover !== undefined) await this.#removals.delete(leftover, left, record.gid);
+  }
+
+  /** It was complete before it could be ended, and nobody wanted its file deleted. */
+  #isComplete(gid: string, result: RunResult | undefined): void {
+    const record = this.#ledger.store.get(gid);
+    if (result === undefined || record?.state !== 'removed') return;
+    this.#ledger.store.put({ ...record, ...completedBy(record, result), state: 'complete' });
+    this.#ledger.emit({ kind: 'changed', gid });
+  }
+
+  /** What has been removed, as it is since its run has ended: complete, perhaps. */
+  async #asItIs({ record, stopped }: Removed): Promise<DownloadRecord> {
+    const { complete } = await stopped;
+    if (complete === undefined) return record;
+    const finishedAt = this.#now();
+    return { ...record, ...completedBy(record, complete), state: 'complete', finishedAt };
   }
 
   /** @returns false if it has come back in another way meanwhile */
@@ -186,6 +219,8 @@ export class Remover {
     return this.#conductor.hold(() => this.#ledger.store.atOnce(work));
   }
 }
+
+const NOTHING_LEFT: Left = { path: undefined, complete: undefined };
 
 /** The partial file that a download may have left; undefined if it has never run. */
 function leftoverOf(record: DownloadRecord, left: string | undefined): Leftover | undefined {

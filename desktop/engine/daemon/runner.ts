@@ -9,6 +9,7 @@ import { makeFolder } from '../file-steps.ts';
 import type {
   DownloadFactory,
   HostLimits,
+  Left,
   Run,
   RunEvent,
   RunProgress,
@@ -28,7 +29,7 @@ export interface RunnerOptions {
   readonly onEvent: (gid: string, event: RunEvent) => void;
   /** How a run that was not stopped stood at its end. */
   readonly onStand: (gid: string, progress: RunProgress) => void;
-  /** Not called for runs that were stopped. */
+  /** Not called for runs that were stopped, unless they were complete before they could be. */
   readonly onEnded: (gid: string, outcome: Outcome) => void;
 }
 
@@ -39,6 +40,8 @@ interface Running {
   readonly begun: PromiseWithResolvers<void>;
   /** What the run resolves or rejects with; undefined until there is one. */
   result: Promise<RunResult> | undefined;
+  /** Set when it has got all. */
+  complete: RunResult | undefined;
   ended: Promise<void>;
 }
 
@@ -72,49 +75,34 @@ export class Runner {
    * @param from path of the partial file, where the request has another by now
    */
   start(gid: string, request: DownloadRequest, from?: string): void {
-    const before = this.#running.get(gid)?.ended;
-    const running: Running = {
-      controller: new AbortController(),
-      run: undefined,
-      begun: Promise.withResolvers(),
-      result: undefined,
-      ended: Promise.resolve(),
-    };
+    const before = this.#running.get(gid);
+    const running = notBegun();
     this.#running.set(gid, running);
     running.ended = this.#go(gid, { request, from }, running, before);
   }
 
-  /** Stops a download; what it has is kept. @returns how it stood when it had ended */
-  async stop(gid: string): Promise<RunProgress | undefined> {
+  /** Stops a download; what it has is kept. */
+  async stop(gid: string): Promise<Left> {
     const running = this.#running.get(gid);
     running?.controller.abort(new Error('stopped'));
     await running?.ended;
-    return running?.run?.progress();
+    return leftBy(running);
   }
 
   /**
    * Stops a download, and does something before it can be started again.
    *
-   * @param work is told how the download stood when it had ended
+   * @param work is told what the download has left when it has ended
    */
-  async stopAnd(
-    gid: string,
-    work: (left: RunProgress | undefined) => Promise<void>,
-  ): Promise<void> {
+  async stopAnd(gid: string, work: (left: Left) => Promise<void>): Promise<void> {
     const before = this.#running.get(gid);
     before?.controller.abort(new Error('stopped'));
-    const running: Running = {
-      controller: new AbortController(),
-      run: undefined,
-      begun: Promise.withResolvers(),
-      result: undefined,
-      ended: Promise.resolve(),
-    };
+    const running = notBegun();
     running.controller.abort(new Error('stopped'));
     running.begun.resolve();
     const go = async () => {
       await before?.ended;
-      await work(before?.run?.progress());
+      await work(leftBy(before));
     };
     const done = go();
     running.ended = done
@@ -134,11 +122,14 @@ export class Runner {
     gid: string,
     { request, from }: { request: DownloadRequest; from: string | undefined },
     running: Running,
-    before: Promise<void> | undefined,
+    before: Running | undefined,
   ): Promise<void> {
     const { createDownload, rate, hostLimits, random, onEvent, onStand, onEnded } = this.#o;
     const { signal } = running.controller;
-    await before;
+    await before?.ended;
+    // What it was to go on with has become complete instead of stopping.
+    running.complete = before?.complete;
+    if (running.complete !== undefined) return this.#leave(gid, running);
     let outcome: Outcome | undefined;
     try {
       signal.throwIfAborted();
@@ -161,7 +152,8 @@ export class Runner {
       running.run.described.catch(() => {});
       running.result = running.run.run();
       running.begun.resolve();
-      outcome = { kind: 'complete', result: await running.result };
+      running.complete = await running.result;
+      outcome = { kind: 'complete', result: running.complete };
     } catch (thrown) {
       const progress = running.run?.progress();
       if (!signal.aborted) {
@@ -172,12 +164,32 @@ export class Runner {
         };
       }
     }
-    running.begun.resolve();
-    rate.leave(gid);
-    if (this.#running.get(gid) === running) this.#running.delete(gid);
+    this.#leave(gid, running);
     if (outcome === undefined) return;
     const progress = running.run?.progress();
     if (progress !== undefined) onStand(gid, progress);
     onEnded(gid, outcome);
   }
+
+  #leave(gid: string, running: Running): void {
+    running.begun.resolve();
+    this.#o.rate.leave(gid);
+    if (this.#running.get(gid) === running) this.#running.delete(gid);
+  }
+}
+
+function notBegun(): Running {
+  return {
+    controller: new AbortController(),
+    run: undefined,
+    begun: Promise.withResolvers(),
+    result: undefined,
+    complete: undefined,
+    ended: Promise.resolve(),
+  };
+}
+
+function leftBy(running: Running | undefined): Left {
+  const complete = running?.complete;
+  return { path: complete?.path ?? running?.run?.progress().path, complete };
 }

@@ -181,8 +181,8 @@ function downloadMethods({ manager }: MillraceOptions): [string, Method][] {
       }),
       (p) => manager.removeAll(p),
     ),
-    method('undoRemove', z.strictObject({ undo: z.string() }), (p) => ({
-      gids: manager.undoRemove(p.undo),
+    method('undoRemove', z.strictObject({ undo: z.string() }), async (p) => ({
+      gids: await manager.undoRemove(p.undo),
     })),
     method(
       'purge',

@@ -1,0 +1,106 @@
+/** Downloads that get their last byte while they are being stopped. */
+
+import { existsSync, writeFileSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { FakeDaemon, LENGTH, until } from '../../testing/fake-daemon.ts';
+
+let daemon: FakeDaemon;
+beforeEach(() => {
+  daemon = new FakeDaemon();
+});
+afterEach(() => daemon.remove());
+
+const state = (gid: string) => daemon.manager.get(gid).state;
+
+/** Before `work` it has all, and the daemon has not heard of that; or it has all after it. */
+const WHEN = ['before', 'after'] as const;
+
+async function completing<T>(when: (typeof WHEN)[number], work: (gid: string) => T) {
+  const { gid, run } = await daemon.run('one');
+  writeFileSync(run.path, 'x'.repeat(LENGTH));
+  run.lingers = true;
+  if (when === 'before') void run.complete();
+  const done = work(gid);
+  if (when === 'after') {
+    // Until it has been told to stop.
+    await until(() => daemon.manager.running(gid) === undefined);
+    await run.complete();
+  }
+  return { gid, path: run.path, done: await done };
+}
+
+const remove = (gid: string, more: object) =>
+  daemon.manager.removeAll({
+    gids: [gid],
+    deletePartial: true,
+    deleteFile: false,
+    forget: true,
+    undoMs: 0,
+    ...more,
+  });
+
+describe.each(WHEN)('what becomes complete while it is removed, %s that', (when) => {
+  test.each([
+    ['out of the list', {}],
+    ['out of the list, with its file', { deleteFile: true }],
+    ['and stays listed', { forget: false }],
+  ])('leaves no file: %s', async (_what, more) => {
+    const { gid, path, done } = await completing(when, (one) => remove(one, more));
+    expect(done.gids).toEqual([gid]);
+    await until(() => !existsSync(path));
+    if ('forget' in more) expect(state(gid)).toBe(when === 'before' ? 'complete' : 'removed');
+    else expect(() => daemon.manager.get(gid)).toThrow(/no such download/);
+  });
+
+  test('leaves no file where it is ended', async () => {
+    const { gid, path } = await completing(when, (one) => daemon.manager.remove(one, true));
+    await until(() => !existsSync(path));
+    expect(state(gid)).toBe('removed');
+  });
+
+  test('leaves no file once that cannot be undone', async () => {
+    const { path } = await completing(when, (one) => remove(one, { undoMs: 60_000 }));
+    await daemon.shut();
+    expect(existsSync(path)).toBe(false);
+    daemon.open();
+  });
+
+  test('is back as complete when that is undone', async () => {
+    const { gid, path, done } = await completing(when, (one) => remove(one, { undoMs: 60_000 }));
+    expect(await daemon.manager.undoRemove(done.undo as string)).toEqual([gid]);
+    expect(daemon.manager.get(gid)).toMatchObject({
+      state: 'complete',
+      path,
+      length: LENGTH,
+      storedBytes: LENGTH,
+      finishedAt: daemon.now,
+    });
+    expect(existsSync(path)).toBe(true);
+    expect(daemon.runs).toHaveLength(1);
+  });
+
+  test('is complete where nothing of it was to be deleted', async () => {
+    const { gid, path } = await completing(when, (one) => daemon.manager.remove(one, false));
+    await until(() => state(gid) === 'complete');
+    expect(daemon.manager.get(gid)).toMatchObject({ path, storedBytes: LENGTH });
+    expect(existsSync(path)).toBe(true);
+  });
+});
+
+test.each(WHEN)(
+  'what is complete %s it is paused and resumed is not fetched again',
+  async (when) => {
+    const { gid, path } = await completing(when, (one) => {
+      expect(daemon.manager.pause(one)).toBe(true);
+      expect(daemon.manager.resume(one)).toBe(true);
+      // Once more, before its run has ended.
+      expect(daemon.manager.pause(one)).toBe(true);
+      expect(daemon.manager.resume(one)).toBe(true);
+    });
+    await until(() => state(gid) === 'complete');
+    // Where there is to be another run, until there is.
+    await daemon.manager.begun(gid);
+    expect(daemon.runs).toHaveLength(1);
+    expect(daemon.manager.get(gid)).toMatchObject({ state: 'complete', path });
+  },
+);
