@@ -82,6 +82,21 @@ describe('a client that vanishes in the middle of a file', () => {
   });
 });
 
+describe('a client that vanishes when the edge has done with its answer', () => {
+  test('is purged all the same: the kernel has that answer still', async () => {
+    // Of the second chunk, which the origin holds back.
+    const gated = origin.url('gate', { size: 600_000 });
+    const { port } = new URL(edge.url);
+    const target = `http://${far.hostAddress}:${port}/${gated}`;
+    far.spawn('curl', ['-s', '-o', '/dev/null', '-r', '550000-', target]);
+    await until(() => origin.waiting > 0);
+    far.cut();
+    origin.openGate();
+    await untilPurged(1, 0);
+    expect(edge.log.join()).not.toMatch(/vanished/);
+  });
+});
+
 describe('a client that stops reading', () => {
   test('lives while others vanish one after the other, and gets every byte in the end', async () => {
     const response = await openResponse(edge.prefixed(url));

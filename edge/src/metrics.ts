@@ -45,7 +45,10 @@ export class Metrics {
     'connections_refused_total',
     'Connections of clients refused because there were too many',
   );
-  readonly purges = this.#counter('clients_purged_total', 'Transfers of vanished clients ended');
+  readonly purges = this.#counter(
+    'clients_purged_total',
+    'Vanished clients whose connections were reset',
+  );
   readonly offloads = this.#counter(
     'clients_offloaded_total',
     'Transfers reset so that they go on elsewhere',

@@ -3,8 +3,16 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import type { TcpState } from '@millrace/shared/cdn/vanished-client';
 import { ClientPurger } from './purger.ts';
 
-const FINE: TcpState = { retransmits: 0, probes: 0, unacked: 1, lastSentMs: 5, lastAckMs: 5 };
-const GONE: TcpState = { retransmits: 0, probes: 3, unacked: 0, lastSentMs: 5, lastAckMs: 9000 };
+const FINE: TcpState = {
+  retransmits: 0,
+  probes: 0,
+  unacked: 1,
+  unsentBytes: 0,
+  lastSentMs: 5,
+  lastAckMs: 5,
+};
+const HAS_ALL: TcpState = { ...FINE, unacked: 0 };
+const GONE: TcpState = { ...HAS_ALL, probes: 3, unsentBytes: 1, lastAckMs: 9000 };
 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
@@ -19,7 +27,7 @@ function setUp() {
     const socket = new Socket();
     states.set(socket, state);
     const purge = jest.fn(() => void states.set(socket, undefined));
-    return { socket, purge, unwatch: purger.watch(socket, outstanding, purge) };
+    return { socket, purge, handOn: purger.watch(socket, outstanding, purge) };
   };
   return { states, readTcpInfo, onPurged, purger, client };
 }
@@ -44,7 +52,10 @@ describe('ClientPurger', () => {
   test('purges several that vanish together, even if one purge ends the watch of another', () => {
     const { client, onPurged } = setUp();
     const clients = [client(GONE), client(GONE), client(GONE)];
-    clients[0]?.purge.mockImplementation(() => void clients[1]?.unwatch());
+    clients[0]?.purge.mockImplementation(() => {
+      clients[1]?.socket.destroy();
+      clients[1]?.handOn();
+    });
     jest.advanceTimersByTime(250);
     expect(clients.map(({ purge }) => purge.mock.calls.length)).toEqual([1, 0, 1]);
     expect(onPurged).toHaveBeenCalledTimes(2);
@@ -95,15 +106,64 @@ describe('ClientPurger', () => {
     expect(b.purge).toHaveBeenCalledTimes(1);
   });
 
+  test.each([
+    ['unacknowledged', { unacked: 3 }],
+    ['not even sent', { unacked: 0, unsentBytes: 3 }],
+  ])('purges who vanishes while what the kernel holds is %s', (_what, held) => {
+    const { client, states, onPurged, purger } = setUp();
+    const { socket, purge, handOn } = client({ ...FINE, ...held });
+    handOn();
+    jest.advanceTimersByTime(10_000);
+    expect(purger.watching).toBe(1);
+    states.set(socket, { ...FINE, ...held, unacked: 3, retransmits: 2, lastAckMs: 700 });
+    jest.advanceTimersByTime(250);
+    expect(purge).toHaveBeenCalledTimes(1);
+    expect(onPurged).toHaveBeenCalledTimes(1);
+    expect(purger.watching).toBe(0);
+  });
+
+  test('a new response on a connection is watched instead of one that was handed on', () => {
+    const { client, states, purger } = setUp();
+    const first = client(FINE);
+    first.handOn();
+    const purge = jest.fn();
+    const handOn = purger.watch(first.socket, () => true, purge);
+    expect(purger.watching).toBe(1);
+    // The same with several at once, as with HTTP/2.
+    const third = purger.watch(first.socket, () => true, jest.fn());
+    third();
+    handOn();
+    expect(purger.watching).toBe(1);
+    states.set(first.socket, GONE);
+    jest.advanceTimersByTime(250);
+    expect([first.purge.mock.calls.length, purge.mock.calls.length]).toEqual([0, 1]);
+  });
+
+  test('forgets who closes the connection, before the last response was handed on or after', () => {
+    const { client, states, purger } = setUp();
+    const [before, after] = [client(FINE), client(FINE)];
+    before.socket.destroy();
+    before.handOn();
+    expect(purger.watching).toBe(1);
+    after.handOn();
+    states.set(after.socket, undefined);
+    jest.advanceTimersByTime(250);
+    expect(purger.watching).toBe(0);
+    for (const { purge } of [before, after]) expect(purge).not.toHaveBeenCalled();
+  });
+
   test('looks only while somebody is watched, with one timer for all', () => {
-    const { client, purger } = setUp();
+    const { client, purger, states } = setUp();
     expect(jest.getTimerCount()).toBe(0);
     const [a, b] = [client(FINE), client(FINE)];
     expect(jest.getTimerCount()).toBe(1);
-    a.unwatch();
-    a.unwatch();
-    expect(jest.getTimerCount()).toBe(1);
-    b.unwatch();
+    for (const { socket } of [a, b]) states.set(socket, HAS_ALL);
+    a.handOn();
+    a.handOn();
+    jest.advanceTimersByTime(250);
+    expect([purger.watching, jest.getTimerCount()]).toEqual([1, 1]);
+    b.handOn();
+    jest.advanceTimersByTime(250);
     expect(jest.getTimerCount()).toBe(0);
     const c = client(GONE);
     purger.stop();
@@ -119,8 +179,8 @@ describe('ClientPurger', () => {
       now: () => performance.now(),
       onPurged: () => {},
     });
-    const unwatch = purger.watch(new Socket(), () => true, jest.fn());
+    const handOn = purger.watch(new Socket(), () => true, jest.fn());
     expect([purger.watching, jest.getTimerCount()]).toEqual([0, 0]);
-    unwatch();
+    handOn();
   });
 });

@@ -7,7 +7,7 @@
 import type { Socket } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
 import { AnsweredTimeouts } from '@millrace/shared/cdn/answered-timeouts';
-import { VanishedClientDetector } from '@millrace/shared/cdn/vanished-client';
+import { type TcpState, VanishedClientDetector } from '@millrace/shared/cdn/vanished-client';
 import type { ReadTcpInfo } from './tcp-info.ts';
 
 export interface ClientPurgerOptions {
@@ -31,6 +31,8 @@ interface Watched {
   readonly detector: VanishedClientDetector;
   /** The most timeouts in a row after which it has answered. */
   answeredLate: number;
+  /** The kernel has all of the response. */
+  handedOn: boolean;
 }
 
 const INTERVAL_MS = 250;
@@ -38,6 +40,8 @@ const INTERVAL_MS = 250;
 export class ClientPurger {
   readonly #o: ClientPurgerOptions;
   readonly #watched = new Set<Watched>();
+  /** Those whose last response has been handed on; one for a connection. */
+  readonly #handedOn = new Map<Socket, Watched>();
   readonly #experience = new AnsweredTimeouts();
   #timer: NodeJS.Timeout | undefined;
 
@@ -51,22 +55,33 @@ export class ClientPurger {
   }
 
   /**
-   * Watches a client while it is served.
+   * Watches a client while it is served, and until it has acknowledged all: the kernel may hold
+   * megabytes of a response when we have done with it.
    *
    * @param socket the client's connection
    * @param outstanding whether the client owes acknowledgements: false as long as nothing of the
    *   response has gone out, so that nothing need be asked of the kernel
    * @param purge called at most once, when the client has vanished; has to end the connection with
    *   a RST, which tells a client that is there after all to begin anew (ANYCAST 3.1.3)
-   * @returns ends the watch; further calls do nothing
+   * @returns to be called when all of the response has been handed on, or it has been given up;
+   *   further calls do nothing
    */
   watch(socket: Socket, outstanding: () => boolean, purge: () => void): () => void {
     if (this.#o.readTcpInfo === undefined) return () => {};
     const detector = new VanishedClientDetector();
-    const watched: Watched = { socket, outstanding, purge, detector, answeredLate: 0 };
+    const watched: Watched = {
+      socket,
+      outstanding,
+      purge,
+      detector,
+      answeredLate: 0,
+      handedOn: false,
+    };
+    // The new response is watched instead of the one before.
+    this.#forgetHandedOn(socket);
     this.#watched.add(watched);
     this.#timer ??= setInterval(() => this.#look(), this.#o.intervalMs ?? INTERVAL_MS).unref();
-    return () => this.#unwatch(watched);
+    return () => this.#handOn(watched);
   }
 
   /** Ends all watches. */
@@ -74,8 +89,23 @@ export class ClientPurger {
     for (const watched of this.#watched) this.#unwatch(watched);
   }
 
+  #handOn(watched: Watched): void {
+    const { socket } = watched;
+    if (!this.#watched.has(watched) || watched.handedOn) return;
+    if (socket.destroyed) return this.#unwatch(watched);
+    this.#forgetHandedOn(socket);
+    watched.handedOn = true;
+    this.#handedOn.set(socket, watched);
+  }
+
+  #forgetHandedOn(socket: Socket): void {
+    const before = this.#handedOn.get(socket);
+    if (before !== undefined) this.#unwatch(before);
+  }
+
   #unwatch(watched: Watched): void {
     this.#watched.delete(watched);
+    if (this.#handedOn.get(watched.socket) === watched) this.#handedOn.delete(watched.socket);
     if (this.#watched.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -102,6 +132,10 @@ export class ClientPurger {
     const now = this.#o.now();
     const outstanding = watched.outstanding();
     const state = outstanding ? this.#o.readTcpInfo?.(socket) : undefined;
+    if (watched.handedOn && hasAll(state)) {
+      this.#unwatch(watched);
+      return false;
+    }
     const needed = this.#experience.needed(this.#watched.size, answeredLate, now);
     const vanished = detector.observe(state, outstanding, now, needed);
     if (detector.answeredLate > 0) {
@@ -110,4 +144,9 @@ export class ClientPurger {
     }
     return vanished;
   }
+}
+
+/** It has acknowledged all that there was, or its connection is closed. */
+function hasAll(state: TcpState | undefined): boolean {
+  return state === undefined || (state.unacked === 0 && state.unsentBytes === 0);
 }

@@ -34,6 +34,7 @@ describe('openTcpInfo', () => {
       retransmits: 0,
       probes: 0,
       unacked: expect.any(Number),
+      unsentBytes: 0,
       lastSentMs: expect.any(Number),
       lastAckMs: expect.any(Number),
     };

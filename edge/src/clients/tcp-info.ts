@@ -28,7 +28,9 @@ type GetSockOpt = (
 const IPPROTO_TCP = 6;
 const TCP_INFO = 11;
 /** The part of struct tcp_info (linux/tcp.h) that is read; the kernel cuts it off there. */
-const INFO_BYTES = 60;
+const INFO_BYTES = 148;
+/** What every kernel has of it: Linux before 4.6 ends earlier. */
+const LEAST_BYTES = 60;
 /** TCP_CLOSE in net/tcp_states.h: no connection any more. */
 const CLOSED = 7;
 
@@ -68,11 +70,13 @@ function reader(getSockOpt: GetSockOpt): ReadTcpInfo {
     if (fd === undefined) return undefined;
     length[0] = INFO_BYTES;
     if (getSockOpt(fd, IPPROTO_TCP, TCP_INFO, bytes, length) !== 0) return undefined;
-    if (length[0] < INFO_BYTES || byte(0) === CLOSED) return undefined;
+    const filled = length[0];
+    if (filled < LEAST_BYTES || byte(0) === CLOSED) return undefined;
     return {
       retransmits: byte(2),
       probes: byte(3),
       unacked: word(24),
+      unsentBytes: filled < INFO_BYTES ? 0 : word(144),
       lastSentMs: word(44),
       lastAckMs: word(56),
     };

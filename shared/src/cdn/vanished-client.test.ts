@@ -7,7 +7,14 @@ import {
   VanishedClientDetector,
 } from './vanished-client.ts';
 
-const FINE: TcpState = { retransmits: 0, probes: 0, unacked: 10, lastSentMs: 1, lastAckMs: 1 };
+const FINE: TcpState = {
+  retransmits: 0,
+  probes: 0,
+  unacked: 10,
+  unsentBytes: 0,
+  lastSentMs: 1,
+  lastAckMs: 1,
+};
 
 /** What the detector says to each of these states, `everyMs` apart. */
 function judge(states: readonly Partial<TcpState>[], everyMs = 250, outstanding = true) {
@@ -100,7 +107,7 @@ describe('a client that answers after timeouts', () => {
   test('is waited for as long as is asked', () => {
     const detector = new VanishedClientDetector();
     const silence = [0, 1, 2, 3, 4].map((retransmits) => ({
-      ...{ retransmits, probes: 0, unacked: 4, lastSentMs: 100 },
+      ...{ ...FINE, retransmits, unacked: 4, lastSentMs: 100 },
       lastAckMs: 10 + 200 * (2 ** retransmits - 1),
     }));
     const said = silence.map((state) => detector.observe(state, true, state.lastAckMs, 4));
@@ -144,6 +151,7 @@ function statesOf(o: { rtoMs: number; delayMs: number; silentFrom: number; close
       retransmits: o.closed ? 0 : timeouts,
       probes: o.closed ? since : 0,
       unacked: o.closed ? 0 : 1,
+      unsentBytes: o.closed ? 1 : 0,
       lastSentMs: now - lastSent,
       lastAckMs: now - lastAck,
     };

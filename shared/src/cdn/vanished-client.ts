@@ -17,6 +17,8 @@ export interface TcpState {
   readonly probes: number;
   /** Segments sent and not acknowledged. */
   readonly unacked: number;
+  /** What has not been sent so far; 0 where the kernel does not tell. */
+  readonly unsentBytes: number;
   /** Since data, new or repeated, last went out. */
   readonly lastSentMs: Millis;
   /** Since the last acknowledgement came, of whatever it was. */
