@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
+import { AddressBook } from '@millrace/shared/cdn/address-book';
 import { hashText } from '@millrace/shared/cdn/hrw';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
 import { selectPeers } from '@millrace/shared/cdn/peer-set';
@@ -71,24 +72,12 @@ const CONNECTIONS = 6;
 /** Heartbeats under way at a time, when many nodes are heard of at once. */
 const MAX_ASKING = 16;
 const RESOLVE_INTERVAL_MS = 30_000;
-/** Addresses remembered at a time. */
-const MAX_ADDRESSES = 4000;
-/** An address that was only heard of is forgotten after so many heartbeats in vain. */
-const MAX_VAIN = 20;
-
-interface Address {
-  /** Given by the operator: asked for ever, whether it answers or not. */
-  isSeed: boolean;
-  vain: number;
-  /** It answered as this node itself, or as a node known under another address. */
-  known: boolean;
-}
 
 export class Membership {
   readonly table: PeerTable;
   readonly #o: MembershipOptions;
   readonly #agent = new LazyAgent({ connections: CONNECTIONS, pipelining: 1, allowH2: false });
-  readonly #addresses = new Map<string, Address>();
+  readonly #addresses = new AddressBook();
   readonly #self: ForwardTarget & { load: number };
   readonly #instance = randomUUID();
   /** Addresses at which another node has this one's name. */
@@ -96,7 +85,6 @@ export class Membership {
   #members: Peer[] = [];
   /** Worked out anew whenever what it is made of may have changed. */
   #hearsay: readonly Hearsay<Peer>[] | undefined;
-  #queue: string[] = [];
   #timers: NodeJS.Timeout[] = [];
   #port = 0;
   #firstRound: Promise<unknown> = Promise.resolve();
@@ -128,7 +116,7 @@ export class Membership {
     ];
     for (const timer of this.#timers) timer.unref();
     // All seeds at once, so that a node that has just started need not work alone for long.
-    this.#firstRound = Promise.all([...this.#addresses.keys()].map((url) => this.#ping(url)));
+    this.#firstRound = Promise.all(this.#addresses.urls.map((url) => this.#ping(url)));
   }
 
   /** Resolves once all seeds have been asked after the start, and what they told is known. */
@@ -143,11 +131,7 @@ export class Membership {
 
   /** Adds addresses of nodes, as a supervisor of several processes knows them. */
   addSeeds(urls: readonly string[]): void {
-    for (const url of urls) {
-      if (this.#addresses.has(url)) continue;
-      this.#addresses.set(url, { isSeed: true, vain: 0, known: false });
-      void this.#ping(url);
-    }
+    for (const url of urls) if (this.#addresses.addSeed(url)) void this.#ping(url);
   }
 
   /** This node, as routing sees it. */
@@ -228,23 +212,16 @@ export class Membership {
 
   async #resolve(): Promise<void> {
     const { seeds, log, resolve = resolveSeeds } = this.#o;
-    // What a name stood for once is kept only while somebody answers there.
-    for (const address of this.#addresses.values()) address.isSeed = false;
-    for (const url of await resolve(seeds, log)) {
-      if (!this.#mayAsk(url)) {
-        log.warn({ url }, 'not asked: without --secret-file peers must be on loopback');
-        continue;
-      }
-      const address = this.#addresses.get(url);
-      if (address !== undefined) address.isSeed = true;
-      else this.#addresses.set(url, { isSeed: true, vain: 0, known: false });
-    }
+    const found = (await resolve(seeds, log)).filter((url) => {
+      if (this.#mayAsk(url)) return true;
+      log.warn({ url }, 'not asked: without --secret-file peers must be on loopback');
+      return false;
+    });
+    this.#addresses.setSeeds(found);
   }
 
   #hearOf(url: string): void {
-    if (this.#addresses.has(url) || this.#addresses.size >= MAX_ADDRESSES) return;
-    if (!this.#mayAsk(url)) return;
-    this.#addresses.set(url, { isSeed: false, vain: 0, known: false });
+    if (this.#addresses.has(url) || !this.#mayAsk(url) || !this.#addresses.hear(url)) return;
     // At once, so that nodes that have just started find each other soon; but no storm of questions.
     if (this.#asking < MAX_ASKING) void this.#ping(url);
   }
@@ -260,11 +237,7 @@ export class Membership {
 
   /** The next node in turn. */
   #beat(): void {
-    if (this.#queue.length === 0) this.#queue = [...this.#addresses.keys()];
-    let url = this.#queue.shift();
-    // Other addresses of what is known already need no heartbeats.
-    while (url !== undefined && this.#addresses.get(url)?.known !== false)
-      url = this.#queue.shift();
+    const url = this.#addresses.next();
     if (url !== undefined) void this.#ping(url);
   }
 
@@ -336,8 +309,7 @@ export class Membership {
       this.#answered(url, { ...info, policy, publicUrl: info.publicUrl }, rtt);
     } else {
       // An address that several processes share, or not the one that it wants to be reached at.
-      const address = this.#addresses.get(url);
-      if (address !== undefined) Object.assign(address, { known: true, vain: 0 });
+      this.#addresses.onAnswer(url, true);
       this.#hearOf(own.origin);
     }
     for (const other of nodes) this.#hearOf(new URL(other).origin);
@@ -351,11 +323,9 @@ export class Membership {
   }
 
   #answered(url: string, info: Parameters<PeerTable['onAnswer']>[1], rtt: Millis): void {
-    const address = this.#addresses.get(url);
-    if (address !== undefined) address.vain = 0;
     const before = this.table.get(info.name);
     const outcome = this.table.onAnswer(url, info, rtt);
-    if (address !== undefined) address.known = outcome === 'self' || outcome === 'other';
+    this.#addresses.onAnswer(url, outcome === 'self' || outcome === 'other');
     if (outcome !== 'peer') return;
     this.table.onHeard(info.name, this.#o.now());
     this.#o.onHeartbeat(info.name, rtt);
@@ -365,12 +335,7 @@ export class Membership {
   #missed(url: string, sentAt?: Millis): void {
     this.table.onMiss(url, sentAt);
     this.#hearsay = undefined;
-    // Should the node have died, it may live on under another of its addresses.
-    for (const other of this.#addresses.values()) other.known = false;
-    const address = this.#addresses.get(url);
-    if (address !== undefined && ++address.vain >= MAX_VAIN && !address.isSeed) {
-      this.#addresses.delete(url);
-    }
+    this.#addresses.onMiss(url);
   }
 
   #select(): void {

@@ -1,0 +1,80 @@
+/**
+ * The addresses at which nodes may be found: which of them is asked next, and which are forgotten
+ * (NSDI 4.2, where all nodes are asked in turn).
+ */
+
+/** Addresses remembered at a time: anybody may name more. */
+export const MAX_ADDRESSES = 4000;
+/** An address that was only heard of is forgotten after so many questions in vain. */
+export const MAX_VAIN = 20;
+
+interface Address {
+  /** Given by the operator: asked for ever, whether it answers or not. */
+  isSeed: boolean;
+  vain: number;
+  /** It answered as this node itself, or as a node known under another address. */
+  isOther: boolean;
+}
+
+export class AddressBook {
+  readonly #addresses = new Map<string, Address>();
+  #queue: string[] = [];
+
+  get urls(): string[] {
+    return [...this.#addresses.keys()];
+  }
+
+  has(url: string): boolean {
+    return this.#addresses.has(url);
+  }
+
+  /** One that somebody has told of. @returns false if it is known, or there is no room */
+  hear(url: string): boolean {
+    if (this.has(url) || this.#addresses.size >= MAX_ADDRESSES) return false;
+    this.#add(url, false);
+    return true;
+  }
+
+  /** One more that the operator has given. @returns false if it is known */
+  addSeed(url: string): boolean {
+    if (this.has(url)) return false;
+    this.#add(url, true);
+    return true;
+  }
+
+  /** What the operator's names stand for now; what they stood for before has only been heard of. */
+  setSeeds(urls: Iterable<string>): void {
+    const seeds = new Set(urls);
+    for (const [url, address] of this.#addresses) address.isSeed = seeds.has(url);
+    for (const url of seeds) this.addSeed(url);
+  }
+
+  /** The address whose turn it is: all in turn, but for those where a node is that is known. */
+  next(): string | undefined {
+    if (this.#queue.length === 0) this.#queue = this.urls;
+    let url = this.#queue.shift();
+    while (url !== undefined && this.#addresses.get(url)?.isOther !== false) {
+      url = this.#queue.shift();
+    }
+    return url;
+  }
+
+  /** @param isOther by what it says it is this node itself, or one known under another address */
+  onAnswer(url: string, isOther: boolean): void {
+    const address = this.#addresses.get(url);
+    if (address !== undefined) Object.assign(address, { isOther, vain: 0 });
+  }
+
+  onMiss(url: string): void {
+    // Should the node have died, it may live on under another of its addresses.
+    for (const other of this.#addresses.values()) other.isOther = false;
+    const address = this.#addresses.get(url);
+    if (address !== undefined && ++address.vain >= MAX_VAIN && !address.isSeed) {
+      this.#addresses.delete(url);
+    }
+  }
+
+  #add(url: string, isSeed: boolean): void {
+    this.#addresses.set(url, { isSeed, vain: 0, isOther: false });
+  }
+}
