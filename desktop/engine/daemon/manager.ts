@@ -1,33 +1,19 @@
 /** What users can do with the daemon's downloads. */
 
-import { relative, resolve } from 'node:path';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { noteOf } from '@millrace/shared/base/notes';
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue';
-import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { ScheduleState } from '@millrace/shared/download/schedule';
 import type { DownloadStore } from '../store/download-store.ts';
-import { type DownloadRecord, type FinishedState, isFinished } from '../store/record.ts';
+import type { DownloadRecord, FinishedState } from '../store/record.ts';
 import type { SettingStore } from '../store/small-stores.ts';
+import { Changes } from './changes.ts';
 import { Conductor, type ConductorOptions } from './conductor.ts';
 import type { Run } from './contract.ts';
 import type { HostMemory } from './host-memory.ts';
-import { Ledger, type ManagerEvent, targetOf } from './ledger.ts';
-import {
-  type Change,
-  changeSchema,
-  check,
-  checkFile,
-  cleanUrls,
-  isOnlyCategory,
-  MAX_URLS,
-  type NewDownload,
-  newRecord,
-} from './new-download.ts';
-import { refiled } from './refiling.ts';
+import { Ledger, type ManagerEvent } from './ledger.ts';
+import { type Change, type NewDownload, newRecord } from './new-download.ts';
 import { Remover, type Removing } from './remover.ts';
-import { withoutLogins } from './secrets.ts';
 import type { Limits, Settings } from './settings.ts';
 
 export interface ManagerOptions extends Omit<ConductorOptions, 'ledger'> {
@@ -45,6 +31,7 @@ export class Manager {
   readonly #ledger: Ledger;
   readonly #conductor: Conductor;
   readonly #remover: Remover;
+  readonly #changes: Changes;
   /** Deletions and the like that go on in the background. */
   readonly #chores = new Set<Promise<void>>();
 
@@ -56,6 +43,12 @@ export class Manager {
       ...options,
       ledger: this.#ledger,
       conductor: this.#conductor,
+    });
+    this.#changes = new Changes({
+      ledger: this.#ledger,
+      conductor: this.#conductor,
+      settings: options.settings,
+      dir: () => this.dir,
     });
   }
 
@@ -283,39 +276,7 @@ export class Manager {
    * @throws MillraceError `no-such-download`, `wrong-state`, `bad-option`
    */
   change(gid: string, wanted: Change): void {
-    const record = this.get(gid);
-    const given = check(changeSchema, wanted);
-    const { limit, login, priority, category, rename, maxTries, aria2, startAt, ...rest } = given;
-    const shelves = { dir: this.dir, categories: this.settings.categories };
-    const filed = category === undefined ? undefined : refiled(record, category, shelves);
-    if (isFinished(record.state)) {
-      if (filed !== undefined && isOnlyCategory(given)) return this.#ledger.refile(record, filed);
-      throw new MillraceError('wrong-state', `${gid} is finished`);
-    }
-    if (rest.dir === undefined && filed?.dir !== undefined) rest.dir = filed.dir;
-    if (rest.file !== undefined) rest.file = checkFile(rest.file);
-    if (rest.dir !== undefined) rest.dir = resolve(this.dir, rest.dir);
-    const request = { ...record.request, ...rest };
-    if (limit !== undefined) request.limit = limit ?? undefined;
-    if (login !== undefined) request.login = login ?? undefined;
-    const options = {
-      ...record.options,
-      rename: rename ?? record.options.rename,
-      named: rest.file === undefined ? record.options.named : rename === undefined,
-      maxTries: maxTries ?? record.options.maxTries,
-      startAt: startAt === undefined ? record.options.startAt : (startAt ?? undefined),
-      aria2: { ...record.options.aria2, ...aria2 },
-    };
-    const name = rest.file ?? record.name;
-    this.queue.setStart(gid, options.startAt);
-    this.#ledger.update(gid, { request, options, name, category: (filed ?? record).category });
-    if (limit !== undefined) this.#setLimit(gid, limit ?? undefined);
-    if (priority !== undefined) {
-      this.queue.setPriority(gid, priority);
-      this.#ledger.keepOrder([gid]);
-    }
-    if (Object.keys(rest).length > 0 || login !== undefined) this.#conductor.restart(gid);
-    this.#conductor.tick();
+    this.#changes.change(gid, wanted);
   }
 
   /**
@@ -324,17 +285,7 @@ export class Manager {
    * @throws MillraceError `bad-url`, `credentials-in-url`, `bad-option` if none is left or too many
    */
   setUrls(gid: string, texts: readonly string[]): void {
-    const { request } = this.get(gid);
-    const { urls, login } = cleanUrls(texts);
-    const [first] = urls;
-    if (first === undefined) throw new MillraceError('bad-option', 'urls: none would be left');
-    if (urls.length > MAX_URLS) throw new MillraceError('bad-option', 'urls: too many');
-    this.#fetchFrom(gid, this.#forUrls(gid, request, urls, login));
-    const run = this.running(gid);
-    if (run === undefined) return this.#conductor.restart(gid);
-    const onlyMore = request.urls.every((url) => urls.includes(url)) && request.urls[0] === first;
-    if (!onlyMore) return this.#conductor.restart(gid);
-    for (const url of urls) if (!request.urls.includes(url)) run.addUrl(url);
+    this.#changes.setUrls(gid, texts);
   }
 
   /**
@@ -344,20 +295,7 @@ export class Manager {
    * @throws MillraceError `wrong-state` if it is complete, `bad-url`
    */
   replaceUrl(gid: string, text: string): void {
-    const clean = cleanUrls([text]);
-    const [url] = clean.urls as [string];
-    const record = this.get(gid);
-    if (record.state === 'complete') throw new MillraceError('wrong-state', 'it is complete');
-    if (isFinished(record.state)) this.#ledger.reopen(record);
-    // The name stays: it is what the partial file is found by.
-    const { path, request } = record;
-    const file = path === undefined ? request.file : relative(request.dir, targetOf(record));
-    const urls = [url, ...request.urls.slice(1).filter((other) => other !== url)];
-    const forUrls = this.#forUrls(gid, request, urls, clean.login);
-    this.#fetchFrom(gid, { ...forUrls, file });
-    if (record.state === 'waiting') this.retry(gid);
-    this.#conductor.restart(gid);
-    this.#conductor.tick();
+    this.#changes.replaceUrl(gid, text);
   }
 
   /** Sets the limits over all downloads. */
@@ -395,28 +333,6 @@ export class Manager {
     });
   }
 
-  #fetchFrom(gid: string, request: DownloadRequest): void {
-    const { host } = new URL(request.urls[0] as string);
-    this.queue.setHost(gid, host);
-    this.#ledger.update(gid, { request, host });
-  }
-
-  /** The request with other URLs. What logs in at the first one's origin is for no other. */
-  #forUrls(
-    gid: string,
-    request: DownloadRequest,
-    urls: readonly string[],
-    login: DownloadRequest['login'],
-  ): DownloadRequest {
-    const [before, now] = [request.urls[0], urls[0]].map((url) => new URL(url as string).origin);
-    const clean = before === now ? request : withoutLogins(request);
-    if (JSON.stringify(clean) !== JSON.stringify(request)) {
-      const note = noteOf('login-left-out', { before: String(before), now: String(now) });
-      this.#ledger.emit({ kind: 'note', gid, ...note });
-    }
-    return { ...clean, urls, login: login ?? clean.login };
-  }
-
   #newRecord(asked: NewDownload): DownloadRecord {
     const { categories, app } = this.settings;
     const { connections, sidecars } = app.defaults;
@@ -431,13 +347,6 @@ export class Manager {
     const record = newRecord(asked, around);
     if (!this.#ledger.exists(record.gid)) return record;
     throw new MillraceError('bad-option', `gid: ${record.gid} is there already`);
-  }
-
-  #setLimit(gid: string, limit: number | undefined): void {
-    const run = this.running(gid);
-    if (run !== undefined) return run.setLimit(limit);
-    // It may be about to run, with what it was asked for before.
-    void this.begun(gid).then(() => this.running(gid)?.setLimit(limit));
   }
 
   #chore(work: Promise<unknown>): void {

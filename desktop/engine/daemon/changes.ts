@@ -1,0 +1,162 @@
+/** What users can change of a download once it has been added. */
+
+import { relative, resolve } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { noteOf } from '@millrace/shared/base/notes';
+import type { DownloadRequest } from '@millrace/shared/download/request';
+import { isFinished } from '../store/record.ts';
+import type { Conductor } from './conductor.ts';
+import { type Ledger, targetOf } from './ledger.ts';
+import {
+  type Change,
+  changeSchema,
+  check,
+  checkFile,
+  cleanUrls,
+  isOnlyCategory,
+  MAX_URLS,
+} from './new-download.ts';
+import { refiled } from './refiling.ts';
+import { withoutLogins } from './secrets.ts';
+import type { Settings } from './settings.ts';
+
+export interface ChangesOptions {
+  readonly ledger: Ledger;
+  readonly conductor: Conductor;
+  readonly settings: Settings;
+  /** The download folder. */
+  readonly dir: () => string;
+}
+
+export class Changes {
+  readonly #ledger: Ledger;
+  readonly #conductor: Conductor;
+  readonly #settings: Settings;
+  readonly #dir: () => string;
+
+  constructor({ ledger, conductor, settings, dir }: ChangesOptions) {
+    this.#ledger = ledger;
+    this.#conductor = conductor;
+    this.#settings = settings;
+    this.#dir = dir;
+  }
+
+  /**
+   * Changes an unfinished download: its limit, priority and category at once, the rest by starting it
+   * anew. Of a finished one only the category can be changed.
+   *
+   * @throws MillraceError `no-such-download`, `wrong-state`, `bad-option`
+   */
+  change(gid: string, wanted: Change): void {
+    const record = this.#ledger.get(gid);
+    const given = check(changeSchema, wanted);
+    const { limit, login, priority, category, rename, maxTries, aria2, startAt, ...rest } = given;
+    const shelves = { dir: this.#dir(), categories: this.#settings.categories };
+    const filed = category === undefined ? undefined : refiled(record, category, shelves);
+    if (isFinished(record.state)) {
+      if (filed !== undefined && isOnlyCategory(given)) return this.#ledger.refile(record, filed);
+      throw new MillraceError('wrong-state', `${gid} is finished`);
+    }
+    if (rest.dir === undefined && filed?.dir !== undefined) rest.dir = filed.dir;
+    if (rest.file !== undefined) rest.file = checkFile(rest.file);
+    if (rest.dir !== undefined) rest.dir = resolve(this.#dir(), rest.dir);
+    const request = { ...record.request, ...rest };
+    if (limit !== undefined) request.limit = limit ?? undefined;
+    if (login !== undefined) request.login = login ?? undefined;
+    const options = {
+      ...record.options,
+      rename: rename ?? record.options.rename,
+      named: rest.file === undefined ? record.options.named : rename === undefined,
+      maxTries: maxTries ?? record.options.maxTries,
+      startAt: startAt === undefined ? record.options.startAt : (startAt ?? undefined),
+      aria2: { ...record.options.aria2, ...aria2 },
+    };
+    const name = rest.file ?? record.name;
+    this.#ledger.queue.setStart(gid, options.startAt);
+    this.#ledger.update(gid, { request, options, name, category: (filed ?? record).category });
+    if (limit !== undefined) this.#setLimit(gid, limit ?? undefined);
+    if (priority !== undefined) {
+      this.#ledger.queue.setPriority(gid, priority);
+      this.#ledger.keepOrder([gid]);
+    }
+    if (Object.keys(rest).length > 0 || login !== undefined) this.#conductor.restart(gid);
+    this.#conductor.tick();
+  }
+
+  /**
+   * Changes the URLs; a running download learns of new ones, other changes cost a start anew.
+   *
+   * @throws MillraceError `bad-url`, `credentials-in-url`, `bad-option` if none is left or too many
+   */
+  setUrls(gid: string, texts: readonly string[]): void {
+    const { request } = this.#ledger.get(gid);
+    const { urls, login } = cleanUrls(texts);
+    const [first] = urls;
+    if (first === undefined) throw new MillraceError('bad-option', 'urls: none would be left');
+    if (urls.length > MAX_URLS) throw new MillraceError('bad-option', 'urls: too many');
+    this.#fetchFrom(gid, this.#forUrls(gid, request, urls, login));
+    const run = this.#conductor.running(gid);
+    if (run === undefined) return this.#conductor.restart(gid);
+    const onlyMore = request.urls.every((url) => urls.includes(url)) && request.urls[0] === first;
+    if (!onlyMore) return this.#conductor.restart(gid);
+    for (const url of urls) if (!request.urls.includes(url)) run.addUrl(url);
+  }
+
+  /**
+   * A new URL for a download whose link has expired: the engine goes on with what is there if the
+   * file is the same.
+   *
+   * @throws MillraceError `wrong-state` if it is complete, `bad-url`
+   */
+  replaceUrl(gid: string, text: string): void {
+    const clean = cleanUrls([text]);
+    const [url] = clean.urls as [string];
+    const record = this.#ledger.get(gid);
+    if (record.state === 'complete') throw new MillraceError('wrong-state', 'it is complete');
+    if (isFinished(record.state)) this.#ledger.reopen(record);
+    // The name stays: it is what the partial file is found by.
+    const { path, request } = record;
+    const file = path === undefined ? request.file : relative(request.dir, targetOf(record));
+    const urls = [url, ...request.urls.slice(1).filter((other) => other !== url)];
+    const forUrls = this.#forUrls(gid, request, urls, clean.login);
+    this.#fetchFrom(gid, { ...forUrls, file });
+    // It need not wait any longer.
+    if (record.state === 'waiting') this.#hurry(gid);
+    this.#conductor.restart(gid);
+    this.#conductor.tick();
+  }
+
+  #hurry(gid: string): void {
+    this.#ledger.queue.hurry(gid);
+    this.#ledger.update(gid, { state: 'queued', attempts: 0, retryAt: undefined });
+  }
+
+  #fetchFrom(gid: string, request: DownloadRequest): void {
+    const { host } = new URL(request.urls[0] as string);
+    this.#ledger.queue.setHost(gid, host);
+    this.#ledger.update(gid, { request, host });
+  }
+
+  /** The request with other URLs. What logs in at the first one's origin is for no other. */
+  #forUrls(
+    gid: string,
+    request: DownloadRequest,
+    urls: readonly string[],
+    login: DownloadRequest['login'],
+  ): DownloadRequest {
+    const [before, now] = [request.urls[0], urls[0]].map((url) => new URL(url as string).origin);
+    const clean = before === now ? request : withoutLogins(request);
+    if (JSON.stringify(clean) !== JSON.stringify(request)) {
+      const note = noteOf('login-left-out', { before: String(before), now: String(now) });
+      this.#ledger.emit({ kind: 'note', gid, ...note });
+    }
+    return { ...clean, urls, login: login ?? clean.login };
+  }
+
+  #setLimit(gid: string, limit: number | undefined): void {
+    const run = this.#conductor.running(gid);
+    if (run !== undefined) return run.setLimit(limit);
+    // It may be about to run, with what it was asked for before.
+    void this.#conductor.begun(gid).then(() => this.#conductor.running(gid)?.setLimit(limit));
+  }
+}
