@@ -153,6 +153,21 @@ describe('RangeClient', () => {
     expect([seen.connections, seen.heads.length]).toEqual([2, 3]);
   });
 
+  test('a connection with bytes of an answer that was longer than it said is replaced', async () => {
+    const late = 'the rest of the last answer\r\n\r\n';
+    const seen = await serve((socket, nth) => socket.write(nth === 0 ? ANSWER : late));
+    const one = client();
+    for (let i = 0; i < 3; i++) expect(await get(one, seen)).toBe('0123456789');
+    expect(seen.connections).toBe(3);
+  });
+
+  test('a new connection that says what is no answer is a failure', async () => {
+    const seen = await serve((socket) => socket.write('this is not HTTP\r\n\r\n'));
+    const malformed = expect.objectContaining({ code: 'malformed-response' });
+    for (let i = 0; i < 2; i++) await expect(get(client(), seen)).rejects.toEqual(malformed);
+    expect(seen.heads).toHaveLength(2);
+  });
+
   test('a new connection that breaks is a failure, and frees its place', async () => {
     const seen = await serve((socket, _, all) => {
       if (all < 2) socket.resetAndDestroy();

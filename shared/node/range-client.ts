@@ -3,7 +3,7 @@
  * general HTTP client would cost more than the transfer.
  */
 
-import { MillraceError } from '../src/base/errors.ts';
+import { isMillraceError, MillraceError } from '../src/base/errors.ts';
 import type { Headers } from '../src/http/headers.ts';
 import type { MessageHead } from '../src/http/message-head.ts';
 import { requestTarget } from '../src/http/prefixed-url.ts';
@@ -90,8 +90,10 @@ export class RangeClient {
       } catch (error) {
         this.#giveBack(url, connection);
         if (signal.aborted) throw signal.reason;
-        // A kept-alive connection may have been closed just as it was used again.
-        if (!reused || !isBreak(error)) throw error;
+        // A kept-alive connection may have been closed just as it was used again; or what comes is
+        // still part of an earlier answer, which was longer than it said.
+        if (!reused || !(isBreak(error) || isMillraceError(error, 'malformed-response')))
+          throw error;
       }
     }
   }
