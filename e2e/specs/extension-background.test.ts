@@ -114,6 +114,23 @@ describe('without the desktop', () => {
     await until(async () => (await badge()) === '');
   });
 
+  test('what the browser fetches for it ends when it is removed', async () => {
+    // Nothing tells its versions apart: it is to be had in one piece only.
+    const file = { body: contentOf('whole', 3 * MB), name: 'whole.bin', validator: false };
+    files.add('/whole', file);
+    await ask({ type: 'add', links: [{ url: files.url('/whole') }] });
+    const listed = async () =>
+      (await browser.listed()).filter(({ url }) => url === files.url('/whole'));
+    await until(async () => files.held === 1 && (await listed()).length === 1);
+    const running = (await state()).downloads.find(({ name }) => name.startsWith('whole'));
+    const before = await readdir(browser.downloads);
+    await ask({ type: 'command', taker: 'browser', id: running?.id, command: 'remove' });
+    await until(async () => files.held === 0 && (await listed()).length === 0);
+    const after = await readdir(browser.downloads);
+    expect(after.filter((name) => !before.includes(name))).toEqual([]);
+    expect(after.filter((name) => /whole/.test(name))).toEqual([]);
+  });
+
   test('the links of a page are there to choose from', async () => {
     const body = contentOf('chosen', MB);
     const page = await open(files.add('/chosen', { body, name: 'chosen.bin' }));

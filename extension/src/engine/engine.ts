@@ -104,11 +104,9 @@ export class Engine {
       case 'add':
         return { ids: await this.#add(call.links) };
       case 'saving':
-        await this.#saving.onBegun(call.id, call.url, call.downloadId);
-        return {};
+        return { known: await this.#saving.onBegun(call.id, call.url, call.downloadId) };
       case 'saved':
-        await this.#saving.onSaved(call.id, call.downloadId, call.length);
-        return {};
+        return { known: await this.#saving.onSaved(call.id, call.downloadId, call.length) };
       case 'not-saved':
         await this.#saving.onNotSaved(call.id, new MillraceError(call.code, call.message));
         return {};
@@ -223,6 +221,8 @@ export class Engine {
       const next = resumed(record);
       if (next === undefined) throw wrongState(record);
       if (next.anew) await this.#o.files.remove(id);
+      // It may have been removed meanwhile.
+      this.#ledger.known(id);
       await this.#put(next.record);
     }
     this.#kick();

@@ -68,8 +68,9 @@ export interface EngineResults {
   list: { readonly downloads: readonly ShownDownload[] };
   command: Record<string, never>;
   add: { readonly ids: readonly string[] };
-  saving: Record<string, never>;
-  saved: Record<string, never>;
+  /** `known` false: it has been removed meanwhile, and is not to be saved. */
+  saving: { readonly known: boolean };
+  saved: { readonly known: boolean };
   'not-saved': Record<string, never>;
 }
 

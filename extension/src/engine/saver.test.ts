@@ -10,6 +10,9 @@ function browser() {
   const items: Partial<Item>[] = [];
   const told: unknown[][] = [];
   const refused = { reason: '' };
+  /** What the engine says of what it is told. */
+  const engine = { known: true };
+  const stateOf = (id: number) => items.find((item) => item.id === id)?.state;
   const downloads = {
     search: async (query: { id?: number; url?: string }) =>
       items.filter(({ id, url }) => (query.id ?? id) === id && (query.url ?? url) === url),
@@ -19,21 +22,33 @@ function browser() {
       items.push({ id, url, filename, state: 'in_progress', fileSize: 10, bytesReceived: 0 });
       return id;
     },
-    cancel: async (id: number) => void told.push(['cancelled', id]),
+    cancel: async (id: number) => {
+      if (stateOf(id) === 'complete') throw new Error('it is complete');
+      told.push(['cancelled', id]);
+    },
     erase: async ({ id }: { id: number }) =>
       void items.splice(
         items.findIndex((item) => item.id === id),
         1,
       ),
-    removeFile: async (id: number) => void told.push(['removed', id]),
+    removeFile: async (id: number) => {
+      if (stateOf(id) !== 'complete') throw new Error('it is not complete');
+      told.push(['removed', id]);
+    },
   };
   const saver = () =>
     new Saver(downloads as unknown as typeof chrome.downloads, {
-      saving: async (...given) => void told.push(['saving', ...given]),
-      saved: async (...given) => void told.push(['saved', ...given]),
+      saving: async (...given) => {
+        told.push(['saving', ...given]);
+        return engine;
+      },
+      saved: async (...given) => {
+        told.push(['saved', ...given]);
+        return engine;
+      },
       notSaved: async (...given) => void told.push(['not saved', ...given]),
     });
-  return { items, told, refused, saver };
+  return { items, told, refused, engine, saver };
 }
 
 const SAVE: Save = { id: 'a', url: 'blob:x/1', fileName: 'a.bin', length: 10 };
@@ -113,5 +128,86 @@ describe('saving', () => {
       ['not saved', 'a', 'wrong-length', '9 of 10 bytes came'],
     ]);
     expect(items).toEqual([]);
+  });
+});
+
+describe('what is removed while it is saved', () => {
+  const OF_ORIGIN: Save = { ...SAVE, url: 'http://origin.example/a.bin' };
+
+  test.each([
+    ['in_progress' as const, 'cancelled'],
+    ['complete' as const, 'removed'],
+  ])('leaves nothing in the user’s folder: %s', async (state, what) => {
+    const { items, told, saver } = browser();
+    const one = saver();
+    one.save(SAVE);
+    await turn();
+    Object.assign(items[0] as object, { state });
+    await one.leave('a');
+    expect(items).toEqual([]);
+    expect(told.slice(1)).toEqual([[what, 1]]);
+    // What is heard of it later is nobody's.
+    one.onChanged(isComplete);
+    await turn();
+    expect(told).toHaveLength(2);
+  });
+
+  test('is not left to go on where the browser was just about to begin', async () => {
+    const { items, told, saver } = browser();
+    const one = saver();
+    one.save(SAVE);
+    await one.leave('a');
+    expect(items).toEqual([]);
+    expect(told.at(-1)).toEqual(['cancelled', 1]);
+  });
+
+  test('is given up where the engine says that it does not know it', async () => {
+    const { items, told, engine, saver } = browser();
+    engine.known = false;
+    const one = saver();
+    one.save(SAVE);
+    await turn();
+    expect(items).toEqual([]);
+    expect(told).toEqual([
+      ['saving', 'a', SAVE.url, 1],
+      ['cancelled', 1],
+    ]);
+    engine.known = true;
+    one.save(SAVE);
+    await turn();
+    engine.known = false;
+    Object.assign(items[0] as object, { state: 'complete' });
+    one.onChanged(isComplete);
+    await turn();
+    expect(items).toEqual([]);
+    expect(told.slice(-2)).toEqual([
+      ['saved', 'a', 1, 10],
+      ['removed', 1],
+    ]);
+  });
+
+  test('is ended where the browser fetches it itself', async () => {
+    const { items, told, saver } = browser();
+    const one = saver();
+    one.save(OF_ORIGIN);
+    await turn();
+    await one.leave('a');
+    expect(items).toEqual([]);
+    expect(told.at(-1)).toEqual(['cancelled', 1]);
+  });
+
+  test('is not taken for another download of the same number or address', async () => {
+    const { items, told, saver } = browser();
+    const { url } = OF_ORIGIN;
+    const other = { id: 1, url: 'http://other.example/', state: 'complete' as const };
+    items.push(other, { id: 2, url, state: 'in_progress' });
+    const one = saver();
+    one.save({ ...OF_ORIGIN, begun: { url, downloadId: 1 } });
+    const left = one.leave('a');
+    await left;
+    expect(items).toContainEqual(other);
+    expect(items).toContainEqual({ id: 2, url, state: 'in_progress' });
+    expect(told).not.toContainEqual(['removed', 1]);
+    await one.leave('never heard of');
   });
 });

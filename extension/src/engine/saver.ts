@@ -9,9 +9,10 @@ import type { NotSavedCode, Save } from './protocol.ts';
 
 type Item = chrome.downloads.DownloadItem;
 
+/** `known` false: it has been removed meanwhile, and nothing of it is to stay. */
 export interface SaverReports {
-  saving(id: string, url: string, downloadId: number): Promise<unknown>;
-  saved(id: string, downloadId: number, length: number): Promise<unknown>;
+  saving(id: string, url: string, downloadId: number): Promise<{ readonly known: boolean }>;
+  saved(id: string, downloadId: number, length: number): Promise<{ readonly known: boolean }>;
   notSaved(id: string, code: NotSavedCode, message: string): Promise<unknown>;
 }
 
@@ -31,12 +32,33 @@ export class Saver {
   /** A file is to be saved; the same may be said more than once. */
   save(save: Save): void {
     this.#saves.set(save.id, save);
-    const before = this.#turns.get(save.id) ?? Promise.resolve();
-    const turn = before.then(() => this.#look(save)).catch(() => {});
-    this.#turns.set(save.id, turn);
-    void turn.then(() => {
-      if (this.#turns.get(save.id) === turn) this.#turns.delete(save.id);
+    void this.#inTurn(save.id, () => this.#look(save));
+  }
+
+  /** It has been removed: what the browser has begun of it goes, complete or not. */
+  leave(id: string): Promise<void> {
+    return this.#inTurn(id, async () => {
+      const save = this.#saves.get(id);
+      this.#saves.delete(id);
+      if (save === undefined) return;
+      const { url, begun } = save;
+      // What was not begun here may be the user's own download of that address.
+      if (begun === undefined && isOrigins(url)) return;
+      const [item] = await this.#downloads.search(
+        begun === undefined ? { url } : { id: begun.downloadId },
+      );
+      if (item?.url === (begun?.url ?? url)) await this.#discard(item.id);
     });
+  }
+
+  #inTurn(id: string, work: () => Promise<void>): Promise<void> {
+    const before = this.#turns.get(id) ?? Promise.resolve();
+    const turn = before.then(work).catch(() => {});
+    this.#turns.set(id, turn);
+    void turn.then(() => {
+      if (this.#turns.get(id) === turn) this.#turns.delete(id);
+    });
+    return turn;
   }
 
   /** The browser's download has changed. */
@@ -53,16 +75,15 @@ export class Saver {
     const begun = { url: item.url, downloadId: item.id };
     if (save.begun?.downloadId !== item.id) {
       this.#saves.set(id, { ...save, begun });
-      await this.#reports.saving(id, item.url, item.id);
+      if (!(await this.#wants(id, this.#reports.saving(id, item.url, item.id), item.id))) return;
     }
     if (item.state === 'complete') {
       this.#saves.delete(id);
       const length = Math.max(item.fileSize, item.bytesReceived);
       if (save.length === undefined || save.length === length) {
-        await this.#reports.saved(id, item.id, length);
+        await this.#wants(id, this.#reports.saved(id, item.id, length), item.id);
       } else {
-        await this.#downloads.removeFile(item.id).catch(() => {});
-        await this.#downloads.erase({ id: item.id });
+        await this.#discard(item.id);
         const message = `${length} of ${save.length} bytes came`;
         await this.#reports.notSaved(id, 'wrong-length', message);
       }
@@ -82,9 +103,27 @@ export class Saver {
     if (item.url !== begun.url) return undefined;
     // Of an earlier run of the engine: the file is to be had under another address now.
     if (item.url === url || item.state === 'complete') return item;
-    await this.#downloads.cancel(item.id).catch(() => {});
-    await this.#downloads.erase({ id: item.id });
+    await this.#discard(item.id);
     return undefined;
+  }
+
+  /** Whether the engine wants what it was told of; else it goes. */
+  async #wants(
+    id: string,
+    report: Promise<{ readonly known: boolean }>,
+    downloadId: number,
+  ): Promise<boolean> {
+    if ((await report).known) return true;
+    this.#saves.delete(id);
+    await this.#discard(downloadId);
+    return false;
+  }
+
+  async #discard(downloadId: number): Promise<void> {
+    // What has ended cannot be cancelled, what has not has no file that could be removed.
+    await this.#downloads.cancel(downloadId).catch(() => {});
+    await this.#downloads.removeFile(downloadId).catch(() => {});
+    await this.#downloads.erase({ id: downloadId });
   }
 
   async #begin(save: Save): Promise<void> {
@@ -98,7 +137,7 @@ export class Saver {
       });
       const begun: Save = { ...save, begun: { url, downloadId } };
       this.#saves.set(id, begun);
-      await this.#reports.saving(id, url, downloadId);
+      if (!(await this.#wants(id, this.#reports.saving(id, url, downloadId), downloadId))) return;
       // It may have ended before it was known here.
       await this.#look(begun);
     } catch (error) {

@@ -27,12 +27,17 @@ export class Saving {
   async begin(record: DownloadRecord): Promise<void> {
     const { ledger, files, put } = this.#o;
     const { id, length = 0, save } = record;
-    try {
-      const url = await files.url(id, length);
+    const url = await files.url(id, length).catch(() => undefined);
+    if (ledger.get(id) === undefined) {
+      // Removed meanwhile.
+      if (url !== undefined) files.revoke(url);
+      return;
+    }
+    if (url === undefined) {
+      await put({ ...record, state: 'queued', save: undefined, storedBytes: 0 });
+    } else {
       this.#urls.set(id, url);
       await put({ ...record, save: save?.downloadId === undefined ? { url } : save });
-    } catch {
-      await put({ ...record, state: 'queued', save: undefined, storedBytes: 0 });
     }
     this.ask(ledger.known(id));
   }
@@ -51,22 +56,29 @@ export class Saving {
     });
   }
 
-  async onBegun(id: string, url: string, downloadId: number): Promise<void> {
-    const { ledger, put } = this.#o;
-    const record = ledger.known(id);
-    if (isAtBrowser(record)) await put({ ...record, save: { url, downloadId } });
-  }
-
-  async onSaved(id: string, downloadId: number, length: number): Promise<void> {
+  /** @returns false if it has been removed meanwhile */
+  async onBegun(id: string, url: string, downloadId: number): Promise<boolean> {
     const { ledger, put } = this.#o;
     const record = ledger.get(id);
-    if (record === undefined || !isAtBrowser(record)) return;
+    if (record === undefined) return false;
+    if (isAtBrowser(record)) await put({ ...record, save: { url, downloadId } });
+    return true;
+  }
+
+  /** @returns false if it has been removed meanwhile */
+  async onSaved(id: string, downloadId: number, length: number): Promise<boolean> {
+    const { ledger, put } = this.#o;
+    const record = ledger.get(id);
+    if (record === undefined) return false;
+    if (!isAtBrowser(record)) return true;
     if (record.length !== undefined && record.length !== length) {
       const detail = `${length} of ${record.length} bytes came`;
-      return this.onNotSaved(id, new MillraceError('wrong-length', detail));
+      await this.onNotSaved(id, new MillraceError('wrong-length', detail));
+      return true;
     }
     await put(saved(record, downloadId, length));
     await this.leave(id);
+    return true;
   }
 
   async onNotSaved(id: string, error: MillraceError): Promise<void> {

@@ -99,6 +99,7 @@ export class BrowserTaker implements Taker, TakerDownloads {
   async command(id: string, command: DownloadCommand): Promise<void> {
     if (command === 'open' || command === 'show') return this.#show(id, command);
     await this.#client.call({ type: 'command', id, command });
+    if (command === 'remove') await this.#saver.leave(id);
   }
 
   async add(links: readonly AddedLink[]): Promise<readonly string[]> {
