@@ -35,8 +35,13 @@ export type RoomForPiece = () => Uint8Array;
 
 /** Longest response head. */
 const MAX_HEAD_BYTES = 32 * 1024;
-/** Room for such a head and the beginning of the body that comes with it. */
-const HEAD_BUFFER_BYTES = 2 * MAX_HEAD_BYTES;
+/**
+ * What may come of the body with the end of its head. It must be copied, and comes whatever becomes
+ * of the request meanwhile: no more than most heads take.
+ */
+const HEAD_READ_BYTES = 8 * 1024;
+/** Room for the longest head and the beginning of the body that comes with it. */
+const HEAD_BUFFER_BYTES = MAX_HEAD_BYTES + HEAD_READ_BYTES;
 /** What the kernel may hand over at once: few enough calls that they cost next to nothing. */
 const BODY_BUFFER_BYTES = 256 * 1024;
 const HEAD_END = Buffer.from('\r\n\r\n');
@@ -243,13 +248,13 @@ export class RangeConnection {
       this.#bodyBuffer ??= Buffer.allocUnsafeSlow(BODY_BUFFER_BYTES);
       return this.#bodyBuffer;
     }
-    const buffer =
-      state.kind === 'body'
-        ? state.into.subarray(this.#filled)
-        : // Never empty: a head that has come so far is shorter than half of this.
-          this.#headBuffer.subarray(Math.min(this.#headBytes, HEAD_BUFFER_BYTES - 1));
-    if (state.kind === 'body') this.#direct = buffer;
-    return buffer;
+    if (state.kind === 'body') {
+      this.#direct = state.into.subarray(this.#filled);
+      return this.#direct;
+    }
+    // Never empty, though nothing is to be read into it when it is full.
+    const from = Math.min(this.#headBytes, HEAD_BUFFER_BYTES - 1);
+    return this.#headBuffer.subarray(from, from + HEAD_READ_BYTES);
   }
 
   /** @returns false to stop reading */

@@ -1,6 +1,7 @@
 /**
  * The slow last percent: when every byte has been asked for, a free connection takes over the end
- * of the request that would be the last to finish. No byte is fetched twice by that.
+ * of the request that would be the last to finish. No byte is asked for twice by that; a little comes
+ * in vain where the answer was on its way already.
  */
 
 import type { Millis } from '../base/clock.ts';
