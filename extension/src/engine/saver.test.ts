@@ -4,6 +4,7 @@ import type { Save } from './protocol.ts';
 import { Saver } from './saver.ts';
 
 type Item = chrome.downloads.DownloadItem;
+const OWN = 'millrace';
 
 /** The browser's downloads, and what the engine was told of them. */
 function browser() {
@@ -19,7 +20,8 @@ function browser() {
     download: async ({ url, filename }: { url: string; filename: string }) => {
       if (refused.reason !== '') throw new Error(refused.reason);
       const id = items.length + 1;
-      items.push({ id, url, filename, state: 'in_progress', fileSize: 10, bytesReceived: 0 });
+      const begun = { id, url, filename, byExtensionId: OWN, state: 'in_progress' as const };
+      items.push({ ...begun, fileSize: 10, bytesReceived: 0 });
       return id;
     },
     cancel: async (id: number) => {
@@ -37,7 +39,7 @@ function browser() {
     },
   };
   const saver = () =>
-    new Saver(downloads as unknown as typeof chrome.downloads, {
+    new Saver(downloads as unknown as typeof chrome.downloads, OWN, {
       saving: async (...given) => {
         told.push(['saving', ...given]);
         return engine;
@@ -196,18 +198,26 @@ describe('what is removed while it is saved', () => {
     expect(told.at(-1)).toEqual(['cancelled', 1]);
   });
 
-  test('is not taken for another download of the same number or address', async () => {
+  test.each([
+    ['number', { begun: { url: OF_ORIGIN.url, downloadId: 1 } }],
+    ['address', {}],
+  ])('is not taken for another download of the same %s', async (_what, more) => {
     const { items, told, saver } = browser();
-    const { url } = OF_ORIGIN;
-    const other = { id: 1, url: 'http://other.example/', state: 'complete' as const };
-    items.push(other, { id: 2, url, state: 'in_progress' });
+    const others = [
+      { id: 1, url: 'http://other.example/', state: 'complete' as const },
+      { id: 2, url: OF_ORIGIN.url, state: 'complete' as const },
+    ];
+    items.push(...others);
     const one = saver();
-    one.save({ ...OF_ORIGIN, begun: { url, downloadId: 1 } });
-    const left = one.leave('a');
-    await left;
-    expect(items).toContainEqual(other);
-    expect(items).toContainEqual({ id: 2, url, state: 'in_progress' });
-    expect(told).not.toContainEqual(['removed', 1]);
+    one.save({ ...OF_ORIGIN, ...more });
+    await turn();
+    expect(items).toHaveLength(3);
+    await one.leave('a');
+    expect(items).toEqual(others);
+    expect(told).toEqual([
+      ['saving', 'a', OF_ORIGIN.url, 3],
+      ['cancelled', 3],
+    ]);
     await one.leave('never heard of');
   });
 });

@@ -18,14 +18,17 @@ export interface SaverReports {
 
 export class Saver {
   readonly #downloads: BrowserApi['downloads'];
+  readonly #ownId: string;
   readonly #reports: SaverReports;
   /** By the engine's id. */
   readonly #saves = new Map<string, Save>();
   /** Looked after one at a time: nothing is saved twice. */
   readonly #turns = new Map<string, Promise<void>>();
 
-  constructor(downloads: BrowserApi['downloads'], reports: SaverReports) {
+  /** @param ownId the extension's, by which the browser tells whose a download is */
+  constructor(downloads: BrowserApi['downloads'], ownId: string, reports: SaverReports) {
     this.#downloads = downloads;
+    this.#ownId = ownId;
     this.#reports = reports;
   }
 
@@ -41,13 +44,8 @@ export class Saver {
       const save = this.#saves.get(id);
       this.#saves.delete(id);
       if (save === undefined) return;
-      const { url, begun } = save;
-      // What was not begun here may be the user's own download of that address.
-      if (begun === undefined && isOrigins(url)) return;
-      const [item] = await this.#downloads.search(
-        begun === undefined ? { url } : { id: begun.downloadId },
-      );
-      if (item?.url === (begun?.url ?? url)) await this.#discard(item.id);
+      const item = await this.#begunFor(save);
+      if (item !== undefined) await this.#discard(item.id);
     });
   }
 
@@ -94,17 +92,25 @@ export class Saver {
     }
   }
 
-  /** What was begun for it, unless the browser's end has ended that as well. */
-  async #find({ url, begun }: Save): Promise<Item | undefined> {
-    const [item] = await this.#downloads.search(
-      begun === undefined ? { url } : { id: begun.downloadId },
-    );
-    if (item === undefined || begun === undefined) return item;
-    if (item.url !== begun.url) return undefined;
+  /** What can still become its file, of what was begun for it. */
+  async #find(save: Save): Promise<Item | undefined> {
+    const item = await this.#begunFor(save);
+    if (item === undefined || item.url === save.url || item.state === 'complete') return item;
     // Of an earlier run of the engine: the file is to be had under another address now.
-    if (item.url === url || item.state === 'complete') return item;
     await this.#discard(item.id);
     return undefined;
+  }
+
+  /** What was begun for it, unless the browser's end has ended that as well. */
+  async #begunFor({ url, begun }: Save): Promise<Item | undefined> {
+    if (begun !== undefined) {
+      const [item] = await this.#downloads.search({ id: begun.downloadId });
+      return item?.url === begun.url ? item : undefined;
+    }
+    // Begun by a background that has ended before it could say so. What the user has fetched from
+    // the same address is none of ours.
+    const items = await this.#downloads.search({ url });
+    return items.find(({ byExtensionId }) => byExtensionId === this.#ownId);
   }
 
   /** Whether the engine wants what it was told of; else it goes. */

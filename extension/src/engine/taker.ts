@@ -38,7 +38,7 @@ export class BrowserTaker implements Taker, TakerDownloads {
       else if (message.event === 'changed') for (const listener of this.#listeners) listener();
     });
     const client = this.#client;
-    this.#saver = new Saver(api.downloads, {
+    this.#saver = new Saver(api.downloads, api.runtime.id, {
       saving: (id, url, downloadId) => client.call({ type: 'saving', id, url, downloadId }),
       saved: (id, downloadId, length) => client.call({ type: 'saved', id, downloadId, length }),
       notSaved: (id, code, message) => client.call({ type: 'not-saved', id, code, message }),
