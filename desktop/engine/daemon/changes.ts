@@ -121,14 +121,12 @@ export class Changes {
     const forUrls = this.#forUrls(gid, request, urls, clean.login);
     this.#fetchFrom(gid, { ...forUrls, file });
     // It need not wait any longer.
-    if (record.state === 'waiting') this.#hurry(gid);
+    if (record.state === 'waiting') {
+      this.#ledger.queue.hurry(gid);
+      this.#ledger.requeue(gid);
+    }
     this.#conductor.restart(gid);
     this.#conductor.tick();
-  }
-
-  #hurry(gid: string): void {
-    this.#ledger.queue.hurry(gid);
-    this.#ledger.update(gid, { state: 'queued', attempts: 0, retryAt: undefined });
   }
 
   #fetchFrom(gid: string, request: DownloadRequest): void {

@@ -151,6 +151,11 @@ export class Ledger {
     this.emit({ kind: 'changed', gid });
   }
 
+  /** It stands in line as if it had never been tried. */
+  requeue(gid: string): void {
+    this.update(gid, { state: 'queued', attempts: 0, retryAt: undefined });
+  }
+
   /** What changes all the time is told by other means than events. */
   updateSilently(gid: string, patch: Partial<DownloadRecord>): void {
     const record = this.#records.get(gid);

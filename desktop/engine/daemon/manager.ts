@@ -190,7 +190,7 @@ export class Manager {
   /** @returns false if it was not paused */
   resume(gid: string): boolean {
     if (!this.queue.resume(gid)) return false;
-    this.#ledger.update(gid, { state: 'queued', attempts: 0, retryAt: undefined });
+    this.#ledger.requeue(gid);
     this.#conductor.tick();
     return true;
   }
@@ -201,7 +201,7 @@ export class Manager {
     if (record.state === 'waiting') this.queue.hurry(record.gid);
     else if (record.state !== 'error' && record.state !== 'removed') return false;
     else this.#ledger.reopen(record);
-    this.#ledger.update(record.gid, { state: 'queued', attempts: 0, retryAt: undefined });
+    this.#ledger.requeue(record.gid);
     this.#conductor.tick();
     return true;
   }
@@ -269,31 +269,17 @@ export class Manager {
     return position;
   }
 
-  /**
-   * Changes an unfinished download: its limit, priority and category at once, the rest by starting it
-   * anew. Of a finished one only the category can be changed.
-   *
-   * @throws MillraceError `no-such-download`, `wrong-state`, `bad-option`
-   */
+  /** As `Changes.change`. */
   change(gid: string, wanted: Change): void {
     this.#changes.change(gid, wanted);
   }
 
-  /**
-   * Changes the URLs; a running download learns of new ones, other changes cost a start anew.
-   *
-   * @throws MillraceError `bad-url`, `credentials-in-url`, `bad-option` if none is left or too many
-   */
+  /** As `Changes.setUrls`. */
   setUrls(gid: string, texts: readonly string[]): void {
     this.#changes.setUrls(gid, texts);
   }
 
-  /**
-   * A new URL for a download whose link has expired: the engine goes on with what is there if the
-   * file is the same.
-   *
-   * @throws MillraceError `wrong-state` if it is complete, `bad-url`
-   */
+  /** As `Changes.replaceUrl`. */
   replaceUrl(gid: string, text: string): void {
     this.#changes.replaceUrl(gid, text);
   }
