@@ -284,53 +284,6 @@ describe('the digest that the origin states of the whole', () => {
   });
 });
 
-describe('what is removed', () => {
-  const remove = { type: 'command', id: URL, command: 'remove' } as const;
-
-  test('when all of it has come is not saved, and nothing is left of it', async () => {
-    const { it } = world();
-    const engine = await it.start();
-    await engine.call(offerOf(URL, LENGTH));
-    const given = Promise.withResolvers<void>();
-    const begun = Promise.withResolvers<void>();
-    const url = it.files.url.bind(it.files);
-    it.files.url = async (...which) => {
-      begun.resolve();
-      await given.promise;
-      return url(...which);
-    };
-    await engine.call({ type: 'commit', handOff: URL });
-    let asked = false;
-    void begun.promise.then(() => {
-      asked = true;
-    });
-    await it.until(engine, () => asked);
-    const removed = engine.call(remove);
-    given.resolve();
-    await removed;
-    expect(it.records.records.size).toBe(0);
-    expect(it.files.files.size).toBe(0);
-    expect(it.files.urls.size).toBe(0);
-    expect(it.saves).toEqual([]);
-  });
-
-  test('while the browser saves it is not known any more', async () => {
-    const { it } = world();
-    const engine = await it.start();
-    await engine.call(offerOf(URL, LENGTH));
-    await engine.call({ type: 'commit', handOff: URL });
-    await it.until(engine, isSaving);
-    const { url = '' } = it.saves[0] ?? {};
-    const begun = { type: 'saving', id: URL, url, downloadId: 1 } as const;
-    const saved = { type: 'saved', id: URL, downloadId: 1, length: LENGTH } as const;
-    expect(await engine.call(begun)).toEqual({ known: true });
-    await engine.call(remove);
-    expect(await engine.call(begun)).toEqual({ known: false });
-    expect(await engine.call(saved)).toEqual({ known: false });
-    expect(it.records.records.size).toBe(0);
-  });
-});
-
 describe('over restarts', () => {
   test('what is there is not fetched again', async () => {
     const { origin, it } = world();
