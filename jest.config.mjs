@@ -19,6 +19,7 @@ export default {
         '<rootDir>/desktop',
         '<rootDir>/extension',
         '<rootDir>/scripts',
+        '<rootDir>/fuzz',
       ],
       testMatch: ['**/*.test.ts'],
     },

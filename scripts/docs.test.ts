@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
 import { generate, generateMetrics, METRICS, README } from './docs.ts';
 
@@ -39,4 +39,20 @@ test('every test, benchmark and experiment that the README and BENCHMARKS name i
   }
   expect(missing).toEqual([]);
   expect(found).toBeGreaterThan(30);
+});
+
+test('every test that SECURITY.md names is in the file that it names', () => {
+  const text = readFileSync(new URL('../SECURITY.md', import.meta.url), 'utf8');
+  const named = [...text.matchAll(/`([\w./-]+\.test\.ts)`: “([^”]+)”/g)];
+  const missing = named.filter(([, path, title]) => {
+    const file = new URL(`../${path}`, import.meta.url);
+    return !existsSync(file) || !readFileSync(file, 'utf8').includes(title as string);
+  });
+  expect(missing.map(([whole]) => whole)).toEqual([]);
+  // Each attack has one at least.
+  const attacks = text
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && line.includes('.test.ts'));
+  expect(named.length).toBeGreaterThanOrEqual(attacks.length);
+  expect(attacks.length).toBeGreaterThan(20);
 });

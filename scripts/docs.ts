@@ -6,6 +6,7 @@
 
 import { readFileSync, writeFileSync } from 'node:fs';
 import { buildProgram } from '../desktop/cli/program.ts';
+import { type LimitSource, RESOURCES, type ResourceRow } from '../edge/src/admission/resources.ts';
 import { edgeCommand } from '../edge/src/config.ts';
 import { ERRORS } from '../shared/src/base/errors.ts';
 import { edgeMetrics, type MetricRow } from './edge-metrics.ts';
@@ -19,6 +20,7 @@ export async function generate(readme: string): Promise<string> {
     commands: commands(await buildProgram({} as never)), // no command runs
     'edge options': options(edgeCommand()),
     errors: errors(),
+    admission: admission(),
   };
   return Object.entries(parts).reduce(withPart, readme);
 }
@@ -124,6 +126,23 @@ function errors(): string {
   );
   const head = '| code | HTTP status | exit status | try again | meaning |';
   return [head, '|---|---|---|---|---|', ...rows].join('\n');
+}
+
+/** What strangers can take of an edge. */
+function admission(): string {
+  const limit = (source: LimitSource | undefined) => {
+    if (source === undefined) return '';
+    return 'option' in source ? `\`--${source.option}\`` : source.fixed;
+  };
+  const rows = Object.entries<ResourceRow>(RESOURCES).map(
+    ([name, { what, perClient, forAll, full, codes }]) => {
+      const answers = codes.map((code) => `\`${code}\``).join(', ');
+      return `| \`${name}\` | ${what} | ${limit(perClient)} | ${limit(forAll)} | ${full} | ${answers} |`;
+    },
+  );
+  const head =
+    '| resource | what is counted | limit per client | limit for all | when there is no more | error |';
+  return [head, '|---|---|---|---|---|---|', ...rows].join('\n');
 }
 
 /** Our own: what the library has for every process is not the same on all systems. */

@@ -104,6 +104,7 @@ const PROJECTS = [
   'desktop/ui',
   'desktop/ui/tsconfig.test.json',
   'shared/tsconfig.test.json',
+  'fuzz',
   'scripts',
   'edge/browser',
   'shared/node',

@@ -14,7 +14,15 @@ export function browserCommand(
   return screen === undefined || screen === '' ? undefined : ['xdg-open'];
 }
 
-/** @returns false if there is no browser that could be asked */
+/** True where there is something to show an address on. */
+export function canOpen(): boolean {
+  return browserCommand(process.platform, process.env) !== undefined;
+}
+
+/**
+ * @param url without secrets: all users of the machine can read command lines
+ * @returns false if there is no browser that could be asked
+ */
 export async function openInBrowser(url: string): Promise<boolean> {
   const words = browserCommand(process.platform, process.env);
   return words !== undefined && startProgram([...words, url]);

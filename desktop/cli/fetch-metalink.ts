@@ -3,6 +3,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { REQUEST_DEFAULTS } from '@millrace/shared/download/request';
+import { Connections } from '../engine/connections.ts';
+import { readSmallFile } from '../engine/small-file.ts';
 
 const MAX_METALINK_BYTES = 8 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
@@ -12,7 +15,7 @@ const TIMEOUT_MS = 30_000;
  *
  * @param given URL, or path relative to `cwd`
  * @throws MillraceError `bad-option` for a file that cannot be read, `origin-...`,
- *   `malformed-response`
+ *   `wrong-length`
  */
 export async function readMetalink(
   given: string,
@@ -32,29 +35,25 @@ export async function readMetalink(
   }
 }
 
-/** @throws MillraceError `origin-...`, or `malformed-response` if it is too large */
+/**
+ * Fetched as downloads are: by way of the proxy, and by no redirect into the user's own network.
+ *
+ * @throws MillraceError `origin-...`, `wrong-length` if it is too large
+ */
 async function fetchMetalink(url: string, signal: AbortSignal): Promise<Buffer> {
+  const accept = 'application/metalink4+xml, application/metalink+xml, */*;q=0.5';
+  const asked = { ...REQUEST_DEFAULTS, urls: [url], dir: '', headers: { accept } };
+  const connections = await Connections.open(asked);
   try {
-    const response = await fetch(url, {
-      headers: { accept: 'application/metalink4+xml, application/metalink+xml, */*;q=0.5' },
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-    });
-    if (response.status === 404) throw new MillraceError('origin-not-found');
-    if (!response.ok) throw new MillraceError('origin-error', `it answered ${response.status}`);
-    const pieces: Uint8Array[] = [];
-    let bytes = 0;
-    for await (const piece of response.body ?? []) {
-      bytes += piece.length;
-      if (bytes > MAX_METALINK_BYTES) {
-        throw new MillraceError('malformed-response', 'it is too large for a metalink');
-      }
-      pieces.push(piece);
-    }
-    return Buffer.concat(pieces);
+    const source = connections.source('origin', connections.urls[0] as string, Math.random);
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+    return (await readSmallFile(source, MAX_METALINK_BYTES, limited)).body;
   } catch (cause) {
     if (signal.aborted) throw new MillraceError('interrupted');
     if (isMillraceError(cause)) throw cause;
     const timedOut = cause instanceof Error && cause.name === 'TimeoutError';
     throw new MillraceError(timedOut ? 'origin-timeout' : 'origin-unreachable', '', { cause });
+  } finally {
+    await connections.close();
   }
 }

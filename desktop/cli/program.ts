@@ -27,6 +27,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
     pause: async () => (await import('./commands/control.ts')).pauseCommand,
     resume: async () => (await import('./commands/control.ts')).resumeCommand,
     remove: async () => (await import('./commands/control.ts')).removeCommand,
+    trash: async () => (await import('./commands/trash.ts')).trashCommand,
     change: async () => (await import('./commands/change.ts')).changeCommand,
     url: async () => (await import('./commands/change.ts')).urlCommand,
     history: async () => (await import('./commands/list.ts')).historyCommand,

@@ -76,11 +76,7 @@ function electronFlags(): string[] {
 export async function openPage(reason: string): Promise<App> {
   const state = stateFolder();
   const child = (await runningDaemon(state)) === undefined ? startDaemon(state) : undefined;
-  while (child !== undefined && (await runningDaemon(state))?.pid !== child.pid) {
-    // It has said why.
-    if (child.exitCode !== null || child.signalCode !== null) break;
-    await sleep(POLL_MS);
-  }
+  if (child !== undefined) await isReady(child, state);
   const daemon = await DaemonLink.open(state);
   try {
     const { url } = await daemon.call<{ url: string }>('loginLink');
@@ -90,10 +86,35 @@ export async function openPage(reason: string): Promise<App> {
   }
 }
 
-function startDaemon(state: string): ChildProcess {
+/**
+ * Starts the page's daemon again: where it was, so that pages that are open find it. Where that
+ * fails, anywhere.
+ *
+ * @param attempt from 1
+ * @returns undefined if it does not start
+ */
+export async function startDaemonAgain(
+  { url }: Extract<App, { kind: 'page' }>,
+  attempt: number,
+): Promise<ChildProcess | undefined> {
+  const state = stateFolder();
+  const child = startDaemon(state, attempt === 1 ? ['--port', new URL(url).port] : []);
+  return (await isReady(child, state)) ? child : undefined;
+}
+
+/** Resolves when a daemon that was started can be called; false: it has ended, and has said why. */
+async function isReady(child: ChildProcess, state: string): Promise<boolean> {
+  while ((await runningDaemon(state))?.pid !== child.pid) {
+    if (child.exitCode !== null || child.signalCode !== null) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}
+
+function startDaemon(state: string, options: readonly string[] = []): ChildProcess {
   const dir = join(homedir(), 'Downloads');
   void mkdir(dir, { recursive: true }).catch(() => {});
-  return spawn(process.execPath, [DAEMON, '--state', state, '--dir', dir], {
+  return spawn(process.execPath, [DAEMON, '--state', state, '--dir', dir, ...options], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
 }

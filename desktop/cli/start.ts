@@ -14,7 +14,8 @@ import {
   tokenFile,
   unregisterLocalEdge,
 } from '../engine/local-edge.ts';
-import { type App, openApp, openPage } from './start-app.ts';
+import { type App, openApp, openPage, startDaemonAgain } from './start-app.ts';
+import { Supervised } from './supervised.ts';
 
 const EDGE = fileURLToPath(new URL('../../edge/src/main.ts', import.meta.url));
 const CLI = fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -39,29 +40,38 @@ else {
 }
 
 async function serve(): Promise<number> {
-  let edge: ChildProcess | undefined;
+  let edge: Supervised | undefined;
   if (await running()) process.stdout.write(`An edge is running already.\n${whatToTry(EDGE_URL)}`);
   else {
     const { child, url } = await startEdge(PORT);
     if (url === undefined) return child.exitCode ?? 1;
     process.stdout.write(`A Millrace edge runs at ${url}\n${whatToTry(url)}`);
-    edge = child;
+    edge = new Supervised({
+      name: 'The edge',
+      first: child,
+      again: async () => {
+        const started = await startEdge(Number(new URL(url).port));
+        return started.url === undefined ? undefined : started.child;
+      },
+      back: 'The edge runs again.',
+      say,
+    });
   }
   let stopped = false;
-  let app: App | undefined;
+  let app: Shown | undefined;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // The edge hears of it as well.
     process.on(signal, () => {
       stopped = true;
-      app?.child?.kill('SIGTERM');
+      app?.stop();
+      edge?.stop();
     });
   }
   const show = (opened: App) => {
-    app = opened;
+    app = shown(opened);
     // Meanwhile.
-    if (stopped) app.child?.kill('SIGTERM');
-    process.stdout.write(aboutApp(app));
-    return endTogether(app, edge);
+    if (stopped) app.stop();
+    process.stdout.write(aboutApp(opened));
+    return endTogether(opened, app, edge);
   };
   const openedAt = performance.now();
   const first = await openApp();
@@ -69,22 +79,45 @@ async function serve(): Promise<number> {
   // At once: Electron is there, but not what it is linked with, or no screen after all.
   const failed = status !== 0 && performance.now() - openedAt < FAILS_WITHIN_MS;
   if (first.kind === 'page' || stopped || !failed) {
-    edge?.kill('SIGTERM');
+    edge?.stop();
     return status;
   }
   return show(await openPage('Electron cannot run here'));
 }
 
 /** Until the window is closed for good, or everything is stopped from here. */
-async function endTogether(app: App, edge: ChildProcess | undefined): Promise<number> {
-  const children = [app.child, edge].filter((child) => child !== undefined);
-  if (children.length === 0) return 0;
+async function endTogether(
+  { kind, child }: App,
+  app: Shown,
+  edge: Supervised | undefined,
+): Promise<number> {
+  if (child === undefined && edge === undefined) return 0;
   process.stdout.write('Stop it with Ctrl-C.\n');
-  const status = app.child === undefined ? 0 : await ended(app.child);
-  if (app.kind === 'window' && status !== 0) return status;
-  if (app.kind === 'window') edge?.kill('SIGTERM');
-  await Promise.all(children.map(ended));
-  return edge?.exitCode ?? status;
+  const status = await app.ended;
+  if (kind === 'window' && status !== 0) return status;
+  if (kind === 'window') edge?.stop();
+  return (await edge?.ended) ?? status;
+}
+
+/** The process of the app that was started here. */
+type Shown = Pick<Supervised, 'ended' | 'stop'>;
+
+/** The window looks after its daemon itself; where the app is a page, that is done here. */
+function shown(app: App): Shown {
+  const { child } = app;
+  if (child === undefined) return { ended: Promise.resolve(0), stop: () => {} };
+  if (app.kind === 'window') return { ended: ended(child), stop: () => child.kill('SIGTERM') };
+  return new Supervised({
+    name: 'The daemon, which downloads,',
+    first: child,
+    again: (attempt) => startDaemonAgain(app, attempt),
+    back: 'The daemon runs again, and its downloads go on.',
+    say,
+  });
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
 }
 
 function aboutApp(app: App): string {
@@ -102,6 +135,9 @@ async function getThroughEdge(getArgs: string[]): Promise<number> {
   let edge = await startEdge(PORT, 'ignore');
   if (edge.url === undefined) edge = await startEdge(0);
   if (edge.url === undefined) return 1;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => edge.child.kill('SIGTERM'));
+  }
   try {
     return await runCli(['get', '--edge', edge.url, ...getArgs]);
   } finally {
@@ -128,9 +164,6 @@ async function startEdge(
   };
   const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
   const child = spawn(process.execPath, [EDGE, ...flags], { stdio: ['ignore', 'pipe', stderr] });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    process.on(signal, () => child.kill('SIGTERM'));
-  }
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const listening = once(lines, 'line').then(([line]) => / on (http:\S+)$/.exec(line)?.[1]);
   const url = await Promise.race([listening, ended(child).then(() => undefined)]);

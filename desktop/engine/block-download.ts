@@ -93,11 +93,13 @@ export class BlockDownload {
         onSourceFailed: report.sourceFailed,
       });
       this.#isOpen = true;
+      if (version.digests.length > 0) connections.trustDigest();
       this.#gatekeeper.start();
       this.#discovery = new Discovery({
         request,
         connections,
         first,
+        edge: this.#ownEdge(),
         length: version.length,
         name: basename(file.path),
         random: context.random,
@@ -132,6 +134,15 @@ export class BlockDownload {
     this.#scheduler?.discard(range);
   }
 
+  /** The first edge that the user has named and that may be asked; it knows others of its network. */
+  #ownEdge(): string | undefined {
+    const { sources, request } = this.#o;
+    const used = sources.sources.filter(
+      ({ kind, health }) => kind === 'edge' && health.quarantine === undefined,
+    );
+    return request.edges.find((base) => used.some(({ edge }) => edge === base));
+  }
+
   /** Fetches and checks until what is there is right. */
   async #transferAndCheck(discovery: Discovery): Promise<Digest | undefined> {
     const { context, report, sources, first, target, file, version } = this.#o;
@@ -164,7 +175,8 @@ export class BlockDownload {
         if (!isMillraceError(error, 'disk-full')) throw error;
         report.setState('waiting-for-room');
         report.note(noteOfError('waits-for-room', error as MillraceError));
-        if (await waitForRoom(file, request.retryForMs, now, context.signal)) continue;
+        const waitMs = context.yieldsAfterMs ?? request.retryForMs;
+        if (await waitForRoom(file, waitMs, now, context.signal)) continue;
         throw error;
       } finally {
         this.#scheduler = undefined;
@@ -197,6 +209,7 @@ export class BlockDownload {
       pool,
       connections,
       retryForMs,
+      yieldsAfterMs: context.yieldsAfterMs,
       now,
       signal: context.signal,
       onBytes: this.#o.onBytes,

@@ -23,11 +23,17 @@ export interface BlockTransferOptions {
   readonly connections: number;
   /** How long to go on without a single byte from anywhere; undefined: for ever. */
   readonly retryForMs: Millis | undefined;
+  /** How long to go on with no request under way; undefined: as long as `retryForMs`. */
+  readonly yieldsAfterMs?: Millis | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
   readonly signal: AbortSignal;
   /** Counts bytes as they come in; a promise holds the source back (rate limit). */
-  readonly onBytes: (source: HttpSource, count: number) => Promise<void> | undefined;
+  readonly onBytes: (
+    source: HttpSource,
+    count: number,
+    signal: AbortSignal,
+  ) => Promise<void> | undefined;
   readonly onSourceFailed: (source: HttpSource, error: MillraceError) => void;
   /** Told when there is no source to ask, and again when there is. */
   readonly onWaiting: (waiting: boolean) => void;
@@ -40,6 +46,8 @@ interface Running {
   readonly source: HttpSource;
   readonly assignment: Assignment;
   readonly abort: AbortController;
+  /** Ends with the request or with the transfer. */
+  readonly signal: AbortSignal;
   readonly startedAt: Millis;
   /** What this answer has brought so far. */
   readonly got: RangeSet;
@@ -78,6 +86,8 @@ export class BlockTransfer {
   /** Sources that have a connection of their own. */
   readonly #workers = new Set<HttpSource>();
   #lastBytesAt: Millis;
+  /** When, since the last byte came, no request was under way for the first time. */
+  #idleSince: Millis | undefined;
   #wake: (() => void)[] = [];
   #waiting = false;
   /** Reads that wait for the disk or for a rate limit. */
@@ -179,15 +189,17 @@ export class BlockTransfer {
   /** Runs one request and draws the conclusions from how it ends. */
   async #exchange(source: HttpSource, assignment: Assignment): Promise<void> {
     const { file, sources, scheduler, now } = this.#o;
+    const abort = new AbortController();
     const running: Running = {
       source,
       assignment,
-      abort: new AbortController(),
+      abort,
+      signal: AbortSignal.any([this.#stop.signal, abort.signal]),
       startedAt: now(),
       got: new RangeSet(),
       checked: false,
     };
-    const signal = AbortSignal.any([this.#stop.signal, running.abort.signal]);
+    const { signal } = running;
     this.#running.add(running);
     this.#setWaiting(false);
     sources.started(source);
@@ -240,11 +252,12 @@ export class BlockTransfer {
     const { source, assignment, got } = running;
     if (running.abort.signal.aborted) throw ENOUGH;
     this.#lastBytesAt = source.heardAt = now();
+    this.#idleSince = undefined;
     source.health.onBytes();
     sources.onBytes(source, bytes.length);
     // Bytes past the end have become another connection's.
     const length = Math.min(bytes.length, assignment.end - position);
-    const limit = onBytes(source, bytes.length);
+    const limit = onBytes(source, bytes.length, running.signal);
     let wait = limit;
     if (length > 0) {
       const range = { start: position, end: position + length };
@@ -350,9 +363,11 @@ export class BlockTransfer {
 
   /** When a source can be asked again; undefined if the download has to be given up. */
   #restUntil(): Millis | undefined {
-    const { sources, now, retryForMs } = this.#o;
+    const { sources, now, retryForMs, yieldsAfterMs = Infinity } = this.#o;
     const at = sources.nextUsableAt();
-    const giveUpAt = retryForMs === undefined ? Infinity : this.#lastBytesAt + retryForMs;
+    this.#idleSince ??= now();
+    const patience = retryForMs === undefined ? Infinity : this.#lastBytesAt + retryForMs;
+    const giveUpAt = Math.min(patience, this.#idleSince + yieldsAfterMs);
     // A server may ask for hours of patience (Retry-After): nobody is kept waiting in vain.
     if (at !== undefined && now() < giveUpAt && at <= giveUpAt) return at;
     this.#end(sources.failure() ?? new MillraceError('origin-unreachable'));

@@ -1,18 +1,25 @@
 /** How a download reaches its sources: the HTTP client, what is said to whom, and the sources. */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOf } from '@millrace/shared/base/notes';
+import { capabilityIn } from '@millrace/shared/download/capability-url';
+import { homeReasonText } from '@millrace/shared/download/home-reason';
+import { mayAskPlainly, type NamedBy } from '@millrace/shared/download/plain-source';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import { SourceHealth } from '@millrace/shared/download/source-health';
+import { isPublicHost } from '@millrace/shared/http/public-host';
 import { HttpClient, type HttpStream } from '@millrace/shared/node/http-client';
 import { httpGet } from '@millrace/shared/node/http-get';
 import { type HeaderFields, HttpSource, type SourceKind } from './http-source.ts';
 import { edgeHeaders } from './local-edge.ts';
 import { Cookies, readCookieFile } from './net/cookies.ts';
 import { waitForNetworkChange } from './net/network-watch.ts';
+import { OwnNetwork } from './net/own-network.ts';
 import { proxyChoice } from './net/proxy-settings.ts';
 import { RequestFields } from './net/request-fields.ts';
 import type { Transport } from './net/transport.ts';
+import { whyUnreachable } from './net/unreachable.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -27,6 +34,9 @@ export class Connections {
   readonly #fields: RequestFields;
   readonly #isProxied: (url: URL) => boolean;
   #transport: Promise<Transport> | undefined;
+  readonly #download: URL;
+  readonly #ownNetwork: OwnNetwork;
+  #digestKnown: boolean;
 
   private constructor(request: DownloadRequest, fields: RequestFields) {
     this.#request = request;
@@ -34,11 +44,15 @@ export class Connections {
     const { timeoutMs, proxy } = request;
     const choose = proxyChoice(proxy, process.env);
     this.#isProxied = (url) => choose(url) !== undefined;
+    this.#download = new URL(fields.urls[0] as string);
+    this.#ownNetwork = new OwnNetwork(namedHosts(request, fields.urls));
+    this.#digestKnown = request.digests.length > 0;
+    const { lookup } = this.#ownNetwork;
     const connections = request.connections + EXTRA_CONNECTIONS;
     const connectTimeoutMs = Math.min(timeoutMs, MAX_CONNECT_MS);
     this.#client = new HttpClient({
       agent: async () => (await this.#getTransport()).direct,
-      direct: { connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs },
+      direct: { connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs, lookup },
     });
   }
 
@@ -60,15 +74,37 @@ export class Connections {
     return this.#fields.urls;
   }
 
+  /** A digest of the whole file is known that nobody on the way could have changed. */
+  get digestKnown(): boolean {
+    return this.#digestKnown;
+  }
+
+  /** From now on, sources without TLS may give bytes of a file that was asked for by https:. */
+  trustDigest(): void {
+    this.#digestKnown = true;
+  }
+
+  /** The user has named a mirror: it may be in his own network. */
+  name(url: string): void {
+    this.#ownNetwork.name(new URL(url));
+  }
+
   /** The sources that the user has named: edges first, then the origin, then mirrors. */
   async sources(random: Random, onNote: (note: Note) => void): Promise<HttpSource[]> {
     const { edges, direct } = this.#request;
     const [url = '', ...mirrors] = this.urls;
     const { personal } = this.#fields;
-    if (personal && edges.length > 0) {
-      onNote(noteOf('edges-left-out'));
+    const capability = capabilityIn(this.#download);
+    if (edges.length > 0) {
+      if (personal) onNote(noteOf('edges-left-out'));
+      else if (capability !== undefined) {
+        const why = homeReasonText(capability);
+        // Whoever wants edges only does not want the origin asked either.
+        if (!direct) throw new MillraceError('source-refused', `no edge is asked: ${why}`);
+        onNote(noteOf('edges-not-asked', { why }));
+      }
     }
-    const used = personal ? [] : edges;
+    const used = personal || capability !== undefined ? [] : edges;
     const all = await Promise.all(used.map((edge) => this.edge(edge, url, random)));
     if (direct || used.length === 0) all.push(this.source('origin', url, random));
     // Mirrors are origins as well.
@@ -88,7 +124,7 @@ export class Connections {
         ...(target.origin === origin ? own : {}),
       }),
     };
-    return this.#make('edge', edge, url, edge, fields, random);
+    return this.#make('edge', edge, url, edge, fields, random, this.#edgeNamedBy(edge));
   }
 
   /** The origin or a mirror itself. */
@@ -98,7 +134,8 @@ export class Connections {
       onResponse: (target, start, headers) =>
         this.#fields.onResponse(target, { role: 'origin', start }, headers),
     };
-    return this.#make(kind, new URL(url).host, url, undefined, fields, random);
+    const namedBy = kind === 'origin' ? 'origin' : 'other';
+    return this.#make(kind, new URL(url).host, url, undefined, fields, random, namedBy);
   }
 
   /** A page of an edge's own, such as `/-/edges`. */
@@ -106,14 +143,20 @@ export class Connections {
     const fields: HeaderFields = {
       for: (target, start) => this.#fields.fieldsFor(target, { role: 'edge', start }),
     };
-    return this.#make('edge', edge, new URL(path, edge).href, undefined, fields, random);
+    const { href } = new URL(path, edge);
+    return this.#make('edge', edge, href, undefined, fields, random, this.#edgeNamedBy(edge));
   }
 
   /** Sends one GET. */
   readonly get = async (url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> => {
-    if (!this.#isProxied(url)) return this.#client.get(url, headers, signal);
-    const transport = await this.#getTransport();
-    return httpGet(transport.dispatcherFor(url), url, headers, signal);
+    this.#ownNetwork.check(url);
+    try {
+      if (!this.#isProxied(url)) return await this.#client.get(url, headers, signal);
+      const transport = await this.#getTransport();
+      return await httpGet(transport.dispatcherFor(url), url, headers, signal);
+    } catch (error) {
+      throw whyUnreachable(error);
+    }
   };
 
   /** Resolves when the network has changed (true), or at the deadline or with the signal (false). */
@@ -139,6 +182,7 @@ export class Connections {
         env: process.env,
         timeoutMs,
         connections: connections + EXTRA_CONNECTIONS,
+        lookup: this.#ownNetwork.lookup,
       }),
     );
     return this.#transport;
@@ -151,8 +195,35 @@ export class Connections {
     edge: string | undefined,
     fields: HeaderFields,
     random: Random,
+    namedBy: NamedBy,
   ): HttpSource {
     const health = new SourceHealth(random);
-    return new HttpSource({ kind, label, url, edge, fields, get: this.get, health });
+    const check = (target: URL, start: URL) => {
+      const { digestKnown } = this;
+      if (mayAskPlainly(target, { download: this.#download, namedBy, start, digestKnown })) return;
+      const why = 'it is without TLS, and no digest would show that bytes were changed on the way';
+      throw new MillraceError('source-refused', `${target.host}: ${why}`);
+    };
+    return new HttpSource({ kind, label, url, edge, fields, get: this.get, check, health });
   }
+
+  #edgeNamedBy(edge: string): NamedBy {
+    return this.#request.edges.includes(edge) ? 'own-edge' : 'other';
+  }
+}
+
+/** The URLs of a request that the user has named. */
+function namedHosts(
+  { edges, listed = [] }: DownloadRequest,
+  urls: readonly string[],
+): ConstructorParameters<typeof OwnNetwork>[0] {
+  const [first = '', ...more] = urls;
+  const isListed = (url: string) => listed.includes(url);
+  // A list of nothing but files in the own network is about that network.
+  const home = urls.every((url) => !isPublicHost(new URL(url).hostname));
+  const typed = more.filter((url) => home || !isListed(url));
+  return {
+    download: home || !isListed(first) ? new URL(first) : undefined,
+    others: [...typed, ...edges].map((url) => new URL(url)),
+  };
 }

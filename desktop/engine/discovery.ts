@@ -20,6 +20,8 @@ export interface DiscoveryOptions {
   readonly request: DownloadRequest;
   readonly connections: Connections;
   readonly first: First;
+  /** Base URL of an edge in use that the user has named; undefined: none. */
+  readonly edge: string | undefined;
   readonly length: number;
   /** Name that the file gets, for lists of digests. */
   readonly name: string;
@@ -43,20 +45,20 @@ export class Discovery {
   #owners: ChunkOwners | undefined;
   #mirrors = 0;
   readonly #tasks: Promise<void>[] = [];
+  #sidecars: Promise<void> = Promise.resolve();
 
   constructor(options: DiscoveryOptions) {
     this.#o = options;
-    const { request, first } = options;
+    const { request, first, edge } = options;
     const { digests, pieces } = request;
     this.#statements.push({
       by: 'the user',
       digests,
       pieces: pieces === undefined ? [] : [pieces],
     });
+    if (request.sidecars) this.#sidecars = this.#task(() => this.#readSidecars());
     if (first.opened.headers.link !== undefined) this.#task(() => this.#readLinks());
-    const edge = request.edges.find((base) => base === first.source.edge);
     if (edge !== undefined) this.#task(() => this.#readEdgeList(edge));
-    if (request.sidecars) this.#task(() => this.#readSidecars());
   }
 
   /** Which chunks are the source's own, as far as that is known. */
@@ -76,12 +78,18 @@ export class Discovery {
     return this.#statements;
   }
 
-  #task(work: () => Promise<void>): void {
-    this.#tasks.push(
-      work().catch((error) => {
-        if (!this.#o.signal.aborted) this.#o.onNote(noteOfError('failed', asMillraceError(error)));
-      }),
-    );
+  #task(work: () => Promise<void>): Promise<void> {
+    const task = work().catch((error) => {
+      if (!this.#o.signal.aborted) this.#o.onNote(noteOfError('failed', asMillraceError(error)));
+    });
+    this.#tasks.push(task);
+    return task;
+  }
+
+  /** What has been read where nobody on the way could change it. */
+  #state(statement: Statement): void {
+    this.#statements.push(statement);
+    if ((statement.digests ?? []).length > 0) this.#o.connections.trustDigest();
   }
 
   #addMirror(url: string): void {
@@ -95,8 +103,12 @@ export class Discovery {
     const { first, request } = this.#o;
     const { parseMirrorLinks } = await import('@millrace/shared/download/mirror-links');
     const { mirrors, metalinks } = parseMirrorLinks(first.opened.headers, first.source.url);
-    if (request.direct) for (const { url } of mirrors) this.#addMirror(url);
+    const [secure, plain] = [mirrors.filter(isSecure), mirrors.filter((one) => !isSecure(one))];
+    if (request.direct) for (const { url } of secure) this.#addMirror(url);
     for (const url of metalinks.slice(0, 1)) await this.#readMetalink(url);
+    // They may need a digest, and are refused for good where there is none.
+    if (plain.length > 0) await this.#sidecars;
+    if (request.direct) for (const { url } of plain) this.#addMirror(url);
   }
 
   async #readMetalink(url: string): Promise<void> {
@@ -109,7 +121,7 @@ export class Discovery {
     const file = files.length === 1 ? files[0] : files.find((f) => f.name.endsWith(name));
     // It may be about another version of the file.
     if (file === undefined || (file.size !== undefined && file.size !== length)) return;
-    this.#statements.push({ by: url, digests: file.digests, pieces: file.pieces });
+    this.#state({ by: url, digests: file.digests, pieces: file.pieces });
     if (!request.direct) return;
     for (const replica of file.replicas) {
       if (replica.url !== first.source.url) this.#addMirror(replica.url);
@@ -146,9 +158,13 @@ export class Discovery {
       const sidecar = url.slice(url.lastIndexOf('/') + 1);
       const digests = findDigests(file.body, sidecar, name);
       if (digests.length === 0) continue;
-      this.#statements.push({ by: url, digests });
+      this.#state({ by: url, digests });
       onNote(noteOf('digest-from', { url }));
       return;
     }
   }
+}
+
+function isSecure({ url }: { readonly url: string }): boolean {
+  return url.startsWith('https:');
 }

@@ -14,12 +14,18 @@ export interface DownloadContext {
   readonly random: Random;
   readonly rateLimits?: readonly RateLimit[];
   readonly hostLimits?: HostLimits;
+  /**
+   * Longest wait with no request under way before the download fails, so that others can have its
+   * slot; where no server answers at all, it fails at once. Undefined: as long as `retryForMs`.
+   */
+  readonly yieldsAfterMs?: Millis | undefined;
 }
 
 export type DownloadState =
   | 'starting'
   | 'running'
   | 'waiting-for-network'
+  | 'waiting-for-server'
   | 'waiting-for-room'
   | 'checking';
 

@@ -26,7 +26,15 @@ export interface DownloadWay {
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
   /** Counts bytes as they come in; a promise holds the source back (rate limit). */
-  readonly onBytes: (source: HttpSource, count: number) => Promise<void> | undefined;
+  /**
+   * @param signal of the request that brought them: its end ends the wait, too
+   * @returns what to wait for before more is read; undefined: nothing
+   */
+  readonly onBytes: (
+    source: HttpSource,
+    count: number,
+    signal?: AbortSignal,
+  ) => Promise<void> | undefined;
   /** Told when there is no source to ask, and again when there is. */
   readonly onWaiting: (waiting: boolean) => void;
   /** Resolves when the network has changed (true), or at the deadline or with the signal (false). */

@@ -4,8 +4,10 @@
  */
 
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { type Note, noteOf } from '@millrace/shared/base/notes';
+import { type Note, noteOf, noteOfError } from '@millrace/shared/base/notes';
 import type { Digest } from '@millrace/shared/download/digest';
+import { type OriginAnswer, reasonInAnswer } from '@millrace/shared/download/edge-use';
+import { homeReasonText } from '@millrace/shared/download/home-reason';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { SourceVersion } from '@millrace/shared/download/same-file';
 import { listField } from '@millrace/shared/http/headers';
@@ -162,6 +164,7 @@ export class Download {
   /** Adds a URL of the same file: it is used once it is shown to hold the same bytes. */
   addUrl(url: string): void {
     this.#addedUrls.push(url);
+    this.#connections?.name(url);
     this.#addMirror(url);
   }
 
@@ -190,16 +193,21 @@ export class Download {
     for (const source of await connections.sources(this.#context.random, this.#report.noteOnce)) {
       if (!this.#ways.excludes(source.id)) sources.add(source);
     }
-    for (const url of this.#addedUrls) this.#addMirror(url);
+    for (const url of this.#addedUrls) {
+      connections.name(url);
+      this.#addMirror(url);
+    }
     const waiting = this.#waiting(connections);
     const first = await openFirst({
       ...waiting,
       sources,
       length: request.length,
       retryForMs: request.retryForMs,
+      yieldsAfterMs: this.#context.yieldsAfterMs,
       now: this.#now,
       signal,
       onSourceFailed: this.#report.sourceFailed,
+      onOrigin: (answer) => this.#keepHome(sources, answer),
     });
     this.#first = first;
     this.#expectFile(first);
@@ -240,6 +248,17 @@ export class Download {
       resumedBytes: this.#resumedBytes,
       digest,
     };
+  }
+
+  /** No edge is asked for what the origin does not give to everybody. */
+  #keepHome(sources: SourceSet, answer: OriginAnswer): void {
+    const reason = reasonInAnswer(answer);
+    if (reason === undefined) return;
+    const why = homeReasonText(reason);
+    this.#report.noteOnce(noteOf('edges-not-asked', { why }));
+    for (const { kind, health } of sources.sources) {
+      if (kind === 'edge') health.quarantineFor(new MillraceError('source-refused', why));
+    }
   }
 
   /**
@@ -302,17 +321,28 @@ export class Download {
 
   #waiting(connections: Connections) {
     return {
-      onWaiting: (waiting: boolean) =>
-        this.#report.setState(
-          waiting ? 'waiting-for-network' : this.#length === undefined ? 'starting' : 'running',
-        ),
+      onWaiting: (waiting: boolean) => this.#setWaiting(waiting),
       networkChange: connections.networkChange,
     };
   }
 
-  readonly #onBytes = (_source: HttpSource, count: number): Promise<void> | undefined => {
+  #setWaiting(waiting: boolean): void {
+    if (!waiting) return this.#report.setState(this.#length === undefined ? 'starting' : 'running');
+    const serverAway = this.#sources?.allServersAway === true;
+    this.#report.setState(serverAway ? 'waiting-for-server' : 'waiting-for-network');
+    const failure = this.#sources?.failure();
+    if (serverAway && failure !== undefined) {
+      this.#report.noteOnce(noteOfError('waits-for-server', failure));
+    }
+  }
+
+  readonly #onBytes = (
+    _source: HttpSource,
+    count: number,
+    signal: AbortSignal = this.#context.signal,
+  ): Promise<void> | undefined => {
     this.#report.received(count);
-    return takeFromAll(this.#limits, count, this.#context.signal);
+    return takeFromAll(this.#limits, count, signal);
   };
 }
 

@@ -68,3 +68,10 @@ test('every chunk has exactly one owner, and it is the one that edges route to',
   expect(owned.flat()).toHaveLength(1000);
   for (const mine of owned) expect(mine.length).toBeGreaterThan(300);
 });
+
+test('an edge with an address longer than any that is fetched spoils the list', () => {
+  const url = `http://a.example/${'a'.repeat(10_000)}`;
+  const text = { routing: 'hrw-1', chunkBytes: 2 ** 20, edges: [edge('a')] };
+  expect(parseEdgeList(JSON.stringify(text))).toBeDefined();
+  expect(parseEdgeList(JSON.stringify({ ...text, edges: [edge('a', { url })] }))).toBeUndefined();
+});

@@ -1,5 +1,6 @@
 /** The edges of a network, as one of them publishes them (`/-/edges`). */
 
+import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
 import { hashText } from '@millrace/shared/cdn/hrw';
 import type { EdgeList } from './chunk-owners.ts';
 
@@ -53,7 +54,7 @@ function readEdge(value: unknown): Edge | undefined {
   if (!isObject(value)) return undefined;
   const { name, url, healthy, weight = 1 } = value;
   if (typeof name !== 'string' || name === '' || name.length > MAX_NAME_LENGTH) return undefined;
-  if (typeof url !== 'string' || !URL.canParse(url)) return undefined;
+  if (typeof url !== 'string' || url.length > MAX_URL_CHARS || !URL.canParse(url)) return undefined;
   if (!/^https?:$/.test(new URL(url).protocol) || typeof healthy !== 'boolean') return undefined;
   if (!isNumber(weight, Number.MIN_VALUE, Number.MAX_VALUE)) return undefined;
   return { name, url, healthy, weight };

@@ -48,6 +48,12 @@ export interface HttpSourceOptions {
   readonly edge: string | undefined;
   readonly fields: HeaderFields;
   readonly get: HttpGet;
+  /**
+   * Called before each request, redirects included.
+   *
+   * @throws MillraceError `source-refused` for what must not be asked
+   */
+  readonly check?: ((target: URL, start: URL) => void) | undefined;
   readonly health: SourceHealth;
 }
 
@@ -154,10 +160,11 @@ export class HttpSource {
 
   /** Sends a GET, follows redirects, and turns statuses that bring no file into errors. */
   async #get(headers: Fields, signal: AbortSignal): Promise<HttpStream> {
-    const { edge, fields, get } = this.#o;
+    const { edge, fields, get, check } = this.#o;
     const start = this.requestUrl;
     let target = start;
     for (let hop = 0; ; hop++) {
+      check?.(target, start);
       const all = { 'accept-encoding': 'identity', ...fields.for(target, start), ...headers };
       const askedAt = performance.now();
       const response = await get(target, all, signal);

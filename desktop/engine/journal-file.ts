@@ -3,7 +3,7 @@
  * without what has become superfluous. It is there as a whole or not at all.
  */
 
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import {
   formatEntry,
@@ -16,6 +16,7 @@ import {
 } from '@millrace/shared/download/journal';
 import type { JournalEntries } from '@millrace/shared/download/journal-entries';
 import { isAt, syncFolder, writeAll } from './file-steps.ts';
+import { makeOwn, openOwnToRead } from './own-file.ts';
 
 /** Lines of a journal that is not written anew yet, beside one for each that is needed. */
 const SPARE_LINES = 10_000;
@@ -24,7 +25,7 @@ const MAX_JOURNAL_BYTES = 256 * 1024 * 1024;
 
 /** Reads what an earlier run left; undefined if that is no journal. */
 export async function readJournal(path: string): Promise<Journal | undefined> {
-  const file = await open(path, 'r').catch(() => undefined);
+  const file = await openOwnToRead(path).catch(() => undefined);
   if (file === undefined) return undefined;
   try {
     const { size } = await file.stat();
@@ -174,7 +175,7 @@ export class JournalFile {
     this.#stale = false;
     let file: FileHandle | undefined;
     try {
-      file = await open(aside, 'w+');
+      file = await makeOwn(aside);
       await writeAll(file, text, 0);
       await file.datasync();
       await rename(aside, this.#path);

@@ -1,7 +1,7 @@
 /** What a download that does not run any more has left of a file that is not complete. */
 
 import { constants } from 'node:fs';
-import { copyFile, rename, rm } from 'node:fs/promises';
+import { copyFile, rename, rm, stat } from 'node:fs/promises';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { fileError } from './file-error.ts';
 import { lockFile } from './file-lock.ts';
@@ -9,6 +9,8 @@ import { exists } from './file-steps.ts';
 import { readJournal } from './journal-file.ts';
 import { DATA_SUFFIX, JOURNAL_SUFFIX, LOCK_SUFFIX, NEW_JOURNAL_SUFFIX } from './partial-names.ts';
 
+/** Unit of `stat`'s `blocks`: partial files have holes, which take no room. */
+const BLOCK_BYTES = 512;
 const SUFFIXES = [DATA_SUFFIX, JOURNAL_SUFFIX];
 
 /**
@@ -42,18 +44,28 @@ export async function removePartial(path: string, onlyOf?: readonly string[]): P
  * Takes the partial file and its journal to another path, where it is gone on with; does nothing
  * where there is none.
  *
+ * @param onlyOf URLs: what the journal says to be of any other stays; undefined: nothing does
+ * @returns bytes that the partial file takes on disk; 0 where nothing was moved
  * @throws MillraceError `file-exists` if there is one at the other path, `file-in-use`, `disk-full`,
  *   `file-not-writable`
  */
-export async function movePartial(path: string, to: string): Promise<void> {
-  if (path === to || !(await isThere(path))) return;
+export async function movePartial(
+  path: string,
+  to: string,
+  onlyOf?: readonly string[],
+): Promise<number> {
+  if (path === to || !(await isThere(path))) return 0;
   const unlock = await lockFile(path + LOCK_SUFFIX);
   try {
+    const url = (await readJournal(path + JOURNAL_SUFFIX))?.header.url;
+    if (onlyOf !== undefined && (url === undefined || !onlyOf.includes(url))) return 0;
     if (await isThere(to)) throw new MillraceError('file-exists', to);
     // The journal last: without it the next run would take the bytes for nobody's.
     for (const suffix of SUFFIXES) {
       if (await exists(path + suffix)) await move(path + suffix, to + suffix);
     }
+    const { blocks } = await stat(to + DATA_SUFFIX).catch(() => ({ blocks: 0 }));
+    return blocks * BLOCK_BYTES;
   } catch (error) {
     throw fileError(error, to);
   } finally {

@@ -5,6 +5,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { OriginAnswer } from '@millrace/shared/download/edge-use';
 import { canPin } from '@millrace/shared/http/validators';
 import type { HttpSource } from './http-source.ts';
 import { sleep } from './sleep.ts';
@@ -22,9 +23,13 @@ export interface OpeningOptions {
   readonly length: number | undefined;
   /** Undefined: for ever. */
   readonly retryForMs: Millis | undefined;
+  /** As `DownloadContext` has it. */
+  readonly yieldsAfterMs: Millis | undefined;
   readonly now: () => Millis;
   readonly signal: AbortSignal;
   readonly onSourceFailed: (source: HttpSource, error: MillraceError) => void;
+  /** Told of the origin's answer before any edge is asked; quarantines edges that must not be. */
+  readonly onOrigin: (answer: OriginAnswer) => void;
   readonly onWaiting: (waiting: boolean) => void;
   readonly networkChange: (deadlineMs: Millis, signal: AbortSignal) => Promise<boolean>;
 }
@@ -41,7 +46,11 @@ const COMPANY_MS = 2000;
  * @throws MillraceError when none is left, or none has answered for `retryForMs`
  */
 export async function openFirst(options: OpeningOptions): Promise<First> {
-  const { sources, retryForMs, now, signal, onWaiting, networkChange } = options;
+  const { sources, yieldsAfterMs, now, signal, onWaiting, networkChange } = options;
+  const retryForMs = Math.min(
+    options.retryForMs ?? Number.POSITIVE_INFINITY,
+    yieldsAfterMs ?? Number.POSITIVE_INFINITY,
+  );
   const startedAt = now();
   try {
     for (;;) {
@@ -50,7 +59,8 @@ export async function openFirst(options: OpeningOptions): Promise<First> {
       const at = sources.nextUsableAt();
       const failure = sources.failure() ?? new MillraceError('origin-unreachable');
       if (at === undefined) throw failure;
-      if (retryForMs !== undefined && at > startedAt + retryForMs) throw failure;
+      if (yieldsAfterMs !== undefined && sources.allServersAway) throw failure;
+      if (at > startedAt + retryForMs) throw failure;
       onWaiting(sources.allDown);
       if (!sources.allDown) await sleep(at - now(), signal);
       else if (await networkChange(at, signal)) {
@@ -69,10 +79,20 @@ async function askAll(options: OpeningOptions): Promise<First | undefined> {
   /** Questions that have not been answered, and how to take them back. */
   const running = new Map<Promise<First | undefined>, AbortController>();
   let fallback: First | undefined;
-  const queue = sources.sources.filter(({ health }) => {
-    const at = health.usableAt();
-    return at !== undefined && at <= now();
-  });
+  const usable = sources.sources.filter((source) => isUsable(source, now()));
+  // What the origin says shows whether edges may be asked, so it is asked alone and waited for.
+  const [origin] = usable.filter(({ kind }) => kind === 'origin');
+  const hasEdges = usable.some(({ kind }) => kind === 'edge');
+  if (origin !== undefined && hasEdges) {
+    const first = await askOne(origin, options, signal);
+    if (first !== undefined) options.onOrigin({ status: 200, headers: first.opened.headers });
+    else if (origin.health.lastFailure?.code === 'origin-denied') {
+      options.onOrigin({ status: 403, headers: {} });
+    }
+    if (first !== undefined && isPinnable(first.opened)) return first;
+    fallback = first;
+  }
+  const queue = usable.filter((source) => isUsable(source, now()) && source !== fallback?.source);
   try {
     while (queue.length > 0 || running.size > 0) {
       const next = queue.shift();
@@ -105,6 +125,11 @@ async function askAll(options: OpeningOptions): Promise<First | undefined> {
       void late.then((first) => first?.opened.discard());
     }
   }
+}
+
+function isUsable({ health }: HttpSource, now: Millis): boolean {
+  const at = health.usableAt();
+  return at !== undefined && at <= now;
 }
 
 async function askOne(

@@ -6,7 +6,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, lstat, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type ByteRange, intersect, type RangeSet } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -19,6 +19,7 @@ import { lockFile } from './file-lock.ts';
 import { exists, readAll, renameWithoutReplacing, syncFolder, writeAll } from './file-steps.ts';
 import { FileWatch } from './file-watch.ts';
 import { type FileNames, undoFinish } from './interrupted-finish.ts';
+import { openOwn } from './own-file.ts';
 import { DATA_SUFFIX, JOURNAL_SUFFIX, LOCK_SUFFIX } from './partial-names.ts';
 import { type RecoveryOptions, recoverPartial } from './partial-recovery.ts';
 import { segmentDigest } from './segment-digest.ts';
@@ -104,8 +105,7 @@ export class PartialFile {
       try {
         const undone = await undoFinish(names, signal);
         if (taken && !undone) throw new MillraceError('file-exists', path);
-        await open(names.data, 'a+').then((created) => created.close());
-        data = await open(names.data, 'r+');
+        data = await openOwn(names.data);
         const file = new PartialFile(options, names, unlock, data);
         const found = await recoverPartial(names, data, file.#watch, file.#stored, options);
         return Object.assign(file, found);
@@ -305,10 +305,18 @@ export class PartialFile {
     try {
       await this.#data.truncate(length);
       await this.#data.sync();
+      const own = await this.#data.stat({ bigint: true });
       await this.#data.close();
       await this.#stored.close();
       if (overwrite) await rename(this.dataPath, path);
       else await renameWithoutReplacing(this.dataPath, path);
+      const named = await lstat(path, { bigint: true });
+      if (named.ino !== own.ino || named.dev !== own.dev) {
+        throw new MillraceError(
+          'file-changed',
+          `somebody has put another file at ${this.dataPath}`,
+        );
+      }
       await syncFolder(dirname(path));
       // The journal last: as long as it is there, the next run can tell that the file is ours.
       await this.#unlock();

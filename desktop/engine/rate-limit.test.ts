@@ -34,6 +34,18 @@ describe('AdjustableLimit', () => {
     expect(limit.take(1e9, never)).toBeUndefined();
   });
 
+  test('a request that ends wakes its own wait at once, while its download goes on', async () => {
+    const { limit } = limited(1);
+    const request = new AbortController();
+    const download = new AbortController();
+    const signal = AbortSignal.any([request.signal, download.signal]);
+    const waiting = takeFromAll([limit], 1_000_000, signal);
+    expect(waiting).toBeDefined();
+    request.abort();
+    await waiting;
+    expect(download.signal.aborted).toBe(false);
+  });
+
   test('who gives up waits no longer, and the others keep their turn', async () => {
     const { limit } = limited(1000);
     limit.take(5000, never);

@@ -76,7 +76,9 @@ export class AdjustableLimit implements RateLimit {
       };
       const onAbort = () => {
         const index = this.#waiting.indexOf(turn);
+        // What has come has come: it is paid for by those who go on.
         if (index >= 0) this.#waiting.splice(index, 1);
+        if (index >= 0) this.#bucket?.take(turn.bytes, this.#now());
         resolve();
       };
       signal.addEventListener('abort', onAbort, { once: true });

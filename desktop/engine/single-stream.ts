@@ -22,6 +22,8 @@ export interface SingleStreamOptions {
   readonly sources: SourceSet;
   readonly pool: SegmentPool;
   readonly retryForMs: Millis | undefined;
+  /** How long to go on with no request under way; undefined: as long as `retryForMs`. */
+  readonly yieldsAfterMs?: Millis | undefined;
   readonly now: () => Millis;
   readonly signal: AbortSignal;
   readonly onBytes: (source: HttpSource, count: number) => Promise<void> | undefined;
@@ -35,6 +37,8 @@ const FATAL: ReadonlySet<string> = new Set(['disk-full', 'file-not-writable', 'f
 export class SingleStream {
   readonly #o: SingleStreamOptions;
   #lastBytesAt: Millis;
+  /** When the first request since the last byte failed. */
+  #idleSince: Millis | undefined;
   #wholeAttempts = 0;
 
   constructor(options: SingleStreamOptions) {
@@ -128,6 +132,7 @@ export class SingleStream {
     const writer = new SegmentWriter(file, pool, start, checked);
     const sink: Sink = (position, bytes) => {
       this.#lastBytesAt = now();
+      this.#idleSince = undefined;
       source.health.onBytes();
       sources.onBytes(source, bytes.length);
       const wait = onBytes(source, bytes.length);
@@ -150,7 +155,7 @@ export class SingleStream {
   }
 
   async #onFailure(thrown: unknown): Promise<void> {
-    const { source, sources, signal, now, retryForMs, file } = this.#o;
+    const { source, sources, signal, now, retryForMs, yieldsAfterMs = Infinity, file } = this.#o;
     signal.throwIfAborted();
     const error = asMillraceError(thrown);
     if (error.code === 'version-changed') await file.startOver();
@@ -158,7 +163,9 @@ export class SingleStream {
     const resumable = file.length !== undefined;
     sources.onFailure(source, error, resumable);
     const at = source.health.usableAt();
-    const giveUpAt = retryForMs === undefined ? Infinity : this.#lastBytesAt + retryForMs;
+    this.#idleSince ??= now();
+    const patience = retryForMs === undefined ? Infinity : this.#lastBytesAt + retryForMs;
+    const giveUpAt = Math.min(patience, this.#idleSince + yieldsAfterMs);
     const tooLong = now() > giveUpAt || (at ?? 0) > giveUpAt;
     if (at === undefined || tooLong || this.#wholeAttempts >= MAX_WHOLE_ATTEMPTS) throw error;
     await sleep(at - now(), signal);

@@ -4,7 +4,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { RateMeter } from '@millrace/shared/download/rate-meter';
 import { seatOrder } from '@millrace/shared/download/seats';
-import { isRefusal } from '@millrace/shared/download/source-health';
+import { isRefusal, teachesLimit } from '@millrace/shared/download/source-health';
 import type { HttpSource, SourceKind } from './http-source.ts';
 
 /** Learned per-host concurrency, shared by all downloads of a process and remembered. */
@@ -122,6 +122,12 @@ export class SourceSet {
     return left.length > 0 && left.every(({ source }) => source.health.isDown);
   }
 
+  /** True if every source that is left refuses connections or has no name that exists. */
+  get allServersAway(): boolean {
+    const left = this.#members.filter(({ source }) => source.health.quarantine === undefined);
+    return left.length > 0 && left.every(({ source }) => source.health.isServerAway);
+  }
+
   /** Requests under way at a source. */
   active(source: HttpSource): number {
     return this.#member(source).active;
@@ -155,11 +161,13 @@ export class SourceSet {
     if (gotBytes && DISRUPTIONS.has(error.code)) member.resets++;
     const crowded = source.receivedBytes > 0 && member.active > 1;
     source.health.onFailure(error, gotBytes, this.#now(), crowded);
+    if (teachesLimit(error, crowded)) {
+      this.#hosts?.onRefused(member.host, member.active, error.retryAfterMs);
+    }
     if (!isRefusal(error)) return;
     // It has too much to do: it gets one request less at a time than it had.
     member.limit = Math.max(1, Math.min(member.limit, member.active) - 1);
     member.served = 0;
-    this.#hosts?.onRefused(member.host, member.active, error.retryAfterMs);
   }
 
   /** What to tell the user when nothing can be asked any more: what the best source said. */

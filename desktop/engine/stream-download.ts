@@ -24,6 +24,7 @@ export async function streamDownload(
     sources,
     pool,
     retryForMs: request.retryForMs,
+    yieldsAfterMs: context.yieldsAfterMs,
     now,
     signal: context.signal,
     onBytes,

@@ -14,6 +14,8 @@ import type { DownloadReport } from './download-report.ts';
 import type { DownloadContext } from './download-types.ts';
 import { checkEarlierBytes } from './earlier-bytes.ts';
 import type { FileCheck } from './file-check.ts';
+import { fileError } from './file-error.ts';
+import { makeFolderOf } from './folder-within.ts';
 import { FileHasher } from './hashing.ts';
 import { numberedPath } from './numbered-path.ts';
 import type { First } from './opening.ts';
@@ -84,10 +86,15 @@ export class TargetFile {
     version: UnsizedVersion,
     ownUrls: readonly string[],
   ): Promise<PartialFile> {
-    const { file, dir, overwrite, rename = file === undefined } = this.#o.request;
+    const { file, dir, within, overwrite, rename = file === undefined } = this.#o.request;
     const named = () => resolve(dir, file ?? nameFor(first.source.url, first.opened.headers));
     // What has been begun is gone on with, whatever another source calls it.
     const path = this.#path ?? named();
+    if (within !== undefined) {
+      await makeFolderOf(path, within).catch((error) => {
+        throw fileError(error, path);
+      });
+    }
     const last = rename && !overwrite ? MAX_NUMBER : 0;
     for (let number = 0; ; number++) {
       try {

@@ -1,5 +1,6 @@
 /** Opening the app: its window where the app has told us how to start it, else its page. */
 
+import { pathToFileURL } from 'node:url';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { openInBrowser, startProgram } from '../cli/browser.ts';
 import type { EngineLink } from './engine-link.ts';
@@ -16,8 +17,8 @@ export async function openApp(
   const { ELECTRON_RUN_AS_NODE: _, ...rest } = env;
   // A second start of the app shows the window of the first.
   if (words !== undefined && (await startProgram(words, rest))) return;
-  const { url } = await engine.call<{ url: string }>('loginLink', {}, true);
-  if (await openInBrowser(url)) return;
+  const { path } = await engine.call<{ path: string }>('loginPage', {}, true);
+  if (await openInBrowser(pathToFileURL(path).href)) return;
   throw new MillraceError('wrong-state', 'there is no screen to show it on');
 }
 

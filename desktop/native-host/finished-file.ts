@@ -4,19 +4,19 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
-import { isProgram } from '@millrace/shared/download/file-kind';
+import { mayRun } from '@millrace/shared/download/file-kind';
 import { browserCommand, startProgram } from '../cli/browser.ts';
 
 /**
  * Opens a complete download with the program that the system has for it.
  *
- * @throws MillraceError `wrong-state` where it is not complete, not there, or a program itself:
+ * @throws MillraceError `wrong-state` where it is not complete, not there, or may be a program:
  *   there is nobody here whom we could ask whether it may run
  */
 export async function openFile(download: DownloadView): Promise<void> {
   const path = finishedPath(download);
-  if (isProgram(path)) {
-    throw new MillraceError('wrong-state', 'it is a program: open it from its folder');
+  if (mayRun(path)) {
+    throw new MillraceError('wrong-state', 'it may be a program: open it from its folder');
   }
   await start(openCommand(path));
 }

@@ -105,7 +105,8 @@ export class NativeHost {
   };
 
   async #discard(gid: string): Promise<Record<string, never>> {
-    const what = { gids: [gid], forget: true };
+    // Not the user's removal: nothing of it is for the trash.
+    const what = { gids: [gid], forget: true, now: true };
     try {
       return await this.#do('remove', { ...what, deleteFile: true });
     } catch (error) {

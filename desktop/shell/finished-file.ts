@@ -4,12 +4,12 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import type { ShellAnswer } from '@millrace/shared/bridge/shell-api';
-import { isProgram } from '@millrace/shared/download/file-kind';
+import { mayRun } from '@millrace/shared/download/file-kind';
 import { dialog, shell } from 'electron';
 import type { DaemonLink } from './daemon/daemon-link.ts';
 import type { Words } from './logic/words.ts';
 
-/** Opens it with the program that the system has for it; asks first where it is one itself. */
+/** Opens it with the program that the system has for it; asks first unless it is merely shown. */
 export async function openFile(
   link: DaemonLink | undefined,
   gid: string,
@@ -20,7 +20,7 @@ export async function openFile(
   const { path, name, status } = download;
   if (status !== 'complete' || path === undefined) return { problem: words.notComplete };
   if (!existsSync(path)) return { problem: words.noFile };
-  if (isProgram(path) && !(await mayRun(name, words))) return {};
+  if (mayRun(path) && !(await isWanted(name, words))) return {};
   const reason = await shell.openPath(path);
   return reason === '' ? {} : { problem: words.cannotOpen(reason) };
 }
@@ -44,7 +44,7 @@ export async function showInFolder(
   return reason === '' ? {} : { problem: words.cannotOpen(reason) };
 }
 
-async function mayRun(name: string, words: Words): Promise<boolean> {
+async function isWanted(name: string, words: Words): Promise<boolean> {
   const { response } = await dialog.showMessageBox({
     type: 'warning',
     message: words.opensProgram(name),

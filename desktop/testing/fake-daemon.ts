@@ -23,6 +23,7 @@ import { openDatabase } from '../engine/store/database.ts';
 import { DetailStore } from '../engine/store/detail-store.ts';
 import { DownloadStore } from '../engine/store/download-store.ts';
 import { HostStore, SettingStore } from '../engine/store/small-stores.ts';
+import { TrashStore } from '../engine/store/trash-store.ts';
 
 export const T0 = Date.UTC(2026, 10, 21, 12);
 export const LENGTH = 1000;
@@ -118,6 +119,7 @@ export class FakeDaemon {
   readonly folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
   readonly runs: FakeRun[] = [];
   readonly removedPartials: string[] = [];
+  readonly movedPartials: string[][] = [];
   now = T0;
   db!: DatabaseSync;
   manager!: Manager;
@@ -141,12 +143,16 @@ export class FakeDaemon {
         removePartial: async (path: string) => {
           this.removedPartials.push(path);
         },
-        movePartial: async () => {},
+        movePartial: async (from: string, to: string) => {
+          this.movedPartials.push([from, to]);
+          return 0;
+        },
       },
     );
     this.manager = new Manager({
       store: new DownloadStore(this.db),
       settingStore,
+      trashStore: new TrashStore(this.db),
       settings: new Settings(settingStore),
       hosts: new HostMemory(new HostStore(this.db), now),
       rate: new SharedRate(now),

@@ -14,6 +14,7 @@ import { SharedRate } from '../engine/daemon/shared-rate.ts';
 import { openDatabase } from '../engine/store/database.ts';
 import { DownloadStore } from '../engine/store/download-store.ts';
 import { HostStore, SettingStore } from '../engine/store/small-stores.ts';
+import { TrashStore } from '../engine/store/trash-store.ts';
 import { ScriptedRun } from './scripted-run.ts';
 
 export const T0 = Date.UTC(2026, 10, 21, 12);
@@ -31,6 +32,8 @@ export class ManagerStage {
   deletion: Promise<void> = Promise.resolve();
   /** Kinds of what was told of single downloads. */
   events: string[] = [];
+  /** Set while somebody waits for another network. */
+  changeNetwork: (() => void) | undefined;
   rate!: SharedRate;
   manager!: Manager;
 
@@ -42,6 +45,7 @@ export class ManagerStage {
   open(): void {
     this.db = openDatabase(join(this.folder, 'downloads.db'), this.now).db;
     this.runs = [];
+    this.changeNetwork = undefined;
     this.removed = [];
     this.moved = [];
     this.deletion = Promise.resolve();
@@ -51,6 +55,7 @@ export class ManagerStage {
     this.manager = new Manager({
       store: new DownloadStore(this.db),
       settingStore,
+      trashStore: new TrashStore(this.db),
       settings: new Settings(settingStore),
       hosts: new HostMemory(new HostStore(this.db), () => this.now),
       rate: this.rate,
@@ -58,6 +63,11 @@ export class ManagerStage {
       dir: this.folder,
       now: () => this.now,
       random: () => 0.5,
+      networkChange: (signal) =>
+        new Promise((resolve) => {
+          this.changeNetwork = () => resolve(true);
+          signal.addEventListener('abort', () => resolve(false));
+        }),
     });
     this.manager.listen((event: ManagerEvent) => {
       if (event.kind === 'changed' || event.kind === 'stand') return;
@@ -118,6 +128,7 @@ export class ManagerStage {
       },
       movePartial: async (path: string, to: string) => {
         this.moved.push([path, to]);
+        return 0;
       },
     });
   }

@@ -2,12 +2,22 @@
  * `npm run bench [-- single|varnish|network|download|ui|shell|extension|popup|tls|decision]`: Millrace against nginx with its slice
  * module, before the same origin, for the same clients, and against aria2c, on the same machine, in the same run. Absolute
  * figures say little on a machine that does other things as well: what counts are the ratios.
+ *
+ * `npm run bench -- fuzz [--cases N] [--seed S] [--target NAME]`: readers of what strangers send, with
+ * millions of random inputs.
+ *
+ * `npm run bench -- hostile [--minutes N]`: strangers beside honest clients.
+ *
+ * `npm run bench -- memory`: what floods of strangers make of an edge's memory.
  */
 
 import { nginxOrComplain } from '../fixtures/nginx.ts';
 import { decision } from './decision.ts';
 import { download } from './download.ts';
 import { extension } from './extension.ts';
+import { fuzz } from './fuzz.ts';
+import { hostile } from './hostile.ts';
+import { memory } from './memory.ts';
 import { network } from './network.ts';
 import { popup } from './popup.ts';
 import { shell } from './shell.ts';
@@ -39,10 +49,19 @@ const BENCHMARKS = new Map([
   ['decision', { title: 'Whether the extension takes a download', measure: decision }],
 ]);
 
+/** What compares nothing: programs of their own, with options of their own. */
+const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
+  ['fuzz', fuzz],
+  ['hostile', hostile],
+  ['memory', memory],
+]);
+
 async function main(wanted: readonly string[]): Promise<number> {
+  const program = PROGRAMS.get(wanted[0] ?? '');
+  if (program !== undefined) return program(wanted.slice(1));
   const unknown = wanted.find((name) => !BENCHMARKS.has(name));
   if (unknown !== undefined) {
-    const known = [...BENCHMARKS.keys()].join(', ');
+    const known = [...BENCHMARKS.keys(), ...PROGRAMS.keys()].join(', ');
     process.stderr.write(`Unknown benchmark "${unknown}". Known: ${known}\n`);
     return 2;
   }

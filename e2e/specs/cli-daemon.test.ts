@@ -129,13 +129,13 @@ describe('the life of a download', () => {
     expect(await digestOf(download.path)).toBe(origin.digest(url));
   });
 
-  test('removed: nothing of it is left, but with --keep', async () => {
+  test('removed for good: nothing of it is left, but with --keep', async () => {
     await cli.startDaemon();
     const [kept, gone] = [await add(gated('kept.bin')), await add(gated('gone.bin'))];
     await partly('kept.bin');
     await partly('gone.bin');
     await cli.json('remove', '--keep', kept.gid.slice(0, 8));
-    await cli.json('rm', gone.gid);
+    await cli.json('rm', '--now', gone.gid);
     await until(async () => {
       const names = await readdir(cli.downloads);
       return names.every((name) => name.startsWith('kept.bin.'));

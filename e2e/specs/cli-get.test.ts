@@ -285,6 +285,7 @@ describe('edges', () => {
       nowhere,
       '--edge',
       edge.url,
+      '--edges-only',
     ]);
     expect(viaNext.code).toBe(0);
     expect(viaNext.stdout).toContain(`via ${edge.url}`);

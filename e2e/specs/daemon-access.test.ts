@@ -194,6 +194,36 @@ describe('limits', () => {
     },
   );
 
+  test('strangers who hold WebSockets keep nobody out who has shown the token', async () => {
+    const first = known();
+    await once(first, 'open');
+    const strangers = Array.from({ length: 80 }, strange);
+    await Promise.all(strangers.map((socket) => once(socket, 'open')));
+    // The oldest ones have had to go.
+    await until(
+      () => strangers.filter(({ readyState }) => readyState === WebSocket.OPEN).length <= 32,
+    );
+    const others = Array.from({ length: 20 }, known);
+    await Promise.all(others.map((socket) => once(socket, 'open')));
+    for (const socket of [first, ...others]) {
+      socket.send(JSON.stringify({ id: 1, method: 'aria2.getVersion', params: [] }));
+      const [{ data }] = await once(socket, 'message');
+      expect(JSON.parse(String(data))).toMatchObject({ result: { version: expect.anything() } });
+    }
+    for (const socket of [first, ...others, ...strangers]) socket.close();
+  });
+
+  test('strangers who hold connections keep nobody out', async () => {
+    const held = Array.from({ length: 300 }, () => connect(daemon.port, '127.0.0.1'));
+    try {
+      for (const socket of held) socket.on('error', () => {});
+      await Promise.all(held.map((socket) => once(socket, 'connect')));
+      expect(await daemon.call('aria2.getVersion')).toMatchObject({ version: expect.anything() });
+    } finally {
+      for (const socket of held) socket.destroy();
+    }
+  });
+
   test('a long message of one who has shown the token is answered', async () => {
     const socket = known();
     await once(socket, 'open');

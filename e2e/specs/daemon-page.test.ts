@@ -287,7 +287,7 @@ describe('a page that is logged in', () => {
     const gid = await add({ urls: [url], limit: 200_000 });
     await daemon.partly(gid);
     await page.watch();
-    const removal = { gids: [gid], forget: true, undoMs: 60_000 };
+    const removal = { gids: [gid], forget: true, now: false };
     const { undo } = await page.call<{ undo: string }>('millrace.remove', removal);
     expect((await list({ text: 'long.bin' })).total).toBe(0);
     await until(() => page.updates.some(({ gone }) => gone?.includes(gid)));

@@ -116,6 +116,58 @@ describe('without the token', () => {
   });
 });
 
+describe('logging out', () => {
+  /** Status of the figures for a cookie, at all processes. */
+  const statuses = async (edge: EdgeProcess, cookie: string) => {
+    const headers = { cookie, connection: 'close' };
+    const answers = Array.from({ length: 12 }, () =>
+      fetchAll(`${edge.url}/-/dashboard/data`, { headers }),
+    );
+    return [...new Set((await Promise.all(answers)).map(({ status }) => status))];
+  };
+  const send = (edge: EdgeProcess, path: string, body: string, cookie = '') =>
+    fetch(`${edge.url}/-/dashboard/${path}`, {
+      method: 'POST',
+      redirect: 'manual',
+      headers: {
+        ...{ 'content-type': 'application/x-www-form-urlencoded', origin: edge.url },
+        ...(cookie && { cookie }),
+      },
+      body,
+    });
+  const begin = async (edge: EdgeProcess) => {
+    const { headers } = await send(edge, 'login', `token=${TOKEN}`);
+    return String(headers.get('set-cookie')).split(';')[0] as string;
+  };
+
+  test('ends the session for whoever has copied its cookie, at all processes and after a restart', async () => {
+    const cache = join(folder.path, 'cache');
+    const options = [...OPTIONS, '--workers', '2', '--cache-dir', cache, '--name', 'left'];
+    let edge = await EdgeProcess.start(options);
+    const { port } = new URL(edge.url);
+    try {
+      const [mine, other, third] = [await begin(edge), await begin(edge), await begin(edge)];
+      for (const cookie of [mine, other, third])
+        expect(await statuses(edge, cookie)).toEqual([200]);
+      expect((await send(edge, 'logout', '', mine)).status).toBe(303);
+      expect(await statuses(edge, mine)).toEqual([401]);
+      expect(await statuses(edge, other)).toEqual([200]);
+      await edge.stop('SIGKILL');
+      edge = await EdgeProcess.start([...options, '--port', port]);
+      expect(await statuses(edge, mine)).toEqual([401]);
+      expect(await statuses(edge, other)).toEqual([200]);
+      // Who is out ends nothing; who is in can end all.
+      await send(edge, 'logout', 'everywhere=yes', mine);
+      expect(await statuses(edge, third)).toEqual([200]);
+      await send(edge, 'logout', 'everywhere=yes', other);
+      for (const cookie of [other, third]) expect(await statuses(edge, cookie)).toEqual([401]);
+      expect(await statuses(edge, await begin(edge))).toEqual([200]);
+    } finally {
+      await edge.stop('SIGKILL');
+    }
+  });
+});
+
 describe('with real traffic', () => {
   let cluster: Cluster;
   let page: Page;
@@ -213,7 +265,7 @@ describe('with real traffic', () => {
   });
 
   test('whoever logs out sees nothing any more', async () => {
-    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('button', { name: 'Log out', exact: true }).click();
     await page.getByLabel('Administration token').waitFor();
     expect((await page.context().cookies()).length).toBe(0);
   });
@@ -221,7 +273,9 @@ describe('with real traffic', () => {
 
 describe('an edge that is started again', () => {
   test('is said to be offline, and its page goes on when it is back', async () => {
-    let edge = await EdgeProcess.start(OPTIONS);
+    // A session is good at the edge of this name.
+    const options = [...OPTIONS, '--name', 'again'];
+    let edge = await EdgeProcess.start(options);
     const { context, page } = await openPage(browser);
     try {
       const port = new URL(edge.url).port;
@@ -229,7 +283,7 @@ describe('an edge that is started again', () => {
       await isLive(page);
       await edge.stop('SIGKILL');
       await page.getByRole('alert').filter({ hasText: 'has not answered since' }).waitFor();
-      edge = await EdgeProcess.start([...OPTIONS, '--port', port]);
+      edge = await EdgeProcess.start([...options, '--port', port]);
       await isLive(page);
       await page.getByRole('alert').waitFor({ state: 'hidden' });
       await fetchAll(edge.prefixed(origin.url('one-hour')));

@@ -1,6 +1,9 @@
 /** The extension in a real Chromium: what it hands over to the desktop, and what it leaves alone. */
 
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
@@ -253,9 +256,17 @@ describe('a link that is saved without being followed', () => {
   });
 });
 
+const linkTo = (edge: string) => `<${edge}>; rel="https://millrace.dev/rel/edge"`;
+
+/** Bytes that two sources are compared by. */
+const isSample = (range = '') => {
+  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(range) ?? [];
+  return Number(to) - Number(from) + 1 === 16 * 1024;
+};
+
 describe('an edge that a publisher’s page names', () => {
   test('is asked for files of that host that are for everybody, and for nothing else', async () => {
-    await browser.set({ minBytes: MB, taker: 'browser' });
+    await browser.set({ minBytes: MB, taker: 'browser', takeInsecure: true });
     const hosts = ['files.example', 'other.example'];
     const allowed = hosts.flatMap((host) => ['--allow-origin', host]);
     const edge = await EdgeProcess.start(allowed, NAMES_FOR_NODE);
@@ -266,7 +277,7 @@ describe('an edge that a publisher’s page names', () => {
     };
     try {
       await get('/unpublished', 'files.example');
-      files.link = `<${edge.url}/>; rel="https://millrace.dev/rel/edge"`;
+      files.link = linkTo(`${named(edge.url, 'edge.example')}/`);
       await get('/address', '127.0.0.1');
       await get('/cookie', 'files.example', { cookie: 'session=42' });
       files.link = undefined;
@@ -278,15 +289,78 @@ describe('an edge that a publisher’s page names', () => {
           .filter(({ headers }) => headers['user-agent']?.includes('Chrome'));
       // The cookie is still there: it counts for all files of that host.
       await browser.context.clearCookies();
-      await get('/published', 'files.example');
+      await get('/published', 'files.example', { toTakers: 'samples' });
       expect(await asked()).toBeGreaterThan(0);
-      // The origin has been asked by the browser for the proof alone.
-      expect(hosted('/published').map(({ headers }) => headers.range)).toEqual(['bytes=0-65535']);
-      expect(hosted('/unpublished').length).toBeGreaterThan(1);
+      // Samples of what the edge has were compared with the origin's.
+      const samples = hosted('/published').filter(({ headers }) => isSample(headers.range));
+      expect(samples.length).toBeGreaterThanOrEqual(6);
+      expect(hosted('/unpublished').filter(({ headers }) => isSample(headers.range))).toEqual([]);
     } finally {
       files.link = undefined;
       await edge.stop();
     }
+  });
+
+  test('is not asked where it is in the user’s own network, or redirects there', async () => {
+    await browser.set({ minBytes: MB, taker: 'browser', takeInsecure: true });
+    const asked: string[] = [];
+    const victim = createServer((req, res) => {
+      asked.push(`${req.headers.host} ${req.url}`);
+      const inside = `http://localhost:${(victim.address() as AddressInfo).port}/admin/reboot`;
+      res.writeHead(302, { location: inside }).end();
+    });
+    await once(victim.listen(0, '127.0.0.1'), 'listening');
+    const { port } = victim.address() as AddressInfo;
+    const inside = [
+      'localhost',
+      '127.0.0.1',
+      '0x7f.1',
+      '2130706433',
+      'localhost.',
+      '[::ffff:7f00:1]',
+    ];
+    files.link = inside.map((host) => linkTo(`http://${host}:${port}/admin/reboot`)).join(', ');
+    try {
+      await click('/aimed', fileOf('aimed', 3 * MB), '#link', 'files.example');
+      await takenByExtension('/aimed');
+      expect(asked).toEqual([]);
+      files.link = linkTo(`http://edge.example:${port}/`);
+      await click('/redirected', fileOf('redirected', 3 * MB), '#link', 'redirecting.example');
+      await takenByExtension('/redirected');
+      expect(asked.length).toBeGreaterThan(0);
+      expect(asked.filter((one) => !one.startsWith('edge.example'))).toEqual([]);
+    } finally {
+      files.link = undefined;
+      victim.closeAllConnections();
+      victim.close();
+    }
+  });
+
+  test('is not heard of from a frame within a page', async () => {
+    await browser.set({ minBytes: MB, taker: 'browser', takeInsecure: true });
+    const host = 'framed.example';
+    const inner = named(files.add('/inner', fileOf('inner', 0)), host);
+    const page = await browser.context.newPage();
+    pages.push(page);
+    await page.goto(named(files.add('/outer', fileOf('outer', 0)), 'files.example'));
+    files.link = linkTo('http://edge.example/');
+    const publishers = async () =>
+      JSON.stringify(await browser.asExtension(`chrome.storage.session.get('publishers')`));
+    await page.evaluate(
+      (src) =>
+        new Promise((resolve) => {
+          const frame = document.createElement('iframe');
+          frame.onload = resolve;
+          frame.src = src;
+          document.body.append(frame);
+        }),
+      inner,
+    );
+    // The same page by itself is heard of, and so after the frame.
+    await page.goto(inner.replace(host, 'whole.example'));
+    await until(async () => (await publishers()).includes('whole.example'));
+    expect(await publishers()).not.toContain(host);
+    files.link = undefined;
   });
 });
 
@@ -313,6 +387,18 @@ describe('the browser’s own goes on, as if nothing had been, where', () => {
   goesOn('others get another version', 'another');
   goesOn('others are reset', 'reset');
   goesOn('the daemon is killed meanwhile', 'nothing', () => cli.kill());
+});
+
+describe('after the extension has taken it, the browser gets back', () => {
+  test('what only a plain GET brings', async () => {
+    await browser.set({ minBytes: MB, taker: 'browser' });
+    await click('/plain', fileOf('plain', 2 * MB, { toTakers: 'proof' }));
+    await until(() => files.asked('/plain', 'browser').length === 2);
+    files.release();
+    await until(async () => (await listed('/plain')).some(({ state }) => state === 'complete'));
+    expect(await saved('plain')).toEqual(['plain.bin']);
+    expect(await digestOf(join(browser.downloads, 'plain.bin'))).toBe(files.digest('/plain'));
+  });
 });
 
 describe('whenever the background ends', () => {

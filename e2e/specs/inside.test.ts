@@ -1,6 +1,6 @@
 /** What passes between nodes: who may speak it, and that nothing forged or malformed does harm. */
 
-import { createHmac, randomBytes } from 'node:crypto';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
@@ -15,8 +15,10 @@ const CHUNK = 65_536;
 const SECRET = 'a secret of the whole network';
 const OPTIONS = ['--allow-origin', '127.0.0.1', '--chunk-size', '64KiB', '--log-level', 'warn'];
 const LENGTH = 300_000;
+const NAME = 'edge-here';
 /** Fields that a signature covers, in the protocol's order. */
 const SIGNED = [
+  'to',
   'hops',
   'via',
   'avoid',
@@ -53,7 +55,7 @@ afterAll(async () => {
 });
 
 async function start(...options: string[]): Promise<EdgeProcess> {
-  const edge = await EdgeProcess.start([...OPTIONS, ...options]);
+  const edge = await EdgeProcess.start([...OPTIONS, '--name', NAME, ...options]);
   started.push(edge);
   return edge;
 }
@@ -64,12 +66,15 @@ interface Forged {
   readonly nonce?: string;
   readonly hops?: string;
   readonly via?: string;
+  /** Name of the node that it is signed for. */
+  readonly to?: string;
 }
 
 /** Header of a chunk request as another node would send it, but for what is forged. */
 function insideHeaders(edge: EdgeProcess, name: string, forged: Forged = {}) {
   const { secret, at = Date.now(), nonce = randomBytes(16).toString('hex') } = forged;
   const fields: Record<string, string> = {
+    to: forged.to ?? NAME,
     hops: forged.hops ?? '1',
     via: forged.via ?? 'node-x',
     filelen: String(LENGTH),
@@ -82,9 +87,22 @@ function insideHeaders(edge: EdgeProcess, name: string, forged: Forged = {}) {
     .digest('hex');
   return {
     'x-bigfile': '1',
+    'x-millrace-to': fields.to as string,
     'x-millrace-hops': fields.hops as string,
     'x-millrace-via': fields.via as string,
     'x-filelen': String(LENGTH),
+    'x-millrace-auth': formatAuthentication({ at, nonce, mac }),
+  };
+}
+
+/** Header of a request of another node without fields of its own. */
+function signedHeaders(method: string, target: string, to: string): Record<string, string> {
+  const [at, nonce] = [Date.now(), randomBytes(16).toString('hex')];
+  const text = signedText(method, target, [to, ...SIGNED.slice(1).map(() => ''), ''], at, nonce);
+  const mac = createHmac('sha256', SECRET).update(text).digest('hex');
+  return {
+    'content-type': 'application/json',
+    'x-millrace-to': to,
     'x-millrace-auth': formatAuthentication({ at, nonce, mac }),
   };
 }
@@ -141,6 +159,41 @@ describe('with a secret', () => {
     expect((await edge.status()).peers).toEqual([]);
   });
 
+  test('a request for one node, replayed at another, gets nothing there', async () => {
+    const token = join(folder.path, 'admin-token');
+    await writeFile(token, 'the token of administrators');
+    const [here, there] = await Promise.all(
+      [NAME, 'edge-there'].map((name) =>
+        start('--secret-file', secretFile, '--admin-token-file', token, '--name', name),
+      ),
+    );
+    const headers = insideHeaders(here as EdgeProcess, chunkName());
+    const code = 'inside-request-refused';
+    expect(await ask(there as EdgeProcess, chunkName(), headers)).toMatchObject({ code });
+    expect(await ask(here as EdgeProcess, chunkName(), headers)).toMatchObject({ status: 200 });
+    const command = JSON.stringify({
+      do: 'purge',
+      purge: { target: { kind: 'all' }, id: 'x', at: Date.now() },
+      network: true,
+    });
+    const digest = createHash('sha256').update(command).digest('hex');
+    for (const [method, path, body] of [
+      ['GET', '/-/ping', undefined],
+      ['GET', '/-/purges', undefined],
+      ['GET', '/-/pinned', undefined],
+      ['POST', `/-/command?digest=${digest}`, command],
+    ] as const) {
+      const signed = signedHeaders(method, path, NAME);
+      const send = (edge: EdgeProcess | undefined) =>
+        fetch(`${edge?.url}${path}`, { method, headers: signed, ...(body && { body }) });
+      const refused = await send(there);
+      expect([path, refused.status, (await refused.json()).code]).toEqual([path, 403, code]);
+      expect([path, (await send(here)).status]).toEqual([path, 200]);
+      expect([path, (await send(here)).status]).toEqual([path, 403]);
+    }
+    expect((await (there as EdgeProcess).status()).administration.purges).toBe(0);
+  });
+
   test('nodes with different secrets do not become peers; those with the same do', async () => {
     const otherFile = join(folder.path, 'other');
     await writeFile(otherFile, 'not the same secret at all');
@@ -191,7 +244,7 @@ describe('with a secret', () => {
     ['with an absurd hop count', { hops: '99' }, 'bad-chunk-name'],
   ])('a request %s is refused', async (_, forged, code) => {
     const edge = await start('--secret-file', secretFile, '--name', 'looped');
-    const headers = insideHeaders(edge, chunkName(), forged);
+    const headers = insideHeaders(edge, chunkName(), { ...forged, to: 'looped' });
     expect(await ask(edge, chunkName(), headers)).toMatchObject({ code });
   });
 

@@ -1,9 +1,18 @@
 /** Attacks on the network of the operator: private addresses in every notation, and other people's. */
 
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { EchoOrigin } from '../fixtures/echo-origin.ts';
 import { fetchAll } from '../fixtures/http-client.ts';
+import { Namespace, namespacesOrComplain } from '../fixtures/namespace.ts';
 import { EdgeProcess } from '../fixtures/processes.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
+import { until } from '../fixtures/until.ts';
+
+const withNamespaces = testsWhere(namespacesOrComplain('public addresses of the edge itself'));
 
 const origin = await EchoOrigin.start();
 const { port } = origin;
@@ -70,6 +79,10 @@ const elsewhere = [
   '169.254.169.254',
   '100.64.0.1',
   '[fd00:ec2::254]',
+  '168.63.129.16',
+  '[::ffff:168.63.129.16]',
+  '[64:ff9b::a83f:8110]',
+  'metadata.google.internal',
   '255.255.255.255',
   '224.0.0.1',
   '198.18.0.1',
@@ -106,6 +119,32 @@ describe('private addresses', () => {
     const target = `/redirect?to=${encodeURIComponent(location)}`;
     expect(await code(`http://127.0.0.1:${port}${target}`)).not.toBe('ok');
     expect(origin.targets.filter((asked) => asked !== target)).toEqual([]);
+  });
+});
+
+withNamespaces.describe('public addresses of the edge itself', () => {
+  withNamespaces.test('are not connected to, nor those that it gets while it runs', async () => {
+    const machine = new Namespace();
+    try {
+      machine.addAddress('8.8.4.4/32');
+      const main = fileURLToPath(new URL('../../edge/src/main.ts', import.meta.url));
+      const options = ['--allow-origin', '*', '--host', '0.0.0.0', '--port', '3125'];
+      const child = machine.spawn(process.execPath, [main, ...options]);
+      await once(createInterface({ input: child.stdout as Readable }), 'line');
+      const refusal = async (host: string) => {
+        const url = `http://${machine.insideAddress}:3125/http://${host}:3125/-/status`;
+        const { status, body } = await fetchAll(url);
+        return status < 400 ? 'ok' : (JSON.parse(body.toString()) as { code: string }).code;
+      };
+      expect(await refusal('8.8.4.4')).toBe('private-address');
+      expect(await refusal('[::ffff:8.8.4.4]')).toBe('private-address');
+      expect(await refusal('9.9.9.9')).toBe('origin-unreachable');
+      machine.addAddress('9.9.9.9/32');
+      await until(async () => (await refusal('9.9.9.9')) === 'private-address');
+    } finally {
+      await machine.killAll();
+      machine.remove();
+    }
   });
 });
 

@@ -189,7 +189,8 @@ withElectron(
   async (shell) => {
     await shell.window('window.close()');
     await shell.windowIs('!window.isVisible()');
-    const { gid, url } = await add(shell, { limit: 4_000_000 });
+    // Of a kind that is opened without a question.
+    const { gid, url } = await add(shell, { limit: 4_000_000, file: 'film.mkv' });
     await shell.records(({ notifications }) =>
       notifications.some(({ title }) => title === 'Download complete'),
     );

@@ -12,6 +12,7 @@ import { sha256 } from '../fixtures/content.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { fetchAll } from '../fixtures/http-client.ts';
 import { runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
 
 const START = fileURLToPath(new URL('../../desktop/cli/start.ts', import.meta.url));
 const origin = await FaultOrigin.start();
@@ -109,9 +110,49 @@ test('without a screen: the app is a page, whose address logs in', async () => {
   await expect(fetch(page as string)).rejects.toThrow();
 });
 
+test('a daemon or an edge that is killed is started again, and its downloads go on', async () => {
+  const child = start([]);
+  const lines: string[] = [];
+  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) =>
+    lines.push(line),
+  );
+  const said = (what: RegExp) => until(() => lines.some((line) => what.test(line)));
+  await said(/Ctrl-C/);
+  const state = join(folder.path, 'state');
+  const token = (await readFile(join(state, 'daemon-token'), 'utf8')).trim();
+  const page = /(http:\S+)\/#code=/.exec(lines.join('\n'))?.[1] as string;
+  const call = async <T>(method: string, params: object = {}): Promise<T> => {
+    const answer = await fetch(`${page}/jsonrpc`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [`token:${token}`, params] }),
+    });
+    return ((await answer.json()) as { result: T }).result;
+  };
+  const url = origin.url('none', { name: 'killed.bin', seed: 'killed' });
+  const before = await call<{ pid: number }>('millrace.info');
+  const { gid } = await call<{ gid: string }>('millrace.add', { urls: [url] });
+  process.kill(before.pid, 'SIGKILL');
+  await said(/The daemon, which downloads, has ended unexpectedly \(SIGKILL\)\. Starting it again/);
+  await said(/The daemon runs again, and its downloads go on\./);
+  // At the same address, so that a page that is open finds it.
+  expect((await call<{ pid: number }>('millrace.info')).pid).not.toBe(before.pid);
+  await until(
+    async () => (await call<{ status: string }>('millrace.status', { gid })).status === 'complete',
+  );
+  const edge = /runs at (http:\S+)/.exec(lines.join('\n'))?.[1] as string;
+  const { pid } = JSON.parse(await readFile(join(state, 'edge.json'), 'utf8')) as { pid: number };
+  process.kill(pid, 'SIGKILL');
+  await said(/The edge runs again\./);
+  expect((await fetch(`${edge}/-/status`)).status).toBe(200);
+  child.kill('SIGTERM');
+  expect((await once(child, 'exit'))[0]).toBe(0);
+  await expect(fetch(page)).rejects.toThrow();
+});
+
 test('get: a download through an edge of its own where none runs', async () => {
   const file = join(folder.path, 'file');
-  const child = start(['get', origin.url('none'), '-o', file]);
+  const child = start(['get', origin.url('none'), '--edges-only', '-o', file]);
   const { code, stdout } = await outputOf(child);
   expect(code).toBe(0);
   expect(stdout).toMatch(/via http:\/\/127\.0\.0\.1/);

@@ -178,7 +178,7 @@ ui.when('a download', () => {
     await row.click();
     await ui.page.keyboard.press('Delete');
     await row.waitFor({ state: 'detached' });
-    await ui.page.getByText('signed.bin removed').waitFor();
+    await ui.page.getByText('signed.bin taken off the list').waitFor();
     await ui.page.getByRole('button', { name: 'Undo' }).click();
     await row.waitFor();
   });

@@ -109,6 +109,10 @@ ui.when('the list', () => {
     await ui.daemon.call('millrace.remove', { gids, forget: true });
     await rowOf(ui.page, 'one.zip').waitFor({ state: 'detached' });
     await page.locator('input[type="file"]').setInputFiles(file);
+    // What would be added is shown, and nothing is there before it is confirmed.
+    await page.getByText('one.zip').waitFor();
+    expect(await list()).toEqual([]);
+    await page.getByRole('button', { name: 'Add 3 downloads' }).click();
     await page.getByText('3 downloads added').waitFor();
     const after = await list();
     const what = ({ name, category, dir, status }: Listed) => ({ name, category, dir, status });
@@ -119,12 +123,19 @@ ui.when('the list', () => {
     const page = ui.page.getByRole('tabpanel', { name: 'Import & export' });
     const file = join(ui.folder, 'links.txt');
     const link = origin.url('none', { name: 'four.zip' });
-    await writeFile(file, `${link}\nftp://example.com/five.zip\n`);
-    await page.getByText('Add them paused').click();
+    await writeFile(file, `${link}\n dir=/etc/cron.d\nftp://example.com/five.zip\n`);
     await page.locator('input[type="file"]').setInputFiles(file);
+    await page.getByText('Entry 1: Folder outside the download folder: /etc/cron.d').waitFor();
+    await page.getByText('1 thing is left out').waitFor();
+    await page.getByText('I trust this list').click();
+    await page.getByText('1 download to /etc/cron.d:').waitFor();
+    await page.getByText('I trust this list').click();
+    await page.getByText('1 thing is left out').waitFor();
+    await page.getByText('Add them paused').click();
+    await page.getByRole('button', { name: 'Add 1 download' }).click();
     await page.getByText('1 download added').waitFor();
     await page.getByText('1 entry was left out:').waitFor();
-    await page.getByText(/Entry 2: .*ftp:/).waitFor();
+    await page.getByText(/Entry 3: .*ftp:/).waitFor();
     expect((await named('four.zip'))?.status).toBe('paused');
 
     await writeFile(file, '{"millrace": "downloads", "format": 99, "downloads": []}');

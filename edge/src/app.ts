@@ -13,10 +13,12 @@ import { loopbackFor } from './http-server.ts';
 import type { Metrics } from './metrics.ts';
 import { nodeUrl } from './peers/seeds.ts';
 import { AllowList } from './policy/allow-list.ts';
+import { OwnAddresses } from './policy/own-addresses.ts';
 import { OriginPolicy } from './policy/policy.ts';
 import { Transfers } from './routes/transfers.ts';
 import { openClients } from './wiring/clients.ts';
 import { openFiles } from './wiring/files.ts';
+import { guardMemory } from './wiring/memory.ts';
 import { nodeContext } from './wiring/node-context.ts';
 import { openPeers } from './wiring/peers.ts';
 import { openPorts } from './wiring/ports.ts';
@@ -25,12 +27,20 @@ import { openStorage } from './wiring/storage.ts';
 import { openUpkeep } from './wiring/upkeep.ts';
 import type { WorkerLink } from './workers/worker-link.ts';
 
+/** Where an edge listens, for people. */
+export interface Addresses {
+  /** For clients. */
+  readonly address: string;
+  /** For administrators, where that is another. */
+  readonly admin: string | undefined;
+}
+
 export interface App {
   readonly server: FastifyInstance;
   readonly transfers: Transfers;
   readonly metrics: Metrics;
-  /** Begins to listen and to look for peers. @returns the address for clients */
-  listen(): Promise<string>;
+  /** Begins to listen and to look for peers. @returns where */
+  listen(): Promise<Addresses>;
   /** Reads again what has been read from files that may have changed. */
   reload(): void;
   /** Takes no more connections; what is under way goes on. */
@@ -47,8 +57,12 @@ export interface App {
 export async function buildApp(config: Config, log: Log, link?: WorkerLink): Promise<App> {
   const context = nodeContext(config, log, link);
   const { metrics, wallClock, rounds } = context;
-  const policy = new OriginPolicy(new AllowList(config.allowOrigin), config);
-  const transfers = new Transfers(metrics);
+  const own = new OwnAddresses({ publicUrl: config.publicUrl, now: context.now });
+  void own.refreshName();
+  const policy = new OriginPolicy(new AllowList(config.allowOrigin), config, own);
+  const transfers = new Transfers(metrics, (client) =>
+    context.admissions.refused('memory', 'evicted', client),
+  );
   const load = () => loadSteps(transfers.running + files.inside.running);
   const storage = await openStorage(context);
   const peers = openPeers(context, storage, () => ({
@@ -68,7 +82,9 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   addClientGauges(metrics, clients.limits, transfers);
   addCacheGauges(metrics, storage.cache, storage.disk, storage.pointers);
   addAdminGauges(metrics, upkeep.administration);
-  const ports = openPorts(context, transfers);
+  const ports = openPorts(context, transfers, peers, (address) => clients.address.isProxy(address));
+  ports.admin?.separate(ports.server);
+  guardMemory(context, storage, files, clients, ports, transfers);
   const parts = { policy, transfers, storage, peers, files, clients, upkeep, figures };
   await addRoutes(ports.server, context, parts);
 
@@ -80,17 +96,17 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
     transfers,
     metrics,
     async listen() {
-      const { address, peerPort } = await ports.listen();
+      const { address, peerPort, admin } = await ports.listen();
       if (link === undefined) {
         if (network !== undefined) await membership.start(peerPort);
         settle();
-        return address;
+        return { address, admin };
       }
       const own = await ports.listenInside(link.index);
       await membership.start(own.port, true);
       settle();
-      link.listening(address, nodeUrl(loopbackFor(own.address), own.port));
-      return address;
+      link.listening({ address, admin }, nodeUrl(loopbackFor(own.address), own.port));
+      return { address, admin };
     },
     reload() {
       policy.reload(log);
@@ -113,6 +129,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
       await ports.close();
       await files.client.close();
       await clients.close();
+      await upkeep.endedSessions.close();
       await storage.close();
     },
   };

@@ -7,8 +7,10 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
 import { nearest } from '@millrace/shared/base/nearest';
+import { formatBytes } from '@millrace/shared/base/units';
 import type { PeerPolicy } from '@millrace/shared/cdn/peer-table';
 import { Command, CommanderError, Option } from 'commander';
+import { LEAST_ROOM_BYTES } from './memory/limit.ts';
 import type { Seed } from './peers/seeds.ts';
 import type { ProxyField, parseNetwork } from './policy/client-address.ts';
 import { SETTINGS, type Setting } from './settings.ts';
@@ -29,6 +31,8 @@ export interface Config {
   readonly linkSecretFile: string | undefined;
   readonly defaultScheme: 'http' | 'https';
   readonly cacheMemory: number;
+  /** Of this process, bytes; undefined: derived from the cache's. */
+  readonly maxMemory: number | undefined;
   readonly cacheDir: string | undefined;
   readonly cacheDisk: number;
   readonly chunkSize: number;
@@ -41,6 +45,10 @@ export interface Config {
   readonly trustedProxy: readonly ReturnType<typeof parseNetwork>[];
   readonly proxyField: ProxyField;
   readonly maxConnections: number;
+  readonly clientConnections: number;
+  readonly maxOrigins: number;
+  readonly ownRequests: number;
+  readonly statusAge: number;
   readonly grace: number;
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent';
   readonly localTokenFile: string | undefined;
@@ -49,6 +57,8 @@ export interface Config {
   readonly peerUrl: string | undefined;
   readonly secretFile: Buffer | undefined;
   readonly adminTokenFile: Buffer | undefined;
+  readonly adminPort: number | undefined;
+  readonly adminHost: string;
   /** Bytes; undefined: half of the tier. */
   readonly pinQuota: number | undefined;
   readonly pinMax: number;
@@ -96,6 +106,7 @@ export function readConfig(
   );
   const config = raw as unknown as Config;
   checkTls(config);
+  checkMemory(config);
   const allowOrigin = config.allowOrigin ?? [];
   const peers = config.peers ?? [];
   const trustedProxy = config.trustedProxy ?? [];
@@ -146,6 +157,16 @@ function checkTls({ tlsCert, tlsKey, httpPort }: Config): void {
   if (httpPort !== undefined && tlsCert === undefined) {
     throw new Stop('--http-port is a second port beside that for TLS: --tls-cert is missing', 2);
   }
+}
+
+/** @throws Stop where the caches would leave a process no memory for transfers */
+function checkMemory({ maxMemory, cacheMemory, workers }: Config): void {
+  const least = cacheMemory + LEAST_ROOM_BYTES * workers;
+  if (maxMemory === undefined || maxMemory >= least) return;
+  throw new Stop(
+    `--max-memory must be at least ${formatBytes(least)}: --cache-memory and ${formatBytes(LEAST_ROOM_BYTES)} for each process`,
+    2,
+  );
 }
 
 const ENV_PREFIX = 'MILLRACE_EDGE_';

@@ -1,5 +1,6 @@
 /** Figures that are read from a node's parts when somebody asks for them. */
 
+import type { PeerTable } from '@millrace/shared/cdn/peer-table';
 import type { Administration } from './admin/administration.ts';
 import type { DiskCache } from './cache/disk-cache.ts';
 import type { MemoryCache } from './cache/memory-cache.ts';
@@ -15,6 +16,23 @@ export function addClientGauges(
 ): void {
   metrics.gauge('clients_known', 'Client addresses that limits are kept for', () => limits.clients);
   metrics.gauge('transfers_active', 'Transfers under way', () => transfers.running);
+}
+
+/** Of nodes that answer: of a dead one nothing is left but its line in /-/status. */
+export function addPeerGauges(metrics: Metrics, table: PeerTable): void {
+  metrics.gauges(
+    'peer_rtt_seconds',
+    'Round-trip time of the last heartbeat of each node that answers',
+    'peer',
+    function* () {
+      for (const peer of table.peers) {
+        const rtt = peer.rtts.at(-1);
+        if (rtt !== undefined && table.isAlive(peer)) yield [peer.name, rtt / 1000];
+      }
+    },
+    // Each process measures for itself.
+    'average',
+  );
 }
 
 /** @param disk undefined where nothing is kept there */

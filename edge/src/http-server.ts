@@ -14,12 +14,13 @@ import Fastify, {
   type FastifyReply,
   type FastifyRequest,
 } from 'fastify';
+import { handleClientErrors, onClientError, watchConnections } from './clients/client-errors.ts';
 import type { Config } from './config.ts';
 import { H1_LIMITS, KEEP_ALIVE_MS, LISTEN_BACKLOG, REQUEST_MS } from './http-limits.ts';
 import { isOfNode } from './peers/node-requests.ts';
 import { nodeUrl } from './peers/seeds.ts';
+import { isolateFiles } from './routes/isolation.ts';
 import { problemReply } from './routes/problem-reply.ts';
-import { acceptRawTargets } from './routes/raw-targets.ts';
 import type { TlsListener } from './tls/tls-listener.ts';
 
 // An import would load what Node's http has of fetch and WebSocket as well: a tenth of the start.
@@ -40,7 +41,7 @@ export const PREFIXED_ROUTE = '/-/prefixed';
  */
 export async function listenAlone(main: Server, config: Config, index: number): Promise<Server> {
   const server = createServer({ ...H1_LIMITS, keepAliveTimeout: KEEP_ALIVE_MS });
-  server.maxConnections = config.maxConnections;
+  handleClientErrors(server);
   server.on('request', (req, res) => {
     if (isOfNode(req)) return void main.emit('request', req, res);
     const { status, headers, body } = problemReply(new MillraceError('no-such-page'));
@@ -107,11 +108,11 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
     requestTimeout: REQUEST_MS,
     connectionTimeout: 0,
     forceCloseConnections: 'idle',
-    // Answered in raw-targets.ts.
-    clientErrorHandler() {},
+    // Also of the servers that Fastify makes for further addresses of one name.
+    clientErrorHandler: (error, socket) => onClientError(error as Error, socket),
   }) as unknown as FastifyInstance;
-  server.server.maxConnections = config.maxConnections;
-  acceptRawTargets(server.server);
+  watchConnections(server.server);
+  isolateFiles(server, isOwn);
   /** Connections whose last request has been answered; what is behind it is none. */
   const refused = new WeakSet<Socket>();
   server.addHook('onRequest', ({ raw }, reply, done) => {

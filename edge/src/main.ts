@@ -2,8 +2,9 @@
 
 import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
+import { onFatalError } from '@millrace/shared/node/fatal-log';
 import { type Logger, pino } from 'pino';
-import { type App, buildApp } from './app.ts';
+import { type Addresses, type App, buildApp } from './app.ts';
 import { type Config, canReload, readConfig, Stop } from './config.ts';
 import { OriginRules } from './policy/origin-rules.ts';
 import { Supervisor, WORKER_INDEX } from './workers/supervisor.ts';
@@ -17,6 +18,7 @@ async function main(): Promise<void> {
     { level: config.logLevel, base: { node: config.name } },
     { write: writeLog },
   );
+  onFatalError((error) => log.fatal(error, 'an error that nothing handles ends the process'));
   warn(config, log);
   if (config.workers > 1 && cluster.isPrimary) return supervise(config, log);
   await serve(config, log, link);
@@ -60,9 +62,9 @@ async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Pr
   onHangUp(config, () => app.reload(), end);
   // Without its supervisor a worker gets no more clients.
   process.once('disconnect', () => void end());
-  const address = await app.listen();
-  log.info({ address }, 'listening');
-  if (link === undefined) announce(config, address);
+  const addresses = await app.listen();
+  log.info({ ...addresses }, 'listening');
+  if (link === undefined) announce(config, addresses);
 }
 
 async function supervise(config: Config, log: Logger<string>): Promise<void> {
@@ -76,9 +78,10 @@ async function supervise(config: Config, log: Logger<string>): Promise<void> {
   announce(config, await supervisor.start());
 }
 
-/** One line for people and scripts; the log goes to standard error. */
-function announce(config: Config, address: string): void {
+/** One line for people and scripts, a second one for administrators; the log goes to standard error. */
+function announce(config: Config, { address, admin }: Addresses): void {
   process.stdout.write(`Millrace edge ${config.name} listening on ${address}\n`);
+  if (admin !== undefined) process.stdout.write(`Administration at ${admin}/-/dashboard\n`);
 }
 
 function onSignal(act: () => Promise<void>): void {
@@ -109,9 +112,10 @@ function writeLog(line: string): void {
 
 /** Stops accepting, lets transfers finish, resets what is left after the grace time. */
 async function shutDown(app: App, config: Config, log: Logger<string>): Promise<void> {
-  log.info({ transfers: app.transfers.running, graceMs: config.grace }, 'shutting down');
   app.transfers.drain();
   app.stopAccepting();
+  // Said when it is so: no connection is taken any more.
+  log.info({ transfers: app.transfers.running, graceMs: config.grace }, 'shutting down');
   const grace = new Promise<void>((resolve) => setTimeout(resolve, config.grace).unref());
   await Promise.race([app.transfers.idle(), grace]);
   await app.close();

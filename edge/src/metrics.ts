@@ -41,9 +41,19 @@ export class Metrics {
     'Chunks sent to other nodes, by where they were',
     ['tier'],
   );
+  readonly reports = this.#counter(
+    'reports_total',
+    'How often the figures of a process were collected for somebody who asked, by what',
+    ['what'],
+  );
+  readonly refusals = this.#counter(
+    'admission_refusals_total',
+    'What clients were refused, made to wait for, or lost, by resource',
+    ['resource', 'outcome'],
+  );
   readonly refused = this.#counter(
     'connections_refused_total',
-    'Connections of clients refused because there were too many',
+    'New connections of clients turned away because all were in use',
   );
   readonly purges = this.#counter(
     'clients_purged_total',
@@ -53,6 +63,10 @@ export class Metrics {
     'clients_offloaded_total',
     'Transfers reset so that they go on elsewhere',
   );
+  readonly slowReset = this.#counter(
+    'clients_slow_reset_total',
+    'Transfers of the slowest readers reset because memory was short',
+  );
   readonly contentPurges = this.#counter('content_purges_total', 'Purges carried out', ['kind']);
   readonly prefetches = this.#counter('prefetches_total', 'Prefetches ended', ['state']);
   readonly prefetchedBytes = this.#counter(
@@ -61,12 +75,6 @@ export class Metrics {
   );
   /** Body bytes sent to clients since the start. */
   clientBytesSum = 0;
-  readonly peerRtt = new Gauge({
-    name: 'millrace_peer_rtt_seconds',
-    help: 'Round-trip time of the last heartbeat',
-    labelNames: ['peer'],
-    registers: [this.registry],
-  });
   readonly errors = this.#counter(
     'errors_total',
     'Requests of clients that were refused or cut off, by code',
@@ -136,6 +144,34 @@ export class Metrics {
       registers: [this.registry],
       collect() {
         this.set(read());
+      },
+    });
+  }
+
+  /**
+   * Figures of things that come and go, each under its name: read when somebody asks, so that what
+   * has gone leaves no series behind.
+   *
+   * @param label what the things are
+   * @param read values by name; names that are left out have none
+   * @param aggregator how the values of several processes become one
+   */
+  gauges(
+    name: string,
+    help: string,
+    label: string,
+    read: () => Iterable<readonly [thing: string, value: number]>,
+    aggregator: 'sum' | 'average',
+  ): void {
+    new Gauge({
+      name: `millrace_${name}`,
+      help,
+      labelNames: [label],
+      aggregator,
+      registers: [this.registry],
+      collect() {
+        this.reset();
+        for (const [thing, value] of read()) this.set({ [label]: thing }, value);
       },
     });
   }

@@ -145,9 +145,15 @@ export const SETTINGS = {
   },
   'cache-memory': {
     argument: '<size>',
-    help: 'memory for cached chunks; 0 for none',
+    help: 'memory for the cache: chunks and what is known of files; 0 for none',
     schema: text(parseBytes),
     default: '256MiB',
+  },
+  'max-memory': {
+    argument: '<size>',
+    help: 'memory that the edge may take as a whole; close to it new transfers are refused and the slowest readers are reset; by default 1792MiB more than --cache-memory, and at most nine tenths of what the machine or container has',
+    schema: text(parseBytes),
+    default: undefined,
   },
   'cache-dir': {
     argument: '<folder>',
@@ -222,9 +228,33 @@ export const SETTINGS = {
   },
   'max-connections': {
     argument: '<number>',
-    help: 'client connections at a time; more are refused',
+    help: 'client connections at a time; when all are taken, idle connections of the client address with most make room for others',
     schema: count.min(1, 'must be at least 1'),
     default: '20000',
+  },
+  'client-connections': {
+    argument: '<number>',
+    help: 'connections that one client address keeps when all are taken and in use: of those beyond, the newest make room for clients with fewer; an equal part of all where that is less; 0 for an eighth of --max-connections',
+    schema: count,
+    default: '0',
+  },
+  'max-origins': {
+    argument: '<number>',
+    help: 'origins that are asked at a time, a quarter of them for one client address; idle ones make room',
+    schema: count.min(4, 'must be at least 4'),
+    default: '1000',
+  },
+  'own-requests': {
+    argument: '<number>',
+    help: 'requests for own pages and endpoints, such as /-/status, per second per client address, in bursts of 5 s; 0 for no limit',
+    schema: count,
+    default: '20',
+  },
+  'status-age': {
+    argument: '<time>',
+    help: 'how old the figures in /-/status, /-/metrics and /-/edges may be: all who ask within this time share them',
+    schema: text(parseDuration),
+    default: '1s',
   },
   peers: {
     argument: '<address>',
@@ -258,6 +288,18 @@ export const SETTINGS = {
     help: 'file with the token for administration such as POST /-/drain, at least 16 characters',
     schema: text((path) => readSecret(path, 16)),
     default: undefined,
+  },
+  'admin-port': {
+    argument: '<number>',
+    help: 'a port of its own for the dashboard and administration, which --port then does not have; 0 takes a free one; none by default',
+    schema: count.max(65535, 'must be at most 65535'),
+    default: undefined,
+  },
+  'admin-host': {
+    argument: '<address>',
+    help: 'address to listen on with --admin-port',
+    schema: z.string().min(1),
+    default: '127.0.0.1',
   },
   'pin-quota': {
     argument: '<size>',

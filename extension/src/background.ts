@@ -9,6 +9,7 @@ import { type AskedLink, addLinks } from './background/adding.ts';
 import { ALARM, AlarmClock } from './background/alarm-clock.ts';
 import { PageAnswers } from './background/answers.ts';
 import { AskerFields } from './background/asker-fields.ts';
+import { EdgeCheck } from './background/edge-check.ts';
 import { Interceptor } from './background/interceptor.ts';
 import { KeptSettings } from './background/kept-settings.ts';
 import { LastShown } from './background/last-shown.ts';
@@ -16,6 +17,7 @@ import { Menus } from './background/menus.ts';
 import { Notifier } from './background/notifier.ts';
 import { SeenRequests } from './background/seen-requests.ts';
 import { Skipping } from './background/skipping.ts';
+import { StaleEntries } from './background/stale-entries.ts';
 import { Takers } from './background/takers.ts';
 import { api, isFirefox } from './browser/api.ts';
 import { BrowserDownloads } from './browser/downloads.ts';
@@ -28,6 +30,7 @@ const settings = new KeptSettings(api.storage, () => void activity.show().catch(
 const notifier = new Notifier(api, () => settings.now.notifications);
 const seen = new SeenRequests(api);
 const skipping = new Skipping(api.storage.session);
+const check = new EdgeCheck(api.webRequest, (url, init) => fetch(url, init));
 const asker = new AskerFields(api.cookies, navigator);
 
 const desktop = new DesktopTaker({
@@ -38,13 +41,17 @@ const desktop = new DesktopTaker({
 const engine = new BrowserTaker(api);
 const takers = new Takers(desktop, engine);
 
+const stale = new StaleEntries(api);
 const clock = new AlarmClock(api.alarms, () => handOffs.tick());
 const handOffs = new HandOffs({
   browser: new BrowserDownloads(api.downloads),
   takers,
   store: new HandOffStore(api.storage),
   clock,
-  onOver: () => activity.changed(),
+  onOver: ({ download }, taken) => {
+    if (taken) void stale.add(download).catch(() => {});
+    activity.changed();
+  },
 });
 const ready = handOffs.restart();
 api.alarms.onAlarm.addListener(({ name }) => {
@@ -65,7 +72,7 @@ const activity = new Activity({
 });
 
 async function add(links: readonly AskedLink[]): Promise<{ added: number; failed: number }> {
-  const outcome = await addLinks({ api, takers, settings, asker, seen }, links);
+  const outcome = await addLinks({ api, takers, settings, asker, seen, check }, links);
   activity.changed();
   return outcome;
 }
@@ -76,8 +83,17 @@ const shown = new LastShown({
   onLate: () => activity.changed(),
   now: Date.now,
 });
-const pauses = !isFirefox;
-new Interceptor(api, { handOffs, settings, skipping, seen, asker, pauses, ready });
+const asksAboutInsecure = !isFirefox;
+new Interceptor(api, {
+  asksAboutInsecure,
+  handOffs,
+  settings,
+  skipping,
+  seen,
+  check,
+  asker,
+  ready,
+});
 new PageAnswers({ api, takers, settings, skipping, activity, shown, add });
 new Menus({
   api,

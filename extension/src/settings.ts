@@ -27,6 +27,8 @@ export const settingsSchema = z.object({
   neverTypes: z.array(z.string().max(20)).max(MAX_RULES).default([]),
   /** Who takes them: the desktop where it is there, else the browser; or one of them only. */
   taker: z.enum(['auto', 'desktop', 'browser']).default('auto'),
+  /** Chromium: the engine in the extension takes files without TLS, which the browser would ask about. */
+  takeInsecure: z.boolean().default(false),
   edges: z
     .array(
       z.object({

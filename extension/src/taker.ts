@@ -31,6 +31,8 @@ export interface Offer {
   readonly headers: Readonly<Record<string, string>>;
   /** Base URLs of edges that the user or the publisher's page allows for this host. */
   readonly edges: readonly string[];
+  /** Those of the edges that nobody but the publisher has named. */
+  readonly published?: readonly string[];
 }
 
 /**
@@ -117,4 +119,6 @@ export interface AddedLink {
   readonly fileName?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly edges: readonly string[];
+  /** Those of the edges that nobody but the publisher has named. */
+  readonly published?: readonly string[];
 }

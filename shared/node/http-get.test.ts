@@ -80,6 +80,36 @@ describe('httpGet', () => {
     response.discard();
   });
 
+  test.each([
+    ['a header that drips for ever', 'HTTP/1.1 200 OK\r\nX: ', 'a'],
+    ['interim answers for ever', '', 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ])('%s ends the request', async (_what, first, again) => {
+    const url = await serve((socket) => {
+      socket.write(first);
+      const timer = setInterval(() => socket.write(again), 5);
+      socket.once('close', () => clearInterval(timer));
+    });
+    const asked = httpGet(agent(), url, {}, forEver, { headMs: 200 });
+    await expect(asked).rejects.toMatchObject({ code: 'origin-timeout' });
+  });
+
+  test('says when the exchange is over: its body read, given up or broken', async () => {
+    const url = await serve((socket, all) => {
+      if (all < 2) return void socket.write(ANSWER);
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe', () => socket.end());
+    });
+    const from = agent();
+    const ends: string[] = [];
+    const get = (name: string) =>
+      httpGet(from, url, {}, forEver, { onDone: () => ends.push(name) });
+    await (await get('read')).readInto(Buffer.alloc(5), () => {});
+    expect(ends).toEqual(['read']);
+    (await get('given up')).discard();
+    const broken = (await get('broken')).readInto(Buffer.alloc(5), () => {});
+    await expect(broken).rejects.toMatchObject({ code: 'origin-reset' });
+    expect(ends).toEqual(['read', 'given up', 'broken']);
+  });
+
   test('does not follow redirects', async () => {
     const url = await serve((socket) => {
       socket.write('HTTP/1.1 302 Found\r\nLocation: /y\r\nContent-Length: 0\r\n\r\n');

@@ -6,6 +6,13 @@ import { requestTarget } from '../src/http/prefixed-url.ts';
 import { HttpResponse } from './http-response.ts';
 import { networkError } from './network-error.ts';
 
+export interface HttpGetOptions {
+  /** How long the whole head may take from when the request goes out, milliseconds; else for ever. */
+  readonly headMs?: number;
+  /** The exchange is over, with its body read, given up, or broken. Not called where no head came. */
+  readonly onDone?: () => void;
+}
+
 /**
  * Sends a GET; once more if a kept-alive connection broke before an answer began.
  *
@@ -18,13 +25,14 @@ export async function httpGet(
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
+  options: HttpGetOptions = {},
 ): Promise<HttpResponse> {
   try {
-    return await dispatch(dispatcher, url, headers, signal);
+    return await dispatch(dispatcher, url, headers, signal, options);
   } catch (error) {
     const stale = error instanceof MillraceError && error.code === 'origin-reset';
     if (!stale || signal.aborted) throw error;
-    return dispatch(dispatcher, url, headers, signal);
+    return dispatch(dispatcher, url, headers, signal, options);
   }
 }
 
@@ -33,12 +41,20 @@ function dispatch(
   url: URL,
   headers: Readonly<Record<string, string>>,
   signal: AbortSignal,
+  { headMs, onDone }: HttpGetOptions,
 ): Promise<HttpResponse> {
   const requestedAt = Date.now();
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     let response: HttpResponse | undefined;
     let running: Dispatcher.DispatchController | undefined;
+    let headTimer: NodeJS.Timeout | undefined;
+    // Every byte, and every interim answer, is a sign of life: none of them is a head.
+    const onLate = () => {
+      if (response === undefined) {
+        running?.abort(new MillraceError('origin-timeout', 'no complete header came in time'));
+      }
+    };
     const onAbort = () => {
       running?.abort(signal.reason as Error);
       reject(signal.reason); // it may still be queueing for a connection
@@ -46,18 +62,25 @@ function dispatch(
     signal.addEventListener('abort', onAbort, { once: true });
     const finish = (outcome: { readonly error?: unknown }) => {
       signal.removeEventListener('abort', onAbort);
-      if (response !== undefined) response.onOutcome(outcome);
-      else reject(outcome.error);
+      clearTimeout(headTimer);
+      if (response === undefined) return reject(outcome.error);
+      response.onOutcome(outcome);
+      onDone?.();
     };
     dispatcher.dispatch(
       { origin: url.origin, path: requestTarget(url), method: 'GET', headers },
       {
         onRequestStart(controller) {
           running = controller;
-          if (signal.aborted) onAbort();
+          if (signal.aborted) return onAbort();
+          if (headMs === undefined) return;
+          clearTimeout(headTimer);
+          // What came while this process was kept waiting is read first.
+          headTimer = setTimeout(() => setImmediate(onLate), headMs);
         },
         onResponseStart(controller, status, fields) {
           if (status < 200) return; // 103 and the like
+          clearTimeout(headTimer);
           const arrivedAt = Date.now();
           const head = { status, headers: fields, url, requestedAt, arrivedAt, controller };
           response = new HttpResponse(head);

@@ -69,8 +69,9 @@ export class HttpResponse implements HttpAnswer {
         if (over) return; // the memory may be somebody else's by now
         if (filled + chunk.length > into.length) {
           over = true;
-          this.discard();
+          // First the reason: giving up may be told as an error at once.
           reject(new MillraceError('wrong-length', `more than ${into.length} bytes`));
+          this.discard();
           return;
         }
         chunk.copy(into, filled);

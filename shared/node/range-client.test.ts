@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { MillraceError } from '../src/base/errors.ts';
 import { RangeClient } from './range-client.ts';
 
 const BODY = Buffer.from('0123456789');
@@ -327,3 +328,44 @@ describe('RangeClient', () => {
     expect(into.equals(BODY)).toBe(true);
   });
 });
+
+describe('closeOrigin', () => {
+  test('an origin that is cut off fails what is under way and what waits, with one error', async () => {
+    const seen = await serve((socket) => socket.write(ANSWER.slice(0, -5)));
+    const from = client(1);
+    const response = await from.open(seen.url, {}, forEver);
+    const read = response.readInto(Buffer.alloc(10), () => {});
+    const waiting = from.open(seen.url, {}, forEver);
+    const error = new MillraceError('too-many-origins', 'others have fewer');
+    from.closeOrigin(seen.url.origin, error);
+    await expect(read).rejects.toBe(error);
+    await expect(waiting).rejects.toBe(error);
+    await until(() => seen.sockets.size === 0);
+    expect(seen.heads).toHaveLength(1);
+  });
+
+  test('it can be asked again, over a new connection', async () => {
+    const seen = await keepOpen();
+    const from = client(1);
+    expect(await get(from, seen)).toBe(String(BODY));
+    from.closeOrigin(seen.url.origin, new MillraceError('too-many-origins'));
+    expect(await get(from, seen)).toBe(String(BODY));
+    expect(await get(from, seen)).toBe(String(BODY));
+    expect(seen.connections).toBe(2);
+  });
+
+  test('without an error only idle connections are closed', async () => {
+    const seen = await serve((socket) => socket.write(ANSWER));
+    const from = client(2);
+    const response = await from.open(seen.url, {}, forEver);
+    from.closeOrigin(seen.url.origin);
+    const into = Buffer.alloc(10);
+    await response.readInto(into, () => {});
+    expect(into).toEqual(BODY);
+  });
+});
+
+/** Polls until it is so. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -37,14 +37,18 @@ export interface RequestObserver {
   readonly onSent?: (() => void) | undefined;
   /** An interim response (1xx) has come. */
   readonly onInterim?: ((head: MessageHead) => void) | undefined;
+  /** The exchange is over, with its body read, given up, or broken. Not called where `open` fails. */
+  readonly onDone?: (() => void) | undefined;
 }
 
 type Fields = Readonly<Record<string, string>>;
 
 interface Pool {
   readonly idle: RangeConnection[];
-  open: number;
+  readonly open: Set<RangeConnection>;
   readonly waiting: (() => void)[];
+  /** What fails requests that are under way or wait, once the origin has been cut off. */
+  cutOff: MillraceError | undefined;
 }
 
 /** Idle connections are closed by servers after some time; we let go of them earlier. */
@@ -80,15 +84,16 @@ export class RangeClient {
     // Checked before a connection is taken for it.
     const fixed = typeof headers === 'function' ? undefined : requestHead(url, headers);
     for (;;) {
-      const { connection, reused } = await this.#acquire(url, signal);
+      const { connection, pool, reused } = await this.#acquire(url, signal);
       observer.onSent?.();
       const head = fixed ?? requestHead(url, (headers as () => Fields)());
       try {
-        return await exchange(connection, head, signal, observer, () =>
-          this.#giveBack(url, connection),
-        );
+        return await exchange(connection, head, signal, observer, () => {
+          this.#giveBack(pool, connection);
+          observer.onDone?.();
+        });
       } catch (error) {
-        this.#giveBack(url, connection);
+        this.#giveBack(pool, connection);
         if (signal.aborted) throw signal.reason;
         // A kept-alive connection may have been closed just as it was used again; or what comes is
         // still part of an earlier answer, which was longer than it said.
@@ -96,6 +101,24 @@ export class RangeClient {
           throw error;
       }
     }
+  }
+
+  /**
+   * Closes the connections to an origin, and forgets it.
+   *
+   * @param origin scheme, host and port
+   * @param error what requests fail with that are under way or wait for a connection; without it they
+   *   go on
+   */
+  closeOrigin(origin: string, error?: MillraceError): void {
+    const pool = this.#pools.get(origin);
+    if (pool === undefined) return;
+    for (const connection of [...pool.idle]) connection.destroy();
+    if (error === undefined) return;
+    pool.cutOff = error;
+    this.#pools.delete(origin);
+    for (const connection of [...pool.open]) connection.destroy(error);
+    for (const wake of pool.waiting.splice(0)) wake();
   }
 
   /** Closes all idle connections; those in use close when their exchange ends. */
@@ -111,28 +134,29 @@ export class RangeClient {
   async #acquire(
     url: URL,
     signal: AbortSignal,
-  ): Promise<{ connection: RangeConnection; reused: boolean }> {
+  ): Promise<{ connection: RangeConnection; pool: Pool; reused: boolean }> {
     const pool = this.#pool(url);
-    while (pool.open >= this.#o.connections && !this.#hasIdle(pool)) {
+    while (pool.open.size >= this.#o.connections && !this.#hasIdle(pool)) {
       await turn(pool, signal);
+      if (pool.cutOff !== undefined) throw pool.cutOff;
     }
     signal.throwIfAborted();
     const idle = this.#takeIdle(pool);
-    if (idle !== undefined) return { connection: idle, reused: true };
-    pool.open++;
+    if (idle !== undefined) return { connection: idle, pool, reused: true };
     const connection = new RangeConnection(url, this.#o);
+    pool.open.add(connection);
     connection.onClosed = () => {
-      pool.open--;
+      pool.open.delete(connection);
       this.#forgetIdle(pool, connection);
       pool.waiting.shift()?.();
-      if (pool.open === 0 && pool.waiting.length === 0) this.#pools.delete(url.origin);
+      const unused = pool.open.size === 0 && pool.waiting.length === 0;
+      if (unused && this.#pools.get(url.origin) === pool) this.#pools.delete(url.origin);
     };
-    return { connection, reused: false };
+    return { connection, pool, reused: false };
   }
 
-  #giveBack(url: URL, connection: RangeConnection): void {
-    if (!connection.reusable) return connection.destroy();
-    const pool = this.#pool(url);
+  #giveBack(pool: Pool, connection: RangeConnection): void {
+    if (!connection.reusable || pool.cutOff !== undefined) return connection.destroy();
     const timer = setTimeout(() => connection.destroy(), IDLE_MS);
     timer.unref();
     this.#idleSince.set(connection, timer);
@@ -163,7 +187,7 @@ export class RangeClient {
   #pool(url: URL): Pool {
     let pool = this.#pools.get(url.origin);
     if (pool === undefined) {
-      pool = { idle: [], open: 0, waiting: [] };
+      pool = { idle: [], open: new Set(), waiting: [], cutOff: undefined };
       this.#pools.set(url.origin, pool);
     }
     return pool;

@@ -96,6 +96,13 @@ const gone = (connection: RangeConnection) =>
   });
 
 describe('RangeConnection', () => {
+  test('an empty body is read into no memory without waiting for more bytes', async () => {
+    const connection = await connect((socket) => socket.write(response(bytes(0))));
+    await connection.request(REQUEST);
+    await connection.readInto(Buffer.alloc(0), () => {});
+    expect(connection.reusable).toBe(true);
+  });
+
   test('an answer comes out the same wherever it is cut in two', async () => {
     const body = bytes(60);
     const whole = response(body, 'ETag: "a"');
@@ -348,5 +355,53 @@ describe('RangeConnection', () => {
     await expect(answer).rejects.toMatchObject({ code: 'origin-reset' });
     await isGone;
     expect(closed).toBe(1);
+  });
+});
+
+describe('what drips', () => {
+  /** Sends a byte now and then, for as long as somebody is there to read. */
+  function drip(socket: Socket, bytes: (at: number) => string | Uint8Array): void {
+    let at = 0;
+    const timer = setInterval(() => {
+      if (socket.destroyed) return clearInterval(timer);
+      socket.write(bytes(at++));
+    }, 5);
+    socket.once('close', () => clearInterval(timer));
+  }
+  const limits = { timeoutMs: 60_000, headTimeoutMs: 200 };
+
+  test.each<[string, (at: number) => string]>([
+    ['a header that never ends', (at) => (at === 0 ? 'HTTP/1.1 200 OK\r\nX: ' : 'a')],
+    ['interim answers for ever', () => 'HTTP/1.1 103 Early Hints\r\n\r\n'],
+  ])('%s ends the request', async (_what, bytes) => {
+    const connection = await connect((socket) => drip(socket, bytes), limits);
+    await expect(connection.request(REQUEST)).rejects.toMatchObject({
+      code: 'origin-timeout',
+      detail: 'no complete header came for a long time',
+    });
+  });
+
+  test('a handshake of TLS that never ends', async () => {
+    // A record with a long handshake message, its bytes one by one.
+    const record = Buffer.alloc(16 * 1024);
+    record.set([0x16, 0x03, 0x03, 0x3f, 0xfb, 0x02, 0x00, 0x3f, 0xf7]);
+    const server = createServer({ noDelay: true }, (socket) => {
+      sockets.add(socket);
+      socket.on('close', () => sockets.delete(socket));
+      socket.on('error', () => {}).resume();
+      drip(socket, (at) => record.subarray(at, at + 1));
+    });
+    servers.push(server);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const connection = new RangeConnection(new URL(`https://127.0.0.1:${port}/`), {
+      timeoutMs: 60_000,
+      connectTimeoutMs: 200,
+    });
+    connections.push(connection);
+    await expect(connection.request(REQUEST)).rejects.toMatchObject({
+      code: 'origin-timeout',
+      detail: 'no connection came about for a long time',
+    });
   });
 });

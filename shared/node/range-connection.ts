@@ -87,7 +87,8 @@ export class RangeConnection {
   #direct: Uint8Array | undefined;
   /** Where bodies that are handed on in pieces are read into. */
   #bodyBuffer: Buffer | undefined;
-  #headTimer: NodeJS.Timeout | undefined;
+  /** Until the connection has come about, then until a head is complete. */
+  #deadline: NodeJS.Timeout | undefined;
   #head: MessageHead | undefined;
   #connected = false;
   #onClosed: () => void = () => {};
@@ -114,9 +115,11 @@ export class RangeConnection {
           .getBuiltinModule('node:tls')
           .connect({ ...common, servername: host, ALPNProtocols: ['http/1.1'] })
       : connectTcp(common);
-    this.#socket.setTimeout(options.connectTimeoutMs);
+    // Not by silence: a handshake of TLS may drip as well.
+    this.#setDeadline(options.connectTimeoutMs);
     this.#socket.once(secure ? 'secureConnect' : 'connect', () => {
       this.#connected = true;
+      this.#clearDeadline();
       if (this.#state.kind === 'head') this.#startHeadTimer();
       this.#socket.setTimeout(options.timeoutMs);
     });
@@ -182,7 +185,8 @@ export class RangeConnection {
       this.#socket.setTimeout(this.#o.timeoutMs);
       const early = this.#early.copy(into);
       if (this.#early.length > into.length) return this.#fail(tooLong());
-      if (early > 0) this.#took(early);
+      // An empty body is complete without another read.
+      if (early > 0 || into.length === 0) this.#took(early);
       if (this.#state.kind === 'body') this.#socket.resume();
     });
   }
@@ -234,10 +238,14 @@ export class RangeConnection {
     else this.destroy();
   }
 
-  /** Closes the connection at once. */
-  destroy(): void {
+  /**
+   * Closes the connection at once.
+   *
+   * @param error what the exchange under way fails with
+   */
+  destroy(error = new MillraceError('origin-reset', 'given up')): void {
     this.#socket.destroy();
-    this.#fail(new MillraceError('origin-reset', 'given up'));
+    this.#fail(error);
   }
 
   #nextBuffer(): Uint8Array {
@@ -313,7 +321,7 @@ export class RangeConnection {
       (this.#state as Extract<State, { kind: 'head' }>).onInterim?.(head);
       return rest > 0 ? this.#headRead(rest) : true;
     }
-    clearTimeout(this.#headTimer);
+    this.#clearDeadline();
     this.#early = bytes.subarray(end + 4);
     this.#head = head;
     const { resolve } = this.#state as Extract<State, { kind: 'head' }>;
@@ -326,8 +334,23 @@ export class RangeConnection {
 
   #startHeadTimer(): void {
     const { headTimeoutMs } = this.#o;
-    if (headTimeoutMs === undefined) return;
-    this.#headTimer = setTimeout(() => this.#onTimeout(), headTimeoutMs);
+    if (headTimeoutMs !== undefined) this.#setDeadline(headTimeoutMs);
+  }
+
+  #setDeadline(ms: number): void {
+    clearTimeout(this.#deadline);
+    const deadline = setTimeout(() => {
+      // As with silence: what came while this process was kept waiting is read first.
+      setImmediate(() => {
+        if (this.#deadline === deadline) this.#onTimeout();
+      });
+    }, ms);
+    this.#deadline = deadline;
+  }
+
+  #clearDeadline(): void {
+    clearTimeout(this.#deadline);
+    this.#deadline = undefined;
   }
 
   /** @returns false to stop reading */
@@ -390,10 +413,8 @@ export class RangeConnection {
   /** As `SilenceTimer`: what came while this process was kept waiting is read first. */
   #onTimer(): void {
     const { bytesRead } = this.#socket;
-    const connected = this.#connected;
     setImmediate(() => {
-      const silent = this.#socket.bytesRead === bytesRead && this.#connected === connected;
-      if (silent) this.#onTimeout();
+      if (this.#socket.bytesRead === bytesRead) this.#onTimeout();
     });
   }
 
@@ -401,14 +422,18 @@ export class RangeConnection {
     const state = this.#state;
     // It is we who are slow.
     if (state.kind === 'held' || (state.kind === 'pieces' && state.paused)) return;
-    const what = this.#connected ? 'nothing came' : 'no connection came about';
+    const what = !this.#connected
+      ? 'no connection came about'
+      : state.kind === 'head'
+        ? 'no complete header came'
+        : 'nothing came';
     this.#fail(new MillraceError('origin-timeout', `${what} for a long time`));
   }
 
   #fail(error: Error): void {
     const state = this.#state;
     this.#state = { kind: 'closed' };
-    clearTimeout(this.#headTimer);
+    this.#clearDeadline();
     this.#socket.destroy();
     if ('reject' in state) state.reject(error);
   }

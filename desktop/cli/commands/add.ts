@@ -1,6 +1,7 @@
 /** `millrace add`: gives downloads to the daemon, starting it where none runs. */
 
-import { asMillraceError, EXIT } from '@millrace/shared/base/errors';
+import { asMillraceError, type ErrorCode, EXIT, MillraceError } from '@millrace/shared/base/errors';
+import type { AddManyResult } from '@millrace/shared/bridge/adding-api';
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import { Command } from 'commander';
 import { withoutLogin } from '../../engine/net/credentials.ts';
@@ -23,13 +24,21 @@ import {
   type QueueOptions,
   type RequestOptions,
 } from '../request-options.ts';
+import { readUrlList } from '../url-list.ts';
+import { counted } from '../view/download-words.ts';
 import { changeLine } from '../view/watch-model.ts';
 
 interface AddOptions extends RequestOptions, QueueOptions, CommonOptions {
   readonly metalink?: readonly string[];
+  readonly input?: string;
   readonly paused?: boolean;
   readonly start: boolean;
 }
+
+/** Downloads that are added by one call. */
+const BATCH = 1000;
+/** Failures that are told one by one. */
+const MAX_TOLD = 20;
 
 /** One thing to add: a URL, or a metalink, which may be several downloads. */
 type Item =
@@ -50,6 +59,7 @@ export function addCommand(context: CliContext): Command {
       'what the metalink describes; may be repeated',
       repeated((text) => text),
     )
+    .option('-i, --input <file>', 'URLs, one a line; "-" for standard input')
     .option('--paused', 'wait for "resume"')
     .option('--no-start', 'do not start a daemon if none runs')
     .option('--json', 'print one JSON document')
@@ -66,6 +76,7 @@ async function add(
   options: AddOptions,
   urls: readonly string[],
 ): Promise<number> {
+  if (options.input !== undefined) return addList(context, report, options, urls, options.input);
   const items = itemsOf(urls, options);
   const { state } = context;
   const daemon = options.start
@@ -95,6 +106,62 @@ async function add(
     daemon.close();
   }
   report.result({ added, failed }, () => added.map((d) => changeLine(d, Date.now())));
+  return status;
+}
+
+/** Adds the URLs of a list, many with each call. */
+async function addList(
+  context: CliContext,
+  report: Report,
+  options: AddOptions,
+  urls: readonly string[],
+  file: string,
+): Promise<number> {
+  if (urls.length > 0 || options.metalink !== undefined) {
+    throw new UsageError('either URLs or a list of them');
+  }
+  refuseOneFileOptions(options);
+  const { state, cwd } = context;
+  const list = await readUrlList(file, context);
+  const { priority, position, category, paused } = options;
+  const place = { priority, position, category, paused };
+  const gids: string[] = [];
+  const failed: object[] = [];
+  let status: number = EXIT.ok;
+  const refused = (url: string, error: MillraceError) => {
+    if (status === EXIT.ok) status = error.row.exit;
+    failed.push({ url: withoutLogin(url), ...errorObject(error) });
+    if (!report.json && failed.length <= MAX_TOLD) report.error(error, withoutLogin(url));
+  };
+  const requests = list.flatMap((url) => {
+    try {
+      return [{ url, request: { ...requestOf(downloadUrl(url), options, cwd), ...place } }];
+    } catch (error) {
+      refused(url, asMillraceError(error));
+      return [];
+    }
+  });
+  // The last one put at a place would come first: the order of the list is kept.
+  if (position !== undefined) requests.reverse();
+  const daemon = options.start ? await openOrStart(state, () => {}) : await DaemonLink.open(state);
+  try {
+    for (let from = 0; from < requests.length; from += BATCH) {
+      const some = requests.slice(from, from + BATCH);
+      const downloads = some.map(({ request }) => request);
+      const result = await daemon.call<AddManyResult>('addMany', { downloads });
+      gids.push(...result.gids);
+      for (const { index, code, detail } of result.failed) {
+        refused(some[index]?.url ?? '', new MillraceError(code as ErrorCode, detail));
+      }
+    }
+  } finally {
+    daemon.close();
+  }
+  const unsaid = failed.length - MAX_TOLD;
+  report.result({ added: gids, failed }, () => [
+    `Added ${counted(gids.length)}.`,
+    ...(unsaid > 0 ? [`${unsaid} more could not be added.`] : []),
+  ]);
   return status;
 }
 

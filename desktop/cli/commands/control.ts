@@ -14,6 +14,8 @@ interface WhichOptions extends CommonOptions {
 interface RemoveOptions extends WhichOptions {
   readonly keep?: boolean;
   readonly forget?: boolean;
+  readonly deleteFile?: boolean;
+  readonly now?: boolean;
 }
 
 type Act<O> = (
@@ -63,15 +65,20 @@ export function removeCommand(context: CliContext): Command {
     const params = {
       gids,
       deletePartial: options.keep !== true,
+      deleteFile: options.deleteFile ?? false,
       forget: options.forget ?? false,
+      now: options.now ?? false,
     };
     return (await daemon.call<{ gids: string[] }>('remove', params)).gids;
   };
-  const what = 'take downloads out of the queue, with what they have so far; finished files stay';
+  const what =
+    'take downloads out of the queue, with what they have so far, into the trash; finished files stay';
   return onDownloads<RemoveOptions>(context, 'remove', 'Removed', what, remove)
     .alias('rm')
     .option('--keep', 'leave what has been downloaded of an unfinished file')
-    .option('--forget', 'out of the history as well');
+    .option('--forget', 'out of the history as well')
+    .option('--delete-file', 'the files of finished downloads as well')
+    .option('--now', 'delete for good at once, not into the trash');
 }
 
 function changed(method: string): Act<object> {

@@ -2,13 +2,14 @@
 
 import { open, readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { MillraceError } from '@millrace/shared/base/errors';
+import { EXIT, MillraceError } from '@millrace/shared/base/errors';
+import type { ImportPreview } from '@millrace/shared/bridge/adding-api';
 import { Command, Option } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../context.ts';
 import { withDaemon } from '../daemon-link.ts';
 import { UsageError } from '../option-values.ts';
-import { printable } from '../text/printable.ts';
 import { counted } from '../view/download-words.ts';
+import { importLines } from '../view/import-text.ts';
 
 interface ExportOptions extends CommonOptions {
   readonly format: string;
@@ -21,6 +22,9 @@ interface ImportOptions extends CommonOptions {
   readonly format?: string;
   readonly paused?: boolean;
   readonly dir?: string;
+  readonly trusted?: boolean;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
 }
 
 interface Imported {
@@ -30,7 +34,6 @@ interface Imported {
 
 const FORMATS = ['json', 'urls', 'aria2'];
 const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
-const MAX_SHOWN = 20;
 
 export function exportCommand(context: CliContext): Command {
   return new Command('export')
@@ -72,27 +75,58 @@ export function importCommand(context: CliContext): Command {
     .addOption(new Option('--format <format>', 'form; none: guessed').choices(FORMATS))
     .option('--paused', 'wait for "resume"')
     .option('-d, --dir <folder>', 'folder to save in')
+    .option(
+      '--trusted',
+      'take also what only a list of your own should say: folders elsewhere, overwriting, cookie files, netrc, proxies, header fields and edges',
+    )
+    .option('--dry-run', 'only show what would be added')
+    .option('-y, --yes', 'do not ask')
     .option('--json', 'print one JSON document')
     .action(
       action<ImportOptions, [string]>(context, async (report, options, file) => {
-        const { format, paused, dir } = options;
+        const { format, paused, dir, trusted = false, dryRun = false } = options;
         const folder = dir === undefined ? undefined : resolve(context.cwd, dir);
         const text = await read(context, file);
-        const result = await withDaemon(context.state, (daemon) =>
-          daemon.call<Imported>('import', { text, format, paused, dir: folder }),
-        );
-        report.result(result, () => [
-          `Added ${counted(result.gids.length)}.`,
-          ...result.skipped
-            .slice(0, MAX_SHOWN)
-            .map(({ line, reason }) => `line ${line}: ${printable(reason)}`),
-          ...(result.skipped.length > MAX_SHOWN
-            ? [`and ${result.skipped.length - MAX_SHOWN} more that were left out`]
-            : []),
-        ]);
-        return undefined;
+        const list = { text, format, paused, dir: folder, trusted };
+        return withDaemon(context.state, async (daemon) => {
+          const preview = await daemon.call<ImportPreview>('previewImport', list);
+          if (dryRun && report.json) report.object(preview);
+          if (!report.json) {
+            for (const line of importLines(preview, trusted, report.width)) {
+              context.stdout.write(`${line}\n`);
+            }
+          }
+          if (dryRun) return undefined;
+          const asks = options.yes !== true && file !== '-' && isPerson(context);
+          if (asks && !(await confirmed(context, preview.entries.length))) {
+            report.note('Nothing was added.');
+            return EXIT.ok;
+          }
+          const result = await daemon.call<Imported>('import', list);
+          report.result(result, () => [`Added ${counted(result.gids.length)}.`]);
+          return undefined;
+        });
       }),
     );
+}
+
+/** True where somebody sees the question and can answer it. */
+function isPerson({ stdin, stdout }: CliContext): boolean {
+  return stdout.isTTY === true && (stdin as { isTTY?: boolean }).isTTY === true;
+}
+
+async function confirmed(context: CliContext, count: number): Promise<boolean> {
+  if (count === 0) return false;
+  const { createInterface } = await import('node:readline/promises');
+  const lines = createInterface({ input: context.stdin, output: context.stdout });
+  try {
+    const answer = await lines.question(`Add ${counted(count)}? [y/N] `, {
+      signal: context.signal,
+    });
+    return /^\s*y(?:es)?\s*$/i.test(answer);
+  } finally {
+    lines.close();
+  }
 }
 
 /** Nobody else may read it: there may be secrets in URLs. */

@@ -40,9 +40,7 @@ export function listCommand(context: CliContext): Command {
     .summary('list downloads')
     .addArgument(new Argument('[filter]', 'which').choices(Object.keys(FILTERS)).default('all'))
     .addOption(
-      new Option('--search <text>', 'words in name, path, URL, category or error').conflicts(
-        'category',
-      ),
+      new Option('--search <text>', 'words in name, URL, category or error').conflicts('category'),
     )
     .option('--category <name>', 'of this category')
     .addOption(most())
@@ -77,7 +75,7 @@ export function historyCommand(context: CliContext): Command {
     );
   command
     .command('search')
-    .description('search them: all of the words in name, path, URL, category or error')
+    .description('search them: all of the words in name, URL, category or error')
     .argument('<word...>', 'what to look for')
     .addOption(most())
     .option('--json', 'print one JSON document')
@@ -100,7 +98,9 @@ export function historyCommand(context: CliContext): Command {
         withDaemon(context.state, async (daemon) => {
           const before = olderThan === undefined ? undefined : Date.now() - olderThan;
           const result = await daemon.call<{ count: number }>('purge', { status: STOPPED, before });
-          report.result(result, () => [`Forgot ${counted(result.count)}.`]);
+          report.result(result, () => [
+            `Forgot ${counted(result.count)}. "millrace trash" has them for a while.`,
+          ]);
           return undefined;
         }),
       ),

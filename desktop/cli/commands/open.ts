@@ -1,7 +1,8 @@
 /** `millrace open`: the interface, in the browser, logged in. */
 
+import { pathToFileURL } from 'node:url';
 import { Command } from 'commander';
-import { openInBrowser } from '../browser.ts';
+import { canOpen, openInBrowser } from '../browser.ts';
 import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
 import { openOrStart } from '../daemon-link.ts';
 import { logFile } from '../daemon-process.ts';
@@ -29,10 +30,17 @@ async function openPage(
     report.note(`Started a daemon (process ${pid}; its log: ${logFile(state)})`),
   );
   try {
+    if (print !== true && json !== true && canOpen()) {
+      // All users of this machine can read command lines: the browser gets a file with the code.
+      const { path } = await daemon.call<{ path: string }>('loginPage');
+      if (await openInBrowser(pathToFileURL(path).href)) {
+        report.note('Opened in your browser.');
+        return;
+      }
+    }
     const { url } = await daemon.call<{ url: string }>('loginLink');
-    const opened = print !== true && json !== true && (await openInBrowser(url));
     report.result({ url }, () => [url]);
-    if (!opened) report.note('Open this address within a minute; it is good once.');
+    report.note('Open this address within a minute; it is good once.');
   } finally {
     daemon.close();
   }

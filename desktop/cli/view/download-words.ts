@@ -31,6 +31,7 @@ export function share({ length, storedBytes, status }: DownloadView): string {
 const PHASES: Readonly<Record<string, string>> = {
   starting: 'starting',
   'waiting-for-network': 'waiting for the network',
+  'waiting-for-server': 'waiting for the server',
   'waiting-for-room': 'waiting for room on the disk',
   checking: 'checking',
 };

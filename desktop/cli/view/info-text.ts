@@ -90,9 +90,9 @@ function sizeText({ length, storedBytes, receivedBytes, status }: DownloadView):
   return receivedBytes > storedBytes ? `${there} (${formatBytes(receivedBytes)} received)` : there;
 }
 
-function tookText({ startedAt, finishedAt, length }: DownloadView): string | undefined {
-  if (startedAt === undefined || finishedAt === undefined) return undefined;
-  const ms = finishedAt - startedAt;
+function tookText({ finishedAt, activeMs, length }: DownloadView): string | undefined {
+  if (finishedAt === undefined || activeMs === undefined || activeMs === 0) return undefined;
+  const ms = activeMs;
   const rate = length === undefined ? '' : `, ${formatRate(length / Math.max(0.001, ms / 1000))}`;
   return formatDuration(ms) + rate;
 }

@@ -190,8 +190,10 @@ describe('everything about one download', () => {
     const d = download({
       status: 'complete',
       path: '/srv/debian.iso',
-      startedAt: NOW - 10_000,
+      // It waited for most of the hour.
+      startedAt: NOW - 3_600_000,
       finishedAt: NOW,
+      activeMs: 10_000,
       digest: { algorithm: 'sha256', hex: 'ab' },
     });
     const text = infoText({ download: d, sources: [], strip: [1] }, NOW, 80, plainStyle).join('\n');

@@ -4,10 +4,12 @@ import type { ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRecord } from '../store/record.ts';
 
 /** Failures that a change outside mends, however long it takes. */
-const PATIENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['disk-full']);
+const PATIENT: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['disk-full', 'network-away']);
 /** The same, once the host has shown that it exists: a network that is down comes back. */
 const PATIENT_ONCE_SEEN: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'origin-unreachable',
+  'origin-refused',
+  'origin-unknown',
   'origin-timeout',
 ]);
 

@@ -9,6 +9,7 @@ import {
   THEMES,
 } from '@millrace/shared/bridge/settings-api';
 import { MAX_PER_HOST } from '@millrace/shared/download/host-limits';
+import { DEFAULT_TRASH, MAX_TRASH_DAYS } from '@millrace/shared/download/trash';
 import { z } from 'zod';
 import { parseProxy } from '../net/proxy-settings.ts';
 
@@ -24,6 +25,10 @@ const downloads = z.object({
   connections: z.number().int().min(1).max(MAX_PER_HOST),
   sidecars: z.boolean(),
 });
+const trash = z.object({
+  days: z.number().int().min(0).max(MAX_TRASH_DAYS),
+  maxBytes: z.number().int().min(0).max(Number.MAX_SAFE_INTEGER),
+});
 const language = z.string().regex(/^(?:system|[a-zA-Z]{2,3}(?:-[a-zA-Z0-9]{2,8})*)$/);
 const proxy = z.string().min(1).max(2048).nullable();
 
@@ -32,6 +37,7 @@ export const appSchema = z.object({
   proxy: proxy.catch(null),
   defaults: downloads.catch(DEFAULT_DOWNLOADS),
   appearance: appearance.catch(DEFAULT_APPEARANCE),
+  trash: trash.catch(DEFAULT_TRASH),
   language: language.catch('system'),
   preferences: z.record(preferenceName, preference).catch({}),
 });
@@ -43,6 +49,7 @@ export const appChangeSchema = z.strictObject({
   proxy: proxy.optional(),
   defaults: z.strictObject(downloads.shape).partial().optional(),
   appearance: z.strictObject(appearance.shape).partial().optional(),
+  trash: z.strictObject(trash.shape).partial().optional(),
   language: language.optional(),
   preferences: z.record(preferenceName, preference.nullable()).optional(),
 });
@@ -63,6 +70,7 @@ export function changedApp(now: AppOptions, change: AppChange): AppOptions {
     proxy: change.proxy === undefined ? now.proxy : checkProxy(change.proxy),
     defaults: { ...now.defaults, ...change.defaults },
     appearance: { ...now.appearance, ...change.appearance },
+    trash: { ...now.trash, ...change.trash },
     language: change.language ?? now.language,
     preferences,
   };

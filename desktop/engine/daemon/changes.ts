@@ -4,6 +4,7 @@ import { relative, resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request';
+import type { BegunFile } from '../link-proof.ts';
 import { isFinished } from '../store/record.ts';
 import type { Conductor } from './conductor.ts';
 import { type Ledger, targetOf } from './ledger.ts';
@@ -26,19 +27,25 @@ export interface ChangesOptions {
   readonly settings: Settings;
   /** The download folder. */
   readonly dir: () => string;
+  readonly proveLink: ProveLink;
 }
+
+/** Rejects where the first URL of the request does not bring the file that has been begun. */
+export type ProveLink = (request: DownloadRequest, begun: BegunFile) => Promise<void>;
 
 export class Changes {
   readonly #ledger: Ledger;
   readonly #conductor: Conductor;
   readonly #settings: Settings;
   readonly #dir: () => string;
+  readonly #proveLink: ProveLink;
 
-  constructor({ ledger, conductor, settings, dir }: ChangesOptions) {
+  constructor({ ledger, conductor, settings, dir, proveLink }: ChangesOptions) {
     this.#ledger = ledger;
     this.#conductor = conductor;
     this.#settings = settings;
     this.#dir = dir;
+    this.#proveLink = proveLink;
   }
 
   /**
@@ -100,6 +107,22 @@ export class Changes {
     const onlyMore = request.urls.every((url) => urls.includes(url)) && request.urls[0] === first;
     if (!onlyMore) return this.#conductor.restart(gid);
     for (const url of urls) if (!request.urls.includes(url)) run.addUrl(url);
+  }
+
+  /**
+   * Shows that a new link brings the file that has been begun. Nothing is changed by it.
+   *
+   * @throws MillraceError `wrong-state` if it is complete, `bad-url`, `different-file`, and whatever
+   *   keeps the link from bringing the file
+   */
+  async checkLink(gid: string, text: string): Promise<void> {
+    const clean = cleanUrls([text]);
+    const record = this.#ledger.get(gid);
+    if (record.state === 'complete') throw new MillraceError('wrong-state', 'it is complete');
+    const request = { ...this.#forUrls(gid, record.request, clean.urls, clean.login) };
+    const path = record.path === undefined ? undefined : targetOf(record);
+    const { length } = this.#conductor.running(gid)?.progress() ?? record;
+    await this.#proveLink(request, { path, length: length ?? record.length });
   }
 
   /**

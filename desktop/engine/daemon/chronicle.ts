@@ -88,7 +88,7 @@ export class Chronicle {
       }
       return;
     }
-    if (event.kind === 'settings') return;
+    if (event.kind === 'settings' || event.kind === 'trash') return;
     const { gid } = event;
     if (event.kind === 'stand') return this.#noteRun(gid, event.progress);
     if (event.kind === 'note') {
@@ -166,8 +166,12 @@ export class Chronicle {
   /** How a run stands, as its last one until there is another. */
   #noteRun(gid: string, progress: RunProgress): void {
     const last = lookAt(progress, KEPT_CELLS);
+    const chapter = this.chapter(gid);
     // Before it has asked anybody, a run knows less than the one before.
-    if (last.sources.length > 0) this.chapter(gid).last = last;
+    if (last.sources.length === 0) return;
+    // One that has not come as far as the partial file says nothing of what is there.
+    const { stored, by } = progress.path === undefined ? (chapter.last ?? last) : last;
+    chapter.last = { ...last, stored, by };
   }
 
   #startSampling(): void {

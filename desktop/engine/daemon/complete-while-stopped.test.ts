@@ -35,7 +35,7 @@ const remove = (gid: string, more: object) =>
     deletePartial: true,
     deleteFile: false,
     forget: true,
-    undoMs: 0,
+    now: true,
     ...more,
   });
 
@@ -59,14 +59,14 @@ describe.each(WHEN)('what becomes complete while it is removed, %s that', (when)
   });
 
   test('leaves no file once that cannot be undone', async () => {
-    const { path } = await completing(when, (one) => remove(one, { undoMs: 60_000 }));
+    const { path } = await completing(when, (one) => remove(one, { now: false }));
     await daemon.shut();
     expect(existsSync(path)).toBe(false);
     daemon.open();
   });
 
   test('is back as complete when that is undone', async () => {
-    const { gid, path, done } = await completing(when, (one) => remove(one, { undoMs: 60_000 }));
+    const { gid, path, done } = await completing(when, (one) => remove(one, { now: false }));
     expect(await daemon.manager.undoRemove(done.undo as string)).toEqual([gid]);
     expect(daemon.manager.get(gid)).toMatchObject({
       state: 'complete',

@@ -15,6 +15,7 @@ import type { DownloadFactory, Left, Run, RunEvent, RunResult } from './contract
 import { freePath } from './file-choice.ts';
 import type { HostMemory } from './host-memory.ts';
 import { completedBy, type Ledger, targetOf } from './ledger.ts';
+import { NetworkReturn } from './network-return.ts';
 import { type Outcome, Runner } from './runner.ts';
 import type { Settings } from './settings.ts';
 import type { SharedRate } from './shared-rate.ts';
@@ -28,6 +29,8 @@ export interface ConductorOptions {
   /** Unix milliseconds. */
   readonly now: () => Millis;
   readonly random: Random;
+  /** As `NetworkReturnOptions` has it; without it only time ends a wait. */
+  readonly networkChange?: (signal: AbortSignal) => Promise<boolean>;
 }
 
 /** How often what has come in is written down: shown as it was after a crash. */
@@ -39,6 +42,7 @@ export class Conductor {
   readonly #o: ConductorOptions;
   readonly #ledger: Ledger;
   readonly #runner: Runner;
+  readonly #network: NetworkReturn;
   #timer: NodeJS.Timeout | undefined;
   #keeper: NodeJS.Timeout | undefined;
   #closed = false;
@@ -56,9 +60,15 @@ export class Conductor {
       onStand: (gid, progress) => this.#ledger.emit({ kind: 'stand', gid, progress }),
       onEnded: (gid, outcome) => this.#onEnded(gid, outcome),
     });
+    this.#network = new NetworkReturn({
+      ledger: options.ledger,
+      networkChange: options.networkChange ?? (() => Promise.resolve(false)),
+      tick: () => this.tick(),
+    });
   }
 
   start(): void {
+    this.#network.look();
     this.tick();
   }
 
@@ -66,6 +76,7 @@ export class Conductor {
   async close(): Promise<void> {
     this.#keepProgress();
     this.#closed = true;
+    this.#network.close();
     clearTimeout(this.#timer);
     clearInterval(this.#keeper);
     await this.#runner.stopAll();
@@ -224,14 +235,17 @@ export class Conductor {
   #onEnded(gid: string, outcome: Outcome): void {
     const record = this.#ledger.find(gid);
     if (record === undefined || this.#closed) return;
-    if (outcome.kind === 'complete') this.#onComplete(record, outcome.result);
+    if (outcome.kind === 'complete') this.#onComplete(record, outcome);
     else this.#onFailed(record, outcome);
     this.tick();
   }
 
-  #onComplete(record: DownloadRecord, result: RunResult): void {
+  #onComplete(record: DownloadRecord, outcome: Extract<Outcome, { kind: 'complete' }>): void {
     const { gid } = record;
-    this.#ledger.finish(gid, 'complete', this.#o.now(), completedBy(record, result));
+    this.#ledger.finish(gid, 'complete', this.#o.now(), {
+      ...completedBy(record, outcome.result),
+      activeMs: (record.activeMs ?? 0) + outcome.activeMs,
+    });
     this.#ledger.emit({ kind: 'completed', gid });
   }
 
@@ -244,6 +258,7 @@ export class Conductor {
     this.#ledger.updateSilently(gid, {
       storedBytes: progress?.storedBytes || before.storedBytes,
       receivedBytes: before.receivedBytes + (progress?.receivedBytes ?? 0),
+      activeMs: (before.activeMs ?? 0) + outcome.activeMs,
       error: { code: error.code, message: error.message, detail: error.detail },
     });
     const record = this.#ledger.find(gid) as DownloadRecord;
@@ -254,6 +269,7 @@ export class Conductor {
     queue.retry(gid, this.#o.random, this.#o.now(), error.retryAfterMs);
     const retryAt = queue.get(gid)?.retryAt;
     this.#ledger.update(gid, { state: 'waiting', attempts: failures, retryAt });
+    this.#network.look();
   }
 
   #giveUp(gid: string): void {
@@ -326,6 +342,7 @@ export class Conductor {
     this.#ledger.updateSilently(gid, {
       storedBytes: progress.storedBytes || record.storedBytes,
       receivedBytes: record.receivedBytes + progress.receivedBytes,
+      activeMs: (record.activeMs ?? 0) + this.#runner.activeMs(gid),
       length: progress.length ?? record.length,
     });
   }

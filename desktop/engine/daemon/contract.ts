@@ -47,7 +47,9 @@ export interface DownloadFactory {
   /**
    * Takes the partial file, and what is beside it, to another path.
    *
+   * @param onlyOf URLs: what is there of any other stays
+   * @returns bytes on disk of what was moved
    * @throws MillraceError `file-exists` if there is one at the other path, and others of files
    */
-  movePartial(path: string, to: string): Promise<void>;
+  movePartial(path: string, to: string, onlyOf?: readonly string[]): Promise<number>;
 }

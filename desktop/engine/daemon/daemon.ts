@@ -9,6 +9,7 @@ import { openDatabase } from '../store/database.ts';
 import { DetailStore } from '../store/detail-store.ts';
 import { DownloadStore } from '../store/download-store.ts';
 import { HostStore, SettingStore } from '../store/small-stores.ts';
+import { TrashStore } from '../store/trash-store.ts';
 import { Sessions } from '../web/sessions.ts';
 import {
   daemonToken,
@@ -18,6 +19,7 @@ import {
   writeAddress,
 } from './address.ts';
 import { LocalEdge, usableEdges } from './app-settings.ts';
+import type { ProveLink } from './changes.ts';
 import { Chronicle } from './chronicle.ts';
 import type { DownloadFactory } from './contract.ts';
 import { engineDownload } from './engine-download.ts';
@@ -31,8 +33,19 @@ import { type ServeStream, Streams } from './streams.ts';
 export const VERSION = '0.1.0';
 /** aria2's, so that its front ends find it. */
 export const DAEMON_PORT = 6800;
+/** Longest wait for what a new link says of the file. */
+const LINK_TIMEOUT_MS = 20_000;
 /** The interface as it is built. */
 const PAGE = fileURLToPath(new URL('../../ui/dist', import.meta.url));
+
+/** Looks at the machine's addresses while somebody waits. */
+async function networkChange(signal: AbortSignal): Promise<boolean> {
+  const { waitForNetworkChange } = await import('../net/network-watch.ts');
+  return waitForNetworkChange(Number.POSITIVE_INFINITY, signal).then(
+    () => true,
+    () => false, // the signal
+  );
+}
 
 export interface DaemonOptions {
   /** State folder: one daemon at a time. */
@@ -82,14 +95,18 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const manager = new Manager({
     store: new DownloadStore(db),
     settingStore,
+    trashStore: new TrashStore(db),
     settings,
     edges: () => usableEdges(settings, local.url),
+    localEdge: () => local.url,
     hosts: new HostMemory(new HostStore(db), now),
     rate,
     createDownload: options.createDownload ?? engineDownload,
     dir: options.dir,
     now,
     random: Math.random,
+    networkChange,
+    proveLink: proveLinkLater,
   });
   const chronicle = new Chronicle({
     manager,
@@ -165,6 +182,18 @@ async function openState(state: string) {
 const proveLater: OffersOptions['prove'] = async (request, offered, signal) => {
   const { proveOffer } = await import('../offer-proof.ts');
   return proveOffer(request, offered, signal);
+};
+
+const proveLinkLater: ProveLink = async (request, begun) => {
+  const { proveLink } = await import('../link-proof.ts');
+  const late = new MillraceError('origin-timeout', 'the link does not answer');
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(late), LINK_TIMEOUT_MS);
+  try {
+    await proveLink(request, begun, Math.random, abort.signal);
+  } finally {
+    clearTimeout(timer);
+  }
 };
 
 /** Loaded with the first stream: the daemon starts faster without it. */

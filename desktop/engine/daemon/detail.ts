@@ -25,7 +25,11 @@ export function detailOf(
   const progress = manager.running(gid)?.progress();
   const chapter = chronicle.chapter(gid);
   const now = progress === undefined ? undefined : lookAt(progress, cells);
-  const run = now !== undefined && now.sources.length > 0 ? now : chapter.last;
+  const known = now !== undefined && now.sources.length > 0 ? now : chapter.last;
+  const { last } = chapter;
+  // Until a run has opened the partial file, what is there is as the one before has left it.
+  const unopened = progress !== undefined && progress.path === undefined && last !== undefined;
+  const run = unopened && known ? { ...known, stored: last.stored, by: last.by } : known;
   const length = progress?.length ?? record.length;
   return {
     gid,

@@ -13,6 +13,7 @@ export const engineDownload: DownloadFactory = Object.assign(
   {
     removePartial: async (path: string, onlyOf?: readonly string[]) =>
       (await left()).removePartial(path, onlyOf),
-    movePartial: async (path: string, to: string) => (await left()).movePartial(path, to),
+    movePartial: async (path: string, to: string, onlyOf?: readonly string[]) =>
+      (await left()).movePartial(path, to, onlyOf),
   },
 );

@@ -17,6 +17,8 @@ import type { RunProgress, RunResult } from './contract.ts';
 export type ManagerEvent =
   /** Limits, schedule, or anything else that the daemon is set to. */
   | { readonly kind: 'settings' }
+  /** The trash has changed. */
+  | { readonly kind: 'trash' }
   | { readonly kind: 'changed'; readonly gid: string }
   | {
       readonly kind: 'started' | 'paused' | 'stopped' | 'completed' | 'failed';

@@ -70,3 +70,10 @@ test('filters hold for the queue and for the history', () => {
   const found = listRecords(daemon.manager, { ...EVERY, sort: 'name', text: 'XYZ nothing' });
   expect(found).toEqual({ total: 0, records: [] });
 });
+
+test('no file is found by the folder that all of them are in', () => {
+  const folder = daemon.folder.split('/').at(-1) as string;
+  expect(listRecords(daemon.manager, { ...EVERY, text: folder }).total).toBe(0);
+  expect(listRecords(daemon.manager, { ...EVERY, text: 'http' }).total).toBe(0);
+  expect(listRecords(daemon.manager, { ...EVERY, text: '.example/' }).total).toBeGreaterThan(0);
+});

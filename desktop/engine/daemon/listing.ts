@@ -4,6 +4,7 @@ import type { DownloadStatus } from '@millrace/shared/bridge/daemon-api';
 import type { SortKey } from '@millrace/shared/bridge/list-api';
 import type { HistoryRow } from '../store/download-store.ts';
 import { type DownloadRecord, type FinishedState, isFinished } from '../store/record.ts';
+import { searchedText } from '../store/searched-text.ts';
 import type { Manager } from './manager.ts';
 import { progressShare, type SortValue, STATUS_ORDER } from './sort-value.ts';
 
@@ -46,9 +47,7 @@ function matching(records: readonly DownloadRecord[], query: Listing): DownloadR
     if (category !== undefined && record.category !== category) return false;
     if (host !== undefined && record.host !== host) return false;
     if (text === undefined) return true;
-    const { name, path, request, error } = record;
-    const all = [name, path, ...request.urls, record.category, error?.code, error?.message];
-    const whole = all.join('\n').normalize('NFKC').toLowerCase();
+    const whole = searchedText(record).normalize('NFKC').toLowerCase();
     return words.every((word) => whole.includes(word));
   });
 }

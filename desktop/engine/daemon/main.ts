@@ -1,9 +1,11 @@
 /** The daemon as a program of its own. */
 
+import { writeSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { asMillraceError } from '@millrace/shared/base/errors';
+import { onFatalError } from '@millrace/shared/node/fatal-log';
 import { stateFolder } from '../local-edge.ts';
 import { makeStateFolder } from './address.ts';
 
@@ -15,6 +17,12 @@ const { values } = parseArgs({
     page: { type: 'string' },
     'allow-origin': { type: 'string', multiple: true, default: [] },
   },
+});
+
+/** Level 60 is `fatal`, as in the log of an edge. */
+onFatalError((error) => {
+  const msg = 'an error that nothing handles ends the daemon';
+  writeSync(2, `${JSON.stringify({ level: 60, time: Date.now(), ...error, msg })}\n`);
 });
 
 try {

@@ -125,7 +125,7 @@ describe('changes', () => {
     stage.last().begin();
     await stage.last().complete();
     writeFileSync(path, 'something else');
-    const what = { deletePartial: false, deleteFile: true, forget: false, undoMs: 0 };
+    const what = { deletePartial: false, deleteFile: true, forget: false, now: true };
     const remove = () => stage.manager.removeAll({ gids: [gid], ...what });
     await expect(remove()).rejects.toMatchObject({ code: 'wrong-state' });
     expect(readFileSync(path, 'utf8')).toBe('something else');

@@ -4,6 +4,8 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ManagerStage, MINUTE, T0 } from '../../testing/manager-stage.ts';
 
 let stage: ManagerStage;
+/** Runs whose end has been told. */
+const ended = new WeakSet<object>();
 
 beforeEach(() => {
   stage = new ManagerStage();
@@ -26,6 +28,22 @@ describe('a download that ends', () => {
     });
     expect(stage.manager.get(second).state).toBe('active');
     expect(stage.events).toEqual(['started', 'completed', 'started']);
+  });
+
+  test('has taken the time in which it ran, not what it spent waiting', async () => {
+    const gid = await stage.add();
+    stage.now += 2000;
+    await stage.last().fail('origin-error');
+    await stage.later(10 * MINUTE);
+    stage.now += 3000;
+    stage.manager.pause(gid);
+    await stage.settled();
+    await stage.later(10 * MINUTE);
+    stage.manager.resume(gid);
+    await stage.settled();
+    stage.now += 5000;
+    await stage.last().complete();
+    expect(stage.manager.get(gid)).toMatchObject({ state: 'complete', activeMs: 10_000 });
   });
 
   test('in a failure that stays is not tried again', async () => {
@@ -85,6 +103,40 @@ describe('a download that ends', () => {
       expect(stage.manager.get(once)).toMatchObject({ state: 'waiting', storedBytes: 10 });
       await stage.later(15 * MINUTE);
     }
+  });
+
+  test('five dead links and two slots: the good link behind them starts', async () => {
+    stage.manager.setLimits({ concurrent: 2 });
+    const dead: string[] = [];
+    for (const n of [1, 2, 3, 4, 5]) {
+      dead.push(await stage.add({ urls: [`http://dead${n}.example/x${n}.bin`] }));
+    }
+    const good = await stage.add({ urls: ['http://good.example/good.bin'] });
+    const isGood = () => stage.manager.get(good).state === 'active';
+    for (let tries = 0; !isGood() && tries < 5; tries++) {
+      // Whatever came due meanwhile stands behind.
+      stage.now += 6000;
+      const run = stage.runs.find(({ context }) => !context.signal.aborted && !ended.has(context));
+      if (run === undefined) break;
+      ended.add(run.context);
+      await run.fail('origin-refused');
+    }
+    expect(isGood()).toBe(true);
+    expect(stage.manager.get(dead[0] as string)).toMatchObject({
+      state: 'waiting',
+      error: { code: 'origin-refused' },
+    });
+  });
+
+  test('for want of any network is tried as soon as there is another, however often it failed', async () => {
+    const gid = await stage.add({ maxTries: 1 });
+    await stage.last().fail('network-away');
+    expect(stage.manager.get(gid)).toMatchObject({ state: 'waiting', attempts: 1 });
+    expect(stage.runs).toHaveLength(1);
+    stage.changeNetwork?.();
+    await stage.settled();
+    expect(stage.runs).toHaveLength(2);
+    expect(stage.manager.get(gid).state).toBe('active');
   });
 
   test('for a folder that is a file is told, and goes on under no other name', async () => {

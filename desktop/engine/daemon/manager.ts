@@ -7,7 +7,8 @@ import type { ScheduleState } from '@millrace/shared/download/schedule';
 import type { DownloadStore } from '../store/download-store.ts';
 import type { DownloadRecord, FinishedState } from '../store/record.ts';
 import type { SettingStore } from '../store/small-stores.ts';
-import { Changes } from './changes.ts';
+import type { TrashStore } from '../store/trash-store.ts';
+import { Changes, type ProveLink } from './changes.ts';
 import { Conductor, type ConductorOptions } from './conductor.ts';
 import type { Run } from './contract.ts';
 import type { HostMemory } from './host-memory.ts';
@@ -15,13 +16,19 @@ import { Ledger, type ManagerEvent } from './ledger.ts';
 import { type Change, type NewDownload, newRecord } from './new-download.ts';
 import { Remover, type Removing } from './remover.ts';
 import type { Limits, Settings } from './settings.ts';
+import type { Trash } from './trash.ts';
 
 export interface ManagerOptions extends Omit<ConductorOptions, 'ledger'> {
   readonly store: DownloadStore;
   /** Where what is still to be deleted is written down. */
   readonly settingStore: SettingStore;
+  readonly trashStore: TrashStore;
+  /** Default: every new link is taken. */
+  readonly proveLink?: ProveLink;
   /** Edges that `useEdges` means. */
   readonly edges?: () => readonly string[];
+  /** The one of them that runs on this machine. */
+  readonly localEdge?: () => string | undefined;
   /** Download folder unless the settings have one. */
   readonly dir: string;
 }
@@ -43,12 +50,14 @@ export class Manager {
       ...options,
       ledger: this.#ledger,
       conductor: this.#conductor,
+      trashLimits: () => options.settings.app.trash,
     });
     this.#changes = new Changes({
       ledger: this.#ledger,
       conductor: this.#conductor,
       settings: options.settings,
       dir: () => this.dir,
+      proveLink: options.proveLink ?? (() => Promise.resolve()),
     });
   }
 
@@ -198,6 +207,11 @@ export class Manager {
   /** Puts a failed or removed one into the queue again; one that waits is tried at once. */
   retry(gid: string): boolean {
     const record = this.get(gid);
+    if (record.state === 'removed' && this.trash.has(record.gid)) {
+      // With what it had.
+      this.#chore(this.restore([record.gid]).then(() => this.resume(record.gid)));
+      return true;
+    }
     if (record.state === 'waiting') this.queue.hurry(record.gid);
     else if (record.state !== 'error' && record.state !== 'removed') return false;
     else this.#ledger.reopen(record);
@@ -228,9 +242,9 @@ export class Manager {
   }
 
   /**
-   * Removes downloads, finished or not. Files are deleted when the time for undoing it is over.
+   * Removes downloads, finished or not: into the trash, or for good.
    *
-   * @returns those that were touched, and what `undoRemove` takes if there is time
+   * @returns those that were touched, and what `undoRemove` takes unless it was for good
    * @throws MillraceError `no-such-download`, or `wrong-state` where a file to be deleted is another
    *   than was downloaded: nothing has been removed then
    */
@@ -241,11 +255,22 @@ export class Manager {
   /**
    * Brings back what a removal has taken away.
    *
+   * @param id undefined: the last removal
    * @returns those that are there again
-   * @throws MillraceError `wrong-state` if it is too late, `queue-full`
+   * @throws MillraceError `wrong-state` if nothing of it is in the trash, `queue-full`
    */
-  undoRemove(id: string): Promise<string[]> {
+  undoRemove(id?: string): Promise<string[]> {
     return this.#remover.undo(id);
+  }
+
+  /** Removed downloads. */
+  get trash(): Trash {
+    return this.#remover.trash;
+  }
+
+  /** Brings removed downloads back from the trash. @throws MillraceError `queue-full` */
+  restore(gids: readonly string[]): Promise<string[]> {
+    return this.#remover.restore(gids);
   }
 
   /** Takes a finished download out of the history. @returns false if it is none */
@@ -253,11 +278,12 @@ export class Manager {
     return this.#ledger.forget(gid);
   }
 
-  /** @returns how many are gone from the history */
-  purge(states: readonly FinishedState[] | undefined, before?: Millis): number {
-    const gids = this.store.purge(states, before);
-    if (gids.length > 0) this.#ledger.emit({ kind: 'forgotten', gids });
-    return gids.length;
+  /** As `Remover.purge`. */
+  purge(
+    states: readonly FinishedState[] | undefined,
+    before?: Millis,
+  ): { gids: string[]; undo?: string } {
+    return this.#remover.purge(states, before);
   }
 
   /** @returns the place it has got; -1 if it does not stand in line */
@@ -279,6 +305,11 @@ export class Manager {
     this.#changes.setUrls(gid, texts);
   }
 
+  /** As `Changes.checkLink`. */
+  checkLink(gid: string, text: string): Promise<void> {
+    return this.#changes.checkLink(gid, text);
+  }
+
   /** As `Changes.replaceUrl`. */
   replaceUrl(gid: string, text: string): void {
     this.#changes.replaceUrl(gid, text);
@@ -292,6 +323,7 @@ export class Manager {
 
   /** To be called when the schedule, or anything else that is set, has been changed. */
   settingsChanged(): void {
+    this.trash.sweep();
     this.#conductor.tick();
     this.#ledger.emit({ kind: 'settings' });
   }
@@ -327,6 +359,7 @@ export class Manager {
       dir: this.dir,
       categories,
       edges: this.#o.edges?.() ?? [],
+      localEdge: this.#o.localEdge?.(),
       defaults: { proxy: app.proxy ?? undefined, connections, sidecars },
       now: this.#o.now(),
     };

@@ -41,6 +41,17 @@ describe('a new download', () => {
     expect(make(part).request.dir).toBe(dir);
   });
 
+  test('of this network is not fetched through the edge on this machine', () => {
+    const [localEdge, other] = ['http://127.0.0.1:3125', 'https://edge.example'];
+    const edges = [localEdge, other];
+    const edgesOf = (url: string) =>
+      newRecord({ urls: [url], useEdges: true }, { ...around, edges, localEdge }).request.edges;
+    for (const host of ['192.168.1.5', '10.0.0.1:8080', '[fd00::1]', 'nas.local', 'printer']) {
+      expect(edgesOf(`http://${host}/x.bin`)).toEqual([`${other}/`]);
+    }
+    expect(edgesOf('https://a.example/x.bin')).toHaveLength(2);
+  });
+
   test('takes user name and password out of the URL', () => {
     const { request } = make({ urls: ['http://me:p%40ss@a.example/x'] });
     expect(request.urls).toEqual(['http://a.example/x']);

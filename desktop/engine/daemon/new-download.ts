@@ -9,6 +9,7 @@ import { nameFromUrl, safeFileName } from '@millrace/shared/download/file-name';
 import { MAX_PER_HOST } from '@millrace/shared/download/host-limits';
 import { MAX_PRIORITY, MIN_PRIORITY } from '@millrace/shared/download/queue';
 import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
+import { isPublicHost } from '@millrace/shared/http/public-host';
 import { z } from 'zod';
 import { type Login, takeLogin, withoutLogin } from '../net/credentials.ts';
 import type { DownloadRecord } from '../store/record.ts';
@@ -74,10 +75,14 @@ const changeable = {
 
 export const newDownloadSchema = z.strictObject({
   urls: z.array(url).min(1).max(MAX_URLS),
+  /** A list or a description has named the URLs: they may not lead into the user's network. */
+  listed: z.union([z.boolean(), z.array(url).max(MAX_URLS)]).optional(),
   edges: z.array(url).max(MAX_EDGES).optional(),
   direct: z.boolean().optional(),
   dir: changeable.dir.optional(),
   file: changeable.file.optional(),
+  /** Relative to the folder that it is saved in, or absolute: no link may lead the file out of it. */
+  within: path.optional(),
   overwrite: z.boolean().optional(),
   connections: connections.optional(),
   connectionsPerHost: connections.optional(),
@@ -137,10 +142,18 @@ export interface Surroundings {
   readonly categories: readonly Category[];
   /** Edges that the user has set up and switched on. */
   readonly edges?: readonly string[];
+  /** One of them that runs on this machine for its user, and may reach what only this machine can. */
+  readonly localEdge?: string | undefined;
   /** What is taken where nothing is asked for. */
   readonly defaults?: Pick<NewDownload, 'proxy' | 'connections' | 'sidecars'>;
   /** Unix milliseconds. */
   readonly now: number;
+}
+
+/** Files that only this network can reach are not fetched through the edge on this machine. */
+function edgesFor(urls: readonly string[], { edges = [], localEdge }: Surroundings) {
+  if (urls.every((url) => isPublicHost(new URL(url).hostname))) return edges;
+  return edges.filter((edge) => edge !== localEdge);
 }
 
 /**
@@ -153,7 +166,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
   const name = file ?? nameFromUrl(urls[0] as string);
   const category = chooseCategory(given.category, name, around.categories);
   const dir = resolve(around.dir, given.dir ?? category?.folder ?? '');
-  const edges = given.edges ?? (given.useEdges === true ? around.edges : undefined) ?? [];
+  const edges = given.edges ?? (given.useEdges === true ? edgesFor(urls, around) : []);
   const { connections: usual, ...defaults } = around.defaults ?? {};
   const request: DownloadRequest = {
     ...REQUEST_DEFAULTS,
@@ -161,8 +174,10 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
     ...pickRequest({ ...defaults, connections: usual, connectionsPerHost: usual }),
     ...pickRequest(given),
     urls,
+    listed: listedOf(given.listed, urls),
     dir,
     file,
+    within: given.within === undefined ? undefined : resolve(dir, given.within),
     // The token for an edge is never in its URL.
     edges: edges.map((edge) => takeLogin(edgeUrl(edge)).url),
     headers: given.headers ?? {},
@@ -302,6 +317,14 @@ function chooseCategory(
   if (found !== undefined) return found;
   const known = categories.map((category) => category.name).join(', ');
   throw new MillraceError('bad-option', `category: there is no "${wanted}"; known are ${known}`);
+}
+
+function listedOf(
+  listed: boolean | readonly string[] | undefined,
+  urls: readonly string[],
+): readonly string[] | undefined {
+  if (listed === true) return urls;
+  return listed === false ? undefined : listed;
 }
 
 const OWN: readonly string[] = [

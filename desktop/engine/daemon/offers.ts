@@ -115,7 +115,7 @@ export class Offers {
     this.#offers.delete(handOff);
     const gid = this.#committed(handOff);
     if (gid === undefined || manager.get(gid).state === 'complete') return;
-    const how = { deletePartial: true, deleteFile: false, forget: true, undoMs: 0 };
+    const how = { deletePartial: true, deleteFile: false, forget: true, now: true };
     await manager.removeAll({ gids: [gid], ...how });
   }
 

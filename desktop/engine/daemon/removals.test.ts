@@ -1,10 +1,11 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { FakeDaemon, LENGTH, until } from '../../testing/fake-daemon.ts';
+import { DATA_SUFFIX } from '../partial-names.ts';
 import { SettingStore } from '../store/small-stores.ts';
 
-const LATER = 60_000;
+const DAY = 24 * 3600_000;
 let daemon: FakeDaemon;
 beforeEach(() => {
   daemon = new FakeDaemon();
@@ -17,7 +18,7 @@ const removing = (gids: readonly string[], more: object = {}) =>
     deletePartial: true,
     deleteFile: false,
     forget: false,
-    undoMs: LATER,
+    now: false,
     ...more,
   });
 const state = (gid: string) => daemon.manager.get(gid).state;
@@ -56,41 +57,109 @@ describe('undoing a removal', () => {
     expect(existsSync(run.path)).toBe(true);
   });
 
-  test('works once, and not after the daemon has ended', async () => {
+  test('works once, and also after the daemon was started again, days later', async () => {
     const { gid } = await daemon.run('one');
-    const { undo: first } = await removing([gid]);
+    const { undo: first } = await removing([gid], { forget: true });
     await undo(first);
-    await expect(undo(first)).rejects.toThrow(/too late/);
-    const { undo: second } = await removing([gid]);
+    await expect(undo(first)).rejects.toThrow(/nothing to undo/);
+    const { undo: second } = await removing([gid], { forget: true });
     await daemon.shut();
+    daemon.now += 6 * DAY;
     daemon.open();
-    await expect(undo(second)).rejects.toThrow(/too late/);
-    expect(state(gid)).toBe('removed');
+    expect(await undo(second)).toEqual([gid]);
+    expect(['active', 'queued']).toContain(state(gid));
   });
 
-  test('leaves alone what has been taken up again by other means', async () => {
-    const { gid } = await daemon.run('one');
+  test('step by step brings back one removal after the other, the last one first', async () => {
+    const gids = ['one', 'two', 'three'].map((name) => daemon.add(name, { paused: true }));
+    for (const gid of gids) await removing([gid], { forget: true });
+    for (const gid of gids.toReversed()) expect(await daemon.manager.undoRemove()).toEqual([gid]);
+    await expect(daemon.manager.undoRemove()).rejects.toThrow(/nothing to undo/);
+  });
+
+  test('brings back a history that was cleared', async () => {
+    const { gid, run } = await daemon.run('done');
+    writeFileSync(run.path, 'x'.repeat(LENGTH));
+    await run.complete();
+    await until(() => state(gid) === 'complete');
+    const { gids, undo: id } = daemon.manager.purge(['complete']);
+    expect(gids).toEqual([gid]);
+    expect(await undo(id)).toEqual([gid]);
+    expect(state(gid)).toBe('complete');
+  });
+
+  test('is what trying a removed one again means', async () => {
+    const { gid, run } = await daemon.run('one');
+    run.storedBytes = 300;
     const { undo: id } = await removing([gid]);
+    expect(state(gid)).toBe('removed');
     daemon.manager.retry(gid);
-    expect(await undo(id)).toEqual([]);
+    await until(() => state(gid) !== 'removed');
+    expect(daemon.manager.get(gid).storedBytes).toBe(300);
+    await expect(undo(id)).rejects.toThrow(/nothing to undo/);
     expect(['active', 'queued']).toContain(state(gid));
   });
 });
 
-describe('when there is no time left for undoing', () => {
-  test('partial files are deleted, at once if nothing can be undone', async () => {
+describe('what is on disk', () => {
+  test('is deleted at once where it is removed for good', async () => {
     const { gid, run } = await daemon.run('one');
-    expect(await removing([gid], { undoMs: 0 })).toEqual({ gids: [gid] });
+    expect(await removing([gid], { now: true })).toEqual({ gids: [gid] });
     await until(() => daemon.removedPartials.includes(run.path));
   });
 
-  test('they are deleted, also when the daemon ends before', async () => {
+  test('is moved out of the way, and back again', async () => {
     const { gid, run } = await daemon.run('one');
-    await removing([gid]);
+    const { undo: id } = await removing([gid], { forget: true });
+    const kept = join(daemon.folder, '.millrace-trash', gid, basename(run.path));
+    await until(() => daemon.movedPartials.length === 1);
+    expect(daemon.movedPartials).toEqual([[run.path, kept]]);
+    expect(await undo(id)).toEqual([gid]);
+    expect(daemon.movedPartials[1]).toEqual([kept, run.path]);
     expect(daemon.removedPartials).toEqual([]);
-    await daemon.shut();
-    expect(daemon.removedPartials).toEqual([run.path]);
-    daemon.open();
+  });
+
+  test('comes back beside a file that has taken the name', async () => {
+    const { gid, run } = await daemon.run('one');
+    const { undo: id } = await removing([gid], { forget: true });
+    await until(() => daemon.movedPartials.length === 1);
+    writeFileSync(`${run.path}${DATA_SUFFIX}`, 'of another');
+    expect(await undo(id)).toEqual([gid]);
+    expect(daemon.manager.get(gid)).toMatchObject({
+      name: 'x.1.bin',
+      path: join(daemon.folder, 'x.1.bin'),
+    });
+  });
+
+  test('of a finished download is kept as well, until its days are over', async () => {
+    const { gid, run } = await daemon.run('done');
+    writeFileSync(run.path, 'x'.repeat(LENGTH));
+    await run.complete();
+    await until(() => state(gid) === 'complete');
+    await removing([gid], { forget: true, deleteFile: true });
+    const kept = join(daemon.folder, '.millrace-trash', gid, basename(run.path));
+    await until(() => existsSync(kept));
+    expect(existsSync(run.path)).toBe(false);
+    daemon.now += 7 * DAY;
+    daemon.manager.trash.sweep();
+    await until(() => !daemon.manager.trash.has(gid));
+    expect(existsSync(join(daemon.folder, '.millrace-trash'))).toBe(false);
+  });
+
+  test('leaves the trash when that is emptied, and other removals stay', async () => {
+    const [one, two] = [daemon.add('one', { paused: true }), daemon.add('two', { paused: true })];
+    await removing([one, two], { forget: true });
+    expect(await daemon.manager.trash.delete([one])).toEqual({ count: 1, bytes: 0 });
+    expect(await daemon.manager.undoRemove()).toEqual([two]);
+  });
+
+  test('is not kept where the trash is switched off', async () => {
+    const { settings } = daemon.manager;
+    settings.app = { ...settings.app, trash: { days: 0, maxBytes: 0 } };
+    const { gid, run } = await daemon.run('one');
+    expect(await removing([gid], { forget: true })).toEqual({ gids: [gid] });
+    await until(() => daemon.removedPartials.includes(run.path));
+    expect(daemon.manager.trash.has(gid)).toBe(false);
   });
 
   test('what a crash has left is deleted at the next start', async () => {
@@ -109,9 +178,8 @@ describe('when there is no time left for undoing', () => {
     const again = await daemon.run('one');
     expect(again.run.path).toBe(run.path);
     again.run.storedBytes = LENGTH / 2;
-    // More removals than are kept: the first is done with.
-    for (let i = 0; i < 50; i++) await removing([daemon.add(`n${i}`, { paused: true })]);
     await until(() => daemon.manager.running(again.gid) !== undefined);
+    expect(await daemon.manager.trash.delete([gid])).toMatchObject({ count: 1 });
     expect(daemon.removedPartials).toEqual([]);
   });
 
@@ -120,9 +188,12 @@ describe('when there is no time left for undoing', () => {
     writeFileSync(run.path, 'x'.repeat(LENGTH));
     await run.complete();
     await until(() => state(gid) === 'complete');
-    await removing([gid], { deleteFile: true });
-    writeFileSync(`${run.path}.new`, 'other');
+    const removed = removing([gid], { deleteFile: true });
+    // From then on it is known which file was meant.
+    await until(() => daemon.manager.trash.has(gid));
+    writeFileSync(`${run.path}.new`, 'x'.repeat(LENGTH));
     renameSync(`${run.path}.new`, run.path);
+    await removed;
     await daemon.shut();
     expect(existsSync(run.path)).toBe(true);
     daemon.open();
@@ -133,7 +204,7 @@ describe('when there is no time left for undoing', () => {
     writeFileSync(run.path, 'x'.repeat(LENGTH));
     await run.complete();
     await until(() => state(gid) === 'complete');
-    await removing([gid], { deleteFile: true, undoMs: 0 });
+    await removing([gid], { deleteFile: true, now: true });
     expect(existsSync(run.path)).toBe(false);
     expect(state(gid)).toBe('complete');
   });

@@ -1,14 +1,18 @@
-/** Removes downloads, and brings them back while there is time. */
+/** Removes downloads: into the trash, from where they can be brought back, or for good. */
 
+import { randomBytes } from 'node:crypto';
 import { lstat } from 'node:fs/promises';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { type DownloadRecord, isFinished } from '../store/record.ts';
+import { MAX_TRASH_ENTRIES, type TrashLimits } from '@millrace/shared/download/trash';
+import { type DownloadRecord, type FinishedState, isFinished } from '../store/record.ts';
 import type { SettingStore } from '../store/small-stores.ts';
+import type { Leftover, TrashStore } from '../store/trash-store.ts';
 import type { Conductor } from './conductor.ts';
 import type { DownloadFactory, Left, RunResult } from './contract.ts';
 import { completedBy, type Ledger, targetOf } from './ledger.ts';
-import { type Leftover, Removals, type Removed } from './removals.ts';
+import { Removals, type Removed } from './removals.ts';
+import { Trash } from './trash.ts';
 
 export interface Removing {
   readonly gids: readonly string[];
@@ -18,8 +22,8 @@ export interface Removing {
   readonly deleteFile: boolean;
   /** Out of the history as well. */
   readonly forget: boolean;
-  /** Time for undoing it; 0: none. */
-  readonly undoMs: number;
+  /** For good at once, instead of into the trash. */
+  readonly now: boolean;
 }
 
 export interface RemoverOptions {
@@ -28,6 +32,8 @@ export interface RemoverOptions {
   readonly createDownload: DownloadFactory;
   /** Where what is still to be deleted is written down. */
   readonly settingStore: SettingStore;
+  readonly trashStore: TrashStore;
+  readonly trashLimits: () => TrashLimits;
   /** Unix milliseconds. */
   readonly now: () => Millis;
 }
@@ -37,8 +43,11 @@ export class Remover {
   readonly #conductor: Conductor;
   readonly #now: () => Millis;
   readonly #removals: Removals;
+  readonly #trashLimits: () => TrashLimits;
+  readonly trash: Trash;
 
-  constructor({ ledger, conductor, createDownload, settingStore, now }: RemoverOptions) {
+  constructor(options: RemoverOptions) {
+    const { ledger, conductor, createDownload, settingStore, now } = options;
     this.#ledger = ledger;
     this.#conductor = conductor;
     this.#now = now;
@@ -47,16 +56,28 @@ export class Remover {
       isTaken: (path, by) => ledger.isTaken(path, by),
       removePartial: (path, onlyOf) => createDownload.removePartial(path, onlyOf),
     });
+    this.#trashLimits = options.trashLimits;
+    this.trash = new Trash({
+      store: options.trashStore,
+      removals: this.#removals,
+      createDownload,
+      isTaken: (path, by) => ledger.isTaken(path, by),
+      limits: options.trashLimits,
+      onChange: () => ledger.emit({ kind: 'trash' }),
+      now,
+    });
   }
 
-  /** Deletes what a run that crashed had still to delete. */
+  /** Goes on with what the last run has not come to. */
   start(): void {
     this.#removals.start();
+    this.trash.start();
   }
 
-  /** Nothing can be undone any more. */
-  close(): Promise<void> {
-    return this.#removals.close();
+  /** Resolves when all that is under way is done. */
+  async close(): Promise<void> {
+    await this.trash.close();
+    await this.#removals.close();
   }
 
   /**
@@ -96,39 +117,81 @@ export class Remover {
   }
 
   /**
-   * Removes downloads, finished or not. Files are deleted when the time for undoing it is over.
+   * Removes downloads, finished or not. What they have on disk goes with them into the trash.
    *
-   * @returns those that were touched, and what `undo` takes if there is time
+   * @returns those that were touched, and what `undo` takes unless it was for good
    * @throws MillraceError `no-such-download`, or `wrong-state` where a file to be deleted is another
    *   than was downloaded: nothing has been removed then
    */
   async remove(what: Removing): Promise<{ gids: string[]; undo?: string }> {
     const { all, files } = await this.#filesOf(what);
-    const removed = this.#atOnce(() =>
-      all.flatMap((gid, i) => this.#removeOne(gid, what, files[i]) ?? []),
-    );
+    const forGood = what.now || this.#trashLimits().days === 0;
+    const undo = randomBytes(9).toString('base64url');
+    const removed = this.#atOnce(() => {
+      const now = all.flatMap((gid, i) => this.#removeOne(gid, what, files[i], forGood) ?? []);
+      if (!forGood) this.trash.put(now, undo);
+      return now;
+    });
     const gids = removed.map(({ record }) => record.gid);
-    if (what.undoMs > 0 && gids.length > 0) {
-      return { gids, undo: this.#removals.add(removed, what.undoMs) };
-    }
+    if (!forGood) return gids.length === 0 ? { gids } : { gids, undo };
     const deleted = this.#removals.deleteNow(removed);
     if (what.deleteFile) await deleted;
     return { gids };
   }
 
   /**
+   * Takes finished downloads out of the history, into the trash: as many as that takes, newest first.
+   *
+   * @returns those that are gone from the history, and what `undo` takes
+   */
+  purge(
+    states: readonly FinishedState[] | undefined,
+    before: Millis | undefined,
+  ): { gids: string[]; undo?: string } {
+    const { store } = this.#ledger;
+    const undo = randomBytes(9).toString('base64url');
+    const gids = this.#atOnce(() => {
+      const page = { offset: 0, limit: MAX_TRASH_ENTRIES };
+      const { records } = store.history({ states }, page);
+      const over = records.filter(({ finishedAt = 0 }) => finishedAt < (before ?? Infinity));
+      const stopped = Promise.resolve(NOTHING_LEFT);
+      if (this.#trashLimits().days > 0) {
+        // The newest is restored first, and evicted last.
+        const removed = over.reverse().map((record) => ({ record, leftover: undefined, stopped }));
+        this.trash.put(removed, undo);
+      }
+      return store.purge(states, before);
+    });
+    if (gids.length > 0) this.#ledger.emit({ kind: 'forgotten', gids });
+    return this.trash.store.batch(undo).length === 0 ? { gids } : { gids, undo };
+  }
+
+  /**
    * Brings back what a removal has taken away.
    *
+   * @param id undefined: the last removal
    * @returns those that are there again
-   * @throws MillraceError `wrong-state` if it is too late, `queue-full`
+   * @throws MillraceError `wrong-state` if nothing of it is in the trash, `queue-full`
    */
-  async undo(id: string): Promise<string[]> {
-    const removed = this.#removals.undo(id);
-    if (removed === undefined)
-      throw new MillraceError('wrong-state', 'it is too late to undo that');
-    const asLeft = await Promise.all(removed.map((one) => this.#asItIs(one)));
+  async undo(id?: string): Promise<string[]> {
+    const gids = this.trash.store.batch(id);
+    if (gids.length === 0) throw new MillraceError('wrong-state', 'there is nothing to undo');
+    return this.restore(gids);
+  }
+
+  /**
+   * Brings removed downloads back from the trash; what was queued is queued again.
+   *
+   * @returns those that are there again
+   * @throws MillraceError `queue-full`: nothing has been brought back then
+   */
+  async restore(gids: readonly string[]): Promise<string[]> {
+    const rows = gids.flatMap((gid) => this.trash.store.get(gid) ?? []);
+    this.#ledger.checkRoom(rows.filter(({ record }) => !isFinished(record.state)).length);
+    const usable = rows.filter(({ gid }) => this.#ledger.find(gid) === undefined);
+    const records = await Promise.all(usable.map(({ gid }) => this.trash.restore(gid)));
     return this.#atOnce(() =>
-      asLeft.flatMap((record) => (this.#bringBack(record) ? [record.gid] : [])),
+      records.flatMap((record) => (record && this.#bringBack(record) ? [record.gid] : [])),
     );
   }
 
@@ -151,8 +214,13 @@ export class Remover {
     }
   }
 
-  #removeOne(gid: string, what: Removing, file: Leftover | undefined): Removed | undefined {
-    if (what.undoMs > 0) return this.#removeForNow(gid, what, file);
+  #removeOne(
+    gid: string,
+    what: Removing,
+    file: Leftover | undefined,
+    forGood: boolean,
+  ): Removed | undefined {
+    if (!forGood) return this.#removeForNow(gid, what, file);
     const record = this.#ledger.get(gid);
     let touched = file !== undefined || this.end(gid, what.deletePartial);
     if (isFinished(record.state) && what.deletePartial && this.deleteLeft(gid)) {
@@ -162,7 +230,7 @@ export class Remover {
     return touched ? { record, stopped: Promise.resolve(NOTHING_LEFT), leftover: file } : undefined;
   }
 
-  /** What it has on disk stays until it is too late to undo that. */
+  /** The download's data stays on disk until the trash takes it. */
   #removeForNow(gid: string, what: Removing, file: Leftover | undefined): Removed | undefined {
     // A run that is about to begin has a file before it tells where.
     const begun = this.#conductor.running(gid)?.progress().path;
@@ -170,14 +238,20 @@ export class Remover {
     const stopped = this.#conductor.stop(gid);
     const record = this.#ledger.get(gid);
     const unfinished = !isFinished(record.state);
-    if (!unfinished && !what.forget && file === undefined) return undefined;
+    const partial = what.deletePartial && record.state !== 'complete';
+    const leftover = partial ? leftoverOf(record, begun) : file;
+    const hasLeft = record.path !== undefined && partial;
+    if (!unfinished && !what.forget && file === undefined && !hasLeft) return undefined;
+    const gone = partial ? { path: undefined, storedBytes: 0 } : {};
     if (unfinished) {
-      this.#ledger.finish(gid, 'removed', this.#now(), { error: undefined });
+      this.#ledger.finish(gid, 'removed', this.#now(), { error: undefined, ...gone });
       this.#ledger.emit({ kind: 'stopped', gid });
+    } else if (!what.forget && hasLeft) {
+      this.#ledger.store.put({ ...record, ...gone });
+      this.#ledger.emit({ kind: 'changed', gid });
     }
     if (what.forget) this.#ledger.forget(gid);
-    const partial = what.deletePartial && record.state !== 'complete';
-    return { record, stopped, leftover: partial ? leftoverOf(record, begun) : file };
+    return { record, stopped, leftover };
   }
 
   /** @param left by its last run, which may have had a partial file before it said so */
@@ -192,14 +266,6 @@ export class Remover {
     if (result === undefined || record?.state !== 'removed') return;
     this.#ledger.store.put({ ...record, ...completedBy(record, result), state: 'complete' });
     this.#ledger.emit({ kind: 'changed', gid });
-  }
-
-  /** What has been removed, as it is since its run has ended: complete, perhaps. */
-  async #asItIs({ record, stopped }: Removed): Promise<DownloadRecord> {
-    const { complete } = await stopped;
-    if (complete === undefined) return record;
-    const finishedAt = this.#now();
-    return { ...record, ...completedBy(record, complete), state: 'complete', finishedAt };
   }
 
   /** @returns false if it has come back in another way meanwhile */

@@ -1,11 +1,11 @@
 /** The downloads that run: started, stopped, and told apart when one is started anew. */
 
 import { dirname, join } from 'node:path';
-import type { Random } from '@millrace/shared/base/clock';
+import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import { fileError } from '../file-error.ts';
-import { makeFolder } from '../file-steps.ts';
+import { makeFolderOf } from '../folder-within.ts';
 import type {
   DownloadFactory,
   HostLimits,
@@ -18,14 +18,21 @@ import type {
 import type { SharedRate } from './shared-rate.ts';
 
 export type Outcome =
-  | { readonly kind: 'complete'; readonly result: RunResult }
-  | { readonly kind: 'failed'; readonly error: MillraceError; readonly progress?: RunProgress };
+  | { readonly kind: 'complete'; readonly result: RunResult; readonly activeMs: Millis }
+  | {
+      readonly kind: 'failed';
+      readonly error: MillraceError;
+      readonly progress?: RunProgress;
+      readonly activeMs: Millis;
+    };
 
 export interface RunnerOptions {
   readonly createDownload: DownloadFactory;
   readonly rate: SharedRate;
   readonly hostLimits: HostLimits;
   readonly random: Random;
+  /** Unix milliseconds. */
+  readonly now: () => Millis;
   readonly onEvent: (gid: string, event: RunEvent) => void;
   /** How a run that was not stopped stood at its end. */
   readonly onStand: (gid: string, progress: RunProgress) => void;
@@ -33,7 +40,12 @@ export interface RunnerOptions {
   readonly onEnded: (gid: string, outcome: Outcome) => void;
 }
 
+/** A download that has nothing under way for so long makes room for others. */
+const YIELDS_AFTER_MS = 3000;
+
 interface Running {
+  /** Unix milliseconds; undefined: it has not begun. */
+  since: Millis | undefined;
   readonly controller: AbortController;
   run: Run | undefined;
   /** Resolves once there is a run, or there will be none. */
@@ -57,6 +69,16 @@ export class Runner {
   get(gid: string): Run | undefined {
     const running = this.#running.get(gid);
     return running?.controller.signal.aborted === false ? running.run : undefined;
+  }
+
+  /** Milliseconds that the run under way has taken so far. */
+  activeMs(gid: string): Millis {
+    const running = this.#running.get(gid);
+    return running?.controller.signal.aborted === false ? this.#activeMs(running) : 0;
+  }
+
+  #activeMs({ since }: Running): Millis {
+    return since === undefined ? 0 : Math.max(0, this.#o.now() - since);
   }
 
   /** Resolves when a download that was just started can be got, or has ended. */
@@ -134,7 +156,7 @@ export class Runner {
     try {
       signal.throwIfAborted();
       const path = join(request.dir, request.file ?? 'x');
-      await makeFolder(dirname(path)).catch((error) => {
+      await makeFolderOf(path, request.within).catch((error) => {
         throw fileError(error, dirname(path));
       });
       if (from !== undefined) await createDownload.movePartial(from, path);
@@ -143,6 +165,7 @@ export class Runner {
         signal,
         random,
         hostLimits,
+        yieldsAfterMs: YIELDS_AFTER_MS,
         rateLimits: [rate.limitFor(gid)],
         onEvent: (event) => {
           if (!signal.aborted) onEvent(gid, event);
@@ -150,16 +173,19 @@ export class Runner {
       });
       // Nobody may be waiting for the description when it fails.
       running.run.described.catch(() => {});
+      running.since = this.#o.now();
       running.result = running.run.run();
       running.begun.resolve();
       running.complete = await running.result;
-      outcome = { kind: 'complete', result: running.complete };
+      const activeMs = this.#activeMs(running);
+      outcome = { kind: 'complete', result: running.complete, activeMs };
     } catch (thrown) {
       const progress = running.run?.progress();
       if (!signal.aborted) {
         outcome = {
           kind: 'failed',
           error: asMillraceError(thrown),
+          activeMs: this.#activeMs(running),
           ...(progress === undefined ? {} : { progress }),
         };
       }
@@ -180,6 +206,7 @@ export class Runner {
 
 function notBegun(): Running {
   return {
+    since: undefined,
     controller: new AbortController(),
     run: undefined,
     begun: Promise.withResolvers(),

@@ -5,7 +5,7 @@ import type { Totals } from '@millrace/shared/bridge/list-api';
 import type { Manager } from './manager.ts';
 
 /** What changes only when a download changes its state. */
-export type Counts = Pick<Totals, 'byStatus' | 'byCategory'>;
+export type Counts = Pick<Totals, 'byStatus' | 'byCategory' | 'trash'>;
 
 export function countsOf(manager: Manager): Counts {
   const { byState, byCategory } = manager.store.counts();
@@ -16,7 +16,11 @@ export function countsOf(manager: Manager): Counts {
     byStatus[state]++;
     if (category !== undefined) byCategory.set(category, (byCategory.get(category) ?? 0) + 1);
   }
-  return { byStatus, byCategory: Object.fromEntries(byCategory) };
+  return {
+    byStatus,
+    byCategory: Object.fromEntries(byCategory),
+    trash: manager.trash.store.totals(),
+  };
 }
 
 export function totalsOf(manager: Manager, counts: Counts): Totals {

@@ -39,6 +39,7 @@ export function viewOf(manager: Manager, record: DownloadRecord): DownloadView {
     startAt: item?.startAt,
     startedAt: record.startedAt,
     finishedAt: record.finishedAt,
+    activeMs: record.activeMs,
     attempts: record.attempts,
     retryAt: item?.retryAt,
     error: error === undefined ? undefined : failureOf(error),

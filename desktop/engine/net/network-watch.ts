@@ -37,7 +37,7 @@ export function networkSeemsAway(
   error: MillraceError,
   addresses = networkAddresses().length,
 ): boolean {
-  const codes = causes(error);
+  const codes = errorCodes(error);
   return codes.some((code) => AWAY.has(code) || (addresses === 0 && PERHAPS_AWAY.has(code)));
 }
 
@@ -94,7 +94,7 @@ export function waitForNetworkChange(
 }
 
 /** The codes of an error and of what has caused it, a few deep. */
-function causes(error: unknown): string[] {
+export function errorCodes(error: unknown): string[] {
   const codes: string[] = [];
   let level: unknown[] = [error];
   for (let depth = 0; depth < 4; depth++) {

@@ -3,7 +3,7 @@
  * SOCKS proxy. One undici Agent for each way; they differ in how a connection is opened.
  */
 
-import type { Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
 import type { Millis } from '@millrace/shared/base/clock';
 import { Agent, buildConnector, type Dispatcher } from 'undici';
@@ -25,6 +25,8 @@ export interface TransportOptions {
   readonly timeoutMs: Millis;
   /** Connections at a time to one origin. */
   readonly connections: number;
+  /** Where servers are, without a proxy; default: what the system says. */
+  readonly lookup?: LookupFunction | undefined;
   /** Certificates (PEM) that are trusted besides those of the system. */
   readonly ca?: readonly string[] | undefined;
 }
@@ -51,7 +53,7 @@ const ADDRESS_ATTEMPT_MS = 1000;
 export function createTransport(options: TransportOptions): Transport {
   const choose = proxyChoice(options.proxy, options.env);
   const sockets = new ConnectingSockets();
-  const direct = new Agent(agentOptions(options, connector(options)));
+  const direct = new Agent(agentOptions(options, connector(options, options.lookup)));
   const ways = new Map<ProxyServer, { readonly agent: Agent; readonly dispatcher: Dispatcher }>();
   const wayOf = (proxy: ProxyServer) => {
     let way = ways.get(proxy);
@@ -90,13 +92,17 @@ function agentOptions(options: TransportOptions, connect: buildConnector.connect
   };
 }
 
-function connector(options: TransportOptions): buildConnector.connector {
+function connector(
+  options: TransportOptions,
+  lookup?: LookupFunction | undefined,
+): buildConnector.connector {
   const { ca, timeoutMs } = options;
   return buildConnector({
     allowH2: false,
     timeout: Math.min(timeoutMs, MAX_CONNECT_MS),
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
+    ...(lookup === undefined ? {} : { lookup }),
     ...(ca === undefined ? {} : { secureContext: trusting(ca) }),
   } as buildConnector.BuildOptions);
 }

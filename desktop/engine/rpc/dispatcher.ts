@@ -25,6 +25,8 @@ export interface CallContext {
   readonly trusted: boolean;
   /** The token itself was shown. */
   readonly token?: boolean;
+  /** Told when a call shows the token. */
+  readonly onTrusted?: () => void;
   /** Undefined over HTTP. */
   readonly subscriber: Subscriber | undefined;
 }
@@ -111,6 +113,7 @@ export class Dispatcher {
     const tokenGiven = typeof params[0] === 'string' && params[0].startsWith('token:');
     const token = context.token === true || this.#secret.inParameter(params[0]);
     const trusted = context.trusted || token;
+    if (token) context.onTrusted?.();
     if (!trusted && !OPEN.has(name)) throw new RpcError(UNAUTHORIZED);
     if (tokenGiven) params = params.slice(1);
     const method = this.#methods.get(name);

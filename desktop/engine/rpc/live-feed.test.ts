@@ -184,7 +184,7 @@ test('what is forgotten is gone, and notes and settings are passed on', async ()
     deletePartial: true,
     deleteFile: false,
     forget: true,
-    undoMs: 0,
+    now: true,
   });
   pass(INTERVAL_MS);
   expect(page.take().flatMap(({ gone = [] }) => gone)).toEqual([gid]);

@@ -114,6 +114,7 @@ export class LiveFeed {
         if (this.#watchers.size > 0) this.#gone.add(gid);
       }
     } else if (event.kind === 'settings') this.#settingsChanged = true;
+    else if (event.kind === 'trash') this.#bump();
     else if (event.kind === 'note' && this.#watchers.size > 0) {
       const { gid, text } = event;
       if (this.#notes.length < MAX_NOTES) this.#notes.push({ gid, text });

@@ -58,6 +58,8 @@ function downloadOf({ urls, file, length, digests, pieces }: DownloadRequest): N
   return {
     urls: [...urls],
     file,
+    within: '.',
+    listed: true,
     digests: [...digests],
     ...(length === undefined ? {} : { length }),
     ...(pieces === undefined ? {} : { pieces: { ...pieces, hexes: [...pieces.hexes] } }),

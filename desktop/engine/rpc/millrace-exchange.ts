@@ -1,16 +1,20 @@
 /** Methods for taking lists of downloads out and in. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { ImportEntry } from '@millrace/shared/bridge/adding-api';
 import { z } from 'zod';
 import type { Manager } from '../daemon/manager.ts';
 import type { NewDownload } from '../daemon/new-download.ts';
 import { exportList, importList, type Listed } from '../store/exchange.ts';
+import { type DelicatePart, withoutDelicate } from '../store/untrusted.ts';
 import { readOptions, toNewDownload } from './aria2-options.ts';
 import type { Method } from './dispatcher.ts';
 import { method } from './millrace-methods.ts';
 import { toJsonRpcError } from './rpc-error.ts';
 
 const MAX_EXPORTED = 200_000;
+/** Characters of a value in a preview. */
+const MAX_VALUE_CHARS = 300;
 const format = z.enum(['json', 'urls', 'aria2']);
 
 export function exchangeMethods(manager: Manager): [string, Method][] {
@@ -29,49 +33,110 @@ export function exchangeMethods(manager: Manager): [string, Method][] {
         return { text: exportList([...queue, ...history], p.format, p.secrets) };
       },
     ),
-    method(
-      'import',
-      z.strictObject({
-        text: z.string(),
-        format: format.optional(),
-        paused: z.boolean().optional(),
-        dir: z.string().min(1).optional(),
-      }),
-      (p) => {
-        const gids: string[] = [];
-        const skipped: { line: number; reason: string }[] = [];
-        const list = importList(p.text, p.format);
-        manager.atOnce(() => {
-          for (const listed of list) {
-            try {
-              gids.push(importOne(manager, listed, p));
-            } catch (error) {
-              skipped.push({ line: listed.at, reason: toJsonRpcError(error).message });
-            }
+    method('previewImport', listSchema, (p) => {
+      const entries: object[] = [];
+      const skipped: Skipped[] = [];
+      for (const listed of importList(p.text, p.format)) {
+        try {
+          entries.push(previewOf(manager, listed, p));
+        } catch (error) {
+          skipped.push(skippedBy(listed, error));
+        }
+      }
+      return { entries, skipped };
+    }),
+    method('import', listSchema, (p) => {
+      const gids: string[] = [];
+      const skipped: Skipped[] = [];
+      const list = importList(p.text, p.format);
+      manager.atOnce(() => {
+        for (const listed of list) {
+          try {
+            const { download, ended } = planOf(manager, listed, p);
+            const record =
+              ended === undefined ? manager.add(download) : manager.addFinished(download, ended);
+            gids.push(record.gid);
+          } catch (error) {
+            skipped.push(skippedBy(listed, error));
           }
-        });
-        return { gids, skipped };
-      },
-    ),
+        }
+      });
+      return { gids, skipped };
+    }),
   ];
 }
 
-function importOne(
-  manager: Manager,
-  listed: Listed,
-  { paused, dir }: { paused?: boolean | undefined; dir?: string | undefined },
-): string {
+const listSchema = z.strictObject({
+  text: z.string(),
+  format: format.optional(),
+  paused: z.boolean().optional(),
+  dir: z.string().min(1).optional(),
+  /** Take also what only the user's own lists should say. */
+  trusted: z.boolean().default(false),
+});
+
+type Import = z.output<typeof listSchema>;
+
+interface Skipped {
+  readonly line: number;
+  readonly reason: string;
+}
+
+interface Plan {
+  readonly download: NewDownload;
+  readonly ended: Listed['ended'];
+  /** What is left out of a list that is not trusted, and taken of one that is. */
+  readonly delicate: readonly DelicatePart[];
+}
+
+/** What an entry would become. The same for the preview as for the import. */
+function planOf(manager: Manager, listed: Listed, { paused, dir, trusted }: Import): Plan {
   const given =
     listed.options === undefined ? {} : toNewDownload({}, readOptions(listed.options, false));
-  const { gid, ...download } = { ...given, ...listed.download };
-  const whole: NewDownload = { ...download, ...gidIfFree(manager, gid) };
+  const { gid, ...asked } = { ...given, ...listed.download };
+  const windows = process.platform === 'win32';
+  const cleaned = withoutDelicate(asked, manager.dir, windows);
+  const whole: NewDownload = {
+    ...(trusted ? asked : cleaned.download),
+    ...gidIfFree(manager, gid),
+  };
   if (paused !== undefined) whole.paused = paused;
-  if (dir !== undefined) whole.dir = dir;
+  if (dir !== undefined) {
+    whole.dir = dir;
+    if (whole.within !== undefined) whole.within = '.';
+  }
   if (whole.category !== undefined && !knowsCategory(manager, whole.category)) {
     delete whole.category;
   }
-  if (listed.ended !== undefined) return manager.addFinished(whole, listed.ended).gid;
-  return manager.add(whole).gid;
+  const { ended } = listed;
+  // Where a finished file is said to be, it could be opened or deleted.
+  const place = ended?.path === undefined ? [] : [{ what: 'place' as const, value: ended.path }];
+  return {
+    download: whole,
+    ended: ended === undefined || trusted ? ended : { ...ended, path: undefined },
+    delicate: [
+      ...cleaned.delicate.filter(({ what }) => what !== 'folder' || dir === undefined),
+      ...place,
+    ],
+  };
+}
+
+function previewOf(manager: Manager, listed: Listed, asked: Import): ImportEntry {
+  const { download, ended, delicate } = planOf(manager, listed, asked);
+  const { request, name } = manager.draft(download);
+  return {
+    line: listed.at,
+    url: request.urls[0] as string,
+    name,
+    dir: request.dir,
+    length: request.length ?? ended?.length,
+    finished: ended !== undefined,
+    delicate: delicate.map(({ what, value }) => ({ what, value: value.slice(0, MAX_VALUE_CHARS) })),
+  };
+}
+
+function skippedBy(listed: Listed, error: unknown): Skipped {
+  return { line: listed.at, reason: toJsonRpcError(error).message };
 }
 
 function knowsCategory(manager: Manager, wanted: string): boolean {

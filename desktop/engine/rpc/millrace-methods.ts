@@ -13,7 +13,7 @@ import { check } from '../daemon/new-download.ts';
 import type { Offers } from '../daemon/offers.ts';
 import type { Streams } from '../daemon/streams.ts';
 import { viewOf } from '../daemon/view.ts';
-import { FINISHED, isFinished } from '../store/record.ts';
+import { isFinished } from '../store/record.ts';
 import type { CallContext, Method, Subscriber } from './dispatcher.ts';
 import type { LiveFeed } from './live-feed.ts';
 import type { ParseMetalink } from './metalink.ts';
@@ -22,6 +22,7 @@ import { appMethods } from './millrace-app.ts';
 import { exchangeMethods } from './millrace-exchange.ts';
 import { offerMethods } from './millrace-offers.ts';
 import { settingMethods } from './millrace-settings.ts';
+import { trashMethods } from './millrace-trash.ts';
 import type { Notifier } from './notifier.ts';
 import { invalidParams, RpcError, UNAUTHORIZED } from './rpc-error.ts';
 
@@ -38,6 +39,8 @@ export interface MillraceOptions {
   readonly parseMetalink: ParseMetalink;
   /** An address that lets whoever opens it in, once. */
   readonly loginLink: () => string;
+  /** Path of a page that does so, for the user alone. */
+  readonly loginPage: () => Promise<string>;
   readonly onShutdown: () => void;
 }
 
@@ -81,6 +84,7 @@ export function millraceMethods(options: MillraceOptions): Map<string, Method> {
   return new Map([
     ...listingMethods(options),
     ...downloadMethods(options),
+    ...trashMethods(options.manager),
     ...insideMethods(options),
     ...settingMethods(options.manager),
     ...exchangeMethods(options.manager),
@@ -170,28 +174,6 @@ function downloadMethods({ manager }: MillraceOptions): [string, Method][] {
     method('pause', many, (p) => each(p.gids, (one) => manager.pause(one))),
     method('resume', many, (p) => each(p.gids, (one) => manager.resume(one))),
     method('retry', z.strictObject({ gids }), (p) => each(p.gids, (one) => manager.retry(one))),
-    method(
-      'remove',
-      z.strictObject({
-        gids,
-        deletePartial: z.boolean().default(true),
-        deleteFile: z.boolean().default(false),
-        forget: z.boolean().default(false),
-        undoMs: z.number().int().min(0).max(60_000).default(0),
-      }),
-      (p) => manager.removeAll(p),
-    ),
-    method('undoRemove', z.strictObject({ undo: z.string() }), async (p) => ({
-      gids: await manager.undoRemove(p.undo),
-    })),
-    method(
-      'purge',
-      z.strictObject({
-        status: z.array(z.enum(FINISHED)).optional(),
-        before: z.number().int().optional(),
-      }),
-      (p) => ({ count: manager.purge(p.status, p.before) }),
-    ),
     method('change', z.looseObject({ gid }), ({ gid: one, ...rest }) => {
       const full = manager.get(one).gid;
       manager.change(full, rest as never);
@@ -217,8 +199,10 @@ function downloadMethods({ manager }: MillraceOptions): [string, Method][] {
       manager.setUrls(record.gid, [...record.request.urls, p.url]);
       return {};
     }),
-    method('replaceUrl', z.strictObject({ gid, url: z.string() }), (p) => {
+    method('replaceUrl', z.strictObject({ gid, url: z.string() }), async (p) => {
       const full = manager.get(p.gid).gid;
+      // One that is refused changes nothing.
+      await manager.checkLink(full, p.url);
       manager.replaceUrl(full, p.url);
       return viewOf(manager, manager.get(full));
     }),
@@ -257,6 +241,7 @@ export function subscriberOf({ subscriber }: CallContext): Subscriber {
 function connectionMethods({
   notifier,
   loginLink,
+  loginPage,
   onShutdown,
 }: MillraceOptions): [string, Method][] {
   return [
@@ -279,6 +264,10 @@ function connectionMethods({
     method('loginLink', z.strictObject({}), (_, { token }) => {
       if (token !== true) throw new RpcError(UNAUTHORIZED);
       return { url: loginLink() };
+    }),
+    method('loginPage', z.strictObject({}), async (_, { token }) => {
+      if (token !== true) throw new RpcError(UNAUTHORIZED);
+      return { path: await loginPage() };
     }),
     method('shutdown', z.strictObject({}), () => {
       setImmediate(onShutdown);

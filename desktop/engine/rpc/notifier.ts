@@ -78,7 +78,7 @@ export class Notifier {
       for (const subscriber of this.#own.keys()) {
         subscriber.send('millrace.onForget', [{ gids: event.gids }]);
       }
-    } else if (event.kind !== 'settings' && event.kind !== 'stand') {
+    } else if (event.kind !== 'settings' && event.kind !== 'trash' && event.kind !== 'stand') {
       const method = ARIA2[event.kind] as string;
       for (const subscriber of this.#aria2) subscriber.send(method, [{ gid: event.gid }]);
     }

@@ -54,7 +54,7 @@ const createDownload: DownloadFactory = Object.assign(
       read: () => Promise.resolve(0),
     };
   },
-  { removePartial: async () => {}, movePartial: async () => {} },
+  { removePartial: async () => {}, movePartial: async () => 0 },
 );
 
 let closedStreams: number;

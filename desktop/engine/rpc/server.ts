@@ -12,12 +12,14 @@ import type { Chronicle } from '../daemon/chronicle.ts';
 import type { Manager } from '../daemon/manager.ts';
 import type { Offers } from '../daemon/offers.ts';
 import type { Streams } from '../daemon/streams.ts';
-import { LoginCodes } from '../web/login-codes.ts';
+import { GOOD_FOR_MS, LoginCodes } from '../web/login-codes.ts';
+import { LoginPages } from '../web/login-page.ts';
 import { refusePage } from '../web/page-guard.ts';
 import { SessionRoute } from '../web/session-route.ts';
 import type { Sessions } from '../web/sessions.ts';
 import { StaticPage } from '../web/static-page.ts';
 import { aria2Methods } from './aria2-methods.ts';
+import { ConnectionPlaces } from './connection-places.ts';
 import { type CallContext, Dispatcher, type Subscriber } from './dispatcher.ts';
 import { type GuardOptions, isLoopback, isOwnOrigin, refuse, Secret } from './guard.ts';
 import { LiveFeed } from './live-feed.ts';
@@ -51,8 +53,9 @@ export interface RpcServerOptions {
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 /** Of all requests that are being read. */
 const MAX_BODIES_BYTES = 4 * MAX_BODY_BYTES;
-const MAX_CONNECTIONS = 256;
-const MAX_SOCKETS = 64;
+/** Connections, and WebSockets of them; strangers are those who have not shown the token. */
+const CONNECTIONS = { all: 256, strangers: 192 };
+const WEB_SOCKETS = { all: 64, strangers: 32 };
 /** A client that does not read what it is sent is let go. */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
 /** A client with so much unread gets live updates later. */
@@ -63,6 +66,8 @@ const MAX_WAITING_BYTES = 2 * MAX_BODY_BYTES;
 /** Of a message over a WebSocket whose client has not shown at once that it knows the token. */
 const MAX_STRANGE_MESSAGE_BYTES = 2 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
+/** RFC 6455's registry: the server has too much to do. */
+const TRY_AGAIN_LATER = 1013;
 
 export class RpcServer {
   readonly #o: RpcServerOptions;
@@ -74,11 +79,14 @@ export class RpcServer {
   readonly #notifier: Notifier;
   readonly #live: LiveFeed;
   readonly #codes = new LoginCodes(() => performance.now());
+  readonly #loginPages: LoginPages;
   readonly #page: StaticPage;
   readonly #login: SessionRoute;
   readonly #bodies = new RequestBodies({ one: MAX_BODY_BYTES, all: MAX_BODIES_BYTES });
   /** WebSockets of pages that are logged in. */
   readonly #bySession = new Map<WebSocket, string>();
+  readonly #connections = new ConnectionPlaces<Socket>(CONNECTIONS);
+  readonly #places = new ConnectionPlaces<WebSocket>(WEB_SOCKETS);
   #guard: GuardOptions | undefined;
 
   constructor(options: RpcServerOptions) {
@@ -92,7 +100,9 @@ export class RpcServer {
       clock: () => performance.now(),
     });
     this.#page = new StaticPage(options.page);
+    this.#loginPages = new LoginPages(options.state, GOOD_FOR_MS);
     this.#login = new SessionRoute({
+      onCode: () => void this.#loginPages.clear(),
       sessions: options.sessions,
       codes: this.#codes,
       secret: this.#secret,
@@ -107,7 +117,8 @@ export class RpcServer {
       ...options,
       notifier: this.#notifier,
       live: this.#live,
-      loginLink: () => `http://${this.#authority}/#code=${this.#codes.make()}`,
+      loginLink: () => this.#loginLink(),
+      loginPage: () => this.#loginPages.make(this.#loginLink()),
     };
     this.#dispatcher = new Dispatcher(
       new Map([...aria2Methods(shared), ...millraceMethods(shared)]),
@@ -119,7 +130,10 @@ export class RpcServer {
       requestTimeout: REQUEST_TIMEOUT_MS,
       headersTimeout: REQUEST_TIMEOUT_MS,
     });
-    this.#http.maxConnections = MAX_CONNECTIONS;
+    this.#http.on('connection', (socket: Socket) => {
+      this.#connections.enter(socket, false)?.destroy();
+      socket.on('close', () => this.#connections.leave(socket));
+    });
     // What goes wrong with one request is that request's end, and nothing else's.
     this.#http.on('request', (req, res) => this.#handle(req, res).catch(() => res.destroy()));
     this.#http.on('upgrade', (req, socket, head) => this.#upgrade(req, socket, head));
@@ -143,8 +157,13 @@ export class RpcServer {
     }
     const { address, port: actual } = this.#http.address() as AddressInfo;
     this.#guard = { address, port: actual, allowedOrigins: this.#o.allowedOrigins };
+    await this.#loginPages.sweep();
     const authority = this.#authority;
     return { url: `http://${authority}${RPC_PATH}`, ws: `ws://${authority}${RPC_PATH}` };
+  }
+
+  #loginLink(): string {
+    return `http://${this.#authority}/#code=${this.#codes.make()}`;
   }
 
   get #authority(): string {
@@ -155,6 +174,7 @@ export class RpcServer {
   async close(): Promise<void> {
     this.#notifier.close();
     this.#live.close();
+    await this.#loginPages.clear();
     for (const socket of this.#sockets()) socket.close(1001);
     const closed = once(this.#http, 'close');
     this.#http.close();
@@ -198,7 +218,9 @@ export class RpcServer {
         : say(res, 503, 'too much is being sent at a time: try again');
     }
     const { trusted, token } = this.#trust(req);
-    const context = { trusted, token, subscriber: undefined };
+    const onTrusted = () => this.#connections.know(req.socket);
+    if (trusted) onTrusted();
+    const context = { trusted, token, subscriber: undefined, onTrusted };
     const answer = await this.#dispatcher.answer(body.text, context);
     const text = JSON.stringify(answer.body);
     res.writeHead(answer.status, {
@@ -213,13 +235,18 @@ export class RpcServer {
     const refusal = refuse(req, this.#guard as GuardOptions);
     if (refusal !== undefined) return refuseUpgrade(socket, refusal.status);
     if (pathOf(req) !== RPC_PATH) return refuseUpgrade(socket, 404);
-    if (this.#sockets().length >= MAX_SOCKETS) return refuseUpgrade(socket, 503);
     (socket as Socket).setNoDelay(true);
     const { session, ...trust } = this.#trust(req);
     const webSockets = trust.trusted ? this.#webSockets : this.#strangeWebSockets;
     webSockets.handleUpgrade(req, socket, head, (webSocket) => {
+      const onTrusted = () => {
+        this.#connections.know(req.socket);
+        this.#places.know(webSocket);
+      };
+      if (trust.trusted) this.#connections.know(req.socket);
+      this.#places.enter(webSocket, trust.trusted)?.close(TRY_AGAIN_LATER);
       if (session !== undefined) this.#bySession.set(webSocket, session);
-      this.#serve(webSocket, trust);
+      this.#serve(webSocket, { ...trust, onTrusted });
     });
   }
 
@@ -234,7 +261,7 @@ export class RpcServer {
     return { trusted: token || session !== undefined, token, ...(session && { session }) };
   }
 
-  #serve(webSocket: WebSocket, trust: { trusted: boolean; token: boolean }): void {
+  #serve(webSocket: WebSocket, trust: Omit<CallContext, 'subscriber'>): void {
     const closed = new Set<() => void>();
     const sendText = (text: string) => {
       if (webSocket.readyState !== webSocket.OPEN) return;
@@ -252,6 +279,7 @@ export class RpcServer {
     webSocket.on('error', () => webSocket.terminate());
     webSocket.on('close', () => {
       this.#bySession.delete(webSocket);
+      this.#places.leave(webSocket);
       for (const listener of closed) listener();
     });
     let last: Promise<void> = Promise.resolve();

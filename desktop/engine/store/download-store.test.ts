@@ -226,7 +226,8 @@ describe('the file', () => {
       DROP TRIGGER details_delete; DROP TABLE details;
       DROP TRIGGER urls_insert; DROP TRIGGER urls_update; DROP TRIGGER urls_delete;
       DROP TABLE urls; DROP INDEX kinds;
-      DROP TRIGGER hand_offs_insert; DROP TRIGGER hand_offs_delete; DROP TABLE hand_offs; PRAGMA user_version = 1;
+      DROP TRIGGER hand_offs_insert; DROP TRIGGER hand_offs_delete; DROP TABLE hand_offs;
+      DROP TABLE trash; ALTER TABLE downloads DROP COLUMN active_ms; PRAGMA user_version = 1;
     `);
     db.close();
     ({ db } = openDatabase(path, NOW));
@@ -237,6 +238,22 @@ describe('the file', () => {
     again.put(record(3));
     again.delete(record(1).gid);
     expect([find(1), find(3)]).toEqual([[], [3]]);
+  });
+
+  test('of a version that searched folders does so no more, and counts active time', () => {
+    const store = new DownloadStore(db);
+    const path1 = '/home/u/Downloads/some.iso';
+    store.put({ ...finished(1), state: 'complete', name: 'some.iso', path: path1 });
+    db.exec(`
+      UPDATE downloads SET text = 'some.iso' || char(10) || '/home/u/downloads/some.iso';
+      DROP TABLE trash; ALTER TABLE downloads DROP COLUMN active_ms; PRAGMA user_version = 3;
+    `);
+    db.close();
+    ({ db } = openDatabase(path, NOW));
+    const again = new DownloadStore(db);
+    const page = { offset: 0, limit: 9 };
+    expect(again.history({ text: 'downloads' }, page).total).toBe(0);
+    expect(again.history({ text: 'some' }, page).total).toBe(1);
   });
 
   test('of a newer version is left alone', () => {

@@ -3,6 +3,7 @@
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { storageError } from './database.ts';
 import type { DownloadRecord, FinishedState } from './record.ts';
+import { searchedText } from './searched-text.ts';
 
 /** What of the text of a download can be searched. */
 const MAX_TEXT_CHARS = 4096;
@@ -18,7 +19,7 @@ export interface HistoryFilter {
   readonly states?: readonly FinishedState[] | undefined;
   readonly category?: string | undefined;
   readonly host?: string | undefined;
-  /** Words that must all be there, anywhere in name, path, URLs, category or error. */
+  /** Words that must all be there, anywhere in name, URLs, category or error. */
   readonly text?: string | undefined;
 }
 
@@ -74,6 +75,7 @@ const COLUMNS = [
   'retry_at',
   'error',
   'digest',
+  'active_ms',
   'text',
 ] as const;
 
@@ -297,7 +299,6 @@ function normalise(text: string): string {
 }
 
 function toRow(r: DownloadRecord): Values {
-  const text = [r.name, ...r.request.urls, r.path, r.category, r.error?.code, r.error?.message];
   return {
     gid: r.gid,
     state: r.state,
@@ -319,7 +320,8 @@ function toRow(r: DownloadRecord): Values {
     retry_at: round(r.retryAt),
     error: r.error === undefined ? null : JSON.stringify(r.error),
     digest: r.digest === undefined ? null : JSON.stringify(r.digest),
-    text: normalise(text.filter((part) => part !== undefined).join('\n')).slice(0, MAX_TEXT_CHARS),
+    active_ms: Math.round(r.activeMs ?? 0),
+    text: normalise(searchedText(r)).slice(0, MAX_TEXT_CHARS),
   };
 }
 
@@ -360,5 +362,6 @@ function fromRow(row: Row): DownloadRecord {
     retryAt: number('retry_at'),
     error: json('error'),
     digest: json('digest'),
+    activeMs: Number(row.active_ms) || undefined,
   };
 }

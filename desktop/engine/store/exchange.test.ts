@@ -130,3 +130,18 @@ describe('lists of downloads', () => {
     expect(() => importList(text, undefined)).toThrow(message);
   });
 });
+
+test('a list that is null, or whose errors are objects with a toString of their own, is no crash', () => {
+  expect(() => importList('null', 'json')).toThrow('not a list of downloads');
+  const list = {
+    millrace: 'downloads',
+    format: 1,
+    downloads: [{ state: 'error', error: { code: { toString: null } } }],
+  };
+  expect(importList(JSON.stringify(list), 'json')[0]?.ended?.error?.code).toBe('');
+});
+
+test('a download with many header lines is read in time proportional to them', () => {
+  const [listed] = importList(`http://a/\n${' header=A: b\n'.repeat(80_000)}`, 'aria2');
+  expect(listed?.options?.header).toHaveLength(80_000);
+});

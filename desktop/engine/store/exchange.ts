@@ -94,8 +94,10 @@ function fromSession(text: string): Listed[] {
     if (/^\s/.test(line)) {
       const [, name, value] = /^\s+([^=\s]+)=(.*)$/.exec(line) ?? [];
       if (name === undefined || value === undefined) return;
-      if (name === 'header') options.header = [...((options.header as string[]) ?? []), value];
-      else options[name] = value;
+      const headers = options.header;
+      if (name !== 'header') options[name] = value;
+      else if (Array.isArray(headers)) headers.push(value);
+      else options.header = [value];
       return;
     }
     options = {};
@@ -110,12 +112,13 @@ function fromSession(text: string): Listed[] {
 }
 
 function fromJson(text: string): Listed[] {
-  let value: { millrace?: unknown; format?: unknown; downloads?: unknown };
+  let parsed: unknown;
   try {
-    value = JSON.parse(text);
+    parsed = JSON.parse(text);
   } catch {
     fail('it is not JSON');
   }
+  const value = (parsed ?? {}) as { millrace?: unknown; format?: unknown; downloads?: unknown };
   if (value.millrace !== 'downloads' || !Array.isArray(value.downloads)) {
     fail('it is not a list of downloads');
   }
@@ -151,13 +154,18 @@ function endedOf(
     error:
       typeof error === 'object' && error !== null
         ? {
-            code: String(error.code),
-            message: String(error.message),
-            detail: String(error.detail ?? ''),
+            code: textOf(error.code),
+            message: textOf(error.message),
+            detail: textOf(error.detail),
           }
         : undefined,
     digest: undefined,
   };
+}
+
+/** Empty for what is no text: an object's own `toString` is not asked. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function fail(detail: string): never {

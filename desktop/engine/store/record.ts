@@ -39,6 +39,8 @@ export interface DownloadRecord {
   readonly startedAt: number | undefined;
   /** Exactly for those that are finished. */
   readonly finishedAt: number | undefined;
+  /** Milliseconds in which it ran, in all runs that have ended; default 0. */
+  readonly activeMs?: number | undefined;
   readonly attempts: number;
   readonly retryAt: number | undefined;
   readonly error: StoredError | undefined;

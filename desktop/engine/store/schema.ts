@@ -109,6 +109,28 @@ const MIGRATIONS: readonly string[] = [
     DELETE FROM hand_offs WHERE gid = old.gid;
   END;
   `,
+  `
+  -- Downloads that were removed, as they were, until they are deleted for good.
+  CREATE TABLE trash (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    gid TEXT NOT NULL UNIQUE,
+    batch TEXT NOT NULL,
+    removed_at INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    record TEXT NOT NULL,
+    leftover TEXT,
+    moved INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX trash_batches ON trash (batch);
+  `,
+  `
+  -- The folder of a download is not searched: it is the same for nearly all.
+  UPDATE downloads SET text = replace(text, lower(path), name) WHERE path IS NOT NULL;
+  -- Milliseconds in which it ran, without what it spent waiting; until now that was not counted.
+  ALTER TABLE downloads ADD COLUMN active_ms INTEGER NOT NULL DEFAULT 0;
+  UPDATE downloads SET active_ms = finished_at - started_at
+    WHERE finished_at > started_at AND state = 'complete';
+  `,
 ];
 
 /**

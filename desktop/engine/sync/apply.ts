@@ -17,6 +17,7 @@ import { readArchive } from './archive.ts';
 import { digestOf, SMALL_BYTES } from './describe-file.ts';
 import type { SyncFetcher } from './fetcher.ts';
 import { inParallel } from './in-parallel.ts';
+import { type PinnedFolder, pinFolder } from './pinned-folder.ts';
 import { Placer } from './placer.ts';
 import { survey } from './survey.ts';
 
@@ -79,16 +80,19 @@ export async function applyManifest(
   const look = () => survey(root, manifest, { whole: remove, signal });
   const plan = planOf(manifest, await look(), remove);
   if (dryRun) return { plan, fetched: 0, copied: 0, settled: 0, removed: 0, failed: [] };
-  const staging = await openStaging(root);
-  const unlock = await lockFile(join(staging, LOCK));
+  const pinned = await openStaging(root);
+  const staging = pinned.path;
+  let unlock = async () => {};
   try {
+    unlock = await lockFile(join(staging, LOCK));
     await clearStaged(staging);
     const run = new Run(manifest, fetcher, options, root, staging);
     const result = await run.carryOut(plan, async () => planOf(manifest, await look(), remove));
-    if (result.failed.length === 0) await rm(staging, { recursive: true, force: true });
+    if (result.failed.length === 0) await rm(join(root, STAGING), { recursive: true, force: true });
     return result;
   } finally {
     await unlock();
+    pinned.close();
   }
 }
 
@@ -118,13 +122,13 @@ function refuseRemoval(root: string, { files }: Manifest): void {
   if (above) throw new MillraceError('bad-option', `--delete is not for ${root}`);
 }
 
-async function openStaging(root: string): Promise<string> {
+async function openStaging(root: string): Promise<PinnedFolder> {
   const staging = join(root, STAGING);
   try {
     await mkdir(staging, { mode: 0o700 }).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
-    if ((await lstat(staging)).isDirectory()) return staging;
+    if ((await lstat(staging)).isDirectory()) return pinFolder(staging);
   } catch (error) {
     throw fileError(error, staging);
   }

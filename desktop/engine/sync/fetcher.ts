@@ -7,6 +7,8 @@
 import { createHash } from 'node:crypto';
 import type { Random } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { capabilityIn } from '@millrace/shared/download/capability-url';
+import { homeReasonText } from '@millrace/shared/download/home-reason';
 import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
 import { SourceHealth } from '@millrace/shared/download/source-health';
 import { formatKnownDigest, KNOWN_DIGEST } from '@millrace/shared/http/known-digest';
@@ -69,11 +71,18 @@ export class SyncFetcher {
   }
 
   /** @param url any of those that will be asked for */
-  static async open(url: string, options: FetcherOptions): Promise<SyncFetcher> {
+  static async open(url: string, given: FetcherOptions): Promise<SyncFetcher> {
+    // A link that is not for everybody is not told to edges.
+    const capability = given.edges.length === 0 ? undefined : capabilityIn(new URL(url));
+    if (capability !== undefined && !given.direct) {
+      throw new MillraceError('source-refused', `no edge is asked: ${homeReasonText(capability)}`);
+    }
+    const options = capability === undefined ? given : { ...given, edges: [] };
     const { edges, proxy, timeoutMs } = options;
     const connections = await Connections.open({
       ...REQUEST_DEFAULTS,
       urls: [url],
+      edges,
       dir: '',
       connections: CONNECTIONS,
       proxy,

@@ -5,8 +5,8 @@
  * what is used. Elsewhere each folder is looked at immediately before, which leaves a moment.
  */
 
-import { closeSync, constants, existsSync, lstatSync, openSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { foldersAbove } from '@millrace/shared/sync/sync-path';
 
@@ -41,6 +41,29 @@ export async function within<T>(
   } finally {
     closeSync(folder);
   }
+}
+
+export interface PinnedFolder {
+  /** Path that leads to this very folder, whatever becomes of its name; for child processes too. */
+  readonly path: string;
+  close(): void;
+}
+
+/**
+ * Holds a folder of our own open.
+ *
+ * @throws MillraceError `file-not-writable` for a link, or somebody else's folder; Error of the
+ *   file system
+ */
+export function pinFolder(path: string): PinnedFolder {
+  if (!CAN_PIN) return { path, close() {} };
+  const folder = openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  const { uid } = fstatSync(folder);
+  if (uid === process.getuid?.() || uid === lstatSync(dirname(path)).uid) {
+    return { path: `/proc/${process.pid}/fd/${folder}`, close: () => closeSync(folder) };
+  }
+  closeSync(folder);
+  throw new MillraceError('file-not-writable', `${path} is somebody else's`);
 }
 
 /** The folder that a path is in. @returns its descriptor */

@@ -3,7 +3,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Millis } from '@millrace/shared/base/clock';
 
-const GOOD_FOR_MS = 60_000;
+export const GOOD_FOR_MS = 60_000;
 const MAX_CODES = 32;
 
 export class LoginCodes {

@@ -20,6 +20,8 @@ export interface SessionRouteOptions {
   readonly sessions: Sessions;
   readonly codes: LoginCodes;
   readonly secret: Secret;
+  /** Told when a code has been used. */
+  readonly onCode: () => void;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
 }
@@ -60,6 +62,7 @@ export class SessionRoute {
     const wait = this.#guesses.waitMs(now());
     if (wait > 0) return { status: 429, retryAfterMs: wait };
     const right = 'code' in given ? codes.take(given.code) : secret.matches(given.token);
+    if (right && 'code' in given) this.#o.onCode();
     if (right) this.#guesses.onRight();
     else this.#guesses.onWrong(now());
     return { status: right ? 204 : 401, retryAfterMs: this.#guesses.waitMs(now()) };

@@ -1,7 +1,7 @@
 /** Finds the daemon or starts it, stays connected to it, and starts it again when it has crashed. */
 
+import { afterEnd, type Ends } from '@millrace/shared/base/restart-policy';
 import type { Program } from '../logic/daemon-program.ts';
-import { afterEnd, type Ends } from '../logic/restart-policy.ts';
 import type { DaemonState } from '../logic/tray-text.ts';
 import { DaemonLink } from './daemon-link.ts';
 import { type FoundDaemon, hasGone, runningDaemon, startDaemonProcess } from './daemon-process.ts';
@@ -24,8 +24,15 @@ export interface Connected {
   readonly started: boolean;
 }
 
-/** @throws Error if none runs and none can be started */
-export async function findOrStart({ state, dir, program }: DaemonPlace): Promise<Connected> {
+/**
+ * @param before URL of the daemon that ran until now: a new one is tried at the same address first, so
+ *   that pages which are open find it
+ * @throws Error if none runs and none can be started
+ */
+export async function findOrStart(
+  { state, dir, program }: DaemonPlace,
+  before?: string,
+): Promise<Connected> {
   const found = await runningDaemon(state);
   if (found !== undefined) {
     // Killed, its address may have stayed behind, and another process may have its number.
@@ -35,7 +42,12 @@ export async function findOrStart({ state, dir, program }: DaemonPlace): Promise
   if (program === undefined) {
     throw new Error('Node 24 or newer is needed: put its path into MILLRACE_NODE');
   }
-  const { daemon } = await startDaemonProcess(program, state, dir);
+  const start = (args: readonly string[]) =>
+    startDaemonProcess({ ...program, args: [...program.args, ...args] }, state, dir);
+  const { daemon } =
+    before === undefined
+      ? await start([])
+      : await start(['--port', new URL(before).port]).catch(() => start([]));
   return { daemon, link: await DaemonLink.connect(daemon), started: true };
 }
 
@@ -128,7 +140,7 @@ export class Supervisor {
   /** One daemon, for as long as it answers. */
   async #once(): Promise<void> {
     const before = this.#daemon;
-    this.#current = this.#first ?? findOrStart(this.#o);
+    this.#current = this.#first ?? findOrStart(this.#o, before?.url);
     this.#first = undefined;
     const { daemon, link, started } = await this.#current;
     if (this.#stopping) return;

@@ -14,6 +14,7 @@ function told(
     byCategory: {},
     bytesPerSecond,
     activeBytes: { stored, length },
+    trash: { count: 0, bytes: 0 },
     schedule: { now: 'free' },
   };
 }

@@ -71,10 +71,10 @@ export const de: Words = {
     `Sie wurde mehrmals neu gestartet. Nichts, was heruntergeladen wurde, ist verloren.\n\n${reason}`,
   tryAgain: 'Noch einmal versuchen',
 
-  opensProgram: (name) => `${name} ausführen?`,
+  opensProgram: (name) => `${name} öffnen?`,
   opensProgramDetail:
-    'Diese Datei ist ein Programm. Führe es nur aus, wenn du seiner Herkunft vertraust.',
-  run: 'Ausführen',
+    'Eine Datei dieser Art kann ein Programm sein oder eines starten. Öffne sie nur, wenn du ihrer Herkunft vertraust.',
+  run: 'Öffnen',
   notComplete: 'Dieser Download ist noch nicht fertig.',
   noFile: 'Die Datei ist nicht mehr da.',
   noSuchDownload: 'Dieser Download steht nicht mehr in der Liste.',

@@ -69,9 +69,10 @@ export const en = {
     `It has been started again several times. Nothing that was downloaded is lost.\n\n${reason}`,
   tryAgain: 'Try Again',
 
-  opensProgram: (name: string) => `Run ${name}?`,
-  opensProgramDetail: 'This file is a program. Run it only if you trust where it came from.',
-  run: 'Run',
+  opensProgram: (name: string) => `Open ${name}?`,
+  opensProgramDetail:
+    'A file of this kind may be a program, or start one. Open it only if you trust where it came from.',
+  run: 'Open',
   notComplete: 'This download is not complete yet.',
   noFile: 'The file is not there any more.',
   noSuchDownload: 'This download is not in the list any more.',

@@ -10,6 +10,7 @@ import './style/side-bar.css';
 import './style/tool-bar.css';
 import './style/states.css';
 import './style/overlays.css';
+import './style/trash.css';
 import './style/list.css';
 import './style/details.css';
 import './style/dialog.css';

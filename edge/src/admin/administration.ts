@@ -11,8 +11,10 @@ import {
   MillraceError,
 } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
+import type { RevocationsSnapshot } from '@millrace/shared/base/revocations';
 import type { PurgeTarget } from '@millrace/shared/cdn/purge-target';
 import type { FileResolver } from '../agent/file-resolver.ts';
+import type { EndedSessions } from '../dashboard/ended-sessions.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
 import type { Command, Outcome } from './messages.ts';
 import type { NodeResult, PeerCommands } from './peer-commands.ts';
@@ -26,6 +28,7 @@ export interface AdministrationOptions {
   readonly pins: Pins;
   readonly prefetcher: Prefetcher;
   readonly resolver: FileResolver;
+  readonly endedSessions: EndedSessions;
   /** Where this is one of several processes. */
   readonly link: WorkerLink | undefined;
   /** Other nodes, where there are any. */
@@ -168,6 +171,13 @@ export class Administration {
     };
   }
 
+  /** Ends sessions of the dashboard in all processes. @throws MillraceError where one has failed */
+  async logOut(ending: RevocationsSnapshot): Promise<void> {
+    const { until, sessions } = ending;
+    const copy = { until, sessions: sessions.map(([id, ends]): [string, number] => [id, ends]) };
+    await this.#do({ do: 'log-out', ending: copy }, false);
+  }
+
   /** True for whoever was given the pin. */
   holds(id: string, capability: string): boolean {
     return this.#o.pins.holds(id, capability);
@@ -185,7 +195,7 @@ export class Administration {
   };
 
   async #carryOut(command: Command): Promise<unknown> {
-    const { purges, pins, prefetcher, log } = this.#o;
+    const { purges, pins, prefetcher, endedSessions, log } = this.#o;
     switch (command.do) {
       case 'purge': {
         const { purge, network } = command;
@@ -206,6 +216,9 @@ export class Administration {
         return prefetcher.views();
       case 'stop':
         return prefetcher.stop(command.id);
+      case 'log-out':
+        await endedSessions.revoke(command.ending);
+        return undefined;
     }
   }
 

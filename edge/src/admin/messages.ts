@@ -1,6 +1,7 @@
 /** What administrators ask, and what processes and nodes pass on to each other of it. */
 
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
+import { MAX_REVOKED } from '@millrace/shared/base/revocations';
 import { MAX_NETWORK_PINS } from '@millrace/shared/cdn/network-pins';
 import { MAX_LOGGED } from '@millrace/shared/cdn/purge-log';
 import { isTarget, type PurgeTarget } from '@millrace/shared/cdn/purge-target';
@@ -16,6 +17,8 @@ const hex64 = z.string().regex(/^[0-9a-f]{64}$/, 'must have 64 hexadecimal digit
 const seconds = z.number().min(1, 'must be at least 1').max(MAX_LEASE_SECONDS);
 const network = z.boolean().optional();
 export const ID = z.string().regex(/^[A-Za-z0-9~-]{1,64}$/);
+
+const ID_OF_SESSION = z.string().regex(/^[A-Za-z0-9_-]{16}$/);
 
 export const TARGET = z
   .discriminatedUnion('kind', [
@@ -79,6 +82,12 @@ export const PIN_BODY = z.strictObject({
 });
 export const LEASE_BODY = z.strictObject({ seconds, network });
 
+/** Sessions of the dashboard that have ended before their time. */
+export const REVOCATIONS = z.object({
+  until: time,
+  sessions: z.array(z.tuple([ID_OF_SESSION, time])).max(MAX_REVOKED),
+});
+
 /** What one process carries out by itself. */
 export const COMMAND = z.discriminatedUnion('do', [
   /** @property network the purge goes into the log that all nodes share */
@@ -89,6 +98,7 @@ export const COMMAND = z.discriminatedUnion('do', [
   z.object({ do: z.literal('release'), id: ID, at: time.optional() }),
   z.object({ do: z.literal('prefetches') }),
   z.object({ do: z.literal('stop'), id: ID }),
+  z.object({ do: z.literal('log-out'), ending: REVOCATIONS }),
 ]);
 export type Command = z.infer<typeof COMMAND>;
 

@@ -27,8 +27,14 @@ export interface PeerCommandsOptions {
   readonly purges: Purges;
   readonly pins: Pins;
   /** All nodes known, dead ones included. */
-  readonly peers: () => Iterable<{ readonly name: string; readonly url: string }>;
+  readonly peers: () => Iterable<OtherNode>;
   readonly log: Log;
+}
+
+/** Another node: requests are signed for its name. */
+export interface OtherNode {
+  readonly name: string;
+  readonly url: string;
 }
 
 /** What came of a command at another node. */
@@ -64,7 +70,7 @@ export class PeerCommands {
     return Promise.all(
       [...this.#o.peers()].map(async ({ name, url }) => {
         try {
-          const outcome = await this.#send(url, command);
+          const outcome = await this.#send({ name, url }, command);
           if (outcome.ok) return { name, url, ok: true };
           return { name, url, ok: false, code: outcome.code, detail: outcome.detail };
         } catch (error) {
@@ -85,18 +91,19 @@ export class PeerCommands {
    * A node has said what digests it has. Resolves once this node has carried out the purges that it
    * had missed; pins can wait. Never rejects.
    */
-  readonly heard = async (url: string, digests: Digests): Promise<void> => {
+  readonly heard = async (node: OtherNode, digests: Digests): Promise<void> => {
+    const { url } = node;
     const { purges, pins, log } = this.#o;
     const own = this.digests;
     if (digests.pins !== undefined && digests.pins !== own.pins) {
       void this.#once(`${url}${PINS_PATH}`, async (from) => {
-        const count = await pins.learn(PIN_LIST.parse(await this.#get(url, PINS_PATH)).pins);
+        const count = await pins.learn(PIN_LIST.parse(await this.#get(node, PINS_PATH)).pins);
         if (count > 0) log.info({ url: from, pins: count }, 'pins learnt from another node');
       });
     }
     if (digests.purges === undefined || digests.purges === own.purges) return;
     await this.#once(`${url}${PURGE_LOG_PATH}`, async (from) => {
-      const count = await purges.learn(PURGE_LOG.parse(await this.#get(url, PURGE_LOG_PATH)));
+      const count = await purges.learn(PURGE_LOG.parse(await this.#get(node, PURGE_LOG_PATH)));
       if (count > 0) log.info({ url: from, purges: count }, 'purges learnt from another node');
     });
   };
@@ -114,12 +121,14 @@ export class PeerCommands {
     }
   }
 
-  async #send(url: string, command: Command): Promise<Outcome> {
+  async #send({ name, url }: OtherNode, command: Command): Promise<Outcome> {
     const auth = this.#o.commandAuth;
     if (auth === undefined) throw new MillraceError('inside-request-refused', 'there is no secret');
     const body = JSON.stringify(command);
     const target = `${COMMAND_PATH}?digest=${textDigest(body)}`;
-    const { headers, nonce } = auth.sign('POST', target, { 'content-type': 'application/json' });
+    const { headers, nonce } = auth.sign(name, 'POST', target, {
+      'content-type': 'application/json',
+    });
     const response = await (await this.#agent.get()).request({
       method: 'POST',
       origin: url,
@@ -136,9 +145,9 @@ export class PeerCommands {
     return OUTCOME.parse(JSON.parse(text));
   }
 
-  async #get(url: string, path: string): Promise<unknown> {
+  async #get({ name, url }: OtherNode, path: string): Promise<unknown> {
     const { auth } = this.#o;
-    const { headers, nonce } = auth.sign('GET', path, {});
+    const { headers, nonce } = auth.sign(name, 'GET', path, {});
     const response = await (await this.#agent.get()).request({
       method: 'GET',
       origin: url,

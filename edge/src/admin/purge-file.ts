@@ -59,19 +59,10 @@ export class PurgeFile {
    */
   async read(): Promise<PurgeLine[]> {
     const text = await readFile(join(this.#dir, NAME), 'utf8').catch(() => '');
-    // A line without its end was being written when the process died: nobody was told of it.
-    const complete = text
-      .slice(0, text.lastIndexOf('\n') + 1)
-      .split('\n')
-      .slice(0, -1);
-    const lines: PurgeLine[] = [];
-    for (const line of complete) {
-      const read = readLine(line);
-      if (read === undefined || (read.type === 'era') !== (lines.length === 0)) {
-        this.#log.warn({ dir: this.#dir }, 'the list of purges is damaged: the cache starts empty');
-        return [newEra()];
-      }
-      lines.push(read);
+    const lines = readPurgeLines(text);
+    if (lines === undefined) {
+      this.#log.warn({ dir: this.#dir }, 'the list of purges is damaged: the cache starts empty');
+      return [newEra()];
     }
     return lines.length === 0 ? [newEra()] : lines;
   }
@@ -98,7 +89,7 @@ export class PurgeFile {
       if (this.#file === undefined || this.#added > this.#lines + MIN_ADDED_LINES) {
         return await this.#rewrite();
       }
-      await this.#file.appendFile(format(lines));
+      await this.#file.appendFile(formatPurgeLines(lines));
       await this.#file.datasync();
       this.#added += lines.length;
     } catch (error) {
@@ -117,7 +108,7 @@ export class PurgeFile {
     const aside = join(this.#dir, 'tmp', randomUUID());
     const file = await open(aside, 'wx');
     try {
-      await file.appendFile(format(lines));
+      await file.appendFile(formatPurgeLines(lines));
       await file.datasync();
       await rename(aside, join(this.#dir, NAME));
       await syncFolder(this.#dir);
@@ -144,16 +135,37 @@ function newEra(): PurgeLine {
   return { type: 'era', era: randomUUID(), current: 0 };
 }
 
-function format(lines: readonly PurgeLine[]): string {
+/** Lines as they are in the file, each with its checksum before it. */
+export function formatPurgeLines(lines: readonly PurgeLine[]): string {
   return lines
     .map((line) => JSON.stringify(line))
     .map((json) => `${crc32(json).toString(16).padStart(8, '0')} ${json}\n`)
     .join('');
 }
 
+/**
+ * Reads the text of a file. A line without its end was being written when the process died: nobody
+ * was told of it, and it is left out.
+ *
+ * @returns the line with the era first; undefined where any line is damaged
+ */
+export function readPurgeLines(text: string): PurgeLine[] | undefined {
+  const complete = text
+    .slice(0, text.lastIndexOf('\n') + 1)
+    .split('\n')
+    .slice(0, -1);
+  const lines: PurgeLine[] = [];
+  for (const line of complete) {
+    const read = readLine(line);
+    if (read === undefined || (read.type === 'era') !== (lines.length === 0)) return undefined;
+    lines.push(read);
+  }
+  return lines;
+}
+
 function readLine(line: string): PurgeLine | undefined {
   const json = line.slice(9);
-  if (crc32(json).toString(16).padStart(8, '0') !== line.slice(0, 8)) return undefined;
+  if (`${crc32(json).toString(16).padStart(8, '0')} ` !== line.slice(0, 9)) return undefined;
   try {
     return LINE.parse(JSON.parse(json));
   } catch {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Log } from '@millrace/shared/base/log';
 import type { PurgeTarget } from '@millrace/shared/cdn/purge-target';
+import { formatPurgeLines, type PurgeLine, readPurgeLines } from './purge-file.ts';
 import { newPurge, Purges } from './purges.ts';
 
 const A = 'https://a.example/x/file';
@@ -155,4 +156,11 @@ describe('purges and other nodes', () => {
     expect(other.digest).toBe(purges.digest);
     expect(other.isVoid(B, undefined, 0)).toBe(true);
   });
+});
+
+test('a line whose only damage is behind its checksum is damaged', () => {
+  const line: PurgeLine = { type: 'era', era: '6f1c2c1e-7a52-4f0e-9a42-0d4d0e1b2c3d', current: 3 };
+  const text = formatPurgeLines([line]);
+  expect(readPurgeLines(text)).toEqual([line]);
+  expect(readPurgeLines(text.replace(' ', '!'))).toBeUndefined();
 });

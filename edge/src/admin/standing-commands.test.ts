@@ -37,6 +37,20 @@ test('a pin of the network it hears of as all nodes know it, its last lease incl
   expect(standing.at(320)).toEqual([]);
 });
 
+test('a process that is started anew hears of sessions that were logged out', () => {
+  const standing = new StandingCommands();
+  const [a, b] = ['A'.repeat(16), 'B'.repeat(16)];
+  const logOut = (until: number, ...sessions: [string, number][]): Command => ({
+    do: 'log-out',
+    ending: { until, sessions },
+  });
+  standing.add(logOut(0, [a, 100]), 0);
+  standing.add(logOut(0, [b, 200]), 0);
+  expect(standing.at(50)).toEqual([logOut(0, [a, 100], [b, 200])]);
+  standing.add(logOut(150), 60);
+  expect(standing.at(70)).toEqual([logOut(150, [b, 200])]);
+});
+
 test('of very many purges it hears as of one of everything', () => {
   const standing = new StandingCommands();
   for (let at = 0; at < 1001; at++) standing.add(purge(at), at);

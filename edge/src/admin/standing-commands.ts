@@ -3,6 +3,7 @@
  * given. Bounded; of purges that are too many, everything is purged instead.
  */
 
+import { Revocations } from '@millrace/shared/base/revocations';
 import type { Command } from './messages.ts';
 import { newPurge } from './purges.ts';
 
@@ -13,6 +14,7 @@ type Pinning = Extract<Command, { do: 'pin' }>;
 
 export class StandingCommands {
   readonly #purges: Command[] = [];
+  readonly #ended = new Revocations();
   /** By id, with the end of the lease in Unix milliseconds. */
   readonly #pins = new Map<string, { command: Pinning; until: number }>();
 
@@ -42,6 +44,9 @@ export class StandingCommands {
       }
       case 'release':
         this.#pins.delete(command.id);
+        return;
+      case 'log-out':
+        this.#ended.revoke(command.ending, now);
     }
   }
 
@@ -53,7 +58,14 @@ export class StandingCommands {
       ...pins.map(({ command, until }) =>
         command.at === undefined ? { ...command, forMs: until - now } : command,
       ),
+      ...this.#loggedOut(),
     ];
+  }
+
+  #loggedOut(): Command[] {
+    const { until, sessions } = this.#ended.snapshot;
+    if (until === 0 && sessions.length === 0) return [];
+    return [{ do: 'log-out', ending: { until, sessions: sessions.map(([id, at]) => [id, at]) } }];
   }
 
   #forgetEnded(now: number): void {

@@ -25,6 +25,8 @@ export interface DeliveryOptions {
   readonly directUrl: string | undefined;
   /** Of the signed link that the client has come by. */
   readonly grant: LinkGrant | undefined;
+  /** For whom the origin is asked. */
+  readonly client: string;
   readonly plan: BodyPlan;
   readonly chunkBytes: number;
   readonly store: ChunkStore;
@@ -57,6 +59,8 @@ export class Delivery {
   readonly #window: CongestionWindow;
   /** Chunks in hand, by slice. */
   readonly #found = new Map<number, Found>();
+  /** Chunks that the client's socket has been given but not taken, in that order. */
+  readonly #writing: Chunk[] = [];
   #sends: Promise<void> = Promise.resolve();
   #begun = false;
   #resolve: () => void = () => {};
@@ -113,6 +117,21 @@ export class Delivery {
       });
       this.#driver.advance();
     });
+  }
+
+  /** Memory that would be free without this delivery, bytes; of shared chunks its part. */
+  get heldBytes(): number {
+    let bytes = 0;
+    for (const chunk of this.#writing) bytes += chunk.data.length / Math.max(1, chunk.users);
+    for (const { chunk } of this.#found.values()) {
+      bytes += chunk.data.length / Math.max(1, chunk.users);
+    }
+    for (const slice of this.#driver.fetching()) {
+      const { range } = this.#request(slice);
+      const begun = this.#o.store.share(this.#request(slice), INGRESS) > 0;
+      if (begun) bytes += range.end - range.start;
+    }
+    return bytes;
   }
 
   #fetch(slice: number, attempt: number): () => void {
@@ -173,7 +192,9 @@ export class Delivery {
     const bytes = this.#bytesOf(found.chunk, slice);
     admission.sent(bytes.length, now());
     observe.sent(bytes.length);
+    this.#writing.push(found.chunk);
     res.write(bytes, (error) => {
+      this.#writing.shift();
       found.chunk.release();
       // An error means that the client is gone, which the signal says as well.
       if (error == null) this.#driver.sent(slice);
@@ -187,9 +208,15 @@ export class Delivery {
   }
 
   #request(slice: number): ChunkRequest {
-    const { version, directUrl, grant, chunkBytes, plan } = this.#o;
+    const { version, directUrl, grant, client, chunkBytes, plan } = this.#o;
     const { chunk } = plan.slices.at(slice);
-    return { version, directUrl, grant, range: chunkRange(chunk, chunkBytes, version.length) };
+    return {
+      version,
+      directUrl,
+      grant,
+      client,
+      range: chunkRange(chunk, chunkBytes, version.length),
+    };
   }
 
   #at(time: Millis, run: () => void): () => void {

@@ -85,8 +85,8 @@ export class FileResolver {
     if (demands.onlyIfCached) throw new MillraceError('not-cached');
     const known = entry !== undefined && isPointer(entry) ? entry : undefined;
     const generation = this.#o.purges.current;
-    const { grant } = path;
-    const asked = { url, name, scope, grant, known, digest, generation, path };
+    const { grant, client } = path;
+    const asked = { url, name, scope, grant, client, known, digest, generation, path };
     const flight = this.#flight({ ...asked, demands: { ...demands, revalidate } }, signal);
     const resolution = await flight.result;
     if (!flight.joined || resolution.kind === 'tunnel' || resolution.outcome.hit) return resolution;

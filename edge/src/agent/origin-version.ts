@@ -16,6 +16,7 @@ import { parseContentRange } from '@millrace/shared/http/content-range';
 import { readFreshness } from '@millrace/shared/http/freshness';
 import { type Headers, listField } from '@millrace/shared/http/headers';
 import { formatHttpDate } from '@millrace/shared/http/http-date';
+import { rebuildLinks } from '@millrace/shared/http/link-rebuild';
 import { checkIdentity, checkRangeAnswer } from '@millrace/shared/http/range-contract';
 import { formatRange } from '@millrace/shared/http/range-header';
 import { canPin, matchVersion, readValidators } from '@millrace/shared/http/validators';
@@ -23,7 +24,7 @@ import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
 import type { ChunkStore } from '../cache/chunk-store.ts';
-import type { FileVersion, Pointer } from '../cache/file-version.ts';
+import { detached, type FileVersion, type Pointer } from '../cache/file-version.ts';
 import { checkAsked, checkDeclared } from '../egress/content-check.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
@@ -48,6 +49,8 @@ export interface VersionQuestion {
   readonly scope: Scope;
   /** Of the signed link that the client has come by. */
   readonly grant: LinkGrant | undefined;
+  /** For whom the origin is asked. */
+  readonly client?: string | undefined;
   /** What was known so far. */
   readonly known: Pointer | undefined;
   /** SHA-256 that the content must have, hexadecimal, where the client has asked for that content. */
@@ -67,14 +70,13 @@ export type Resolution =
       readonly take: () => HttpResponse | undefined;
     };
 
-/** Fields of the origin's answer that clients get to see. */
+/** Fields of the origin's answer that clients get to see, besides Link, which is written anew. */
 const PASSED_FIELDS = [
   'content-type',
   'content-disposition',
   'etag',
   'last-modified',
   'repr-digest',
-  'link',
   'cache-control',
   'expires',
 ] as const;
@@ -88,12 +90,13 @@ export class OriginVersion {
 
   /** @throws MillraceError; the signal's reason */
   async ask(question: VersionQuestion, signal: AbortSignal): Promise<Resolution> {
-    const { url, scope, grant, known } = question;
+    const { url, scope, grant, client, known } = question;
     this.#o.records.pause(url).check(this.#o.now());
     const response = await this.#o.client.open({
       url,
       scope,
       grant,
+      client,
       headers: {
         range: formatRange({ start: 0, end: this.#o.chunkBytes }),
         ...(known === undefined ? {} : ifChanged(known.version)),
@@ -134,15 +137,15 @@ export class OriginVersion {
     if (total === undefined) return tunnel('unknown-length', response);
     if (tag === undefined || !canPin(validators)) return tunnel('no-validator', response);
     if (freshness.notStorable !== undefined) return tunnel(freshness.notStorable, response);
-    const version: FileVersion = {
+    const version = detached({
       url: url.href,
       scope,
       length: total,
       validators,
       digest,
       tag,
-      fields: passedFields(headers),
-    };
+      fields: passedFields(headers, response.url),
+    });
     const proven = await this.#adoptFirstChunk(response, version, question.generation, signal);
     const verified = proven || declared ? true : undefined;
     return {
@@ -171,14 +174,15 @@ export class OriginVersion {
     signal: AbortSignal,
   ): Promise<boolean> {
     const range = chunkRange(0, this.#o.chunkBytes, version.length);
-    const { memory, onOriginBytes } = this.#o;
+    const { client, memory, onOriginBytes } = this.#o;
     const request = { version, range };
     const body: StartAttempt<ChunkBuffer> = async (_attempt, end, observer) => {
       observer.onSent();
       const abort = () => response.discard();
       end.addEventListener('abort', abort, { once: true });
       try {
-        const chunk = await readChunk(response, range.end - range.start, memory, (count) => {
+        const bytes = range.end - range.start;
+        const chunk = await readChunk(response, bytes, memory, client.pace(), (count) => {
           onOriginBytes(count);
           observer.onBytes(count);
         });
@@ -205,8 +209,8 @@ function confirmed(response: HttpResponse, known: Pointer): Resolution {
   // Fields of a 304 replace the stored ones (RFC 9111 4.3.4).
   const headers = { ...known.version.fields, ...response.headers };
   const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
-  const fields = { ...known.version.fields, ...passedFields(response.headers) };
-  const version: FileVersion = { ...known.version, fields };
+  const fields = { ...known.version.fields, ...passedFields(response.headers, response.url) };
+  const version = detached({ ...known.version, fields });
   if (matchVersion(known.version.validators, readValidators(headers)) === 'different') {
     throw new MillraceError('version-changed', '304 with another validator');
   }
@@ -235,8 +239,11 @@ function tunnel(reason: string, response: HttpResponse): Resolution {
   return { kind: 'tunnel', reason, take };
 }
 
-function asPointer(pointer: Pointer): Pointer {
-  const { freshness, verified = false, version } = pointer;
+function asPointer(found: Pointer): Pointer {
+  const { freshness, verified = false, version } = found;
+  // Where nothing was redirected, the URL is kept once.
+  const finalUrl = found.finalUrl === version.url ? version.url : found.finalUrl;
+  const pointer = { ...found, finalUrl };
   if (version.digest === undefined) return pointer;
   return { ...pointer, freshness: freshnessByDigest(freshness, verified) };
 }
@@ -248,11 +255,14 @@ function ifChanged(version: FileVersion): Record<string, string> {
   return lastModified === undefined ? {} : { 'if-modified-since': formatHttpDate(lastModified) };
 }
 
-function passedFields(headers: Headers): Record<string, string> {
+/** @param url where they came from, after redirects */
+function passedFields(headers: Headers, url: URL): Record<string, string> {
   const fields: Record<string, string> = {};
   for (const name of PASSED_FIELDS) {
     const value = listField(headers, name);
     if (value !== undefined && value.length <= MAX_PASSED_FIELD_CHARS) fields[name] = value;
   }
+  const link = rebuildLinks(headers, url.href);
+  if (link !== undefined) fields.link = link;
   return fields;
 }

@@ -39,6 +39,25 @@ describe('response head', () => {
     expect([body?.slices.count, body?.inOrder, body?.parts]).toEqual([3, true, undefined]);
   });
 
+  test('a Link field that another node or an old record has is rebuilt, in every form of answer', () => {
+    const mirror = '<https://m.example/f>; rel="duplicate"';
+    const edge = '<https://edge.example/>; rel="https://millrace.dev/rel/edge"';
+    const mixed = { ...FIELDS, link: `${edge}, ${mirror}` };
+    const evil = { ...FIELDS, link: edge };
+    for (const answer of [
+      { kind: 'whole' } as const,
+      ranges(false, [50, 150]),
+      ranges(false, [0, 10], [50, 60]),
+      ranges(true, [0, 250]),
+    ]) {
+      for (let again = 0; again < 2; again++) {
+        expect(head(answer, { fields: mixed }).headers.link).toBe(mirror);
+        expect(head(answer, { fields: evil }).headers).not.toHaveProperty('link');
+      }
+    }
+    expect(head({ kind: 'not-modified' }, { fields: mixed }).headers).not.toHaveProperty('link');
+  });
+
   test('an empty file has a length and nothing to send', () => {
     const { status, headers, body } = head({ kind: 'whole' }, { length: 0 });
     expect([status, headers['content-length'], body?.slices.count]).toEqual([200, '0', 0]);

@@ -4,6 +4,7 @@ import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { SlicePlan } from '@millrace/shared/cdn/chunk-plan';
 import type { Answer } from '@millrace/shared/http/answer';
 import { formatContentRange } from '@millrace/shared/http/content-range';
+import { rebuildLinks } from '@millrace/shared/http/link-rebuild';
 import { type Multipart, multipart } from '@millrace/shared/http/multipart';
 import type { FileVersion } from '../cache/file-version.ts';
 
@@ -46,6 +47,7 @@ export function responseHead(
     'content-type': type,
     'accept-ranges': 'bytes',
   };
+  if (headers.link !== undefined) replaceLink(headers, version);
   const whole: ByteRange = { start: 0, end: version.length };
 
   if (answer.kind === 'whole') {
@@ -73,4 +75,15 @@ export function responseHead(
   // Out of order every chunk is a part of its own, too many to add up beforehand: chunked.
   else headers['content-length'] = String(parts.bodyBytes(ranges));
   return { status: 206, headers, body: { slices, inOrder: !outOfOrder, parts } };
+}
+
+/** Rebuilt Link fields, by the fields that they are of: files that name mirrors are asked for often. */
+const rebuiltLinks = new WeakMap<FileVersion['fields'], string | undefined>();
+
+/** What another node has told, or an earlier version of the edge has left on disk, is not trusted. */
+function replaceLink(headers: Record<string, string>, { fields, url }: FileVersion): void {
+  if (!rebuiltLinks.has(fields)) rebuiltLinks.set(fields, rebuildLinks(fields, url));
+  const link = rebuiltLinks.get(fields);
+  if (link === undefined) delete headers.link;
+  else headers.link = link;
 }

@@ -10,6 +10,7 @@ import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
 import type { OriginPause } from '@millrace/shared/cdn/origin-pause';
 import { parseContentRange } from '@millrace/shared/http/content-range';
 import { type Headers, listField, singleField } from '@millrace/shared/http/headers';
+import { rebuildLinks } from '@millrace/shared/http/link-rebuild';
 import {
   checkIdentity,
   checkRangeAnswer,
@@ -37,7 +38,6 @@ const PASSED = [
   'last-modified',
   'repr-digest',
   'content-digest',
-  'link',
   'cache-control',
   'expires',
   'age',
@@ -93,6 +93,8 @@ export function tunnelHead(
     const value = listField(headers, name);
     if (value !== undefined && value.length <= MAX_PASSED_FIELD_CHARS) out[name] = value;
   }
+  const link = rebuildLinks(headers, response.url.href);
+  if (link !== undefined) out.link = link;
   const length = readContentLength(headers);
   if (length !== undefined && status !== 304) out['content-length'] = String(length);
   return { status, headers: out };

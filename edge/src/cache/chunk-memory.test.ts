@@ -51,6 +51,42 @@ describe('ChunkMemory', () => {
     }
   });
 
+  test('what is lent in other sizes counts as lent until it is given back', () => {
+    const lender = memory(4);
+    const [slot, tail] = [lender.allocate(SLOT), lender.allocate(SLOT - 1)];
+    expect(lender.lentBytes).toBe(2 * SLOT - 1);
+    tail.release();
+    expect(() => tail.release()).toThrow('twice');
+    slot.release();
+    expect([lender.lentBytes, lender.idleBytes]).toEqual([0, SLOT]);
+  });
+
+  test('lends nothing that it may not, and says so', () => {
+    let left = SLOT;
+    const lender = new ChunkMemory({
+      slotBytes: SLOT,
+      keepBytes: 4 * SLOT,
+      mayLend: (bytes) => bytes <= left,
+    });
+    lender.allocate(SLOT);
+    left = 0;
+    expect(() => lender.allocate(1)).toThrow(expect.objectContaining({ code: 'out-of-memory' }));
+    expect(lender.lentBytes).toBe(SLOT);
+  });
+
+  test('a chunk that a burst left in an extra slab moves to a kept one, and the slab is returned', () => {
+    const lender = new ChunkMemory({ slotBytes: MiB, keepBytes: MiB, poison: true });
+    const kept = lender.allocate(MiB);
+    const extra = lender.allocate(MiB);
+    expect([lender.isScattered, extra.better?.()]).toEqual([false, undefined]);
+    kept.release();
+    expect([lender.isScattered, kept.better]).toEqual([true, undefined]);
+    const better = extra.better?.();
+    expect(better?.data).toBe(kept.data);
+    extra.release();
+    expect(lender.lentBytes).toBe(MiB);
+  });
+
   test('giving back twice is noticed before anybody else gets the memory', () => {
     const lender = memory(2);
     const buffer = lender.allocate(SLOT);

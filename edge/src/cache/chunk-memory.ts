@@ -9,11 +9,19 @@
  * count is kept in one place and tests run with `poison`.
  */
 
+import { MillraceError } from '@millrace/shared/base/errors';
+
 /** A piece of memory on loan. */
 export interface ChunkBuffer {
   readonly data: Buffer;
   /** Gives the memory back; nobody may look at it any more. May be called once. */
   release(): void;
+  /**
+   * Lends another piece of the same size so that a slab that is not to be kept can run empty.
+   *
+   * @returns undefined where there is none, or this piece is in a slab that is kept
+   */
+  readonly better?: () => ChunkBuffer | undefined;
 }
 
 export interface ChunkMemoryOptions {
@@ -21,6 +29,8 @@ export interface ChunkMemoryOptions {
   readonly slotBytes: number;
   /** Memory that is kept once it was needed; what is needed above that is returned when free. */
   readonly keepBytes: number;
+  /** False where so many more bytes must not be lent; by default all may. */
+  readonly mayLend?: (bytes: number) => boolean;
   /** Overwrite memory when it is given back, so that a use after that cannot go unnoticed. */
   readonly poison?: boolean;
 }
@@ -38,6 +48,8 @@ interface Slab {
   readonly free: Buffer[];
   readonly slots: number;
   readonly kept: boolean;
+  /** Most slots that were on loan at a time: the others' pages take no memory yet. */
+  touched: number;
 }
 
 export class ChunkMemory {
@@ -47,26 +59,60 @@ export class ChunkMemory {
   #keptBytes = 0;
   #slots = 0;
   #inUse = 0;
+  #otherBytes = 0;
 
   constructor(options: ChunkMemoryOptions) {
     this.#o = options;
   }
 
-  /** Bytes held from the system, and of these the bytes on loan. */
+  /** Bytes of slabs, and of these the bytes on loan. */
   get figures(): { slabBytes: number; usedBytes: number } {
     const { slotBytes } = this.#o;
     return { slabBytes: this.#slots * slotBytes, usedBytes: this.#inUse * slotBytes };
   }
 
-  /** Lends memory of exactly `bytes` bytes; its contents are arbitrary. */
+  /** Bytes on loan, those of other sizes than a slot's included. */
+  get lentBytes(): number {
+    return this.#inUse * this.#o.slotBytes + this.#otherBytes;
+  }
+
+  /** Bytes that are not on loan but still take memory, as they once were. */
+  get idleBytes(): number {
+    let touched = 0;
+    for (const slab of this.#slabs) touched += slab.touched;
+    return (touched - this.#inUse) * this.#o.slotBytes;
+  }
+
+  /**
+   * Lends memory of exactly `bytes` bytes; its contents are arbitrary.
+   *
+   * @throws MillraceError `out-of-memory` where no more may be lent
+   */
   allocate(bytes: number): ChunkBuffer {
-    if (bytes !== this.#o.slotBytes) return { data: Buffer.allocUnsafeSlow(bytes), release() {} };
-    const slab = this.#slabs.find(({ free }) => free.length > 0) ?? this.#grow();
+    if (this.#o.mayLend?.(bytes) === false) {
+      throw new MillraceError('out-of-memory', '', { retryAfterMs: 1000 });
+    }
+    if (bytes !== this.#o.slotBytes) return this.#lendOther(bytes);
+    return this.#lendSlot(this.#slabs.find(({ free }) => free.length > 0) ?? this.#grow());
+  }
+
+  /** True where chunks could move to slabs that are kept, so that others run empty. */
+  get isScattered(): boolean {
+    return this.#slabs.some(({ kept }) => !kept) && this.#roomyKept() !== undefined;
+  }
+
+  #roomyKept(): Slab | undefined {
+    return this.#slabs.find(({ kept, free }) => kept && free.length > 0);
+  }
+
+  #lendSlot(slab: Slab): ChunkBuffer {
     const slot = slab.free.pop() as Buffer;
     this.#inUse++;
+    slab.touched = Math.max(slab.touched, slab.slots - slab.free.length);
     let lent = true;
     return {
       data: slot,
+      ...(slab.kept ? {} : { better: () => this.#better() }),
       release: () => {
         if (!lent) throw new Error('chunk memory released twice');
         lent = false;
@@ -74,6 +120,25 @@ export class ChunkMemory {
         if (this.#o.poison === true) slot.fill(POISON);
         slab.free.push(slot);
         if (!slab.kept && slab.free.length === slab.slots) this.#shrink(slab);
+      },
+    };
+  }
+
+  #better(): ChunkBuffer | undefined {
+    const slab = this.#roomyKept();
+    return slab === undefined ? undefined : this.#lendSlot(slab);
+  }
+
+  /** Of another size than a slot's, as the last chunks of files are: left to the garbage collector. */
+  #lendOther(bytes: number): ChunkBuffer {
+    this.#otherBytes += bytes;
+    let lent = true;
+    return {
+      data: Buffer.allocUnsafeSlow(bytes),
+      release: () => {
+        if (!lent) throw new Error('chunk memory released twice');
+        lent = false;
+        this.#otherBytes -= bytes;
       },
     };
   }
@@ -88,7 +153,7 @@ export class ChunkMemory {
     for (let i = slots - 1; i >= 0; i--) {
       free.push(memory.subarray(i * slotBytes, (i + 1) * slotBytes));
     }
-    const slab = { free, slots, kept };
+    const slab = { free, slots, kept, touched: 0 };
     if (kept) this.#keptBytes += memory.length;
     this.#slots += slots;
     this.#slabs.push(slab);

@@ -10,6 +10,7 @@ import { ChunkMemory } from './chunk-memory.ts';
 import { type ChunkRequest, ChunkStore, chunkKey, type Found } from './chunk-store.ts';
 import { DiskCache } from './disk-cache.ts';
 import { MemoryCache } from './memory-cache.ts';
+import { chunkBytes } from './weights.ts';
 
 const CHUNK = 64;
 const LATE_MS = 1000;
@@ -33,6 +34,9 @@ function chunk(index: number, part: Partial<ChunkRequest['version']> = {}): Chun
   };
   return { version, range: { start: index * CHUNK, end: (index + 1) * CHUNK } };
 }
+
+/** What such a chunk weighs in the memory tier, with an index of up to two digits. */
+const COST = CHUNK + chunkBytes(chunkKey(chunk(10)), chunk(10).version);
 
 /** A fetch that ends when the test says so. */
 interface Fetch {
@@ -309,7 +313,7 @@ describe('ChunkStore', () => {
   });
 
   test('a chunk that is driven out stays whole for those who use it, and for nobody else', async () => {
-    const { store, nth, used } = setUp({ cacheBytes: CHUNK + 1024 });
+    const { store, nth, used } = setUp({ cacheBytes: COST });
     const bring = async (index: number) => {
       const wanted = store.get(chunk(index), forEver);
       await turn();
@@ -330,7 +334,7 @@ describe('ChunkStore', () => {
   test('whatever callers and sources do, every chunk is whole while used and no memory is lost', async () => {
     const random = seededRandom(11);
     const pick = (n: number) => Math.floor(random() * n);
-    const { store, fetches, used, clock } = setUp({ cacheBytes: 3 * (CHUNK + 1024) });
+    const { store, fetches, used, clock } = setUp({ cacheBytes: 3 * COST });
     const held: { found: Chunk; text: string }[] = [];
     const callers: AbortController[] = [];
     const open = new Set<Fetch>();

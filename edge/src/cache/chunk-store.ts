@@ -35,6 +35,8 @@ export interface ChunkRequest {
   readonly directUrl?: string | undefined;
   /** Of the signed link that it is asked for by. */
   readonly grant?: LinkGrant | undefined;
+  /** For whom the origin is asked: the client's key, or the node that it comes from. */
+  readonly client?: string | undefined;
 }
 
 /** Where chunks come from that no node has. */
@@ -202,7 +204,10 @@ export class ChunkStore {
     });
     const buffer = await this.#flights.run(this.#named(request), undefined, fetch, signal);
     const chunk = new Chunk(key, buffer, request.version, undefined, generation);
-    if (chunk.data.length !== bytes) throw new MillraceError('internal', 'a chunk of wrong length');
+    if (chunk.data.length !== bytes) {
+      chunk.release();
+      throw new MillraceError('internal', 'a chunk of wrong length');
+    }
     this.#toDisk(chunk);
     return this.#arrived(chunk, 'source', true);
   }

@@ -33,6 +33,23 @@ describe('Chunk', () => {
     expect(memory.figures.usedBytes).toBe(0);
   });
 
+  test('moves to kept memory only while nobody else uses it', () => {
+    const memory = new ChunkMemory({ slotBytes: 16, keepBytes: 16, poison: true });
+    const first = memory.allocate(16);
+    const extra = memory.allocate(16);
+    extra.data.write('0123456789abcdef');
+    const chunk = new Chunk('key', extra, VERSION).retain();
+    first.release();
+    expect(chunk.move()).toBe(false);
+    chunk.release();
+    expect(chunk.move()).toBe(true);
+    expect(chunk.data).toBe(first.data);
+    expect(chunk.data.toString()).toBe('0123456789abcdef');
+    expect(chunk.move()).toBe(false);
+    chunk.release();
+    expect(memory.lentBytes).toBe(0);
+  });
+
   test('shows nothing of what its memory holds after the last user has left', () => {
     const { chunk, memoryItself } = make();
     chunk.release();

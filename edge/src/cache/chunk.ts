@@ -17,7 +17,7 @@ export class Chunk {
   readonly version: FileVersion;
   /** In which its fetch began (see `Generations`). */
   readonly generation: number;
-  readonly #buffer: ChunkBuffer;
+  #buffer: ChunkBuffer;
   #data: Buffer;
   #users = 1;
   #digest: Promise<Buffer> | undefined;
@@ -48,6 +48,11 @@ export class Chunk {
     return this.#data;
   }
 
+  /** Who uses it now, a cache that holds it included. */
+  get users(): number {
+    return this.#users;
+  }
+
   /**
    * One more user.
    *
@@ -66,6 +71,22 @@ export class Chunk {
     if (--this.#users > 0) return;
     this.#data = GONE;
     this.#buffer.release();
+  }
+
+  /**
+   * Moves the data to memory that is kept, so that a slab made for a burst can be returned. Does
+   * nothing while there is more than one user: others have the bytes in hand.
+   *
+   * @returns true if it has moved
+   */
+  move(): boolean {
+    const better = this.#users === 1 ? this.#buffer.better?.() : undefined;
+    if (better === undefined) return false;
+    this.#data.copy(better.data);
+    this.#buffer.release();
+    this.#buffer = better;
+    this.#data = better.data;
+    return true;
   }
 
   /** SHA-256 of the data, worked out once, off the main thread. */

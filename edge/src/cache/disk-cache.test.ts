@@ -16,6 +16,7 @@ import { silentLog } from '@millrace/shared/base/log';
 import { sha256 } from './chunk.ts';
 import { DiskCache } from './disk-cache.ts';
 import { recordPath } from './disk-record.ts';
+import { INDEX_ENTRY_BYTES } from './weights.ts';
 
 let dir = '';
 
@@ -72,6 +73,27 @@ describe('DiskCache', () => {
     const after = await open();
     expect([after.count, after.bytes]).toEqual([3, before.bytes]);
     for (const key of ['a', 'b', 'c']) expect(await get(after, key, 9)).toBe(`text of ${key}`);
+  });
+
+  test('small records are bounded by the memory that their index takes, and the oldest go', async () => {
+    const maxIndexBytes = 5 * INDEX_ENTRY_BYTES;
+    const cache = await DiskCache.open({ dir, maxBytes: 2 ** 30, maxIndexBytes, log: silentLog });
+    for (let i = 0; i < 12; i++) await put(cache, `key ${i}`, 'tiny');
+    await cache.flush();
+    expect([cache.count, cache.indexBytes]).toEqual([5, maxIndexBytes]);
+    expect(await get(cache, 'key 6', 4)).toBeUndefined();
+    expect(await get(cache, 'key 11', 4)).toBe('tiny');
+    const again = await DiskCache.open({ dir, maxBytes: 2 ** 30, maxIndexBytes, log: silentLog });
+    expect(again.count).toBeLessThanOrEqual(5);
+  });
+
+  test('records without data count in the queue of writes by what describes them', async () => {
+    const cache = await open();
+    const written = put(cache, 'k'.repeat(8000), '');
+    expect(cache.queuedOverheadBytes).toBeGreaterThan(8000);
+    await written;
+    await cache.flush();
+    expect(cache.queuedOverheadBytes).toBe(0);
   });
 
   test('what is stored again replaces what was there', async () => {

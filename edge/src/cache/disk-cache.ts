@@ -8,20 +8,25 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '@millrace/shared/base/log';
+import { OBJECT_BYTES } from '@millrace/shared/cdn/memory-weight';
 import { sha256 } from './chunk.ts';
 import type { ChunkBuffer } from './chunk-memory.ts';
-import { decodeHead, encodeHead, MAX_HEAD_BYTES, recordPath } from './disk-record.ts';
+import { decodeHead, encodeHead, MAX_HEAD_BYTES, pathOfRecord, recordName } from './disk-record.ts';
+import { ownText } from './file-version.ts';
 import { KeepingLru } from './keeping-lru.ts';
+import { INDEX_ENTRY_BYTES, writeBytes } from './weights.ts';
 
 export interface DiskCacheOptions {
   readonly dir: string;
   readonly maxBytes: number;
+  /** Bound on the memory for the index; records beyond it are evicted. Unlimited by default. */
+  readonly maxIndexBytes?: number;
   readonly log: Log;
   /** True for records that are not to be evicted. @param path as `recordPath` gives it */
   readonly isPinned?: (path: string) => boolean;
 }
 
-/** Data waiting to be written; what comes above this is not stored, so that memory stays bounded. */
+/** Records waiting to be written; what comes above this is not stored, so that memory stays bounded. */
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 const CONCURRENT_WRITES = 4;
 /** A file's size on disk is rounded up to blocks. */
@@ -34,6 +39,8 @@ interface QueuedWrite {
   readonly data: Buffer;
   readonly digest: () => Promise<Buffer>;
   readonly done: () => void;
+  /** What it weighs in memory. */
+  readonly bytes: number;
 }
 
 /** A record as it was stored, checked in every bit. */
@@ -46,10 +53,11 @@ export interface StoredRecord {
 
 export class DiskCache {
   readonly #o: DiskCacheOptions;
-  /** Path below the folder -> bytes, least recently used first. */
+  /** Name of the record -> bytes, least recently used first. */
   readonly #index: KeepingLru<number>;
   readonly #queue: QueuedWrite[] = [];
   #queuedBytes = 0;
+  #queuedDataBytes = 0;
   #writing = 0;
   #complainedAt = 0;
   #idle: (() => void)[] = [];
@@ -59,11 +67,13 @@ export class DiskCache {
   private constructor(options: DiskCacheOptions) {
     this.#o = options;
     this.#index = new KeepingLru({
-      maxSize: options.maxBytes,
+      maxSize: () => options.maxBytes,
+      maxCount: Math.floor((options.maxIndexBytes ?? Number.POSITIVE_INFINITY) / INDEX_ENTRY_BYTES),
       sizeOf: (bytes) => Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES,
-      isKept: (path) => options.isPinned?.(path) ?? false,
-      dispose: (_bytes, path, why) => {
-        if (why !== 'set') void rm(join(options.dir, path), { force: true }).catch(() => {});
+      isKept: (name) => options.isPinned?.(pathOfRecord(name)) ?? false,
+      dispose: (_bytes, name, why) => {
+        if (why === 'set') return;
+        void rm(join(options.dir, pathOfRecord(name)), { force: true }).catch(() => {});
       },
     });
   }
@@ -96,6 +106,16 @@ export class DiskCache {
     return this.#index.count;
   }
 
+  /** Memory that the index of records takes. */
+  get indexBytes(): number {
+    return this.#index.count * INDEX_ENTRY_BYTES;
+  }
+
+  /** Memory that records take which wait to be written, without their data. */
+  get queuedOverheadBytes(): number {
+    return this.#queuedBytes - this.#queuedDataBytes;
+  }
+
   /** Pins have ended. */
   release(): void {
     this.#index.release();
@@ -112,22 +132,23 @@ export class DiskCache {
     bytes: number,
     allocate: (bytes: number) => ChunkBuffer,
   ): Promise<StoredRecord | undefined> {
-    const path = recordPath(key);
-    if (this.#index.get(path) === undefined) return undefined;
+    const name = recordName(key);
+    if (this.#index.get(name) === undefined) return undefined;
+    const path = pathOfRecord(name);
     const buffer = allocate(bytes);
     let record: StoredRecord | undefined;
     try {
       record = await readRecord(join(this.#o.dir, path), key, buffer);
     } catch (error) {
       buffer.release();
-      this.#index.delete(path);
+      this.#index.delete(name);
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') this.#complain(error, 'read');
       return undefined;
     }
     if (record !== undefined) return record;
     buffer.release();
     this.stats.damaged++;
-    this.#index.delete(path);
+    this.#index.delete(name);
     this.#o.log.warn({ path }, 'a cached record was damaged and has been dropped');
     return undefined;
   }
@@ -138,6 +159,7 @@ export class DiskCache {
    * @param meta JSON; `key` is added to it
    * @param digest SHA-256 of the data
    * @param done called when the data are not needed any more
+   * @param metaBytes what `meta` weighs in memory
    */
   put(
     key: string,
@@ -145,19 +167,22 @@ export class DiskCache {
     data: Buffer,
     digest: () => Promise<Buffer>,
     done: () => void = () => {},
+    metaBytes = OBJECT_BYTES,
   ): void {
-    if (this.#queuedBytes + data.length > MAX_QUEUED_BYTES) {
+    const bytes = data.length + writeBytes(key, metaBytes);
+    if (this.#queuedBytes + bytes > MAX_QUEUED_BYTES) {
       this.stats.skipped++;
       return done();
     }
-    this.#queuedBytes += data.length;
-    this.#queue.push({ key, meta: { ...meta, key }, data, digest, done });
+    this.#queuedBytes += bytes;
+    this.#queuedDataBytes += data.length;
+    this.#queue.push({ key, meta: { ...meta, key }, data, digest, done, bytes });
     this.#writeNext();
   }
 
   /** Forgets a record. */
   delete(key: string): void {
-    this.#index.delete(recordPath(key));
+    this.#index.delete(recordName(key));
   }
 
   /** Resolves when everything put so far is on disk or given up. */
@@ -178,7 +203,8 @@ export class DiskCache {
         })
         .then(() => {
           this.#writing--;
-          this.#queuedBytes -= write.data.length;
+          this.#queuedBytes -= write.bytes;
+          this.#queuedDataBytes -= write.data.length;
           write.done();
           this.#writeNext();
         });
@@ -187,7 +213,8 @@ export class DiskCache {
   }
 
   async #write(write: QueuedWrite): Promise<void> {
-    const path = recordPath(write.key);
+    const name = recordName(write.key);
+    const path = pathOfRecord(name);
     const head = encodeHead(write.meta, write.data.length, await write.digest());
     if (head.length > MAX_HEAD_BYTES) return;
     const aside = join(this.#o.dir, 'tmp', randomUUID());
@@ -204,21 +231,21 @@ export class DiskCache {
       await rm(aside, { force: true }).catch(() => {});
       throw error;
     }
-    this.#index.set(path, head.length + write.data.length);
+    this.#index.set(name, head.length + write.data.length);
   }
 
   async #scan(): Promise<void> {
-    const found: { path: string; bytes: number; at: number }[] = [];
+    const found: { name: string; bytes: number; at: number }[] = [];
     for (const folder of await readdir(this.#o.dir)) {
       if (!/^[0-9a-f]{2}$/.test(folder)) continue;
-      for (const name of await readdir(join(this.#o.dir, folder))) {
-        const path = `${folder}/${name}`;
-        const info = await stat(join(this.#o.dir, path)).catch(() => undefined);
-        if (info?.isFile()) found.push({ path, bytes: info.size, at: info.mtimeMs });
+      for (const rest of await readdir(join(this.#o.dir, folder))) {
+        const info = await stat(join(this.#o.dir, folder, rest)).catch(() => undefined);
+        if (!info?.isFile()) continue;
+        found.push({ name: ownText(folder + rest), bytes: info.size, at: info.mtimeMs });
       }
     }
     found.sort((a, b) => a.at - b.at);
-    for (const { path, bytes } of found) this.#index.set(path, bytes);
+    for (const { name, bytes } of found) this.#index.set(name, bytes);
   }
 
   /** A disk that fails does so often: say it once a minute. */

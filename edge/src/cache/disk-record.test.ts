@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { decodeHead, encodeHead, MAX_HEAD_BYTES, recordPath } from './disk-record.ts';
@@ -11,7 +12,7 @@ describe('disk records', () => {
   test('the head is read as it was written', () => {
     fc.assert(
       fc.property(
-        fc.jsonValue(),
+        fc.jsonValue().map((value) => ({ key: 'k', value })),
         fc.nat(),
         fc.uint8Array({ minLength: 32, maxLength: 32 }),
         (meta, dataBytes, digest) => {
@@ -55,6 +56,17 @@ describe('disk records', () => {
     expect(decodeHead(HEAD, FILE)).toBeDefined();
     for (const bytes of [FILE - 1, FILE + 1, HEAD.length, 0]) {
       expect(decodeHead(HEAD, bytes)).toBeUndefined();
+    }
+  });
+
+  test('a description with a right checksum that is no JSON object is damaged', () => {
+    for (const text of ['', 'null', '{', '[1]', '7', '"key"']) {
+      const json = Buffer.from(text);
+      const fixed = encodeHead({}, 0, DIGEST).subarray(0, 56);
+      fixed.writeUInt32BE(json.length, 12);
+      fixed.writeUInt32BE(crc32(json), 20);
+      const file = Buffer.concat([fixed, json]);
+      expect(decodeHead(file, file.length)).toBeUndefined();
     }
   });
 

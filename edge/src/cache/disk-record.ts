@@ -8,6 +8,7 @@
 
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { isObject } from '@millrace/shared/bridge/json-rpc';
 
 const MAGIC = Buffer.from('MILLRACE');
 const FORMAT = 1;
@@ -17,7 +18,7 @@ export const MAX_HEAD_BYTES = 64 * 1024;
 
 /** What the fixed header and the description say. */
 export interface RecordHead {
-  readonly meta: unknown;
+  readonly meta: Readonly<Record<string, unknown>>;
   /** Where the data begin in the file. */
   readonly dataStart: number;
   readonly dataBytes: number;
@@ -25,10 +26,19 @@ export interface RecordHead {
   readonly digest: Buffer;
 }
 
-/** The name of the file for a key: two hexadecimal digits, a slash, the rest. */
+/** What a record goes by: 64 hexadecimal digits. */
+export function recordName(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+/** The file of a record: two digits, a slash, the rest. */
+export function pathOfRecord(name: string): string {
+  return `${name.slice(0, 2)}/${name.slice(2)}`;
+}
+
+/** The file of the record for a key. */
 export function recordPath(key: string): string {
-  const hex = createHash('sha256').update(key).digest('hex');
-  return `${hex.slice(0, 2)}/${hex.slice(2)}`;
+  return pathOfRecord(recordName(key));
 }
 
 /** What precedes the data in the file. */
@@ -60,6 +70,18 @@ export function decodeHead(start: Buffer, fileBytes: number): RecordHead | undef
   if (fileBytes !== dataStart + dataBytes || start.length < dataStart) return undefined;
   const json = start.subarray(HEADER_BYTES, dataStart);
   if (crc32(json) !== start.readUInt32BE(20)) return undefined;
+  const meta = parseDescription(json);
+  if (meta === undefined) return undefined;
   const digest = Buffer.from(start.subarray(24, HEADER_BYTES));
-  return { meta: JSON.parse(json.toString()), dataStart, dataBytes, digest };
+  return { meta, dataStart, dataBytes, digest };
+}
+
+/** A right checksum says what was written, not that it was a description. */
+function parseDescription(json: Buffer): RecordHead['meta'] | undefined {
+  try {
+    const meta: unknown = JSON.parse(json.toString());
+    return isObject(meta) ? meta : undefined;
+  } catch {
+    return undefined;
+  }
 }

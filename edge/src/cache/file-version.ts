@@ -41,3 +41,32 @@ export function urlOfPointer(name: string): string {
   const end = name.indexOf(' ');
   return end < 0 ? name : name.slice(0, end);
 }
+
+/**
+ * A version that keeps nothing else in memory. What is cut out of a header is a view of the whole
+ * header, in V8: kept, an entity tag of 20 bytes would keep 64 KiB.
+ */
+export function detached(version: FileVersion): FileVersion {
+  const { tag, digest, validators, fields } = version;
+  return {
+    ...version,
+    tag: ownText(tag),
+    ...(digest === undefined ? {} : { digest: ownText(digest) }),
+    validators: ownTexts(validators) as Validators,
+    fields: ownTexts(fields) as FileVersion['fields'],
+  };
+}
+
+/** A copy of a text of one byte per character that shares no memory with what it was cut from. */
+export function ownText(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
+}
+
+function ownTexts(values: object): object {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? ownText(value) : value,
+    ]),
+  );
+}

@@ -2,11 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { KeepingLru } from './keeping-lru.ts';
 
-function make(maxSize: number) {
+function make(maxSize: number, maxCount?: number) {
   const pinned = new Set<string>();
   const gone: string[] = [];
   const cache = new KeepingLru<number>({
-    maxSize,
+    maxSize: () => maxSize,
+    ...(maxCount === undefined ? {} : { maxCount }),
     sizeOf: (value) => value,
     isKept: (key) => pinned.has(key),
     dispose: (_value, key, why) => {
@@ -52,6 +53,14 @@ describe('KeepingLru', () => {
     cache.delete('a');
     expect([cache.get('a'), cache.size]).toEqual([undefined, 0]);
     expect(gone).toEqual(['b', 'c', 'a']);
+  });
+
+  test('evicts by number as well as by size', () => {
+    const { cache, pinned, gone } = make(100, 2);
+    pinned.add('a');
+    for (const key of ['a', 'b', 'c', 'd']) cache.set(key, 1);
+    expect(gone).toEqual(['b', 'c']);
+    expect([cache.count, cache.get('a'), cache.get('d')]).toEqual([2, 1, 1]);
   });
 
   test('what is larger than the cache is not taken', () => {

@@ -1,14 +1,17 @@
 /**
- * A cache bounded in size in which some entries are kept: least recently used ones go first, but
- * what is pinned stays. Whether an entry is pinned is asked when it would have to go, so that pins
+ * A cache bounded in size and number in which some entries are kept: least recently used ones go
+ * first, but what is pinned stays. Whether an entry is pinned is asked when it would have to go, so that pins
  * cost nothing while there is room.
  */
 
 import { LRUCache } from 'lru-cache';
 
 export interface KeepingLruOptions<V> {
-  readonly maxSize: number;
-  readonly sizeOf: (value: V) => number;
+  /** Asked with every entry that comes in: others may take part of the room at times. */
+  readonly maxSize: () => number;
+  /** Most entries, whatever their size; unlimited by default. */
+  readonly maxCount?: number;
+  readonly sizeOf: (value: V, key: string) => number;
   /** True for an entry that must not be evicted now. */
   readonly isKept: (key: string, value: V) => boolean;
   /** An entry is no longer in the cache. @param why `set`: it was replaced by another value */
@@ -28,7 +31,7 @@ export class KeepingLru<V extends {}> {
     this.#entries = new LRUCache({
       // The bound is kept here: the library's own would evict what is to be kept.
       maxSize: Number.MAX_SAFE_INTEGER,
-      sizeCalculation: (value) => options.sizeOf(value),
+      sizeCalculation: (value, key) => options.sizeOf(value, key),
     });
   }
 
@@ -47,7 +50,7 @@ export class KeepingLru<V extends {}> {
   }
 
   get maxSize(): number {
-    return this.#o.maxSize;
+    return this.#o.maxSize();
   }
 
   get(key: string): V | undefined {
@@ -59,12 +62,18 @@ export class KeepingLru<V extends {}> {
     return this.#entries.peek(key) ?? this.#kept.get(key);
   }
 
+  /** All values, in no order that matters; none is used by that. */
+  *values(): Iterable<V> {
+    yield* this.#entries.values();
+    yield* this.#kept.values();
+  }
+
   set(key: string, value: V): void {
     const before = this.#take(key);
     if (before !== undefined) this.#o.dispose(before, key, 'set');
-    if (this.#o.sizeOf(value) > this.#o.maxSize) return this.#o.dispose(value, key, 'gone');
+    if (this.#o.sizeOf(value, key) > this.maxSize) return this.#o.dispose(value, key, 'gone');
     this.#entries.set(key, value);
-    this.#evict();
+    this.trim();
   }
 
   delete(key: string): void {
@@ -79,21 +88,24 @@ export class KeepingLru<V extends {}> {
       this.#take(key);
       this.#entries.set(key, value);
     }
-    this.#evict();
+    this.trim();
   }
 
-  #evict(): void {
-    while (this.size > this.#o.maxSize) {
+  /** Evicts what the bounds have no room for any more. */
+  trim(): void {
+    const { maxSize } = this;
+    const { maxCount = Number.POSITIVE_INFINITY } = this.#o;
+    while (this.size > maxSize || this.count > maxCount) {
       const oldest = this.#entries.rkeys().next().value;
       // All that is left is kept: quotas are to prevent that.
       if (oldest === undefined) return;
       const value = this.#take(oldest) as V;
       if (!this.#o.isKept(oldest, value)) {
-        this.#evictedSize += this.#o.sizeOf(value);
+        this.#evictedSize += this.#o.sizeOf(value, oldest);
         this.#o.dispose(value, oldest, 'gone');
       } else {
         this.#kept.set(oldest, value);
-        this.#keptSize += this.#o.sizeOf(value);
+        this.#keptSize += this.#o.sizeOf(value, oldest);
       }
     }
   }
@@ -102,7 +114,7 @@ export class KeepingLru<V extends {}> {
     const kept = this.#kept.get(key);
     if (kept !== undefined) {
       this.#kept.delete(key);
-      this.#keptSize -= this.#o.sizeOf(kept);
+      this.#keptSize -= this.#o.sizeOf(kept, key);
       return kept;
     }
     const value = this.#entries.peek(key);

@@ -3,6 +3,7 @@ import { Chunk } from './chunk.ts';
 import { ChunkMemory } from './chunk-memory.ts';
 import type { FileVersion } from './file-version.ts';
 import { MemoryCache } from './memory-cache.ts';
+import { chunkBytes } from './weights.ts';
 
 const VERSION: FileVersion = {
   url: 'https://example.com/f',
@@ -13,8 +14,8 @@ const VERSION: FileVersion = {
   fields: {},
 };
 const CHUNK = 4096;
-/** What a chunk counts for: its data and the cost of keeping it. */
-const COST = CHUNK + 1024;
+/** What a chunk counts for: its data and the cost of keeping it. Keys here have one character. */
+const COST = CHUNK + chunkBytes('a', VERSION);
 
 function setUp(maxBytes: number) {
   const memory = new ChunkMemory({ slotBytes: CHUNK, keepBytes: 64 * CHUNK, poison: true });
@@ -52,7 +53,7 @@ describe('MemoryCache', () => {
       true,
       true,
     ]);
-    for (let i = 0; i < 100; i++) store(`more ${i}`);
+    for (let i = 0; i < 100; i++) store(String.fromCharCode(0x4e + i));
     expect([cache.count, cache.bytes, used()]).toEqual([3, 3 * COST, 3]);
   });
 

@@ -2,29 +2,41 @@
 
 import type { Chunk } from './chunk.ts';
 import { KeepingLru } from './keeping-lru.ts';
-
-/** What a chunk costs besides its data: key, objects, the list's own entries. */
-const OVERHEAD_BYTES = 1024;
+import { chunkBytes } from './weights.ts';
 
 export class MemoryCache {
   readonly #chunks: KeepingLru<Chunk> | undefined;
+  #dataBytes = 0;
 
   /**
-   * @param maxBytes bound on the data held; 0 keeps nothing
+   * @param maxBytes bound on what chunks weigh; 0 keeps nothing
    * @param isPinned true for chunks that are not to be evicted
+   * @param taken bytes of the bound that others take at present
    */
-  constructor(maxBytes: number, isPinned: (chunk: Chunk) => boolean = () => false) {
+  constructor(
+    maxBytes: number,
+    isPinned: (chunk: Chunk) => boolean = () => false,
+    taken: () => number = () => 0,
+  ) {
     if (maxBytes === 0) return;
     this.#chunks = new KeepingLru({
-      maxSize: maxBytes,
+      maxSize: () => maxBytes - taken(),
       // Its data are gone once nobody uses it: asked for while it is in.
-      sizeOf: (chunk) => chunk.data.length + OVERHEAD_BYTES,
+      sizeOf: weightOf,
       isKept: (_key, chunk) => isPinned(chunk),
-      dispose: (chunk) => chunk.release(),
+      dispose: (chunk) => {
+        this.#dataBytes -= chunk.data.length;
+        chunk.release();
+      },
     });
   }
 
-  /** Bytes held, overhead included. */
+  /** Bytes of the chunks' data alone. */
+  get dataBytes(): number {
+    return this.#dataBytes;
+  }
+
+  /** Bytes held: data, keys, versions and bookkeeping. */
   get bytes(): number {
     return this.#chunks?.size ?? 0;
   }
@@ -47,9 +59,10 @@ export class MemoryCache {
   /** Stores a chunk, becoming a user of it; one larger than the whole cache is not kept. */
   put(chunk: Chunk): void {
     const chunks = this.#chunks;
-    if (chunks === undefined || chunk.data.length + OVERHEAD_BYTES > chunks.maxSize) return;
+    if (chunks === undefined || weightOf(chunk) > chunks.maxSize) return;
     // Storing what is stored already would dispose of it without a second use to end.
     if (chunks.peek(chunk.key) === chunk) return;
+    this.#dataBytes += chunk.data.length;
     chunks.set(chunk.key, chunk.retain());
   }
 
@@ -61,4 +74,21 @@ export class MemoryCache {
   release(): void {
     this.#chunks?.release();
   }
+
+  /** Moves chunks to memory that is kept. @param most chunks to move now: each is copied */
+  gather(most: number): void {
+    let moved = 0;
+    for (const chunk of this.#chunks?.values() ?? []) {
+      if (chunk.move() && ++moved === most) return;
+    }
+  }
+
+  /** Evicts what there is no room for any more since others take more of it. */
+  trim(): void {
+    this.#chunks?.trim();
+  }
+}
+
+function weightOf(chunk: Chunk): number {
+  return chunk.data.length + chunkBytes(chunk.key, chunk.version);
 }

@@ -1,17 +1,19 @@
 /**
- * Which version of each file is current, and which files can only be tunnelled. Small entries,
- * bounded in number; pointers are kept on disk as well where there is a disk tier, or the chunks
+ * Which version of each file is current, and which files can only be tunnelled. Entries are bounded
+ * in bytes, least recently used ones go first; pointers are kept on disk as well where there is a disk tier, or the chunks
  * there could not be found after a restart without asking the origin for each file anew.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
+import { ENTRY_BYTES, textBytes } from '@millrace/shared/cdn/memory-weight';
 import { LRUCache } from 'lru-cache';
 import { Purges } from '../admin/purges.ts';
 import type { Scope } from '../policy/policy.ts';
 import { sha256 } from './chunk.ts';
 import type { ChunkBuffer } from './chunk-memory.ts';
 import type { DiskCache } from './disk-cache.ts';
-import { type Pointer, urlOfPointer } from './file-version.ts';
+import { ownText, type Pointer, urlOfPointer } from './file-version.ts';
+import { pointerBytes } from './weights.ts';
 
 /** An origin's answer that cannot be cut into chunks, remembered so as not to ask twice. */
 export interface TunnelVerdict {
@@ -22,8 +24,10 @@ export interface TunnelVerdict {
 
 /** How long it is taken for granted that a file can only be tunnelled. */
 export const TUNNEL_VERDICT_MS = 60_000;
-const MAX_POINTERS = 50_000;
-const MAX_DOUBTED = 10_000;
+/** Memory for pointers where nobody says how much. */
+const DEFAULT_MAX_BYTES = 32 * 1024 * 1024;
+/** Share of the memory that files in doubt may take, of which little is remembered. */
+const DOUBTED_SHARE = 1 / 16;
 const NOTHING: ChunkBuffer = { data: Buffer.alloc(0), release() {} };
 
 export type PointerEntry = Pointer | TunnelVerdict;
@@ -35,17 +39,31 @@ interface Marked {
 }
 
 export class PointerCache {
-  readonly #entries = new LRUCache<string, Marked>({ max: MAX_POINTERS });
+  readonly #entries: LRUCache<string, Marked>;
   /** Files that turned out to have changed: what others take to be current is not to be trusted. */
-  readonly #doubted = new LRUCache<string, true>({ max: MAX_DOUBTED });
+  readonly #doubted: LRUCache<string, true>;
   readonly #disk: DiskCache | undefined;
   readonly #purges: Purges;
   /** Told of each version that is learnt to be current. */
   onPointer: (pointer: Pointer) => void = () => {};
 
-  constructor(disk?: DiskCache, purges: Purges = new Purges()) {
+  /** @param maxBytes bound on what entries weigh in memory */
+  constructor(disk?: DiskCache, purges: Purges = new Purges(), maxBytes = DEFAULT_MAX_BYTES) {
     this.#disk = disk;
     this.#purges = purges;
+    this.#entries = new LRUCache({
+      maxSize: Math.ceil(maxBytes * (1 - DOUBTED_SHARE)),
+      sizeCalculation: ({ entry }, key) => pointerBytes(key, entry),
+    });
+    this.#doubted = new LRUCache({
+      maxSize: Math.ceil(maxBytes * DOUBTED_SHARE),
+      sizeCalculation: (_value, key) => ENTRY_BYTES + textBytes(key),
+    });
+  }
+
+  /** Bytes that the entries weigh in memory. */
+  get bytes(): number {
+    return this.#entries.calculatedSize + this.#doubted.calculatedSize;
   }
 
   /** Files known in memory. */
@@ -75,20 +93,21 @@ export class PointerCache {
       this.#disk.delete(diskKey(scope, url));
       return undefined;
     }
-    this.#entries.set(scopedKey(scope, url), marked);
+    this.#keep(scopedKey(scope, url), marked);
     return pointer;
   }
 
   /** @param generation in which it was asked for: what has been purged since is not kept */
   put(url: string, scope: Scope, entry: PointerEntry, generation = this.#purges.current): void {
     if (this.#isVoid(url, { entry, generation })) return;
-    this.#entries.set(scopedKey(scope, url), { entry, generation });
+    this.#keep(scopedKey(scope, url), { entry, generation });
     this.#doubted.delete(scopedKey(scope, url));
     if (!isPointer(entry)) this.#disk?.delete(diskKey(scope, url));
     else {
       const { data } = NOTHING;
       const meta = { pointer: entry, mark: this.#purges.diskMark(generation) };
-      this.#disk?.put(diskKey(scope, url), meta, data, () => sha256(data));
+      const key = diskKey(scope, url);
+      this.#disk?.put(key, meta, data, () => sha256(data), undefined, pointerBytes(key, entry));
       this.onPointer(entry);
     }
   }
@@ -103,10 +122,17 @@ export class PointerCache {
     const entry = this.get(url, scope);
     if (tag !== undefined) {
       if (entry === undefined || !isPointer(entry) || entry.version.tag !== tag) return;
-      this.#doubted.set(scopedKey(scope, url), true);
+      this.#doubted.set(ownText(scopedKey(scope, url)), true);
     }
     this.#entries.delete(scopedKey(scope, url));
     this.#disk?.delete(diskKey(scope, url));
+  }
+
+  #keep(key: string, marked: Marked): void {
+    const { entry } = marked;
+    // Mostly the key is the version's URL, which is there already.
+    const same = isPointer(entry) && entry.version.url === key;
+    this.#entries.set(same ? entry.version.url : ownText(key), marked);
   }
 
   #isVoid(name: string, { entry, generation }: Marked): boolean {

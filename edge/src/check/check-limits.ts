@@ -7,7 +7,8 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
 import { LRUCache } from 'lru-cache';
-import { clientKey } from '../policy/client-limits.ts';
+import type { OnRefusal } from '../admission/admissions.ts';
+import { clientKey } from '../policy/client-key.ts';
 
 export const MAX_CHECKS_AT_ONCE = 4;
 /** Per client and second, with some saved up: people paste one link after the other. */
@@ -21,9 +22,20 @@ const MAX_REMEMBERED = 10_000;
 const BUSY_RETRY_MS = 2000;
 
 export class CheckLimits {
+  readonly #onRefusal: OnRefusal | undefined;
   readonly #clients = new LRUCache<string, TokenBucket>({ max: MAX_REMEMBERED });
   readonly #origins = new LRUCache<string, TokenBucket>({ max: MAX_REMEMBERED });
   #running = 0;
+
+  /** @param onRefusal told of checks that are refused */
+  constructor(onRefusal?: OnRefusal) {
+    this.#onRefusal = onRefusal;
+  }
+
+  /** Checks under way. */
+  get running(): number {
+    return this.#running;
+  }
 
   /**
    * Admits a check.
@@ -35,6 +47,7 @@ export class CheckLimits {
    */
   admit(client: string, url: URL, now: Millis): () => void {
     if (this.#running >= MAX_CHECKS_AT_ONCE) {
+      this.#onRefusal?.('checks', 'refused', client);
       throw new MillraceError('too-many-requests', 'others are being checked', {
         retryAfterMs: BUSY_RETRY_MS,
       });
@@ -44,7 +57,10 @@ export class CheckLimits {
       bucketOf(this.#origins, url.host, ORIGIN_RATE, ORIGIN_BURST, now),
     ];
     const retryAfterMs = Math.max(...buckets.map((bucket) => bucket.waitMs(now, 1)));
-    if (retryAfterMs > 0) throw new MillraceError('too-many-requests', '', { retryAfterMs });
+    if (retryAfterMs > 0) {
+      this.#onRefusal?.('checks', 'refused', client);
+      throw new MillraceError('too-many-requests', '', { retryAfterMs });
+    }
     for (const bucket of buckets) bucket.take(1, now);
     this.#running++;
     let over = false;

@@ -3,6 +3,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
+import { ENTRY_BYTES, textBytes, valueBytes } from '@millrace/shared/cdn/memory-weight';
 import { listField } from '@millrace/shared/http/headers';
 import {
   type Hop,
@@ -11,10 +12,12 @@ import {
   type OriginSighting,
 } from '@millrace/shared/http/origin-check';
 import { LRUCache } from 'lru-cache';
+import type { Admissions } from '../admission/admissions.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import { statusError } from '../egress/status-error.ts';
+import { clientKey } from '../policy/client-key.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
-import { CheckLimits } from './check-limits.ts';
+import { CheckLimits, MAX_CHECKS_AT_ONCE } from './check-limits.ts';
 import { type ProbeOptions, probeOrigin } from './origin-probe.ts';
 
 /** What came of a check. */
@@ -33,6 +36,7 @@ export type CheckResult =
 export interface LinkCheckOptions extends ProbeOptions {
   readonly policy: OriginPolicy;
   readonly records: OriginRecords;
+  readonly admissions?: Admissions;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
 }
@@ -41,18 +45,26 @@ export interface LinkCheckOptions extends ProbeOptions {
 const DEADLINE_MS = 12_000;
 /** The same link again within this time makes no new requests. */
 const REMEMBERED_MS = 15_000;
-const MAX_REMEMBERED = 500;
+/** Memory for results, which have headers of origins in them. */
+const MAX_REMEMBERED_BYTES = 4 * 1024 * 1024;
 
 export class LinkCheck {
   readonly #o: LinkCheckOptions;
-  readonly #limits = new CheckLimits();
+  readonly #limits: CheckLimits;
   readonly #flights = new SingleFlight<string, CheckResult>();
   readonly #known: LRUCache<string, CheckResult>;
 
   constructor(options: LinkCheckOptions) {
     this.#o = options;
+    const { admissions } = options;
+    this.#limits = new CheckLimits(admissions?.refused);
+    admissions?.measure('checks', {
+      use: () => this.#limits.running,
+      limit: MAX_CHECKS_AT_ONCE,
+    });
     this.#known = new LRUCache({
-      max: MAX_REMEMBERED,
+      maxSize: MAX_REMEMBERED_BYTES,
+      sizeCalculation: (result, key) => ENTRY_BYTES + textBytes(key) + valueBytes(result),
       ttl: REMEMBERED_MS,
       perf: { now: options.now },
     });
@@ -77,20 +89,22 @@ export class LinkCheck {
     const key = url.href;
     const done = this.#flights.has(key) ? () => {} : this.#limits.admit(client, url, this.#o.now());
     try {
-      return await this.#flights.run(key, signal, (all) => this.#probe(url, all)).result;
+      return await this.#flights.run(key, signal, (all) => this.#probe(url, client, all)).result;
     } finally {
       done();
     }
   }
 
-  async #probe(url: URL, signal: AbortSignal): Promise<CheckResult> {
+  async #probe(url: URL, client: string, signal: AbortSignal): Promise<CheckResult> {
     const { records, now } = this.#o;
     const hops: Hop[] = [];
     const deadline = AbortSignal.timeout(DEADLINE_MS);
     try {
       records.pause(url).check(now());
       const both = AbortSignal.any([signal, deadline]);
-      const seen = await probeOrigin(this.#o, url, both, (hop) => hops.push(hop));
+      const seen = await probeOrigin(this.#o, url, clientKey(client), both, (hop) =>
+        hops.push(hop),
+      );
       this.#remind(url, seen);
       const report = judgeOrigin(seen);
       const type = listField(seen.begin.headers, 'content-type');

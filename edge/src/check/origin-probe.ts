@@ -25,12 +25,14 @@ export interface ProbeOptions {
 }
 
 /**
+ * @param client key of whom it is for
  * @param onHop told of each redirect, also where the probe fails after it
  * @throws MillraceError where no answer comes; the signal's reason
  */
 export async function probeOrigin(
   o: ProbeOptions,
   url: URL,
+  client: string,
   signal: AbortSignal,
   onHop: (hop: Hop) => void,
 ): Promise<OriginSighting> {
@@ -39,6 +41,7 @@ export async function probeOrigin(
     o.client.open({
       url: from,
       scope: 'public',
+      client,
       headers,
       signal,
       onRedirect: (hop) => {

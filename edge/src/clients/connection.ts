@@ -69,6 +69,18 @@ export function resetResponse(res: ServerResponse): void {
   else resetConnection(res.socket);
 }
 
+/** Whether the connection of a request, or its stream of HTTP/2, is closed already. */
+export function hasLeft(req: IncomingMessage, res: ServerResponse): boolean {
+  return (streamOf(res) ?? req.socket).destroyed;
+}
+
+/** The connection below TLS, which is what the kernel has; without TLS the connection itself. */
+export function bottomSocket(socket: Socket): Socket {
+  // Node has no public way to it.
+  const below = (socket as { _parent?: unknown })._parent;
+  return below instanceof Socket ? below : socket;
+}
+
 /** A reset cannot be taken for an end, whatever the client's HTTP library does with FINs. */
 export function resetConnection(socket: Socket | null): void {
   // Below TLS is the connection that can be reset; Node has no public way to it.
@@ -107,6 +119,23 @@ export function onStall(
     stalled();
     if (!req.socket.destroyed) req.socket.setTimeout(ms());
   });
+}
+
+/**
+ * Bytes that have been written to a response and that the client's system has not taken. Node
+ * counts a write as one until all of it is taken; libuv knows how much of it is left.
+ */
+export function untakenBytes(res: ServerResponse): number {
+  const { writableLength, socket } = res;
+  if (streamOf(res) !== undefined || socket === null || 'encrypted' in socket)
+    return writableLength;
+  const { _handle: handle, _writableState: state } = socket as unknown as {
+    readonly _handle?: { readonly writeQueueSize?: unknown } | null;
+    readonly _writableState?: { readonly writelen?: unknown };
+  };
+  const [left, begun] = [handle?.writeQueueSize, state?.writelen];
+  if (typeof left !== 'number' || typeof begun !== 'number') return writableLength;
+  return Math.max(0, writableLength - begun + left);
 }
 
 /** Has `onStall` call back after another time, which begins now. */

@@ -74,6 +74,33 @@ describe('ClientPurger', () => {
     expect(purger.watching).toBe(1);
   });
 
+  test('thousands that vanish at once take as many steps as they are, not the square of that', () => {
+    const { client, onPurged, purger } = setUp();
+    const clients = Array.from({ length: 2000 }, () => client(GONE));
+    // Two responses on each connection, as with HTTP/2.
+    for (const { socket } of clients) purger.watch(socket, () => true, jest.fn());
+    let steps = 0;
+    const values = Set.prototype[Symbol.iterator];
+    const counted = jest.spyOn(Set.prototype, Symbol.iterator).mockImplementation(function* (
+      this: Set<unknown>,
+    ) {
+      for (const value of { [Symbol.iterator]: () => values.call(this) }) {
+        steps++;
+        yield value;
+      }
+      return undefined;
+    });
+    try {
+      jest.advanceTimersByTime(250);
+    } finally {
+      counted.mockRestore();
+    }
+    expect(onPurged).toHaveBeenCalledTimes(2000);
+    expect(purger.watching).toBe(0);
+    expect(steps).toBeGreaterThan(0);
+    expect(steps).toBeLessThan(5 * 2000);
+  });
+
   test('does not ask the kernel about clients that have nothing to acknowledge', () => {
     const { client, readTcpInfo } = setUp();
     let outstanding = false;

@@ -40,6 +40,8 @@ const INTERVAL_MS = 250;
 export class ClientPurger {
   readonly #o: ClientPurgerOptions;
   readonly #watched = new Set<Watched>();
+  /** The same by connection: thousands may vanish at once, and each is looked up. */
+  readonly #byConnection = new Map<Socket, Set<Watched>>();
   /** Those whose last response has been handed on; one for a connection. */
   readonly #handedOn = new Map<Socket, Watched>();
   readonly #experience = new AnsweredTimeouts();
@@ -80,6 +82,9 @@ export class ClientPurger {
     // The new response is watched instead of the one before.
     this.#forgetHandedOn(socket);
     this.#watched.add(watched);
+    const onConnection = this.#byConnection.get(socket);
+    if (onConnection === undefined) this.#byConnection.set(socket, new Set([watched]));
+    else onConnection.add(watched);
     this.#timer ??= setInterval(() => this.#look(), this.#o.intervalMs ?? INTERVAL_MS).unref();
     return () => this.#handOn(watched);
   }
@@ -105,6 +110,9 @@ export class ClientPurger {
 
   #unwatch(watched: Watched): void {
     this.#watched.delete(watched);
+    const onConnection = this.#byConnection.get(watched.socket);
+    onConnection?.delete(watched);
+    if (onConnection?.size === 0) this.#byConnection.delete(watched.socket);
     if (this.#handedOn.get(watched.socket) === watched) this.#handedOn.delete(watched.socket);
     if (this.#watched.size > 0) return;
     clearInterval(this.#timer);
@@ -116,8 +124,8 @@ export class ClientPurger {
     for (const watched of this.#watched) {
       if (!this.#hasVanished(watched)) continue;
       // With HTTP/2 several responses are on one connection: it is one client that has vanished.
-      for (const other of this.#watched) {
-        if (other === watched || other.socket !== watched.socket) continue;
+      for (const other of this.#byConnection.get(watched.socket) ?? []) {
+        if (other === watched) continue;
         this.#unwatch(other);
         other.purge();
       }

@@ -1,38 +1,54 @@
 /**
- * Sessions of the dashboard, without anything to remember: a cookie that only the holder of the
- * administration token can have made. It is good at all processes of the edge and after a restart,
- * and ends with its time or with the token.
+ * Sessions of the dashboard. A session is a cookie that only the holder of the administration token
+ * can have made: it is good at all processes of the edge and after a restart. It ends with its time,
+ * with the token, or when its user logs out: what has ended so is remembered.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Millis } from '@millrace/shared/base/clock';
+import type { Revocations, RevocationsSnapshot } from '@millrace/shared/base/revocations';
 
 /** How long a session lasts. */
-const LIFETIME_MS = 12 * 3_600_000;
+export const LIFETIME_MS = 12 * 3_600_000;
 const COOKIE = /^(\d{1,15})\.([A-Za-z0-9_-]{16})\.([A-Za-z0-9_-]{43})$/;
 const ATTRIBUTES = 'Path=/-/; HttpOnly; SameSite=Strict';
 
-export class DashboardSessions {
-  readonly #token: Buffer;
-  readonly #now: () => Millis;
+export interface DashboardSessionsOptions {
+  /** Of the administrators. */
+  readonly token: Buffer;
+  /** Of the edge as a whole: at others with the same token its sessions are good for nothing. */
+  readonly name: string;
+  readonly revocations: Revocations;
+  /** Unix milliseconds. */
+  readonly now: () => Millis;
+}
 
-  /** @param now Unix milliseconds */
-  constructor(token: Buffer, now: () => Millis) {
-    this.#token = token;
-    this.#now = now;
+interface Session {
+  readonly id: string;
+  readonly until: Millis;
+}
+
+export class DashboardSessions {
+  readonly #options: DashboardSessionsOptions;
+
+  constructor(options: DashboardSessionsOptions) {
+    this.#options = options;
   }
 
   /** Whether that is the token. */
   matches(given: string): boolean {
+    const { token } = this.#options;
     const bytes = Buffer.from(given);
-    return bytes.length === this.#token.length && timingSafeEqual(bytes, this.#token);
+    return bytes.length === token.length && timingSafeEqual(bytes, token);
   }
 
   /** Begins a session. @returns Set-Cookie's value (RFC 6265) */
   begin(port: number, encrypted: boolean): string {
-    const until = this.#now() + LIFETIME_MS;
-    const nonce = randomBytes(12).toString('base64url');
-    const value = `${until}.${nonce}.${this.#sign(until, nonce).toString('base64url')}`;
+    const { now, revocations } = this.#options;
+    // One that begins in the millisecond in which all have been ended is none of those.
+    const until = Math.max(now() + LIFETIME_MS, revocations.until + 1);
+    const id = randomBytes(12).toString('base64url');
+    const value = `${until}.${id}.${this.#sign(until, id).toString('base64url')}`;
     const age = `Max-Age=${LIFETIME_MS / 1000}`;
     return `${cookieName(port)}=${value}; ${age}; ${ATTRIBUTES}${encrypted ? '; Secure' : ''}`;
   }
@@ -44,26 +60,56 @@ export class DashboardSessions {
 
   /** Whether a request's Cookie field has a session that goes on. */
   isGood(field: string | undefined, port: number): boolean {
+    return this.#sessionsIn(field, port).length > 0;
+  }
+
+  /**
+   * What is to be revoked so that the sessions of a request end, and with `everywhere` all others.
+   *
+   * @returns undefined where the request has no session that goes on, and so may end none
+   */
+  ending(
+    field: string | undefined,
+    port: number,
+    everywhere: boolean,
+  ): RevocationsSnapshot | undefined {
+    const sessions = this.#sessionsIn(field, port);
+    if (sessions.length === 0) return undefined;
+    if (everywhere) return this.endingAll();
+    return { until: 0, sessions: sessions.map(({ id, until }) => [id, until] as const) };
+  }
+
+  /** What is to be revoked so that all sessions end that have begun. */
+  endingAll(): RevocationsSnapshot {
+    const { now, revocations } = this.#options;
+    return { until: Math.max(now() + LIFETIME_MS, revocations.until), sessions: [] };
+  }
+
+  #sessionsIn(field: string | undefined, port: number): Session[] {
     const name = cookieName(port);
-    return (field ?? '').split(';').some((pair) => {
+    return (field ?? '').split(';').flatMap((pair) => {
       const [key, value] = pair.trim().split('=', 2);
-      return key === name && this.#isGoodValue(value ?? '');
+      return (key === name && this.#read(value ?? '')) || [];
     });
   }
 
-  #isGoodValue(value: string): boolean {
+  /** The session that a cookie is, if it is good. */
+  #read(value: string): Session | undefined {
+    const { now, revocations } = this.#options;
     const match = COOKIE.exec(value);
-    if (match === null) return false;
-    const [, until, nonce, signature] = match as unknown as [string, string, string, string];
+    if (match === null) return undefined;
+    const [, text, id, signature] = match as unknown as [string, string, string, string];
+    const until = Number(text);
     const given = Buffer.from(signature, 'base64url');
-    const right = this.#sign(Number(until), nonce);
-    if (given.length !== right.length || !timingSafeEqual(given, right)) return false;
-    return this.#now() < Number(until);
+    const right = this.#sign(until, id);
+    if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined;
+    return now() < until && !revocations.isRevoked(id, until) ? { id, until } : undefined;
   }
 
-  #sign(until: Millis, nonce: string): Buffer {
-    return createHmac('sha256', this.#token)
-      .update(`millrace dashboard\n${until}\n${nonce}`)
+  #sign(until: Millis, id: string): Buffer {
+    const { token, name } = this.#options;
+    return createHmac('sha256', token)
+      .update(`millrace dashboard\n${name}\n${until}\n${id}`)
       .digest();
   }
 }

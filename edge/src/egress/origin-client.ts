@@ -4,20 +4,26 @@
  */
 
 import type { LookupFunction } from 'node:net';
+import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
+import { Turns } from '@millrace/shared/base/turns';
+import { type OriginPlace, OriginPlaces } from '@millrace/shared/cdn/origin-places';
 import { singleField } from '@millrace/shared/http/headers';
 import type { Hop } from '@millrace/shared/http/origin-check';
 import { parseOriginUrl } from '@millrace/shared/http/prefixed-url';
 import { viaItem } from '@millrace/shared/http/via';
 import { httpGet } from '@millrace/shared/node/http-get';
 import type { HttpAnswer, HttpResponse } from '@millrace/shared/node/http-response';
-import { LazyAgent } from '@millrace/shared/node/lazy-agent';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import { networkError } from '@millrace/shared/node/network-error';
 import { RangeClient } from '@millrace/shared/node/range-client';
+import type { OnRefusal } from '../admission/admissions.ts';
+import { isNodeClient } from '../peers/path.ts';
 import type { OriginPolicy, Scope } from '../policy/policy.ts';
 import { publicLookup } from '../policy/public-address.ts';
+import { BodyPace } from './body-pace.ts';
+import { OriginAgents } from './origin-agents.ts';
 
 export interface OriginClientOptions {
   readonly policy: OriginPolicy;
@@ -27,11 +33,19 @@ export interface OriginClientOptions {
   readonly connections: number;
   /** How long an origin may take to connect, to answer, and to send nothing, milliseconds. */
   readonly timeoutMs: number;
+  /** Origins with connections at a time. */
+  readonly maxOrigins: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  /** Told of clients that are refused an origin, or lose it to another client. */
+  readonly onRefusal?: OnRefusal;
 }
 
 export interface OriginRequest {
   readonly url: URL;
   readonly scope: Scope;
+  /** Whom it is for: a client's key, or another node. */
+  readonly client?: string | undefined;
   /** Of a signed link, where that is what lets the request through. */
   readonly grant?: LinkGrant | undefined;
   /** Header fields besides those every request has. */
@@ -45,24 +59,66 @@ export interface OriginRequest {
 
 /** Two ways to the same origins: a general client, and the narrow one for ranges. */
 interface Transport {
-  readonly agent: LazyAgent;
+  readonly agents: OriginAgents;
   readonly ranges: RangeClient;
 }
 
+/** An origin's place, for the length of one request. */
+interface Use {
+  /** The request is over. */
+  readonly done: () => void;
+  /** @throws MillraceError where the origin has been cut off since */
+  readonly check: () => void;
+}
+
+/** Sends one request of a chain of redirects, and says when it is over. */
+type Send<A> = (url: URL, transport: Transport, use: Use) => Promise<A>;
+
 const MAX_CONNECT_MS = 10_000;
-/** Origins with connections at a time: bounds what strangers can make an open edge hold. */
-const MAX_ORIGINS = 1000;
+/** Part of all origins that one client may have requests to at a time. */
+const CLIENT_SHARE = 1 / 4;
+/** Part of the connections to one origin that tunnels and version requests of one client may take. */
+const CLIENT_CONNECTIONS_SHARE = 3 / 4;
+/** Longest time that an idle connection is kept, whatever the origin's Keep-Alive field allows. */
+const KEEP_ALIVE_MS: Millis = 30_000;
+/** Origins that have been idle for so long are forgotten. */
+const IDLE_ORIGIN_MS: Millis = KEEP_ALIVE_MS + 5000;
+const IDLE_CHECK_MS: Millis = 10_000;
+const BUSY_RETRY_MS: Millis = 1000;
+/** All heads of a chain of redirects together may take this many times what one may. */
+const CHAIN_TIMEOUTS = 2;
+/** The pace of a body is measured over this many times what an origin may be silent. */
+const PACE_TIMEOUTS = 2;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 export class OriginClient {
   readonly #o: OriginClientOptions;
   readonly #publicOnly: Transport;
   readonly #anywhere: Transport;
+  readonly #places: OriginPlaces;
+  readonly #turns: Turns;
+  readonly #idleTimer: NodeJS.Timeout;
 
   constructor(options: OriginClientOptions) {
     this.#o = options;
-    this.#publicOnly = this.#transport(publicLookup());
+    const { maxOrigins: max, connections, now } = options;
+    this.#places = new OriginPlaces({ max, share: originShare(max) });
+    this.#turns = new Turns(Math.ceil(connections * CLIENT_CONNECTIONS_SHARE));
+    this.#idleTimer = setInterval(() => {
+      for (const origin of this.#places.takeIdle(now() - IDLE_ORIGIN_MS)) this.#cutOff(origin);
+    }, IDLE_CHECK_MS).unref();
+    this.#publicOnly = this.#transport(publicLookup(undefined, options.policy.own));
     this.#anywhere = this.#transport(undefined);
+  }
+
+  /** Origins with requests under way. */
+  get originsInUse(): number {
+    return this.#places.inUse;
+  }
+
+  /** Measures the pace at which one body comes, or several that make up one chunk. */
+  pace(): BodyPace {
+    return new BodyPace(PACE_TIMEOUTS * this.#o.timeoutMs);
   }
 
   /**
@@ -72,9 +128,26 @@ export class OriginClient {
    * @throws MillraceError for everything that keeps a response from coming; not for its status
    */
   open(request: OriginRequest): Promise<HttpResponse> {
-    return this.#follow(request, async (url, { agent }) =>
-      httpGet(await agent.get(), url, this.#headers(request), request.signal),
-    );
+    return this.#follow(request, async (url, transport, use) => {
+      const { client, signal } = request;
+      // One client's slow files must not take all connections to an origin from the others.
+      const end =
+        client === undefined || isNodeClient(client)
+          ? undefined
+          : await this.#turns.take(`${client} ${url.origin}`, signal);
+      try {
+        return await this.#get(url, transport, request, {
+          ...use,
+          done: () => {
+            end?.();
+            use.done();
+          },
+        });
+      } catch (error) {
+        end?.();
+        throw error;
+      }
+    });
   }
 
   /**
@@ -84,11 +157,15 @@ export class OriginClient {
    * @throws MillraceError as `open`
    */
   openRange(request: OriginRequest): Promise<HttpAnswer> {
-    return this.#follow(request, async (url, { agent, ranges }) => {
+    return this.#follow(request, async (url, transport, use) => {
       const requestedAt = Date.now();
+      let givenUp = false;
       try {
-        const answer = await ranges.open(url, this.#headers(request), request.signal, {
+        const answer = await transport.ranges.open(url, this.#headers(request), request.signal, {
           onSent: request.onSent,
+          onDone: () => {
+            if (!givenUp) use.done();
+          },
         });
         if (answer.plain || answer.status !== 206) {
           return {
@@ -102,38 +179,93 @@ export class OriginClient {
               }),
           };
         }
+        givenUp = true;
         answer.discard();
       } catch (error) {
         throw request.signal.aborted ? request.signal.reason : networkError(error, false);
       }
-      return httpGet(await agent.get(), url, this.#headers(request), request.signal);
+      return this.#get(url, transport, request, use);
     });
   }
 
   /** Closes all connections. */
   async close(): Promise<void> {
-    for (const { agent, ranges } of [this.#publicOnly, this.#anywhere]) {
+    clearInterval(this.#idleTimer);
+    for (const { agents, ranges } of [this.#publicOnly, this.#anywhere]) {
       ranges.close();
-      await agent.destroy();
+      await agents.destroy();
     }
   }
 
-  async #follow<A extends HttpAnswer>(
+  async #get(
+    url: URL,
+    { agents }: Transport,
     request: OriginRequest,
-    send: (url: URL, transport: Transport) => Promise<A>,
-  ): Promise<A> {
+    { done: onDone, check }: Use,
+  ): Promise<HttpResponse> {
+    const { timeoutMs: headMs } = this.#o;
+    await agents.ready();
+    check();
+    const pool = agents.get(url.origin);
+    return httpGet(pool, url, this.#headers(request), request.signal, { headMs, onDone });
+  }
+
+  async #follow<A extends HttpAnswer>(request: OriginRequest, send: Send<A>): Promise<A> {
     let url = request.url;
+    let waited = 0;
     for (let hop = 0; ; hop++) {
       const anywhere = this.#o.policy.check(url, request.scope, request.grant);
-      const answer = await send(url, anywhere ? this.#anywhere : this.#publicOnly);
+      const place = this.#enter(url.origin, request.client);
+      const use: Use = {
+        done: () => place.leave(this.#o.now()),
+        check: () => {
+          if (place.lost) throw tooManyOrigins('others have fewer');
+        },
+      };
+      let answer: A;
+      try {
+        answer = await send(url, anywhere ? this.#anywhere : this.#publicOnly, use);
+      } catch (error) {
+        use.done();
+        throw error;
+      }
       if (!REDIRECTS.has(answer.status)) return answer;
       answer.discard();
+      waited += answer.arrivedAt - answer.requestedAt;
+      if (waited > CHAIN_TIMEOUTS * this.#o.timeoutMs) {
+        throw new MillraceError('origin-timeout', 'the redirects took too long');
+      }
       if (hop === MAX_REDIRECTS) {
         throw new MillraceError('too-many-redirects', `more than ${MAX_REDIRECTS}`);
       }
       const target = redirectTarget(answer);
       request.onRedirect?.({ status: answer.status, from: url.href, to: target.href });
       url = target;
+    }
+  }
+
+  /** @throws MillraceError `too-many-origins` */
+  #enter(origin: string, client: string | undefined): OriginPlace {
+    const place = this.#places.enter(origin, client, client === undefined || !isNodeClient(client));
+    if (place === undefined) {
+      if (client !== undefined) this.#o.onRefusal?.('origins', 'refused', client);
+      throw tooManyOrigins('wait for others to finish');
+    }
+    const { evicted, displaced } = place;
+    if (evicted !== undefined) this.#cutOff(evicted);
+    if (displaced !== undefined) {
+      this.#o.onRefusal?.('origins', 'evicted', displaced.client);
+      this.#cutOff(displaced.origin);
+    }
+    return place;
+  }
+
+  /** Closes the connections to an origin, whatever is under way. */
+  #cutOff(origin: string): void {
+    const error = tooManyOrigins('others have fewer');
+    for (const { agents, ranges } of [this.#publicOnly, this.#anywhere]) {
+      agents.close(origin, error);
+      ranges.closeOrigin(origin, error);
     }
   }
 
@@ -150,7 +282,7 @@ export class OriginClient {
     const { timeoutMs, connections } = this.#o;
     const connectTimeoutMs = Math.min(timeoutMs, MAX_CONNECT_MS);
     const withLookup = lookup === undefined ? {} : { lookup };
-    const agent = new LazyAgent({
+    const agents = new OriginAgents({
       connections,
       pipelining: 1,
       // One connection per chunk in flight is what the window counts on.
@@ -158,13 +290,28 @@ export class OriginClient {
       connect: { timeout: connectTimeoutMs, ...withLookup },
       headersTimeout: timeoutMs,
       bodyTimeout: timeoutMs,
-      keepAliveTimeout: 30_000,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveMaxTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: 32 * 1024,
-      maxOrigins: MAX_ORIGINS,
     });
-    const ranges = new RangeClient({ connections, timeoutMs, connectTimeoutMs, ...withLookup });
-    return { agent, ranges };
+    const ranges = new RangeClient({
+      connections,
+      timeoutMs,
+      connectTimeoutMs,
+      headTimeoutMs: timeoutMs,
+      ...withLookup,
+    });
+    return { agents, ranges };
   }
+}
+
+/** Origins that one client may have requests to at a time. */
+export function originShare(maxOrigins: number): number {
+  return Math.ceil(maxOrigins * CLIENT_SHARE);
+}
+
+function tooManyOrigins(detail: string): MillraceError {
+  return new MillraceError('too-many-origins', detail, { retryAfterMs: BUSY_RETRY_MS });
 }
 
 function redirectTarget(response: HttpAnswer): URL {

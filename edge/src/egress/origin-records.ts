@@ -1,14 +1,21 @@
 /** What this node remembers of the origins it has lately talked to. */
 
+import { ENTRY_BYTES, OBJECT_BYTES, textBytes } from '@millrace/shared/cdn/memory-weight';
 import { OriginPause } from '@millrace/shared/cdn/origin-pause';
 import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
 import { LRUCache } from 'lru-cache';
 
-const MAX_RECORDS = 10_000;
+/** Memory for the records of either kind; the ones used longest ago go first. */
+const MAX_BYTES = 2 * 1024 * 1024;
 
 export class OriginRecords {
-  readonly #timers = new LRUCache<string, RetryTimer>({ max: MAX_RECORDS });
-  readonly #pauses = new LRUCache<string, OriginPause>({ max: MAX_RECORDS });
+  readonly #timers = recordsBy<RetryTimer>();
+  readonly #pauses = recordsBy<OriginPause>();
+
+  /** Memory that the records take, bytes. */
+  get bytes(): number {
+    return this.#timers.calculatedSize + this.#pauses.calculatedSize;
+  }
 
   /** How long chunks from the URL's host and port take. */
   timer(url: URL): RetryTimer {
@@ -19,6 +26,14 @@ export class OriginRecords {
   pause(url: URL): OriginPause {
     return remembered(this.#pauses, url.href, () => new OriginPause());
   }
+}
+
+/** Records by host or URL, bounded in bytes. */
+function recordsBy<T extends object>(): LRUCache<string, T> {
+  return new LRUCache({
+    maxSize: MAX_BYTES,
+    sizeCalculation: (_record, key) => ENTRY_BYTES + 2 * OBJECT_BYTES + textBytes(key),
+  });
 }
 
 function remembered<T extends object>(cache: LRUCache<string, T>, key: string, make: () => T): T {

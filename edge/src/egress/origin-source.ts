@@ -16,6 +16,7 @@ import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
 import type { ChunkRequest, ChunkSource } from '../cache/chunk-store.ts';
 import { type Pointer, pointerName } from '../cache/file-version.ts';
 import { isPointer, type PointerCache } from '../cache/pointer-cache.ts';
+import type { BodyPace } from './body-pace.ts';
 import { checkAsked, checkContent } from './content-check.ts';
 import type { OriginClient } from './origin-client.ts';
 import type { OriginRecords } from './origin-records.ts';
@@ -140,7 +141,7 @@ export class OriginSource implements ChunkSource {
 
   #open(
     url: string,
-    { version, range, grant }: ChunkRequest,
+    { version, range, grant, client }: ChunkRequest,
     signal: AbortSignal,
     onSent: () => void,
     conditions: Record<string, string>,
@@ -149,6 +150,7 @@ export class OriginSource implements ChunkSource {
       url: new URL(url),
       scope: version.scope,
       grant,
+      client,
       headers: { range: formatRange(range), ...conditions },
       signal,
       onSent,
@@ -167,6 +169,7 @@ export class OriginSource implements ChunkSource {
   ): Promise<void> {
     const { range } = request;
     let filled = 0;
+    const pace = this.#o.client.pace();
     for (let resumes = 0; ; resumes++) {
       const before = filled;
       const rest = { ...request, range: { start: range.start + filled, end: range.end } };
@@ -174,7 +177,7 @@ export class OriginSource implements ChunkSource {
         const response = await this.#ask(rest, signal, observer.onSent);
         this.#check(response, rest);
         const body = into.subarray(filled);
-        await response.readInto(body, (count) => {
+        await pace.readInto(response, body, (count) => {
           filled += count;
           this.#o.onOriginBytes(count);
           observer.onBytes(count);
@@ -183,7 +186,8 @@ export class OriginSource implements ChunkSource {
       } catch (error) {
         const broke =
           isMillraceError(error, 'origin-reset') || isMillraceError(error, 'origin-timeout');
-        if (!broke || filled === before || resumes === MAX_RESUMES) throw error;
+        const goesOn = broke && filled > before && !pace.tooSlow && resumes < MAX_RESUMES;
+        if (!goesOn) throw error;
       }
     }
   }
@@ -218,11 +222,12 @@ export async function readChunk(
   response: HttpAnswer,
   bytes: number,
   memory: ChunkMemory,
+  pace: BodyPace,
   onBytes: (count: number) => void,
 ): Promise<ChunkBuffer> {
   const buffer = memory.allocate(bytes);
   try {
-    await response.readInto(buffer.data, onBytes);
+    await pace.readInto(response, buffer.data, onBytes);
     checkContent(response, buffer.data);
     return buffer;
   } catch (error) {

@@ -2,7 +2,7 @@
 
 import type { OriginPolicy } from '../policy/policy.ts';
 import { type Html, html } from './html.ts';
-import { renderPage } from './layout.ts';
+import { type RenderedPage, renderPage } from './layout.ts';
 import { ruleWords } from './rule-words.ts';
 
 /** Of a long list, so many are shown. */
@@ -12,7 +12,7 @@ const MAX_LISTED = 50;
 export function dashboardPage(
   edge: string,
   policy: Pick<OriginPolicy, 'served' | 'takesLinks'>,
-): Promise<string> {
+): Promise<RenderedPage> {
   return renderPage({
     title: `${edge} - Millrace dashboard`,
     edge,
@@ -34,12 +34,16 @@ ${panel('errors', 'Errors', 'third')}
 ${panel('clients', 'Clients and caches', 'third')}
 ${panel('processes', 'Administration and processes', 'third')}
 ${policyPanel(policy)}
+${SESSIONS}
 </div>`,
   });
 }
 
 /** The form for the token. @param why the last attempt failed */
-export function loginPage(edge: string, why: 'wrong' | 'too-soon' | undefined): Promise<string> {
+export function loginPage(
+  edge: string,
+  why: 'wrong' | 'too-soon' | undefined,
+): Promise<RenderedPage> {
   const texts = {
     wrong: 'That is not the token of this edge.',
     'too-soon': 'Too many wrong tokens: wait a few seconds before the next one.',
@@ -64,7 +68,7 @@ ${message}
 }
 
 /** What is shown where no token has been set. */
-export function noTokenPage(edge: string): Promise<string> {
+export function noTokenPage(edge: string): Promise<RenderedPage> {
   return renderPage({
     title: `Dashboard - ${edge}`,
     edge,
@@ -91,6 +95,9 @@ ${more > 0 ? html`<p class="quiet">and ${String(more)} more</p>` : undefined}
 <p class="quiet">${links}</p></section>`;
 }
 
+const SESSIONS = html`<section class="card panel full" aria-labelledby="sessions-title"><h2 id="sessions-title">Sessions</h2>
+<p class="quiet">A session ends after 12 hours, or when its user logs out.</p>
+<form method="post" action="/-/dashboard/logout"><input name="everywhere" value="yes" hidden><button class="button small" type="submit">Log out everywhere</button></form></section>`;
 const FRONT = html`<a href="/">Check a link</a>`;
 
 function panel(id: string, title: string, size: 'wide' | 'half' | 'full' | 'third'): Html {

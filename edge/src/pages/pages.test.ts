@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { loadAssets, withSystemTheme } from './assets.ts';
 import { html } from './html.ts';
+import { renderPage } from './layout.ts';
 import { publisherPage } from './publisher-page.ts';
 
 describe('html', () => {
@@ -44,7 +45,7 @@ test('a page says nothing in the words of a stranger that it does not escape', a
     typed: evil,
     outcome: undefined,
   });
-  expect(page).not.toContain('<script>');
+  expect(page.body).not.toContain('<script>');
   const failed = await publisherPage({
     edge: 'e',
     base: 'http://e',
@@ -68,5 +69,20 @@ test('a page says nothing in the words of a stranger that it does not escape', a
       },
     },
   });
-  expect(failed).not.toContain('<script>');
+  expect(failed.body).not.toContain('<script>');
+});
+
+test('a page loads scripts and styles by a nonce of its own, which no file of a stranger has', async () => {
+  const parts = { title: 't', edge: 'e', styles: ['log-in.css'], script: 'dashboard.js' };
+  const pages = await Promise.all([1, 2].map(() => renderPage({ ...parts, main: html`` })));
+  const nonces = pages.map(({ headers, body }) => {
+    const policy = headers['content-security-policy'] ?? '';
+    const nonce = /script-src 'nonce-([A-Za-z0-9_-]{22})';/.exec(policy)?.[1];
+    expect(policy).toContain(`style-src 'nonce-${nonce}';`);
+    const loaded = body.match(/<script[^>]*>|<link rel="stylesheet"[^>]*>/g) ?? [];
+    expect(loaded).toHaveLength(5);
+    for (const tag of loaded) expect(tag).toContain(`nonce="${nonce}"`);
+    return nonce;
+  });
+  expect(nonces[0]).not.toBe(nonces[1]);
 });

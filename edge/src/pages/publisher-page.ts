@@ -10,7 +10,7 @@ import type { CheckResult } from '../check/link-check.ts';
 import { findingHints } from './finding-hints.ts';
 import { findingWords, GRADE_WORDS } from './finding-words.ts';
 import { type Html, html } from './html.ts';
-import { icon, renderPage } from './layout.ts';
+import { icon, type RenderedPage, renderPage } from './layout.ts';
 
 export interface PublisherPage {
   readonly edge: string;
@@ -67,7 +67,7 @@ const SERVICES: Readonly<Record<Service, readonly [string, string, Grade]>> = {
 };
 
 /** Renders the page. */
-export function publisherPage(page: PublisherPage): Promise<string> {
+export function publisherPage(page: PublisherPage): Promise<RenderedPage> {
   const { outcome } = page;
   return renderPage({
     title: outcome?.kind === 'checked' ? `${outcome.name} - Millrace` : 'Millrace edge',

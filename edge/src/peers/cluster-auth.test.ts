@@ -2,7 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import { AUTH_WINDOW_MS, INSIDE } from '@millrace/shared/cdn/inside-message';
 import { ClusterAuth } from './cluster-auth.ts';
+import { askingNode } from './heartbeat.ts';
 
+const NAME = 'edge-3';
 const NOW = 1700000000000;
 const SECRET = Buffer.from('the secret of a cluster');
 const TARGET = '/https://example.com/file.iso,start=0,end=999999,v=e.abc';
@@ -25,30 +27,30 @@ function request(headers: Fields, part: { method?: string; from?: string } = {})
 }
 
 /** A node whose clock can be set. */
-function newNode(secret: Buffer | undefined = SECRET) {
+function newNode(secret: Buffer | undefined = SECRET, name = NAME) {
   const clock = { now: NOW };
-  return { clock, auth: new ClusterAuth(secret, () => clock.now) };
+  return { clock, auth: new ClusterAuth(secret, () => clock.now, name) };
 }
 
-const openNode = () => new ClusterAuth(undefined, () => NOW);
+const openNode = () => new ClusterAuth(undefined, () => NOW, NAME);
 const refused = expect.objectContaining({ code: 'inside-request-refused' });
 
 describe('a request between nodes with the same secret', () => {
   test('is let in, with its fields as they were', () => {
-    const { headers } = newNode().auth.sign('GET', TARGET, FIELDS);
+    const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
     expect(headers).toMatchObject(FIELDS);
     expect(() => newNode().auth.verify(request(headers), TARGET)).not.toThrow();
   });
 
   test('is let in with no fields but the signature', () => {
-    const { headers } = newNode().auth.sign('GET', '/-/ping', {});
-    expect(Object.keys(headers)).toEqual([INSIDE.auth]);
+    const { headers } = newNode().auth.sign(NAME, 'GET', '/-/ping', {});
+    expect(Object.keys(headers)).toEqual([INSIDE.to, INSIDE.auth]);
     expect(() => newNode().auth.verify(request(headers), '/-/ping')).not.toThrow();
   });
 
   test('does not tell the secret, and no two look alike', () => {
     const { auth } = newNode();
-    const [a, b] = [auth.sign('GET', TARGET, FIELDS), auth.sign('GET', TARGET, FIELDS)];
+    const [a, b] = [auth.sign(NAME, 'GET', TARGET, FIELDS), auth.sign(NAME, 'GET', TARGET, FIELDS)];
     expect(a.nonce).not.toBe(b.nonce);
     expect(a.headers[INSIDE.auth]).not.toBe(b.headers[INSIDE.auth]);
     expect(JSON.stringify(a)).not.toContain(SECRET.toString());
@@ -58,7 +60,7 @@ describe('a request between nodes with the same secret', () => {
 
 describe('a request that was changed on its way', () => {
   const verify = (change: (headers: Fields) => void, method = 'GET', target = TARGET) => {
-    const { headers } = newNode().auth.sign('GET', TARGET, FIELDS);
+    const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
     const changed: Fields = { ...headers };
     change(changed);
     return () => newNode().auth.verify(request(changed, { method }), target);
@@ -78,7 +80,7 @@ describe('a request that was changed on its way', () => {
   });
 
   test.each(signedFields)('is refused where %s was added', (name) => {
-    const { headers } = newNode().auth.sign('GET', TARGET, {});
+    const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, {});
     const req = request({ ...headers, [name]: '1' });
     expect(() => newNode().auth.verify(req, TARGET)).toThrow(refused);
   });
@@ -122,10 +124,46 @@ describe('a request that was changed on its way', () => {
   });
 });
 
+describe('a request that was signed for one node', () => {
+  const others = ['edge-4', 'EDGE-3', 'edge-30', 'edge', '*'];
+
+  test.each(others)('is refused at another one, %s', (name) => {
+    const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
+    const other = newNode(SECRET, name).auth;
+    expect(() => other.verify(request(headers), TARGET)).toThrow(refused);
+    // Nor can it be addressed anew, or taken for an introduction.
+    for (const to of [name, undefined]) {
+      const { [INSIDE.to]: _, ...rest } = headers;
+      const readdressed = request(to === undefined ? rest : { ...rest, [INSIDE.to]: to });
+      expect(() => other.verify(readdressed, TARGET)).toThrow(refused);
+      expect(() => other.verifyIntroduction(readdressed, TARGET)).toThrow(refused);
+    }
+    // It is still good where it belongs, and has not been used up elsewhere.
+    expect(() => newNode().auth.verify(request(headers), TARGET)).not.toThrow();
+  });
+
+  test('names it in the signature: an introduction is for nobody, and good for nothing else', () => {
+    const { headers } = newNode().auth.sign(undefined, 'GET', '/-/introduction', {});
+    expect(headers).not.toHaveProperty(INSIDE.to);
+    const verify = (as: Fields) => newNode().auth.verify(request(as), '/-/introduction');
+    expect(() => verify(headers)).toThrow(refused);
+    expect(() => verify({ ...headers, [INSIDE.to]: NAME })).toThrow(refused);
+    const introduce = () =>
+      newNode(SECRET, 'any').auth.verifyIntroduction(request(headers), '/-/introduction');
+    expect(introduce).not.toThrow();
+  });
+
+  test('is refused where its recipient is named twice', () => {
+    const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
+    const twice = request({ ...headers, [INSIDE.to]: [NAME, NAME] });
+    expect(() => newNode().auth.verify(twice, TARGET)).toThrow(refused);
+  });
+});
+
 describe('a request from elsewhere', () => {
   test('is refused if it was signed with another secret, or none', () => {
-    const other = newNode(Buffer.from('another secret')).auth.sign('GET', TARGET, FIELDS);
-    const none = openNode().sign('GET', TARGET, FIELDS);
+    const other = newNode(Buffer.from('another secret')).auth.sign(NAME, 'GET', TARGET, FIELDS);
+    const none = openNode().sign(NAME, 'GET', TARGET, FIELDS);
     for (const { headers } of [other, none]) {
       const req = request(headers, { from: '127.0.0.1' });
       expect(() => newNode().auth.verify(req, TARGET)).toThrow(refused);
@@ -138,7 +176,7 @@ describe('a request from elsewhere', () => {
     [AUTH_WINDOW_MS, true],
     [AUTH_WINDOW_MS + 1, false],
   ])('is let in if it comes %d ms after its time: %s', (late, accepted) => {
-    const { headers } = newNode().auth.sign('GET', TARGET, FIELDS);
+    const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
     const { auth, clock } = newNode();
     clock.now = NOW + late;
     const verify = () => auth.verify(request(headers), TARGET);
@@ -147,7 +185,7 @@ describe('a request from elsewhere', () => {
   });
 
   test('is refused when it is repeated, however late', () => {
-    const { headers } = newNode().auth.sign('GET', TARGET, FIELDS);
+    const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
     const { auth, clock } = newNode();
     auth.verify(request(headers), TARGET);
     for (const later of [0, 1, AUTH_WINDOW_MS, AUTH_WINDOW_MS + 1, 10 * AUTH_WINDOW_MS]) {
@@ -157,7 +195,7 @@ describe('a request from elsewhere', () => {
   });
 
   test('does not use up the nonce of a good one when it is refused', () => {
-    const { headers } = newNode().auth.sign('GET', TARGET, FIELDS);
+    const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
     const { auth } = newNode();
     const forged = request({ ...headers, [INSIDE.hops]: '0' });
     expect(() => auth.verify(forged, TARGET)).toThrow(refused);
@@ -169,7 +207,7 @@ describe('a node without a secret', () => {
   test('says so, and sends no signature', () => {
     expect(openNode().hasSecret).toBe(false);
     expect(newNode().auth.hasSecret).toBe(true);
-    expect(openNode().sign('GET', TARGET, FIELDS).headers).toEqual(FIELDS);
+    expect(openNode().sign(NAME, 'GET', TARGET, FIELDS).headers).toEqual(FIELDS);
   });
 
   test.each(['127.0.0.1', '127.8.8.8', '::1', '::ffff:127.0.0.1'])('lets in %s', (from) => {
@@ -179,7 +217,7 @@ describe('a node without a secret', () => {
   test.each(['10.0.0.1', '192.168.1.1', '0.0.0.0', '::', '::ffff:10.0.0.1', 'fe80::1', '', 'x'])(
     'does not let in %j, signed or not',
     (from) => {
-      const { headers } = newNode().auth.sign('GET', TARGET, FIELDS);
+      const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
       for (const fields of [{}, headers]) {
         expect(() => openNode().verify(request(fields, { from }), TARGET)).toThrow(refused);
       }
@@ -197,7 +235,7 @@ describe('an answer', () => {
 
   /** A request's nonce, and the header of its answer. */
   function exchange(parts = PARTS, answering = newNode().auth) {
-    const { headers, nonce } = newNode().auth.sign('GET', TARGET, FIELDS);
+    const { headers, nonce } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
     return { nonce, answer: answering.signAnswer(request(headers), parts) };
   }
 
@@ -237,4 +275,12 @@ describe('an answer', () => {
   test('needs no signature where there is no secret', () => {
     expect(() => openNode().verifyAnswer('nonce', {}, PARTS)).not.toThrow();
   });
+});
+
+test('a node that asks and names an address that is no web address is not known by it', () => {
+  const asking = (url: string) =>
+    askingNode({ headers: { [INSIDE.nodeUrl]: url }, socket: {} } as unknown as IncomingMessage);
+  expect(asking('http://10.0.0.1:3125/x')).toBe('http://10.0.0.1:3125');
+  // The origin of these is the text "null", which is no URL.
+  for (const url of ['data:x', 'javascript:1', 'file:///x']) expect(asking(url)).toBeUndefined();
 });

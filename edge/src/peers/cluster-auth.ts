@@ -1,7 +1,8 @@
 /**
  * Who may speak the inside protocol: holders of the cluster's secret. Every request carries an HMAC
- * over everything that matters in it, with its time; old and repeated ones are refused. Without a
- * secret only this machine's own processes are let in.
+ * over everything that matters in it, with its time and the name of the node that it is for; old and
+ * repeated ones are refused, and those for another node: what one node was sent is worth nothing at
+ * the others. Without a secret only this machine's own processes are let in.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -19,6 +20,7 @@ import ipaddr from 'ipaddr.js';
 
 /** Fields that are part of what is signed, in this order. */
 const SIGNED_FIELDS = [
+  INSIDE.to,
   INSIDE.hops,
   INSIDE.via,
   INSIDE.avoid,
@@ -35,11 +37,18 @@ export class ClusterAuth {
   readonly #secret: Buffer | undefined;
   readonly #replays = new ReplayGuard();
   readonly #wallClock: () => number;
+  readonly #name: string;
+  /** Told of every request that has turned out to be signed with the secret. */
+  onVerified: ((req: IncomingMessage) => void) | undefined;
 
-  /** @param secret the cluster's secret; undefined: peers on loopback only */
-  constructor(secret: Buffer | undefined, wallClock: () => number) {
+  /**
+   * @param secret the cluster's secret; undefined: peers on loopback only
+   * @param name of this node
+   */
+  constructor(secret: Buffer | undefined, wallClock: () => number, name: string) {
     this.#secret = secret;
     this.#wallClock = wallClock;
+    this.#name = name;
   }
 
   get hasSecret(): boolean {
@@ -49,10 +58,12 @@ export class ClusterAuth {
   /**
    * Completes a request's header with its authentication.
    *
+   * @param to name of the node that is asked; undefined for an introduction, which is to find it out
    * @param target the request target as it will be sent
    * @returns the header, and the nonce by which the answer will be recognised
    */
   sign(
+    to: string | undefined,
     method: string,
     target: string,
     headers: Readonly<Record<string, string>>,
@@ -60,10 +71,11 @@ export class ClusterAuth {
     const at = this.#wallClock();
     const nonce = randomBytes(16).toString('hex');
     if (this.#secret === undefined) return { headers: { ...headers }, nonce };
-    const fields = SIGNED_FIELDS.map((name) => headers[name] ?? '');
+    const addressed = to === undefined ? headers : { ...headers, [INSIDE.to]: to };
+    const fields = SIGNED_FIELDS.map((name) => addressed[name] ?? '');
     const mac = this.#mac(signedText(method, target, fields, at, nonce)).toString('hex');
     return {
-      headers: { ...headers, [INSIDE.auth]: formatAuthentication({ at, nonce, mac }) },
+      headers: { ...addressed, [INSIDE.auth]: formatAuthentication({ at, nonce, mac }) },
       nonce,
     };
   }
@@ -94,12 +106,21 @@ export class ClusterAuth {
   }
 
   /**
-   * Lets a request in or not.
+   * Lets a request in or not: it must be for this node.
    *
    * @param target the raw request target
    * @throws MillraceError `inside-request-refused`
    */
   verify(req: IncomingMessage, target: string): void {
+    this.#verify(req, target, this.#name);
+  }
+
+  /** The same for an introduction, which is for nobody by name. */
+  verifyIntroduction(req: IncomingMessage, target: string): void {
+    this.#verify(req, target, undefined);
+  }
+
+  #verify(req: IncomingMessage, target: string, to: string | undefined): void {
     if (this.#secret === undefined) {
       if (isLoopback(req.socket.remoteAddress)) return;
       throw new MillraceError('inside-request-refused', 'no secret is set, so loopback only');
@@ -111,9 +132,14 @@ export class ClusterAuth {
     if (!timingSafeEqual(expected, Buffer.from(given.mac, 'hex'))) {
       throw new MillraceError('inside-request-refused', 'the signature is wrong');
     }
+    // After the signature: only members of the network learn what this node is not called.
+    if (listField(req.headers, INSIDE.to) !== to) {
+      throw new MillraceError('inside-request-refused', 'it is for another node');
+    }
     if (!this.#replays.accept(given.at, given.nonce, this.#wallClock())) {
       throw new MillraceError('inside-request-refused', 'it is too old, or has been seen before');
     }
+    this.onVerified?.(req);
   }
 
   #answerMac(nonce: string, parts: readonly string[]): Buffer {

@@ -38,15 +38,32 @@ export const ANSWER = z.object({
   nodes: z.array(z.url({ protocol: /^https?$/ }).max(200)).max(MAX_TOLD),
 });
 
+/** Who a node is, and where it wants to be reached, if not where it was asked. */
+export const INTRODUCTION = ANSWER.pick({ name: true, peerUrl: true, insidePort: true });
+
+export type Introduction = z.infer<typeof INTRODUCTION>;
 export type HeartbeatAnswer = z.infer<typeof ANSWER>;
 
 /** Where the node that sends a heartbeat can be asked back. */
 export function askingNode(req: IncomingMessage): string | undefined {
   const url = String(req.headers[INSIDE.nodeUrl] ?? '');
-  if (url !== '') return url.length <= 200 && URL.canParse(url) ? new URL(url).origin : undefined;
+  if (url !== '') return url.length <= 200 ? webOrigin(url) : undefined;
   const port = Number(/^\d{1,5}$/.exec(String(req.headers[INSIDE.nodePort] ?? ''))?.[0] ?? 0);
   const address = req.socket.remoteAddress;
   return port > 0 && port < 65536 && address !== undefined ? nodeUrl(address, port) : undefined;
+}
+
+/** The origin of an http or https URL: that of others is the text "null". */
+function webOrigin(url: string): string | undefined {
+  const parsed = URL.parse(url);
+  return parsed !== null && /^https?:$/.test(parsed.protocol) ? parsed.origin : undefined;
+}
+
+/** The address at which a node wants to be asked that was reached at another, or at the same one. */
+export function wantedAddress(url: string, { peerUrl, insidePort }: Introduction): string {
+  const own = new URL(peerUrl ?? url);
+  if (peerUrl === undefined && insidePort !== undefined) own.port = String(insidePort);
+  return own.origin;
 }
 
 /** Reads a body that is not too long. @throws Error */

@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { silentLog } from '@millrace/shared/base/log';
 import { ClusterAuth } from './cluster-auth.ts';
 import { Membership, type MembershipOptions } from './membership.ts';
+import { INTRODUCTION_PATH } from './node-requests.ts';
 import { parseSeed } from './seeds.ts';
 
 const started: { stop(): Promise<void> }[] = [];
@@ -16,13 +17,15 @@ afterEach(async () => {
 interface TestNode {
   readonly membership: Membership;
   readonly url: string;
+  /** Heartbeats that have been answered. */
+  readonly asked: number;
   stop(): Promise<void>;
 }
 
 /** A node that does nothing but answer heartbeats, and send them. */
 async function startNode(
   name: string,
-  options: Partial<MembershipOptions> = {},
+  options: Partial<MembershipOptions> & { readonly at?: number; readonly inside?: number } = {},
 ): Promise<TestNode> {
   const membership = new Membership({
     name,
@@ -32,24 +35,37 @@ async function startNode(
     publicUrl: undefined,
     peerUrl: undefined,
     seeds: [],
-    auth: new ClusterAuth(undefined, () => Date.now()),
+    auth: new ClusterAuth(undefined, () => Date.now(), name),
     log: silentLog,
     now: () => performance.now(),
     own: () => ({ load: 0, draining: false }),
-    onHeartbeat() {},
     heartbeatIntervalMs: 5,
     resolveIntervalMs: 5,
     ...options,
   });
+  let asked = 0;
+  const { auth = new ClusterAuth(undefined, () => Date.now(), name), at = 0 } = options;
   const server: Server = createServer((req, res) => {
-    const { body, headers } = membership.answer(req);
-    res.writeHead(200, headers).end(body);
+    asked++;
+    const target = req.url as string;
+    try {
+      const isIntroduction = target === INTRODUCTION_PATH;
+      if (isIntroduction) auth.verifyIntroduction(req, target);
+      else auth.verify(req, target);
+      const { body, headers } = isIntroduction ? membership.introduce(req) : membership.answer(req);
+      res.writeHead(200, headers).end(body);
+    } catch {
+      res.writeHead(403).end();
+    }
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
+  await once(server.listen(at, '127.0.0.1'), 'listening');
   const { port } = server.address() as AddressInfo;
   const node = {
     membership,
     url: `http://127.0.0.1:${port}`,
+    get asked() {
+      return asked;
+    },
     async stop() {
       await membership.stop();
       server.closeAllConnections();
@@ -57,7 +73,7 @@ async function startNode(
     },
   };
   started.push(node);
-  await membership.start(port);
+  await membership.start(options.inside ?? port, options.inside !== undefined);
   return node;
 }
 
@@ -128,15 +144,11 @@ describe('Membership', () => {
     });
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
-    let heartbeats = 0;
-    const asking = await startNode('asking', {
-      seeds: [parseSeed(`127.0.0.1:${port}`)],
-      onHeartbeat: () => heartbeats++,
-    });
+    const asking = await startNode('asking', { seeds: [parseSeed(`127.0.0.1:${port}`)] });
     // What was on its way when the first answer came has come by then.
-    await until(() => heartbeats > 30);
+    await until(() => node.asked > 30);
     const before = asked;
-    await until(() => heartbeats > 60);
+    await until(() => node.asked > 60);
     expect(asked).toBe(before);
     expect(asking.membership.table.get('behind')?.url).toBe(node.url);
     server.closeAllConnections();
@@ -167,6 +179,49 @@ describe('Membership', () => {
     asking.membership.onSilent('unknown');
     expect(usable(asking)).toBe('');
     await until(() => usable(asking) === 'node');
+  });
+
+  describe('with a secret', () => {
+    const signed = (name: string) => ({
+      auth: new ClusterAuth(Buffer.from('the secret of a network'), () => Date.now(), name),
+    });
+    const start = (name: string, options = {}) => startNode(name, { ...signed(name), ...options });
+
+    test('nodes ask each other for their names first, and for the rest by those', async () => {
+      const seed = await start('seed');
+      const a = await start('a', { seeds: [parseSeed(seed.url)] });
+      const b = await start('b', { seeds: [parseSeed(seed.url)] });
+      await until(() => usable(a) === 'b,seed');
+      await until(() => usable(b) === 'a,seed');
+      await until(() => usable(seed) === 'a,b');
+    });
+
+    test('another node at the address of one that has gone is found by its own name', async () => {
+      const before = await start('before');
+      const asking = await start('asking', { seeds: [parseSeed(before.url)] });
+      await until(() => usable(asking) === 'before');
+      await before.stop();
+      await start('after', { at: Number(new URL(before.url).port) });
+      await until(() => usable(asking) === 'after');
+    });
+
+    test('a process behind a port that others share is asked at its own, and by its own name', async () => {
+      const own = await start('edge-1');
+      // The port of all: it says who has answered, and where that one is alone.
+      const shared = await start('edge-1', { inside: Number(new URL(own.url).port) });
+      const asking = await start('asking', { seeds: [parseSeed(shared.url)] });
+      await asking.membership.met();
+      expect(usable(asking)).toBe('edge-1');
+      expect(asking.membership.table.get('edge-1')?.url).toBe(own.url);
+    });
+
+    test('a node with another secret learns no name, and tells none', async () => {
+      const node = await start('node');
+      const auth = new ClusterAuth(Buffer.from('another secret'), () => Date.now(), 'stranger');
+      const stranger = await startNode('stranger', { auth, seeds: [parseSeed(node.url)] });
+      await until(() => node.asked > 20);
+      expect([...stranger.membership.table.peers, ...node.membership.table.peers]).toEqual([]);
+    });
   });
 
   test('answers that no node would give are refused', async () => {

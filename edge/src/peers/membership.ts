@@ -11,21 +11,13 @@ import { AddressBook } from '@millrace/shared/cdn/address-book';
 import { hashText } from '@millrace/shared/cdn/hrw';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
 import { selectPeers } from '@millrace/shared/cdn/peer-set';
-import {
-  MAX_SILENCE_MS,
-  MIN_SILENCE_MS,
-  minRtt,
-  type Peer,
-  type PeerPolicy,
-  PeerTable,
-} from '@millrace/shared/cdn/peer-table';
+import { minRtt, type Peer, type PeerPolicy, PeerTable } from '@millrace/shared/cdn/peer-table';
 import type { Hearsay, RouteNode } from '@millrace/shared/cdn/route';
-import { LazyAgent } from '@millrace/shared/node/lazy-agent';
 import { SilenceTimer } from '@millrace/shared/node/silence-timer';
 import type { Digests } from '../admin/peer-commands.ts';
 import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
-import { ANSWER, askingNode, type HeartbeatAnswer, MAX_TOLD, readText } from './heartbeat.ts';
-import { HEARTBEAT_PATH } from './node-requests.ts';
+import { askingNode, type HeartbeatAnswer, MAX_TOLD, wantedAddress } from './heartbeat.ts';
+import { HEARTBEAT_LATE_MS, HeartbeatClient } from './heartbeat-client.ts';
 import { resolveSeeds, type Seed } from './seeds.ts';
 import { textDigest } from './text-digest.ts';
 
@@ -44,12 +36,10 @@ export interface MembershipOptions {
   readonly now: () => Millis;
   /** This node's load and whether it is shutting down. */
   readonly own: () => { readonly load: number; readonly draining: boolean };
-  /** Told of each heartbeat, for the figures. */
-  readonly onHeartbeat: (name: string, rtt: Millis) => void;
   /** What all nodes are to know: digests of it now, and what another node says of its own. */
   readonly shared?: {
     readonly digests: Digests;
-    readonly heard: (url: string, digests: Digests) => Promise<void>;
+    readonly heard: (node: { name: string; url: string }, digests: Digests) => Promise<void>;
   };
   /** For tests: how names are looked up, and how often what is done. */
   readonly resolve?: typeof resolveSeeds;
@@ -64,11 +54,6 @@ export interface ForwardTarget extends RouteNode {
 
 /** Heartbeats per second over all known nodes (NSDI 4.2). */
 const HEARTBEAT_INTERVAL_MS = 500;
-/** A heartbeat without an answer for so long is one in vain; late answers count all the same. */
-const HEARTBEAT_LATE_MS = MIN_SILENCE_MS;
-const HEARTBEAT_TIMEOUT_MS = MAX_SILENCE_MS;
-/** Connections to one node: as many heartbeats as can be late at a time, and one more. */
-const CONNECTIONS = 6;
 /** Heartbeats under way at a time, when many nodes are heard of at once. */
 const MAX_ASKING = 16;
 const RESOLVE_INTERVAL_MS = 30_000;
@@ -76,7 +61,7 @@ const RESOLVE_INTERVAL_MS = 30_000;
 export class Membership {
   readonly table: PeerTable;
   readonly #o: MembershipOptions;
-  readonly #agent = new LazyAgent({ connections: CONNECTIONS, pipelining: 1, allowH2: false });
+  readonly #client: HeartbeatClient;
   readonly #addresses = new AddressBook();
   readonly #self: ForwardTarget & { load: number };
   readonly #instance = randomUUID();
@@ -95,6 +80,7 @@ export class Membership {
   constructor(options: MembershipOptions) {
     const { name, org, weight } = options;
     this.#o = options;
+    this.#client = new HeartbeatClient(options.auth, options.now);
     this.table = new PeerTable({ name, org });
     this.#self = { name, weight, seed: hashText(name), load: 0, url: '' };
   }
@@ -126,7 +112,7 @@ export class Membership {
 
   async stop(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
-    await this.#agent.destroy();
+    await this.#client.close();
   }
 
   /** Adds addresses of nodes, as a supervisor of several processes knows them. */
@@ -189,6 +175,14 @@ export class Membership {
     return { body, headers: auth.signAnswer(req, [textDigest(body)]) };
   }
 
+  /** Answers a node that does not know this one's name yet. Nothing is learnt of who asks. */
+  introduce(req: IncomingMessage): { body: string; headers: Record<string, string> } {
+    const { name, peerUrl, auth } = this.#o;
+    const insidePort = this.#isShared ? this.#port : undefined;
+    const body = JSON.stringify({ name, peerUrl, insidePort });
+    return { body, headers: auth.signAnswer(req, [textDigest(body)]) };
+  }
+
   /** A forwarded request failed: the node is not asked before its next heartbeat. */
   onForwardFailed(name: string): void {
     this.table.onForwardFailed(name);
@@ -220,8 +214,13 @@ export class Membership {
     this.#addresses.setSeeds(found);
   }
 
+  /** Takes an address down. @returns false if it is known, or may not be asked */
+  #isNew(url: string): boolean {
+    return !this.#addresses.has(url) && this.#mayAsk(url) && this.#addresses.hear(url);
+  }
+
   #hearOf(url: string): void {
-    if (this.#addresses.has(url) || !this.#mayAsk(url) || !this.#addresses.hear(url)) return;
+    if (!this.#isNew(url)) return;
     // At once, so that nodes that have just started find each other soon; but no storm of questions.
     if (this.#asking < MAX_ASKING) void this.#ping(url);
   }
@@ -271,46 +270,37 @@ export class Membership {
 
   /** @throws whatever keeps a good answer from coming */
   async #ask(url: string): Promise<void> {
-    const { auth, now, name, peerUrl } = this.#o;
-    const target = HEARTBEAT_PATH;
-    const { headers, nonce } = auth.sign('GET', target, {
+    const { name, peerUrl } = this.#o;
+    const found = await this.#client.find(url);
+    if (found.elsewhere !== undefined) {
+      this.#addresses.onAnswer(url, true);
+      if (this.#isNew(found.elsewhere)) await this.#ping(found.elsewhere);
+      return;
+    }
+    const { answer, rtt } = await this.#client.heartbeat(url, found.name, {
       [INSIDE.via]: name,
       ...(peerUrl === undefined
         ? { [INSIDE.nodePort]: String(this.#port) }
         : { [INSIDE.nodeUrl]: peerUrl }),
     });
-    const agent = await this.#agent.get();
-    const sentAt = now();
-    const response = await agent.request({
-      method: 'GET',
-      origin: url,
-      path: target,
-      headers,
-      signal: AbortSignal.timeout(HEARTBEAT_TIMEOUT_MS),
-    });
-    const rtt = now() - sentAt;
-    const body = await readText(response.body);
-    if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
-    auth.verifyAnswer(nonce, response.headers, [textDigest(body)]);
-    await this.#told(url, ANSWER.parse(JSON.parse(body)), rtt);
+    await this.#told(url, answer, rtt);
   }
 
   /** What a node says of itself, and of others. */
   async #told(url: string, answer: HeartbeatAnswer, rtt: Millis): Promise<void> {
     const { name } = this.#o;
-    const { nodes, insidePort, peerUrl, instance, purges, pins, ...info } = answer;
+    const { nodes, insidePort: _port, peerUrl: _url, instance, purges, pins, ...info } = answer;
     // Before the node can be used: what it does not have to tell is what we know already.
-    if (info.name !== name) await this.#o.shared?.heard(url, { purges, pins });
+    if (info.name !== name) await this.#o.shared?.heard({ name: info.name, url }, { purges, pins });
     if (info.name === name && instance !== this.#instance) this.#warnOfTwin(url);
-    const own = new URL(peerUrl ?? url);
-    if (peerUrl === undefined && insidePort !== undefined) own.port = String(insidePort);
-    if (own.origin === url) {
+    const wanted = wantedAddress(url, answer);
+    if (wanted === url) {
       const policy = info.policy as PeerPolicy;
       this.#answered(url, { ...info, policy, publicUrl: info.publicUrl }, rtt);
     } else {
       // An address that several processes share, or not the one that it wants to be reached at.
       this.#addresses.onAnswer(url, true);
-      this.#hearOf(own.origin);
+      this.#hearOf(wanted);
     }
     for (const other of nodes) this.#hearOf(new URL(other).origin);
   }
@@ -328,7 +318,6 @@ export class Membership {
     this.#addresses.onAnswer(url, outcome === 'self' || outcome === 'other');
     if (outcome !== 'peer') return;
     this.table.onHeard(info.name, this.#o.now());
-    this.#o.onHeartbeat(info.name, rtt);
     if (before === undefined) this.#o.log.info({ peer: info.name, url }, 'a new peer');
   }
 
@@ -336,6 +325,7 @@ export class Membership {
     this.table.onMiss(url, sentAt);
     this.#hearsay = undefined;
     this.#addresses.onMiss(url);
+    this.#client.forget(url);
   }
 
   #select(): void {

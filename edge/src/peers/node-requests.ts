@@ -4,12 +4,15 @@ import type { IncomingMessage } from 'node:http';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
 
 export const HEARTBEAT_PATH = '/-/ping';
+/** Asks a node at an address for its name, by which it is then asked for everything else. */
+export const INTRODUCTION_PATH = '/-/introduction';
 export const COMMAND_PATH = '/-/command';
 export const PURGE_LOG_PATH = '/-/purges';
 /** Pins of the network; `/-/pins` is the administrators'. */
 export const PINS_PATH = '/-/pinned';
 const NODE_PATHS: ReadonlySet<string> = new Set([
   HEARTBEAT_PATH,
+  INTRODUCTION_PATH,
   COMMAND_PATH,
   PURGE_LOG_PATH,
   PINS_PATH,
@@ -17,7 +20,11 @@ const NODE_PATHS: ReadonlySet<string> = new Set([
 
 /** True for what only other nodes ask for. */
 export function isOfNode({ headers, url = '' }: Pick<IncomingMessage, 'headers' | 'url'>): boolean {
-  if (headers[INSIDE.mark] !== undefined) return true;
+  return headers[INSIDE.mark] !== undefined || isNodePath(url);
+}
+
+/** True for paths that only other nodes ask for. */
+export function isNodePath(url: string): boolean {
   const query = url.indexOf('?');
   return NODE_PATHS.has(query < 0 ? url : url.slice(0, query));
 }

@@ -11,7 +11,21 @@ export interface Path {
   readonly avoid: readonly string[];
   /** Of the signed link that it has come by. */
   readonly grant?: LinkGrant | undefined;
+  /** For whom origins are asked: the client's key, or the node that it comes from. */
+  readonly client?: string | undefined;
 }
 
 /** The path of a request that enters the network here. */
 export const INGRESS: Path = { hops: 0, via: [], avoid: [] };
+
+const NODE_PREFIX = 'node ';
+
+/** Whom a request of another node is for: that node, which stands for many clients. */
+export function nodeClient(name: string): string {
+  return NODE_PREFIX + name;
+}
+
+/** Whether this is another node, and no client of this one. */
+export function isNodeClient(client: string): boolean {
+  return client.startsWith(NODE_PREFIX);
+}

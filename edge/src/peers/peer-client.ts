@@ -67,6 +67,8 @@ const OWN_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
   'loop-detected',
   'too-many-requests',
   'too-many-transfers',
+  'too-many-origins',
+  'out-of-memory',
   'origin-not-allowed',
   'private-address',
   'content-type-refused',
@@ -233,7 +235,7 @@ export class PeerClient {
     // Signed when it goes out: it may wait for a connection longer than signatures are good for.
     let nonce = '';
     const headers = () => {
-      const signed = auth.sign('GET', target, {
+      const signed = auth.sign(peer.name, 'GET', target, {
         [INSIDE.mark]: '1',
         [INSIDE.hops]: String(path.hops + 1),
         [INSIDE.via]: [...path.via, membership.self.name].join(' '),

@@ -49,19 +49,20 @@ export class ClientAddress {
    */
   of(remote: string | undefined, headers: Headers): string {
     let client = remote ?? '';
-    if (!this.#isProxy(client)) return client;
+    if (!this.isProxy(client)) return client;
     const named = splitList(listField(headers, this.#field) ?? '').slice(-MAX_PROXIES);
     for (const item of named.reverse()) {
       const address = readAddress(this.#field === 'forwarded' ? forParameter(item) : item);
       // What a proxy itself cannot name, nobody can.
       if (address === undefined) return client;
       client = address;
-      if (!this.#isProxy(client)) return client;
+      if (!this.isProxy(client)) return client;
     }
     return client;
   }
 
-  #isProxy(address: string): boolean {
+  /** Whether this is the address of a trusted proxy. */
+  isProxy(address: string): boolean {
     if (this.#trusted.length === 0 || !ipaddr.isValid(address)) return false;
     const ip = ipaddr.process(address);
     return this.#trusted.some(

@@ -5,7 +5,8 @@
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
-import ipaddr from 'ipaddr.js';
+import type { OnRefusal } from '../admission/admissions.ts';
+import { clientKey } from './client-key.ts';
 
 export interface ClientLimitOptions {
   /** Transfers at once; 0: no limit. */
@@ -15,6 +16,8 @@ export interface ClientLimitOptions {
   /** Bytes per second over all transfers; 0: no limit. */
   readonly bytesPerSecond: number;
   readonly amplification?: Amplification;
+  /** Told of everything that a client does not get. */
+  readonly onRefusal?: OnRefusal;
 }
 
 /**
@@ -69,6 +72,11 @@ export class ClientLimits {
     return this.#clients.size;
   }
 
+  /** Transfers that a client has under way. */
+  transfersOf(address: string): number {
+    return this.#clients.get(clientKey(address))?.transfers ?? 0;
+  }
+
   /**
    * Admits a request.
    *
@@ -77,22 +85,34 @@ export class ClientLimits {
    * @throws MillraceError `too-many-requests`, `too-many-transfers` or `too-much-fetched`
    */
   admit(address: string, now: number): Admission {
-    const client = this.#client(clientKey(address), now);
+    const key = clientKey(address);
+    const client = this.#client(key, now);
+    const { onRefusal } = this.#o;
     if (client.requests?.tryTake(now) === false) {
       const retryAfterMs = client.requests.waitMs(now, 1);
+      onRefusal?.('requests', 'refused', key);
       throw new MillraceError('too-many-requests', '', { retryAfterMs });
     }
     if (this.#o.transfers > 0 && client.transfers >= this.#o.transfers) {
+      onRefusal?.('transfers', 'refused', key);
       throw new MillraceError('too-many-transfers', `${client.transfers} are under way`, {
         retryAfterMs: 1000,
       });
     }
     const retryAfterMs = client.fetches?.waitMs(now) ?? 0;
-    if (retryAfterMs > 0) throw new MillraceError('too-much-fetched', '', { retryAfterMs });
+    if (retryAfterMs > 0) {
+      onRefusal?.('fetched', 'refused', key);
+      throw new MillraceError('too-much-fetched', '', { retryAfterMs });
+    }
     client.transfers++;
-    let [released, sent, fetched] = [false, 0, 0];
+    let [released, delayed, sent, fetched] = [false, false, 0, 0];
     return {
-      waitMs: (at) => client.bytes?.waitMs(at) ?? 0,
+      waitMs: (at) => {
+        const wait = client.bytes?.waitMs(at) ?? 0;
+        if (wait > 0 && !delayed) onRefusal?.('rate', 'delayed', key);
+        delayed ||= wait > 0;
+        return wait;
+      },
       sent: (bytes, at) => {
         sent += bytes;
         client.bytes?.take(bytes, at);
@@ -142,10 +162,3 @@ export class ClientLimits {
 }
 
 const NO_LIMIT: Amplification = { ratio: 0, allowance: 0, regain: 0 };
-
-/** What counts as one client: an address, of IPv6 the /64. */
-export function clientKey(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const ip = ipaddr.process(address);
-  return ip.kind() === 'ipv4' ? ip.toString() : ip.toByteArray().slice(0, 8).join('.'); // the /64
-}

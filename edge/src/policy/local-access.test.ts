@@ -62,6 +62,41 @@ describe('LocalAccess', () => {
     }
   });
 
+  const other = expect.objectContaining({ code: 'other-site' });
+
+  test.each([
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+    { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' },
+    { 'sec-fetch-site': 'none, cross-site' },
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: 'http://127.0.0.1:8080' },
+    { origin: 'http://localhost:3125' },
+    { origin: `http://${HOST}, https://evil.example` },
+    { origin: 'chrome-extension://abcdefghijklmnop' },
+    { origin: 'null', 'sec-fetch-site': 'same-origin' },
+  ] as Record<string, string>[])(
+    'a page of another site (%j) gets nothing without the token',
+    (fields) => {
+      const headers = { host: HOST, ...fields };
+      expect(() => access.scope(headers)).toThrow(other);
+      expect(access.scope({ ...headers, [TOKEN_FIELD]: TOKEN })).toBe('private');
+    },
+  );
+
+  test.each([
+    {},
+    { 'sec-fetch-site': 'none' },
+    { 'sec-fetch-site': 'same-origin', origin: `http://${HOST}` },
+    { origin: `https://${HOST}` },
+  ] as Record<string, string>[])(
+    'a program, its own page and an address that was typed (%j) do get in',
+    (fields) => {
+      expect(access.scope({ host: HOST, ...fields })).toBe('public');
+    },
+  );
+
   test('a token is made where there is none, for the user alone', async () => {
     const path = join(dir, 'state', 'edge-token');
     const made = await LocalAccess.fromFile(path);

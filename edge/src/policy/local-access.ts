@@ -1,7 +1,9 @@
 /**
  * An edge that runs for its own user on loopback. Web pages can send requests there as well, so:
- * private addresses are for requests with the local token only, which no page can know, and a name
- * that was made to point at loopback (DNS rebinding) does not get in.
+ * private addresses are for requests with the local token only, which no page can know; a name that
+ * was made to point at loopback (DNS rebinding) does not get in; and without the token, requests that
+ * a page of another site makes are refused (Fetch Metadata, W3C; Origin, RFC 6454), since what comes
+ * back was fetched from the user's own address.
  */
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -42,7 +44,8 @@ export class LocalAccess {
   /**
    * What a request may reach.
    *
-   * @throws MillraceError `not-a-proxy` for a Host that is not this machine's loopback
+   * @throws MillraceError `not-a-proxy` for a Host that is not this machine's loopback; `other-site`
+   *   for a request without the token that a web page of another site has made
    */
   scope(headers: Headers): Scope {
     const host = listField(headers, 'host') ?? '';
@@ -51,6 +54,20 @@ export class LocalAccess {
     }
     const given = Buffer.from(listField(headers, TOKEN_FIELD) ?? '');
     const known = given.length === this.#token.length && timingSafeEqual(given, this.#token);
-    return known ? 'private' : 'public';
+    if (known) return 'private';
+    if (isFromOtherSite(headers, host)) throw new MillraceError('other-site');
+    return 'public';
   }
+}
+
+/**
+ * True for requests that a browser says another site's page has made. Pages that are sandboxed, as
+ * proxied ones are, have no origin: they count as another site. Programs send neither field.
+ */
+function isFromOtherSite(headers: Headers, host: string): boolean {
+  const site = listField(headers, 'sec-fetch-site');
+  if (site !== undefined && site !== 'none' && site !== 'same-origin') return true;
+  const origin = listField(headers, 'origin')?.toLowerCase();
+  if (origin === undefined) return false;
+  return !['http', 'https'].some((scheme) => origin === `${scheme}://${host.toLowerCase()}`);
 }

@@ -103,6 +103,15 @@ interface Entry {
   readonly rule: OriginRule;
 }
 
+/** @throws MillraceError `bad-option` where the schema's own checks throw: for a length that is an object */
+function readFile(value: unknown) {
+  try {
+    return FILE.safeParse(value);
+  } catch (cause) {
+    throw new MillraceError('bad-option', 'a list in it is none', { cause });
+  }
+}
+
 export class OriginRules {
   readonly #entries: readonly Entry[];
   readonly #defaults: OriginRule;
@@ -120,7 +129,7 @@ export class OriginRules {
         cause,
       });
     }
-    const file = FILE.safeParse(value);
+    const file = readFile(value);
     if (!file.success) {
       const [issue] = file.error.issues;
       const where = issue?.path.join('.') ?? '';

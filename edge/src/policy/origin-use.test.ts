@@ -15,6 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dir, { recursive: true }));
 
+const CLIENT = '192.0.2.1';
 const use = (share = 1, now = 0) => new OriginUse({ share, wallClock: () => now });
 const refused = (code: string, retryAfterMs: number) =>
   expect.objectContaining({ code, retryAfterMs });
@@ -23,11 +24,11 @@ describe('what the clients take of an origin', () => {
   test('a quota of bytes is of all transfers of a host together', () => {
     const quota = { quota: { bytes: 1000, per: HOUR } };
     const all = use();
-    all.admit(A, quota, 0).sent(600, 0);
-    const last = all.admit(A, quota, 0);
+    all.admit(A, quota, CLIENT, 0).sent(600, 0);
+    const last = all.admit(A, quota, CLIENT, 0);
     last.sent(600, 0);
-    expect(() => all.admit(A, quota, 0)).toThrow(refused('quota-exhausted', HOUR));
-    expect(() => all.admit(B, quota, 0)).not.toThrow();
+    expect(() => all.admit(A, quota, CLIENT, 0)).toThrow(refused('quota-exhausted', HOUR));
+    expect(() => all.admit(B, quota, CLIENT, 0)).not.toThrow();
     // What is under way comes to its end.
     expect(last.waitMs(0)).toBe(0);
   });
@@ -35,33 +36,36 @@ describe('what the clients take of an origin', () => {
   test('transfers at once are counted until they end', () => {
     const rule = { transfers: 2 };
     const all = use();
-    const first = all.admit(A, rule, 0);
-    all.admit(A, rule, 0);
-    expect(() => all.admit(A, rule, 0)).toThrow(refused('origin-busy', 1000));
-    expect(() => all.admit(B, rule, 0)).not.toThrow();
+    const first = all.admit(A, rule, CLIENT, 0);
+    all.admit(A, rule, CLIENT, 0);
+    expect(() => all.admit(A, rule, CLIENT, 0)).toThrow(refused('origin-busy', 1000));
+    expect(() => all.admit(B, rule, CLIENT, 0)).not.toThrow();
     first.release(0);
     first.release(0);
-    all.admit(A, rule, 0);
-    expect(() => all.admit(A, rule, 0)).toThrow(refused('origin-busy', 1000));
+    all.admit(A, rule, CLIENT, 0);
+    expect(() => all.admit(A, rule, CLIENT, 0)).toThrow(refused('origin-busy', 1000));
   });
 
   test('a rate is of all transfers of a host together, and changes with the rule', () => {
     const all = use();
-    const [first, second] = [all.admit(A, { rate: 1000 }, 0), all.admit(A, { rate: 1000 }, 0)];
+    const [first, second] = [
+      all.admit(A, { rate: 1000 }, CLIENT, 0),
+      all.admit(A, { rate: 1000 }, CLIENT, 0),
+    ];
     first.sent(3000, 0);
     expect(second.waitMs(0)).toBe(2000);
-    expect(all.admit(A, { rate: 4000 }, 0).waitMs(0)).toBe(0);
-    expect(all.admit(A, {}, 0).waitMs(0)).toBe(0);
+    expect(all.admit(A, { rate: 4000 }, CLIENT, 0).waitMs(0)).toBe(0);
+    expect(all.admit(A, {}, CLIENT, 0).waitMs(0)).toBe(0);
   });
 
   test('each of several processes has its part', () => {
     const quarter = use(0.25);
     const rule = { transfers: 4, quota: { bytes: 4000, per: HOUR } };
-    const one = quarter.admit(A, rule, 0);
-    expect(() => quarter.admit(A, rule, 0)).toThrow(refused('origin-busy', 1000));
+    const one = quarter.admit(A, rule, CLIENT, 0);
+    expect(() => quarter.admit(A, rule, CLIENT, 0)).toThrow(refused('origin-busy', 1000));
     one.sent(1000, 0);
     one.release(0);
-    expect(() => quarter.admit(A, rule, 0)).toThrow(refused('quota-exhausted', HOUR));
+    expect(() => quarter.admit(A, rule, CLIENT, 0)).toThrow(refused('quota-exhausted', HOUR));
   });
 });
 
@@ -70,18 +74,18 @@ describe('quotas that are kept in a folder', () => {
   test('hold after a restart', async () => {
     const before = use();
     const write = before.keepIn(dir, silentLog);
-    before.admit(A, rule, 0).sent(1000, 0);
+    before.admit(A, rule, CLIENT, 0).sent(1000, 0);
     await write();
     const after = use();
     after.keepIn(dir, silentLog);
-    expect(() => after.admit(A, rule, 0)).toThrow(refused('quota-exhausted', HOUR));
+    expect(() => after.admit(A, rule, CLIENT, 0)).toThrow(refused('quota-exhausted', HOUR));
   });
 
   test('begin anew where the file is damaged, which is then replaced', async () => {
     await writeFile(join(dir, 'quotas.json'), '{"broken');
     const anew = use();
     const write = anew.keepIn(dir, silentLog);
-    anew.admit(A, rule, 0).sent(5, 0);
+    anew.admit(A, rule, CLIENT, 0).sent(5, 0);
     await write();
     expect(JSON.parse(await readFile(join(dir, 'quotas.json'), 'utf8'))).toMatchObject([
       { name: 'a.example', bytes: 5 },

@@ -10,6 +10,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
 import { ByteQuotas } from '@millrace/shared/cdn/byte-quota';
+import type { OnRefusal } from '../admission/admissions.ts';
 import type { Admission } from './client-limits.ts';
 import type { OriginRule } from './origin-rules.ts';
 
@@ -18,6 +19,8 @@ export interface OriginUseOptions {
   readonly share: number;
   /** Unix milliseconds. */
   readonly wallClock: () => number;
+  /** Told of everything that a client does not get. */
+  readonly onRefusal?: OnRefusal;
 }
 
 /** Origins with transfers or a rate remembered at a time; those without transfers go first. */
@@ -46,19 +49,24 @@ export class OriginUse {
    * Admits a transfer of a file of an origin. The quota is looked at now only: what is under way
    * when it is used up comes to its end.
    *
+   * @param client its address
    * @param now monotonic milliseconds
    * @throws MillraceError `quota-exhausted`, `origin-busy`
    */
-  admit(url: URL, rule: OriginRule, now: number): OriginAdmission {
+  admit(url: URL, rule: OriginRule, client: string, now: number): OriginAdmission {
     const { quota, transfers, rate } = rule;
-    const { share, wallClock } = this.#o;
+    const { share, wallClock, onRefusal } = this.#o;
     const name = url.host;
     if (quota !== undefined) {
       const wait = this.#quotas.waitMs(name, quota.bytes * share, quota.per, wallClock());
-      if (wait > 0) throw new MillraceError('quota-exhausted', name, { retryAfterMs: wait });
+      if (wait > 0) {
+        onRefusal?.('originUse', 'refused', client);
+        throw new MillraceError('quota-exhausted', name, { retryAfterMs: wait });
+      }
     }
     const origin = this.#origin(name);
     if (transfers !== undefined && origin.transfers >= Math.max(1, Math.ceil(transfers * share))) {
+      onRefusal?.('originUse', 'refused', client);
       const detail = `${origin.transfers} transfers of its files are under way here`;
       throw new MillraceError('origin-busy', detail, { retryAfterMs: 1000 });
     }

@@ -20,6 +20,7 @@ import {
   OriginRules,
   type ServedOrigin,
 } from './origin-rules.ts';
+import type { OwnAddresses } from './own-addresses.ts';
 import { checkLiteral } from './public-address.ts';
 
 /**
@@ -38,12 +39,18 @@ const NO_FILES: PolicyFiles = { rulesFile: undefined, linkSecretFile: undefined 
 export class OriginPolicy {
   readonly #allowed: AllowList;
   readonly #files: PolicyFiles;
+  /** Addresses of this machine, which are connected to only where they are listed. */
+  readonly own: OwnAddresses | undefined;
   #rules: OriginRules;
   #secrets: readonly string[];
 
-  /** @throws MillraceError `bad-option` where a file cannot be used */
-  constructor(allowed: AllowList, files: PolicyFiles = NO_FILES) {
+  /**
+   * @param own addresses of this machine
+   * @throws MillraceError `bad-option` where a file cannot be used
+   */
+  constructor(allowed: AllowList, files: PolicyFiles = NO_FILES, own?: OwnAddresses) {
     this.#allowed = allowed;
+    this.own = own;
     this.#files = files;
     this.#rules = readRules(files);
     this.#secrets = readSecrets(files);
@@ -100,7 +107,7 @@ export class OriginPolicy {
     if (!allowed) throw new MillraceError('origin-not-allowed', url.host);
     if (listed.privateToo || ruled.privateToo) return true;
     // A signature is no reason to look into the operator's network.
-    checkLiteral(url);
+    checkLiteral(url, this.own);
     return false;
   }
 

@@ -3,7 +3,7 @@
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { FastifyInstance } from 'fastify';
 import type { Administration } from '../admin/administration.ts';
-import { COMMAND } from '../admin/messages.ts';
+import { COMMAND, type Command } from '../admin/messages.ts';
 import type { Pins } from '../admin/pins.ts';
 import type { Purges } from '../admin/purges.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
@@ -43,9 +43,7 @@ export async function commandRoutes(
     if (textDigest(text) !== request.query.digest) {
       throw new MillraceError('inside-request-refused', 'the body is not what was signed');
     }
-    const command = COMMAND.safeParse(parseJson(text));
-    if (!command.success) throw new MillraceError('bad-option', 'not a command');
-    const answer = JSON.stringify(await o.administration.carryOut(command.data));
+    const answer = JSON.stringify(await o.administration.carryOut(readCommand(text)));
     const signed = commandAuth.signAnswer(request.raw, ['200', textDigest(answer)]);
     return reply.type('application/json').headers(signed).send(answer);
   });
@@ -61,10 +59,15 @@ export async function commandRoutes(
   tell(PINS_PATH, () => o.pins.shared);
 }
 
-function parseJson(text: string): unknown {
+/**
+ * Reads a command. The schema's own checks throw for some values, such as a length that is an object.
+ *
+ * @throws MillraceError `bad-option`
+ */
+export function readCommand(text: string): Command {
   try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
+    return COMMAND.parse(JSON.parse(text));
+  } catch (cause) {
+    throw new MillraceError('bad-option', 'not a command', { cause });
   }
 }

@@ -3,16 +3,18 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { GuessLimit } from '@millrace/shared/base/guess-limit';
+import type { Revocations, RevocationsSnapshot } from '@millrace/shared/base/revocations';
+import { SharedAnswer } from '@millrace/shared/base/shared-answer';
 import { type FigureSteps, stepsSince } from '@millrace/shared/cdn/figure-history';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
+import type { Admissions } from '../admission/admissions.ts';
 import type { Config } from '../config.ts';
 import { DashboardSessions } from '../dashboard/sessions.ts';
 import { dashboardPage, loginPage, noTokenPage } from '../pages/dashboard-page.ts';
-import { PAGE_HEADERS } from '../pages/layout.ts';
+import { sendPage } from '../pages/layout.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
-import { clientKey } from '../policy/client-limits.ts';
-import type { LocalAccess } from '../policy/local-access.ts';
+import { clientKey } from '../policy/client-key.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { edgeName } from '../workers/worker-link.ts';
 import { isAdmin } from './admin.ts';
@@ -21,9 +23,13 @@ import { problemReply } from './problem-reply.ts';
 
 export interface DashboardRoutesOptions {
   readonly config: Config;
+  readonly admissions: Admissions;
   readonly policy: OriginPolicy;
   readonly clientAddress: ClientAddress;
-  readonly localAccess: LocalAccess | undefined;
+  /** Sessions that have ended before their time, at this process. */
+  readonly revocations: Revocations;
+  /** Ends sessions at all processes of this edge. */
+  readonly logOut: (ending: RevocationsSnapshot) => Promise<void>;
   /** What all processes of this edge say, as JSON. */
   readonly collect: () => Promise<string>;
   /** Monotonic milliseconds. */
@@ -51,17 +57,23 @@ export async function dashboardRoutes(
 ): Promise<void> {
   const { config, clientAddress, now } = o;
   const token = config.adminTokenFile;
-  const sessions = token === undefined ? undefined : new DashboardSessions(token, o.wallClock);
   const guesses = new LRUCache<string, GuessLimit>({ max: MAX_GUESSERS });
   const name = edgeName(config);
-  let shared: { readonly at: Millis; readonly snapshot: Promise<Snapshot> } | undefined;
+  const sessions =
+    token === undefined
+      ? undefined
+      : new DashboardSessions({ token, name, revocations: o.revocations, now: o.wallClock });
+  const shared = new SharedAnswer(
+    async () => JSON.parse(await o.collect()) as Snapshot,
+    SHARED_MS,
+    now,
+  );
 
   server.addHook('onSend', async (_request, reply) => {
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
   });
   server.addHook('onRequest', async (request, reply) => {
     try {
-      o.localAccess?.scope(request.headers);
       if (request.method === 'POST') checkOrigin(request, config.publicUrl);
     } catch (error) {
       await sendProblem(reply, asMillraceError(error));
@@ -78,13 +90,9 @@ export async function dashboardRoutes(
     sessions?.isGood(request.headers.cookie, request.socket.localPort as number) === true;
 
   server.get('/-/dashboard', async (request, reply) => {
-    reply.headers(PAGE_HEADERS);
-    if (sessions === undefined) return reply.code(403).send(await noTokenPage(name));
-    if (isLoggedIn(request)) return reply.send(await dashboardPage(name, o.policy));
-    return reply
-      .code(401)
-      .headers(CHALLENGE)
-      .send(await loginPage(name, undefined));
+    if (sessions === undefined) return sendPage(reply.code(403), await noTokenPage(name));
+    if (isLoggedIn(request)) return sendPage(reply, await dashboardPage(name, o.policy));
+    return sendPage(reply.code(401).headers(CHALLENGE), await loginPage(name, undefined));
   });
 
   server.post('/-/dashboard/login', async (request, reply) => {
@@ -102,26 +110,29 @@ export async function dashboardRoutes(
       return reply.redirect(LOGGED_IN, 303);
     }
     if (wait === 0) guess.onWrong(now());
+    if (wait > 0) o.admissions.refused('guesses', 'refused', client);
     const seconds = Math.ceil(guess.waitMs(now()) / 1000);
-    reply.headers({ ...PAGE_HEADERS, ...CHALLENGE });
+    reply.headers(CHALLENGE);
     if (seconds > 0) reply.header('retry-after', String(seconds));
     const why = wait > 0 ? 'too-soon' : 'wrong';
-    return reply.code(wait > 0 ? 429 : 401).send(await loginPage(name, why));
+    return sendPage(reply.code(wait > 0 ? 429 : 401), await loginPage(name, why));
   });
 
   server.post('/-/dashboard/logout', async (request, reply) => {
-    const cookie = sessions?.end(request.socket.localPort as number);
-    if (cookie !== undefined) reply.header('set-cookie', cookie);
-    return reply.redirect(LOGGED_IN, 303);
+    if (sessions === undefined) return reply.redirect(LOGGED_IN, 303);
+    const { cookie } = request.headers;
+    const port = request.socket.localPort as number;
+    const everywhere =
+      request.body instanceof URLSearchParams && request.body.get('everywhere') === 'yes';
+    const ending = sessions.ending(cookie, port, everywhere);
+    // Whoever has copied the cookie is out as well.
+    if (ending !== undefined) await o.logOut(ending);
+    return reply.header('set-cookie', sessions.end(port)).redirect(LOGGED_IN, 303);
   });
 
   server.get('/-/dashboard/data', async (request, reply) => {
     if (!isLoggedIn(request)) return sendProblem(reply, new MillraceError('token-required'));
-    if (shared === undefined || now() - shared.at >= SHARED_MS) {
-      const snapshot = o.collect().then((text) => JSON.parse(text) as Snapshot);
-      shared = { at: now(), snapshot };
-    }
-    const snapshot = await shared.snapshot;
+    const snapshot = await shared.get();
     const { since } = request.query as Record<string, unknown>;
     const from = typeof since === 'string' && /^\d{1,12}$/.test(since) ? Number(since) : 0;
     return { ...snapshot, history: stepsSince(snapshot.history, from) };

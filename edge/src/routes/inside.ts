@@ -11,6 +11,7 @@ import type { Log } from '@millrace/shared/base/log';
 import { type ChunkName, parseChunkName } from '@millrace/shared/cdn/chunk-name';
 import { isLegalChunk } from '@millrace/shared/cdn/chunk-plan';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
+import type { MemoryAccount } from '@millrace/shared/cdn/memory-account';
 import { PeerFailure } from '@millrace/shared/cdn/peer-failure';
 import { digestOfTag, versionOfTag } from '@millrace/shared/cdn/version-tag';
 import { readDemands } from '@millrace/shared/http/freshness';
@@ -24,7 +25,7 @@ import type { ChunkRequest, ChunkStore } from '../cache/chunk-store.ts';
 import { resetConnection } from '../clients/connection.ts';
 import type { Metrics } from '../metrics.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
-import type { Path } from '../peers/path.ts';
+import { nodeClient, type Path } from '../peers/path.ts';
 import { textDigest } from '../peers/text-digest.ts';
 import { writeTunnel, writeVersion } from '../peers/version-message.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
@@ -43,6 +44,7 @@ export interface InsideOptions {
   readonly load: () => number;
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;
+  readonly account: MemoryAccount;
 }
 
 /** More hops than any setting allows; what says more is not of this network. */
@@ -110,8 +112,11 @@ export class InsideHandler {
     target: string,
     signal: AbortSignal,
   ): Promise<void> {
-    const { auth, policy, purges, name } = this.#o;
+    const { auth, policy, purges, name, account } = this.#o;
     auth.verify(req, target);
+    if (account.refuses(this.#running.size, this.#running.size)) {
+      throw new MillraceError('out-of-memory', '', { retryAfterMs: 1000 });
+    }
     if (req.method !== 'GET') throw new MillraceError('method-not-allowed');
     const path = readPath(req.headers);
     if (path.via.includes(name)) throw new MillraceError('loop-detected', name);
@@ -122,13 +127,15 @@ export class InsideHandler {
     // Whether it has expired was for the node to say that the client has come to.
     const grant = permit === undefined ? undefined : policy.grant(permit, url);
     policy.check(url, 'public', grant);
-    const granted = { ...path, grant };
+    const asker = path.via.at(-1);
+    const client = asker === undefined ? undefined : nodeClient(asker);
+    const granted = { ...path, grant, client };
     purges.hear(url.href, wanted.tag, singleField(req.headers, INSIDE.purges));
     if (singleField(req.headers, INSIDE.want) === 'version') {
       const digest = wanted.tag === undefined ? undefined : digestOfTag(wanted.tag);
       return this.#sendVersion(req, res, url, digest, granted, signal);
     }
-    const request = { ...readRequest(wanted, req.headers), grant };
+    const request = { ...readRequest(wanted, req.headers), grant, client };
     policy.checkLength(url, request.version.length);
     return this.#sendChunk(req, res, request, granted, signal);
   }

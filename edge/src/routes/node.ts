@@ -1,10 +1,10 @@
 /** What nodes of a network ask each other besides chunks. */
 
-import type { MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError } from '@millrace/shared/base/errors';
 import type { FastifyInstance } from 'fastify';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import type { Membership } from '../peers/membership.ts';
-import { HEARTBEAT_PATH } from '../peers/node-requests.ts';
+import { HEARTBEAT_PATH, INTRODUCTION_PATH } from '../peers/node-requests.ts';
 import { problemReply } from './problem-reply.ts';
 
 export interface NodeRoutesOptions {
@@ -13,14 +13,18 @@ export interface NodeRoutesOptions {
 }
 
 export async function nodeRoutes(server: FastifyInstance, o: NodeRoutesOptions): Promise<void> {
+  server.setErrorHandler((thrown, _request, reply) => {
+    const { status, headers, body } = problemReply(asMillraceError(thrown));
+    return reply.code(status).headers(headers).send(body);
+  });
   server.get(HEARTBEAT_PATH, (request, reply) => {
-    try {
-      o.auth.verify(request.raw, request.originalUrl);
-    } catch (error) {
-      const { status, headers, body } = problemReply(error as MillraceError);
-      return reply.code(status).headers(headers).send(body);
-    }
+    o.auth.verify(request.raw, request.originalUrl);
     const { body, headers } = o.membership.answer(request.raw);
+    return reply.type('application/json').headers(headers).send(body);
+  });
+  server.get(INTRODUCTION_PATH, (request, reply) => {
+    o.auth.verifyIntroduction(request.raw, request.originalUrl);
+    const { body, headers } = o.membership.introduce(request.raw);
     return reply.type('application/json').headers(headers).send(body);
   });
 }

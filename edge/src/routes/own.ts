@@ -1,19 +1,26 @@
 /** The edge's own endpoints under /-/ that everybody may ask. */
 
+import type { Millis } from '@millrace/shared/base/clock';
+import { SharedAnswer } from '@millrace/shared/base/shared-answer';
+import type { MemoryAccount } from '@millrace/shared/cdn/memory-account';
 import type { FastifyInstance } from 'fastify';
 import type { Administration } from '../admin/administration.ts';
+import type { Admissions } from '../admission/admissions.ts';
 import type { DiskCache } from '../cache/disk-cache.ts';
 import type { MemoryCache } from '../cache/memory-cache.ts';
 import type { PointerCache } from '../cache/pointer-cache.ts';
 import type { Config } from '../config.ts';
 import { counterValue, counterValues, type Metrics } from '../metrics.ts';
 import type { Membership } from '../peers/membership.ts';
+import { WORKER_PART_OF_AGE } from '../workers/messages.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
 import type { Transfers } from './transfers.ts';
 
 export interface OwnRoutesOptions {
   readonly config: Config;
   readonly metrics: Metrics;
+  readonly admissions: Admissions;
+  readonly account: MemoryAccount;
   readonly cache: MemoryCache;
   readonly disk: DiskCache | undefined;
   readonly pointers: PointerCache;
@@ -24,8 +31,11 @@ export interface OwnRoutesOptions {
   readonly startedAt: number;
   /** Where this is one of several processes: what they say, they say for all. */
   readonly link: WorkerLink | undefined;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8';
 const TIERS = ['memory', 'disk', 'peer', 'source'] as const;
 
 export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): Promise<void> {
@@ -33,29 +43,44 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
     reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
   });
 
+  const { config, metrics, membership, link } = o;
+  const age = link === undefined ? config.statusAge : config.statusAge * WORKER_PART_OF_AGE;
+  const shared = (make: () => Promise<string>) => new SharedAnswer(make, age, o.now);
+  const metricsText = shared(() => {
+    if (link !== undefined) return link.collect('metrics');
+    metrics.reports.inc({ what: 'metrics' });
+    return metrics.registry.metrics();
+  });
+  const statusText = shared(async () => {
+    if (link !== undefined) return link.collect('status');
+    metrics.reports.inc({ what: 'status' });
+    return JSON.stringify(await ownStatus(o));
+  });
+  const edgesText = shared(async () =>
+    JSON.stringify({
+      chunkBytes: config.chunkSize,
+      routing: 'hrw-1',
+      edges: membership.publicEdges(),
+    }),
+  );
+
   server.get('/-/live', () => ({ live: true, server: 'millrace-edge' }));
   server.get('/-/ready', (_request, reply) => {
     const ready = !o.transfers.draining;
     return reply.code(ready ? 200 : 503).send({ ready, server: 'millrace-edge' });
   });
   server.get('/-/metrics', async (_request, reply) =>
-    reply
-      .type(o.metrics.registry.contentType)
-      .send(await (o.link?.collect('metrics') ?? o.metrics.registry.metrics())),
+    reply.type(metrics.registry.contentType).send(await metricsText.get()),
   );
   server.get('/-/status', async (_request, reply) =>
-    o.link === undefined
-      ? ownStatus(o)
-      : reply.type('application/json').send(await o.link.collect('status')),
+    reply.type(JSON_TYPE).send(await statusText.get()),
   );
-  server.get('/-/edges', (_request, reply) =>
+  server.get('/-/edges', async (_request, reply) => {
     // For pages and extensions of any site: it says nothing that the edges do not tell everybody.
-    reply.header('access-control-allow-origin', '*').send({
-      chunkBytes: o.config.chunkSize,
-      routing: 'hrw-1',
-      edges: o.membership.publicEdges(),
-    }),
-  );
+    // An edge of one user is for no site.
+    if (o.config.localTokenFile === undefined) reply.header('access-control-allow-origin', '*');
+    return reply.type(JSON_TYPE).send(await edgesText.get());
+  });
 }
 
 /** What this process says of itself. */
@@ -96,8 +121,11 @@ export async function ownStatus(o: OwnRoutesOptions) {
     clients: {
       purged: await counterValue(metrics.purges),
       offloaded: await counterValue(metrics.offloads),
+      slowReset: await counterValue(metrics.slowReset),
     },
     errors: await counterValues(metrics.errors, 'code'),
+    admission: o.admissions.status(),
+    memory: o.account.report(),
     forwards: {
       first: await counterValue(metrics.forwards, { hop: '1' }),
       all: await counterValue(metrics.forwards),

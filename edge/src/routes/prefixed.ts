@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
+import type { MemoryAccount } from '@millrace/shared/cdn/memory-account';
 import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/cache-status';
 import { readDemands } from '@millrace/shared/http/freshness';
 import { listField } from '@millrace/shared/http/headers';
@@ -13,6 +14,7 @@ import { resumesOnReset } from '@millrace/shared/http/prefer';
 import { parsePrefixedTarget } from '@millrace/shared/http/prefixed-url';
 import { parseSignedTarget, SIGNED_PATH } from '@millrace/shared/http/signed-link';
 import { namesInVia, viaItem } from '@millrace/shared/http/via';
+import type { OnRefusal } from '../admission/admissions.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
 import { tunnelRequestHeaders } from '../agent/tunnel.ts';
 import {
@@ -27,6 +29,7 @@ import type { ClientPurger } from '../clients/purger.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import { INGRESS } from '../peers/path.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
+import { clientKey } from '../policy/client-key.ts';
 import type { Admission, ClientLimits } from '../policy/client-limits.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
 import { type OriginUse, together } from '../policy/origin-use.ts';
@@ -45,6 +48,8 @@ export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {
   readonly resolver: FileResolver;
   readonly client: OriginClient;
   readonly purger: ClientPurger;
+  readonly account: MemoryAccount;
+  readonly onRefusal: OnRefusal;
   /** Requests under way. */
   readonly transfers: Transfers;
   readonly log: Log;
@@ -70,6 +75,7 @@ export class PrefixedHandler {
     try {
       if (this.#o.transfers.draining)
         throw new MillraceError('draining', '', { retryAfterMs: 1000 });
+      this.#checkMemory(client);
       admission = limits.admit(client, now());
     } catch (thrown) {
       const error = asMillraceError(thrown);
@@ -81,6 +87,7 @@ export class PrefixedHandler {
       req,
       res,
       client,
+      clientKey: clientKey(client),
       admission,
       controller: new AbortController(),
       startedAt: now(),
@@ -104,6 +111,15 @@ export class PrefixedHandler {
     }
   }
 
+  /** @throws MillraceError `out-of-memory` */
+  #checkMemory(client: string): void {
+    const { account, transfers, limits, onRefusal } = this.#o;
+    if (account.excess <= 0) return;
+    if (!account.refuses(transfers.running, limits.transfersOf(client))) return;
+    onRefusal('memory', 'refused', client);
+    throw new MillraceError('out-of-memory', '', { retryAfterMs: 1000 });
+  }
+
   async #answer(exchange: Exchange, target: string): Promise<void> {
     const { req } = exchange;
     const { policy, resolver, localAccess, name } = this.#o;
@@ -117,8 +133,8 @@ export class PrefixedHandler {
     }
     const url = this.#admit(exchange, target, scope);
     const demands = policy.demands(url, readDemands(req.headers));
-    const { grant } = exchange;
-    const path = grant === undefined ? INGRESS : { ...INGRESS, grant };
+    const { grant, clientKey: askedFor } = exchange;
+    const path = { ...INGRESS, grant, client: askedFor };
     const { signal } = exchange.controller;
     let resolution = await resolver.resolve(url, scope, demands, signal, path);
     if (resolution.kind === 'file') {
@@ -141,6 +157,7 @@ export class PrefixedHandler {
         url,
         scope,
         grant,
+        client: askedFor,
         headers: tunnelRequestHeaders(req.headers),
         signal,
       }));
@@ -159,7 +176,7 @@ export class PrefixedHandler {
     const url = exchange.url ?? parsePrefixedTarget(target, { defaultScheme });
     exchange.url = url;
     policy.check(url, scope, exchange.grant);
-    const use = originUse.admit(url, policy.rule(url), now());
+    const use = originUse.admit(url, policy.rule(url), exchange.client, now());
     exchange.admission = together(exchange.admission, use);
     return url;
   }
@@ -212,6 +229,8 @@ export class PrefixedHandler {
 
   #refuse(res: ServerResponse, error: MillraceError): void {
     const { status, headers, body } = problemReply(error);
+    // A connection takes memory as well.
+    if (error.code === 'out-of-memory') res.shouldKeepAlive = false;
     const outcome: CacheOutcome = { hit: false, fwd: 'bypass', detail: error.code };
     res.writeHead(status, {
       ...headers,

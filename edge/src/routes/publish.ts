@@ -12,14 +12,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { CheckResult, LinkCheck } from '../check/link-check.ts';
 import type { Config } from '../config.ts';
 import { loadAssets } from '../pages/assets.ts';
-import { PAGE_HEADERS } from '../pages/layout.ts';
+import { sendPage } from '../pages/layout.ts';
 import { edgesMetalink } from '../pages/metalink.ts';
 import { type Outcome, publisherPage } from '../pages/publisher-page.ts';
 import { ruleWords } from '../pages/rule-words.ts';
 import type { Membership } from '../peers/membership.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
 import type { ClientLimits } from '../policy/client-limits.ts';
-import type { LocalAccess } from '../policy/local-access.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { edgeName } from '../workers/worker-link.ts';
 import { ownBase } from './own-address.ts';
@@ -31,7 +30,6 @@ export interface PublishRoutesOptions {
   readonly policy: OriginPolicy;
   readonly limits: ClientLimits;
   readonly clientAddress: ClientAddress;
-  readonly localAccess: LocalAccess | undefined;
   readonly membership: Membership;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
@@ -47,14 +45,6 @@ export async function publishRoutes(
   server.addHook('onSend', async (_request, reply) => {
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store');
     reply.header('x-content-type-options', 'nosniff');
-  });
-  server.addHook('onRequest', async (request, reply) => {
-    try {
-      // An edge for its own user answers to its own names only.
-      o.localAccess?.scope(request.headers);
-    } catch (error) {
-      await sendProblem(reply, asMillraceError(error));
-    }
   });
   server.get('/', (request, reply) => showPage(o, request, reply));
   server.get('/-/check', (request, reply) => showPage(o, request, reply));
@@ -98,7 +88,7 @@ async function showPage(o: PublishRoutesOptions, request: FastifyRequest, reply:
     typed,
     outcome,
   });
-  return reply.code(status).headers(PAGE_HEADERS).send(page);
+  return sendPage(reply.code(status), page);
 }
 
 async function sendMetalink(

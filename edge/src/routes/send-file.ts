@@ -95,11 +95,12 @@ function deliver(
   begin: (first: Found) => Promise<void>,
 ): Promise<void> {
   const { chunks, chunkBytes, metrics, now, random, spare, onChunk } = o;
-  return new Delivery({
+  const delivery = new Delivery({
     res: exchange.res,
     version,
     directUrl: finalUrl === version.url ? undefined : finalUrl,
     grant: exchange.grant,
+    client: exchange.clientKey,
     plan,
     chunkBytes,
     store: chunks,
@@ -122,5 +123,7 @@ function deliver(
         metrics.sentToClient(bytes);
       },
     },
-  }).run();
+  });
+  exchange.heldBytes = () => delivery.heldBytes;
+  return delivery.run();
 }

@@ -4,8 +4,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { chooseOffload } from '@millrace/shared/cdn/offload';
+import { chooseSlowest, ReaderPace } from '@millrace/shared/cdn/slow-readers';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
-import { setPatience } from '../clients/connection.ts';
+import { resetResponse, setPatience, untakenBytes } from '../clients/connection.ts';
+import { TRANSFER_BYTES, TUNNEL_BYTES } from '../memory/process-weights.ts';
 import type { Metrics } from '../metrics.ts';
 import type { Admission } from '../policy/client-limits.ts';
 
@@ -17,6 +19,8 @@ export interface Exchange {
   admission: Admission;
   /** Address of the client, as far as it is known. */
   readonly client: string;
+  /** What it counts as. */
+  readonly clientKey: string;
   readonly startedAt: Millis;
   kind: 'file' | 'tunnel' | 'error';
   /** Of the signed link that it has come by. */
@@ -25,6 +29,10 @@ export interface Exchange {
   /** Body bytes sent, and how many there will be. */
   sentBytes: number;
   bodyBytes: number;
+  /** Memory that its body takes beside the socket, bytes; undefined: none. */
+  heldBytes?: () => number;
+  /** How fast the client takes the body; undefined while nobody needs to know. */
+  pace?: ReaderPace | undefined;
   /** The client has said that it goes on elsewhere after a reset. */
   readonly aware: boolean;
 }
@@ -41,8 +49,13 @@ export class Transfers {
   readonly #onDrain: (() => void)[] = [];
   #idle: (() => void)[] = [];
 
-  constructor(metrics: Metrics) {
+  #observed = false;
+  readonly #onReset: (client: string) => void;
+
+  /** @param onReset told of each client that is reset because memory is short */
+  constructor(metrics: Metrics, onReset: (client: string) => void = () => {}) {
     this.#metrics = metrics;
+    this.#onReset = onReset;
   }
 
   add(exchange: Exchange): void {
@@ -109,6 +122,50 @@ export class Transfers {
     }
   }
 
+  /** Notes how fast each client takes what it is sent. */
+  observeReaders(now: Millis): void {
+    this.#observed = true;
+    for (const exchange of this.#running) {
+      const taken = exchange.sentBytes - untakenBytes(exchange.res);
+      if (exchange.pace === undefined) exchange.pace = new ReaderPace(taken, now);
+      else exchange.pace.observe(taken, now);
+    }
+  }
+
+  /** Forgets how fast clients are. */
+  forgetReaders(): void {
+    if (!this.#observed) return;
+    this.#observed = false;
+    for (const exchange of this.#running) exchange.pace = undefined;
+  }
+
+  /**
+   * Resets those that take the least for the memory they hold.
+   *
+   * @param bytes to be freed
+   * @returns how many transfers were reset
+   */
+  resetSlowest(bytes: number): number {
+    const readers = [...this.#running]
+      .filter(({ controller }) => !controller.signal.aborted)
+      .map((exchange) => ({
+        exchange,
+        heldBytes: heldBytes(exchange),
+        bytesPerMs: exchange.pace?.bytesPerMs,
+      }));
+    const chosen = chooseSlowest(readers, bytes);
+    for (const { exchange } of chosen) {
+      this.#metrics.slowReset.inc();
+      this.#onReset(exchange.client);
+      exchange.controller.abort(
+        new MillraceError('out-of-memory', 'the slowest readers are reset'),
+      );
+      // Where all of the body has been written, nobody waits for the signal.
+      if (exchange.res.headersSent) resetResponse(exchange.res);
+    }
+    return chosen.length;
+  }
+
   /** Resolves when no transfer is under way. */
   async idle(): Promise<void> {
     if (this.#running.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
@@ -118,4 +175,11 @@ export class Transfers {
   resetAll(): void {
     for (const { controller } of this.#running) controller.abort(new MillraceError('draining'));
   }
+}
+
+/** What would be free without a transfer. */
+function heldBytes({ kind, res, heldBytes: body }: Exchange): number {
+  const encrypted = res.socket !== null && 'encrypted' in res.socket;
+  const socket = kind === 'tunnel' || encrypted ? res.writableLength : 0;
+  return TRANSFER_BYTES + (kind === 'tunnel' ? TUNNEL_BYTES : 0) + socket + (body?.() ?? 0);
 }

@@ -24,7 +24,7 @@ export class CertificateWatch {
   #current: Certificate;
   #seen: string;
   #timer: NodeJS.Timeout | undefined;
-  #onChange: (certificate: Certificate) => void = () => {};
+  readonly #listeners: ((certificate: Certificate) => void)[] = [];
 
   /** @throws Error that says which file cannot be used and why */
   constructor(options: CertificateWatchOptions) {
@@ -38,10 +38,10 @@ export class CertificateWatch {
     return this.#current;
   }
 
-  /** Begins to look after the files. @param onChange gets the new pair */
+  /** Begins to look after the files, once. @param onChange gets the new pair */
   start(onChange: (certificate: Certificate) => void): void {
-    this.#onChange = onChange;
-    this.#timer = setInterval(() => {
+    this.#listeners.push(onChange);
+    this.#timer ??= setInterval(() => {
       if (identity(this.#o.files) !== this.#seen) this.reload();
     }, LOOK_INTERVAL_MS).unref();
   }
@@ -59,7 +59,7 @@ export class CertificateWatch {
       const read = readCertificate(files, wallClock());
       const isSame = read.cert.equals(this.#current.cert) && read.key.equals(this.#current.key);
       if (isSame) return;
-      this.#onChange(read);
+      for (const onChange of this.#listeners) onChange(read);
       this.#current = read;
       this.#tell('new certificate');
     } catch (error) {

@@ -4,12 +4,12 @@
  */
 
 import { once } from 'node:events';
-import type { Server as PlainServer } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import type { ConnectionLimit } from '../admission/connection-limit.ts';
+import { handleClientErrors } from '../clients/client-errors.ts';
 import { H1_LIMITS, HANDSHAKE_MS, KEEP_ALIVE_MS, LISTEN_BACKLOG } from '../http-limits.ts';
-import { acceptRawTargets } from '../routes/raw-targets.ts';
 import { secureContextOptions } from './certificate.ts';
 import type { CertificateWatch } from './certificate-watch.ts';
 import { H2Sessions } from './h2-sessions.ts';
@@ -19,11 +19,11 @@ export class TlsListener {
   readonly #h2: H2Sessions;
   readonly #certificates: CertificateWatch;
 
-  /**
-   * @param main gets the requests
-   * @param maxConnections at a time; more are refused
-   */
-  constructor(main: PlainServer, certificates: CertificateWatch, maxConnections: number) {
+  /** @param main gets the requests */
+  constructor(
+    main: { emit(event: 'request', req: unknown, res: unknown): boolean },
+    certificates: CertificateWatch,
+  ) {
     this.#certificates = certificates;
     this.#h2 = new H2Sessions((req, res) => main.emit('request', req, res));
     this.#server = createServer({
@@ -33,9 +33,8 @@ export class TlsListener {
       ...H1_LIMITS,
       keepAliveTimeout: KEEP_ALIVE_MS,
     });
-    this.#server.maxConnections = maxConnections;
     this.#server.on('request', (req, res) => main.emit('request', req, res));
-    acceptRawTargets(this.#server, 'secureConnection');
+    handleClientErrors(this.#server, 'secureConnection');
     // A handshake that fails is no bad request: there is nobody to answer.
     this.#server.removeAllListeners('tlsClientError');
     this.#server.on('tlsClientError', (_error, socket) => socket.destroy());
@@ -47,9 +46,9 @@ export class TlsListener {
     return (this.#server.address() as AddressInfo | null)?.port ?? 0;
   }
 
-  /** @param listener told of each connection that is refused because there are too many */
-  onRefused(listener: () => void): void {
-    this.#server.on('drop', listener);
+  /** Has the connections counted, from before their handshake on. */
+  countBy(limit: ConnectionLimit): void {
+    limit.watch(this.#server);
   }
 
   /** Begins to listen. */

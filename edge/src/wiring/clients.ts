@@ -40,7 +40,7 @@ const REGAINED_CHUNKS = 1;
  * @throws Error where a file named in the settings cannot be used
  */
 export async function openClients(
-  { config, log, metrics, now, wallClock, rounds }: NodeContext,
+  { config, log, metrics, admissions, account, now, wallClock, rounds }: NodeContext,
   { spare }: Storage,
   { client, records, chunks, resolver }: Files,
   policy: OriginPolicy,
@@ -51,7 +51,11 @@ export async function openClients(
     config.localTokenFile === undefined
       ? undefined
       : await LocalAccess.fromFile(config.localTokenFile);
-  const originUse = new OriginUse({ share: 1 / config.workers, wallClock });
+  const originUse = new OriginUse({
+    share: 1 / config.workers,
+    wallClock,
+    onRefusal: admissions.refused,
+  });
   const writeQuotas =
     config.cacheDir === undefined ? undefined : originUse.keepIn(config.cacheDir, log);
   rounds.every(QUOTAS_INTERVAL_MS, () => void writeQuotas?.());
@@ -69,7 +73,15 @@ export async function openClients(
     requestsPerSecond: config.clientRequests,
     bytesPerSecond: config.clientRate,
     amplification: amplification(config),
+    onRefusal: admissions.refused,
   });
+  const some = (limit: number) => (limit === 0 ? undefined : limit);
+  admissions.measure('transfers', {
+    use: () => transfers.running,
+    perClient: some(config.clientTransfers),
+  });
+  admissions.measure('requests', { perClient: some(config.clientRequests) });
+  admissions.measure('rate', { perClient: some(config.clientRate) });
   const address = new ClientAddress(config.trustedProxy, config.proxyField);
   const prefixed = new PrefixedHandler({
     name: config.name,
@@ -86,6 +98,8 @@ export async function openClients(
     purger,
     records,
     transfers,
+    account,
+    onRefusal: admissions.refused,
     metrics,
     log,
     onChunk: figures?.onChunk,

@@ -2,7 +2,7 @@
 
 import { FileResolver } from '../agent/file-resolver.ts';
 import { ChunkStore } from '../cache/chunk-store.ts';
-import { OriginClient } from '../egress/origin-client.ts';
+import { OriginClient, originShare } from '../egress/origin-client.ts';
 import { OriginRecords } from '../egress/origin-records.ts';
 import { OriginSource } from '../egress/origin-source.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
@@ -24,7 +24,7 @@ export interface Files {
 
 /** @param load this node's load, told with every answer to another node */
 export function openFiles(
-  { config, log, metrics, now, wallClock }: NodeContext,
+  { config, log, metrics, admissions, account, now, wallClock }: NodeContext,
   { cache, memory, disk, purges, pointers }: Storage,
   { auth, network }: Peers,
   policy: OriginPolicy,
@@ -36,6 +36,14 @@ export function openFiles(
     name: config.name,
     connections: config.originConnections,
     timeoutMs: config.originTimeout,
+    maxOrigins: config.maxOrigins,
+    now,
+    onRefusal: admissions.refused,
+  });
+  admissions.measure('origins', {
+    use: () => client.originsInUse,
+    limit: config.maxOrigins,
+    perClient: originShare(config.maxOrigins),
   });
   const records = new OriginRecords();
   const source = new OriginSource({ client, records, pointers, memory, now, onOriginBytes });
@@ -73,6 +81,7 @@ export function openFiles(
     log,
     load,
     wallClock,
+    account,
   });
   return { client, records, chunks, resolver, inside, onOriginBytes };
 }

@@ -3,7 +3,10 @@
 import { AwakeClock } from '@millrace/shared/base/awake-clock';
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
+import { MemoryAccount } from '@millrace/shared/cdn/memory-account';
+import { Admissions } from '../admission/admissions.ts';
 import type { Config } from '../config.ts';
+import { memoryLimit } from '../memory/limit.ts';
 import { Metrics } from '../metrics.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
 import { Rounds } from './rounds.ts';
@@ -12,6 +15,10 @@ export interface NodeContext {
   readonly config: Config;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** What clients take, and what they are refused. */
+  readonly admissions: Admissions;
+  /** What this process holds in memory, and may. */
+  readonly account: MemoryAccount;
   /** Monotonic milliseconds, of which those do not count in which the process stands still. */
   readonly now: () => Millis;
   /** Unix milliseconds. */
@@ -30,12 +37,16 @@ export function nodeContext(config: Config, log: Log, link: WorkerLink | undefin
   const awake = new AwakeClock(performance.now(), MAX_AWAKE_STEP_MS);
   const rounds = new Rounds();
   rounds.every(AWAKE_TICK_MS, () => awake.tick(performance.now()));
+  const metrics = new Metrics();
+  const wallClock = () => Date.now();
   return {
     config,
     log,
-    metrics: new Metrics(),
+    metrics,
+    admissions: new Admissions(metrics, wallClock),
+    account: new MemoryAccount(memoryLimit(config)),
     now: () => awake.read(performance.now()),
-    wallClock: () => Date.now(),
+    wallClock,
     rounds,
     link,
   };

@@ -2,6 +2,7 @@
 
 import { PeerCommands } from '../admin/peer-commands.ts';
 import type { Config } from '../config.ts';
+import { addPeerGauges } from '../gauges.ts';
 import { ClusterAuth } from '../peers/cluster-auth.ts';
 import { Membership } from '../peers/membership.ts';
 import { Network } from '../peers/network.ts';
@@ -34,10 +35,12 @@ export function openPeers(
   { purges, pins, pointers, memory, disk }: Storage,
   own: () => { readonly load: number; readonly draining: boolean },
 ): Peers {
-  const auth = new ClusterAuth(config.secretFile, wallClock);
+  const auth = new ClusterAuth(config.secretFile, wallClock, config.name);
   const commandSecret = config.secretFile ?? config.adminTokenFile;
   const commandAuth =
-    commandSecret === undefined ? undefined : new ClusterAuth(commandSecret, wallClock);
+    commandSecret === undefined
+      ? undefined
+      : new ClusterAuth(commandSecret, wallClock, config.name);
   const commands = new PeerCommands({
     auth,
     commandAuth,
@@ -59,8 +62,8 @@ export function openPeers(
     now,
     own,
     shared: commands,
-    onHeartbeat: (peer, rtt) => metrics.peerRtt.set({ peer }, rtt / 1000),
   });
+  addPeerGauges(metrics, membership.table);
   const client = new PeerClient({
     auth,
     memory,

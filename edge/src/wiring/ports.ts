@@ -1,21 +1,35 @@
 /** Where a node listens: the server, TLS in front of it, and a port of its own for other nodes. */
 
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { AdminPort } from '../admin-port.ts';
+import { ConnectionLimit } from '../admission/connection-limit.ts';
+import type { Config } from '../config.ts';
 import { buildServer, listenAlone, listenOn } from '../http-server.ts';
 import type { Transfers } from '../routes/transfers.ts';
 import { addCertificateGauge, openCertificates } from '../tls/open-tls.ts';
 import { TlsListener } from '../tls/tls-listener.ts';
 import type { NodeContext } from './node-context.ts';
+import type { Peers } from './peers.ts';
 
 export interface Ports {
   /** Without routes so far. */
   readonly server: FastifyInstance;
-  /** Begins to listen for clients. @returns addresses for people, and the port for other nodes */
-  listen(): Promise<{ address: string; peerPort: number }>;
+  /** Where the dashboard and administration have a port of their own. */
+  readonly admin: AdminPort | undefined;
+  /**
+   * Begins to listen for clients, and for administrators.
+   *
+   * @returns addresses for people, and the port for other nodes
+   */
+  listen(): Promise<{ address: string; peerPort: number; admin: string | undefined }>;
   /** Begins to listen for other nodes alone. @param index of this process among those of the edge */
   listenInside(index: number): Promise<AddressInfo>;
+  /** Connections of clients, other nodes and administrators that are open. */
+  readonly connections: number;
+  /** Closes connections on which no request is under way, and has not been for a moment. */
+  closeIdle(): void;
   /** Reads the certificate again. */
   reload(): void;
   /** Takes no more connections of clients; what is under way goes on. */
@@ -28,31 +42,66 @@ export interface Ports {
 
 /**
  * @param transfers clients are told to go when these begin to drain
+ * @param peers tell which connections are those of other nodes
+ * @param isTrusted whether an address is that of a trusted proxy
  * @throws Error where the certificate cannot be used
  */
 export function openPorts(
-  { config, log, metrics, wallClock }: NodeContext,
+  context: NodeContext,
   transfers: Transfers,
+  { auth, commandAuth }: Pick<Peers, 'auth' | 'commandAuth'>,
+  isTrusted: (address: string) => boolean,
 ): Ports {
+  const { config, log, metrics, admissions, wallClock } = context;
   const certificates = openCertificates(config, log, wallClock);
   const server = buildServer(config, log, () => front?.port ?? 0);
   const front =
-    certificates === undefined
-      ? undefined
-      : new TlsListener(server.server, certificates, config.maxConnections);
+    certificates === undefined ? undefined : new TlsListener(server.server, certificates);
   if (front !== undefined) transfers.onDrain(() => front.goAway());
-  const onRefused = () => metrics.refused.inc();
-  server.server.on('drop', onRefused);
-  front?.onRefused(onRefused);
+  const connections = openLimit(context, isTrusted);
+  admissions.measure('connections', {
+    use: () => connections.count,
+    limit: config.maxConnections,
+    perClient: connectionShare(config),
+  });
+  connections.watch(server.server);
+  front?.countBy(connections);
+  // Other nodes have a port of their own where there are several processes; strangers who find it
+  // must not take it away from them.
+  const insideConnections = openLimit(context, () => false);
+  // Strangers who hold all connections of the public ports must not keep administrators out.
+  const adminConnections = openLimit(context, () => false);
+  const limits = [connections, insideConnections, adminConnections];
+  for (const limit of limits) limit.watchRequests(server.server);
+  const trust = (req: IncomingMessage) => {
+    connections.trust(req);
+    insideConnections.trust(req);
+  };
+  auth.onVerified = trust;
+  if (commandAuth !== undefined) commandAuth.onVerified = trust;
   if (certificates !== undefined) addCertificateGauge(metrics, certificates);
+  const { adminPort: port, adminHost: host } = config;
+  const admin =
+    port === undefined
+      ? undefined
+      : new AdminPort(server.server, { host, port, certificates, connections: adminConnections });
   let inside: Server | undefined;
   return {
     server,
-    listen: () => listenOn(server, front, config),
+    admin,
+    async listen() {
+      const listening = await listenOn(server, front, config);
+      return { ...listening, admin: await admin?.listen() };
+    },
     async listenInside(index) {
       inside = await listenAlone(server.server, config, index);
+      insideConnections.watch(inside);
       return inside.address() as AddressInfo;
     },
+    get connections() {
+      return limits.reduce((sum, { count }) => sum + count, 0);
+    },
+    closeIdle: () => connections.closeIdle(),
     reload: () => certificates?.reload(),
     stopAccepting() {
       front?.stopAccepting();
@@ -63,7 +112,30 @@ export function openPorts(
     },
     async close() {
       front?.destroy();
+      admin?.close();
       await server.close();
     },
   };
+}
+
+/** Part of all connections that one client keeps, where no option says how many. */
+const SHARE_OF_CONNECTIONS = 1 / 8;
+
+/** Connections that one client keeps when all are taken. */
+function connectionShare({ clientConnections, maxConnections }: Config): number {
+  if (clientConnections > 0) return clientConnections;
+  return Math.ceil(maxConnections * SHARE_OF_CONNECTIONS);
+}
+
+function openLimit(
+  { config, metrics, admissions }: NodeContext,
+  isTrusted: (address: string) => boolean,
+): ConnectionLimit {
+  return new ConnectionLimit({
+    max: config.maxConnections,
+    share: connectionShare(config),
+    isTrusted,
+    onRefusal: admissions.refused,
+    onTurnedAway: () => metrics.refused.inc(),
+  });
 }

@@ -1,19 +1,24 @@
 /** What a node answers: files, its own pages, administration, and other nodes. */
 
 import type { IncomingMessage } from 'node:http';
+import { asMillraceError } from '@millrace/shared/base/errors';
 import { INSIDE } from '@millrace/shared/cdn/inside-message';
 import type { FastifyInstance } from 'fastify';
+import { OwnRequests } from '../admission/own-requests.ts';
 import { LinkCheck } from '../check/link-check.ts';
+import { hasLeft } from '../clients/connection.ts';
 import type { Figures } from '../dashboard/figures.ts';
 import { isBehindBody, PREFIXED_ROUTE } from '../http-server.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
-import { adminRoutes, Drain } from '../routes/admin.ts';
+import { adminRoutes, Drain, isAdmin, sendProblem } from '../routes/admin.ts';
 import { adminApi } from '../routes/admin-api.ts';
 import { commandRoutes } from '../routes/commands.ts';
 import { dashboardRoutes } from '../routes/dashboard.ts';
+import { guardLocal } from '../routes/isolation.ts';
 import { nodeRoutes } from '../routes/node.ts';
 import { type OwnRoutesOptions, ownRoutes, ownStatus } from '../routes/own.ts';
 import { publishRoutes } from '../routes/publish.ts';
+import { refusalRoutes } from '../routes/refusals.ts';
 import type { Transfers } from '../routes/transfers.ts';
 import type { Clients } from './clients.ts';
 import type { Files } from './files.ts';
@@ -41,49 +46,72 @@ export async function addRoutes(
   context: NodeContext,
   parts: Answering,
 ): Promise<void> {
-  const { config, log, metrics, now, wallClock, link } = context;
+  const { config, log, metrics, admissions, now, wallClock, link } = context;
   const { policy, transfers, storage, peers, files, clients, upkeep, figures } = parts;
   const { membership, network, auth, commandAuth } = peers;
   const { localAccess, limits, address: clientAddress } = clients;
-  const { administration } = upkeep;
+  const { administration, endedSessions } = upkeep;
+  if (localAccess !== undefined) guardLocal(server, localAccess, auth.hasSecret);
+  const ownRequests = new OwnRequests({
+    perSecond: config.ownRequests,
+    clientAddress,
+    onRefusal: admissions.refused,
+  });
+  if (config.ownRequests > 0) admissions.measure('ownRequests', { perClient: config.ownRequests });
+  // Not async: requests for files are to be watched in the same turn in which they come.
+  server.addHook('onRequest', (request, reply, done) => {
+    // Requests for files have limits of their own.
+    if (request.routeOptions.url === PREFIXED_ROUTE) return done();
+    try {
+      ownRequests.admit(request.raw, isAdmin(request, config.adminTokenFile), now());
+    } catch (error) {
+      return void sendProblem(reply, asMillraceError(error));
+    }
+    done();
+  });
   routeFiles(server, parts);
   const own: OwnRoutesOptions = {
     config,
     metrics,
+    admissions,
     cache: storage.cache,
     disk: storage.disk,
     pointers: storage.pointers,
     transfers,
     membership,
     startedAt: wallClock(),
+    account: context.account,
     administration,
     link,
+    now,
   };
   await server.register(ownRoutes, own);
   const { client, records, onOriginBytes } = files;
-  const check = new LinkCheck({ client, policy, records, now, onOriginBytes });
+  const check = new LinkCheck({ client, policy, records, admissions, now, onOriginBytes });
   await server.register(publishRoutes, {
     config,
     check,
     policy,
     limits,
     clientAddress,
-    localAccess,
     membership,
     now,
   });
   const dashboard = async () => ({ status: await ownStatus(own), ...(await figures?.read()) });
   await server.register(dashboardRoutes, {
     config,
+    admissions,
     policy,
     clientAddress,
-    localAccess,
+    revocations: endedSessions.revocations,
+    logOut: (ending) => administration.logOut(ending),
     collect: async () => link?.collect('dashboard') ?? JSON.stringify(await dashboard()),
     now,
     wallClock,
   });
   const drain = new Drain(config, transfers, log);
   await server.register(adminRoutes, { config, drain, link });
+  await server.register(refusalRoutes, { config, admissions, link });
   await server.register(adminApi, { config, administration, policy });
   if (network !== undefined) {
     const { purges, pins } = storage;
@@ -94,6 +122,8 @@ export async function addRoutes(
     {
       status: () => ownStatus(own),
       dashboard,
+      refusals: async () => admissions.report(),
+      onAsked: (what) => metrics.reports.inc({ what }),
       setDraining: drain.setDraining,
       carryOut: administration.carryOut,
       meet: (urls) => membership.addSeeds(urls),
@@ -113,7 +143,8 @@ function routeFiles(server: FastifyInstance, { peers, files, clients }: Answerin
     // Before the server would read a body: requests here have none that counts.
     onRequest: (request, reply) => {
       reply.hijack();
-      if (isBehindBody(request.raw, reply.raw)) return;
+      // The client may have left already: nobody would notice it any more.
+      if (hasLeft(request.raw, reply.raw) || isBehindBody(request.raw, reply.raw)) return;
       if (network !== undefined && isInside(request.raw)) {
         return inside.handle(request.raw, reply.raw, request.originalUrl);
       }

@@ -6,6 +6,7 @@ import { ChunkMemory } from '../cache/chunk-memory.ts';
 import { DiskCache } from '../cache/disk-cache.ts';
 import { MemoryCache } from '../cache/memory-cache.ts';
 import { PointerCache } from '../cache/pointer-cache.ts';
+import { INDEX_ENTRY_BYTES } from '../cache/weights.ts';
 import type { Config } from '../config.ts';
 import type { NodeContext } from './node-context.ts';
 
@@ -23,6 +24,13 @@ export interface Storage {
   close(): Promise<void>;
 }
 
+/** Share of the cache's memory that pointers may take, and the least they get. */
+const POINTERS_SHARE = 1 / 8;
+const LEAST_POINTERS_BYTES = 4 * 1024 * 1024;
+
+/** Memory for the index of the disk tier: twice what whole chunks need, and some for small files. */
+const INDEX_SPARE_BYTES = 16 * 1024 * 1024;
+
 /** Chunk memory besides the cache's: for chunks on their way in or out. */
 const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
 
@@ -33,7 +41,12 @@ const IN_FLIGHT_BYTES = 32 * 1024 * 1024;
 const HELD_BYTES = 256 * 1024 * 1024;
 
 /** @throws Error where the cache's folder cannot be used */
-export async function openStorage({ config, log, wallClock }: NodeContext): Promise<Storage> {
+export async function openStorage({
+  config,
+  log,
+  wallClock,
+  account,
+}: NodeContext): Promise<Storage> {
   const purges = await Purges.open(config.cacheDir, log);
   const pins = await Pins.open({
     dir: config.cacheDir,
@@ -48,19 +61,37 @@ export async function openStorage({ config, log, wallClock }: NodeContext): Prom
   const disk =
     config.cacheDir === undefined
       ? undefined
-      : await DiskCache.open({ dir: config.cacheDir, maxBytes: config.cacheDisk, log, isPinned });
-  const pointers = new PointerCache(disk, purges);
+      : await DiskCache.open({
+          dir: config.cacheDir,
+          maxBytes: config.cacheDisk,
+          maxIndexBytes: maxIndexBytes(config),
+          log,
+          isPinned,
+        });
+  const pointersBytes = config.cacheMemory * POINTERS_SHARE;
+  const pointers = new PointerCache(disk, purges, Math.max(LEAST_POINTERS_BYTES, pointersBytes));
   pointers.onPointer = ({ version }) => pins.follow(version);
   const memory = new ChunkMemory({
     slotBytes: config.chunkSize,
     keepBytes: config.cacheMemory + IN_FLIGHT_BYTES,
+    mayLend: (bytes) => account.mayLend(bytes),
     poison: process.env.MILLRACE_POISON_MEMORY === '1',
   });
   const cache = new MemoryCache(
     config.cacheMemory,
     // With a disk tier it is there that what is pinned stays.
     disk === undefined ? ({ version }) => pins.isPinned(version) : undefined,
+    () => Math.min(pointersBytes, pointers.bytes),
   );
+  const inFlight = () => memory.lentBytes - cache.dataBytes;
+  account.share('cache', () => cache.bytes);
+  account.share('pointers', () => pointers.bytes);
+  account.share('diskIndex', () => disk?.indexBytes ?? 0);
+  account.share('chunksInFlight', inFlight);
+  account.share('chunksIdle', () => memory.idleBytes);
+  // Data that waits for the disk are the cache's or in flight.
+  account.share('diskWrites', () => disk?.queuedOverheadBytes ?? 0);
+  const heldBytes = Math.min(HELD_BYTES, (account.stopBytes - config.cacheMemory) / 4);
   pins.onReleased = () => {
     cache.release();
     disk?.release();
@@ -72,13 +103,18 @@ export async function openStorage({ config, log, wallClock }: NodeContext): Prom
     pointers,
     memory,
     cache,
-    spare: () => memory.figures.usedBytes - cache.bytes < HELD_BYTES,
+    spare: () => inFlight() < heldBytes,
     async close() {
       await disk?.flush();
       await purges.close();
       await pins.close();
     },
   };
+}
+
+/** Memory for the index of the disk tier, bytes. */
+function maxIndexBytes({ cacheDisk, chunkSize }: Config): number {
+  return INDEX_SPARE_BYTES + (2 * cacheDisk * INDEX_ENTRY_BYTES) / chunkSize;
 }
 
 /** Bytes that pinned files may take: of the tier that keeps them, half unless it is said. */

@@ -3,6 +3,7 @@
 import { Administration } from '../admin/administration.ts';
 import { PrefetchList } from '../admin/prefetch-list.ts';
 import { Prefetcher } from '../admin/prefetcher.ts';
+import { EndedSessions } from '../dashboard/ended-sessions.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import type { Transfers } from '../routes/transfers.ts';
 import type { Files } from './files.ts';
@@ -13,6 +14,8 @@ import type { Storage } from './storage.ts';
 export interface Upkeep {
   readonly prefetcher: Prefetcher;
   readonly administration: Administration;
+  /** Sessions of the dashboard that were logged out. */
+  readonly endedSessions: EndedSessions;
 }
 
 /** @param transfers of clients, which come first */
@@ -40,15 +43,17 @@ export async function openUpkeep(
     check: (url) => policy.check(url, 'public'),
   });
   purges.onPurge = ({ kind }) => metrics.contentPurges.inc({ kind });
+  const endedSessions = await EndedSessions.open(config.cacheDir, log, wallClock);
   const administration = new Administration({
     purges,
     pins,
     prefetcher,
     resolver,
+    endedSessions,
     link,
     peers: network === undefined ? undefined : commands,
     log,
     wallClock,
   });
-  return { prefetcher, administration };
+  return { prefetcher, administration, endedSessions };
 }

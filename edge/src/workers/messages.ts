@@ -1,14 +1,15 @@
 /** What the processes of one edge say to each other over Node's own channel between them. */
 
 import type { Command } from '../admin/messages.ts';
+import type { Addresses } from '../app.ts';
 
 /** What can be asked about an edge. */
-export type What = 'status' | 'metrics' | 'dashboard' | 'command';
+export type What = 'status' | 'metrics' | 'dashboard' | 'refusals' | 'command';
 
 /** From a worker to the supervisor. */
 export type FromWorker =
   /** It listens: at the address for clients, and at one of its own for other nodes. */
-  | { readonly type: 'listening'; readonly address: string; readonly inside: string }
+  | { readonly type: 'listening'; readonly addresses: Addresses; readonly inside: string }
   /** Somebody asked it for the status or figures of the whole edge, or to have all do something. */
   | {
       readonly type: 'collect';
@@ -33,3 +34,9 @@ export type FromSupervisor =
       readonly command?: Command;
     }
   | { readonly type: 'drain'; readonly draining: boolean };
+
+/**
+ * Of the age that figures may have, the part for which a process of several keeps what it was told;
+ * the rest is the supervisor's.
+ */
+export const WORKER_PART_OF_AGE = 1 / 4;

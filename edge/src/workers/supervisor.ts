@@ -6,14 +6,17 @@
 
 import cluster, { type Worker } from 'node:cluster';
 import type { Log } from '@millrace/shared/base/log';
+import { SharedAnswer } from '@millrace/shared/base/shared-answer';
+import { mergeRefusals, type RefusalReport } from '@millrace/shared/cdn/refusal-log';
 import { AggregatorRegistry } from 'prom-client';
 import type { Command, Outcome } from '../admin/messages.ts';
 import { StandingCommands } from '../admin/standing-commands.ts';
+import type { Addresses } from '../app.ts';
 import type { Config } from '../config.ts';
 import type { DashboardPart } from '../dashboard/figures.ts';
 import { mergeDashboard } from './merge-dashboard.ts';
 import { mergeStatus } from './merge-status.ts';
-import type { FromSupervisor, FromWorker, What } from './messages.ts';
+import { type FromSupervisor, type FromWorker, type What, WORKER_PART_OF_AGE } from './messages.ts';
 
 /** Environment variable by which a process knows which worker it is. */
 export const WORKER_INDEX = 'MILLRACE_WORKER_INDEX';
@@ -36,6 +39,7 @@ export class Supervisor {
   readonly #collections = new Map<number, Collection>();
   /** What one that is started again has to be told. */
   readonly #standing = new StandingCommands();
+  readonly #shared = new Map<What, SharedAnswer<string>>();
   #questions = 0;
   #stopping = false;
   #draining = false;
@@ -45,13 +49,13 @@ export class Supervisor {
     this.#log = log;
   }
 
-  /** Starts the workers. @returns the address for clients, once all of them listen */
-  async start(): Promise<string> {
+  /** Starts the workers. @returns where the edge listens, once all of them do */
+  async start(): Promise<Addresses> {
     cluster.schedulingPolicy = cluster.SCHED_RR;
     const addresses = await Promise.all(
       Array.from({ length: this.#config.workers }, (_, index) => this.#fork(index)),
     );
-    return addresses[0] as string;
+    return addresses[0] as Addresses;
   }
 
   /** Stops the workers, each of which lets its transfers finish. */
@@ -75,11 +79,11 @@ export class Supervisor {
   }
 
   /** @throws Error if the first start of a worker fails */
-  #fork(index: number): Promise<string> {
+  #fork(index: number): Promise<Addresses> {
     const worker = cluster.fork({ [WORKER_INDEX]: String(index) });
     return new Promise((resolve, reject) => {
       worker.on('message', (message: FromWorker) => {
-        if (message.type === 'listening') resolve(message.address);
+        if (message.type === 'listening') resolve(message.addresses);
         this.#onMessage(worker, message);
       });
       worker.once('exit', (code, signal) => {
@@ -120,9 +124,28 @@ export class Supervisor {
   }
 
   async #collect(worker: Worker, { what, id, command }: Question): Promise<void> {
-    if (command !== undefined) this.#standing.add(command, Date.now());
-    const parts = await this.#ask(what, command);
-    this.#send(worker, { type: 'collected', id, text: await this.#together(what, parts) });
+    const text =
+      what === 'command'
+        ? await this.#command(command as Command)
+        : await this.#figures(what).get();
+    this.#send(worker, { type: 'collected', id, text });
+  }
+
+  async #command(command: Command): Promise<string> {
+    this.#standing.add(command, Date.now());
+    return this.#together('command', await this.#ask('command', command));
+  }
+
+  /** What all workers say, collected once for all of them who ask within some time. */
+  #figures(what: What): SharedAnswer<string> {
+    let figures = this.#shared.get(what);
+    if (figures === undefined) {
+      const age = this.#config.statusAge * (1 - WORKER_PART_OF_AGE);
+      const make = async () => this.#together(what, await this.#ask(what, undefined));
+      figures = new SharedAnswer(make, age, () => performance.now());
+      this.#shared.set(what, figures);
+    }
+    return figures;
   }
 
   async #together(what: What, parts: unknown[]): Promise<string> {
@@ -134,6 +157,8 @@ export class Supervisor {
         return JSON.stringify(mergeStatus(name, parts as Record<string, unknown>[]));
       case 'dashboard':
         return JSON.stringify(mergeDashboard(name, parts as DashboardPart[]));
+      case 'refusals':
+        return JSON.stringify(mergeRefusals(parts as RefusalReport[]));
       case 'command': {
         const silent = Math.max(0, this.#workers().length - parts.length);
         const detail = 'a process of the edge does not answer';

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import type { Registry } from 'prom-client';
 import type { Command, Outcome } from '../admin/messages.ts';
+import type { Addresses } from '../app.ts';
 import type { Config } from '../config.ts';
 import type { FromSupervisor, FromWorker, What } from './messages.ts';
 
@@ -12,6 +13,10 @@ export interface WorkerDuties {
   readonly status: () => Promise<unknown>;
   /** What it tells the dashboard. */
   readonly dashboard: () => Promise<unknown>;
+  /** Whom it has refused what. */
+  readonly refusals: () => Promise<unknown>;
+  /** Told of what it is asked for. */
+  readonly onAsked: (what: What) => void;
   readonly setDraining: (draining: boolean) => void;
   readonly carryOut: (command: Command) => Promise<Outcome>;
   readonly meet: (urls: readonly string[]) => void;
@@ -41,6 +46,7 @@ export class WorkerLink {
           return;
         case 'report': {
           const { id, what, command } = message;
+          duties.onAsked(what);
           const part: Promise<unknown> =
             what === 'command'
               ? duties.carryOut(command as Command)
@@ -54,8 +60,8 @@ export class WorkerLink {
   }
 
   /** Tells the supervisor where this worker listens. */
-  listening(address: string, inside: string): void {
-    this.#send({ type: 'listening', address, inside });
+  listening(addresses: Addresses, inside: string): void {
+    this.#send({ type: 'listening', addresses, inside });
   }
 
   /** Has all workers start or stop draining, this one included. */
@@ -95,12 +101,17 @@ export function workerConfig(config: Config, index: number): Config {
     ...config,
     name: `${config.name}-${index}`,
     cacheMemory: Math.floor(config.cacheMemory / config.workers),
+    maxMemory: config.maxMemory && Math.floor(config.maxMemory / config.workers),
     cacheDir: config.cacheDir === undefined ? undefined : join(config.cacheDir, `worker-${index}`),
     cacheDisk: Math.floor(config.cacheDisk / config.workers),
     pinQuota: config.pinQuota && Math.floor(config.pinQuota / config.workers),
     clientTransfers: share(config.clientTransfers),
     clientRequests: share(config.clientRequests),
     maxConnections: share(config.maxConnections),
+    clientConnections: share(config.clientConnections),
+    maxOrigins: Math.max(4, share(config.maxOrigins)),
+    // A page comes with several files over one connection, to one worker.
+    ownRequests: config.ownRequests && Math.max(4, share(config.ownRequests)),
     offloadAbove: share(config.offloadAbove),
     // A client's connections come to all workers: each keeps to its part of the rate.
     clientRate: share(config.clientRate),

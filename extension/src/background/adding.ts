@@ -1,10 +1,11 @@
 /** Adds downloads that the browser has not begun. */
 
 import type { BrowserApi } from '../browser/api.ts';
-import { edgesFor } from '../intercept/edges.ts';
 import { hostOf } from '../intercept/hosts.ts';
 import type { AddedLink } from '../taker.ts';
 import type { AskerFields } from './asker-fields.ts';
+import { chosenEdges } from './chosen-edges.ts';
+import type { EdgeCheck } from './edge-check.ts';
 import { takersOf } from './interceptor.ts';
 import type { KeptSettings } from './kept-settings.ts';
 import type { SeenRequests } from './seen-requests.ts';
@@ -19,6 +20,7 @@ export interface AddingParts {
   readonly settings: KeptSettings;
   readonly asker: AskerFields;
   readonly seen: SeenRequests;
+  readonly check: EdgeCheck;
 }
 
 export interface AskedLink {
@@ -50,11 +52,12 @@ export async function addLinks(
 }
 
 async function completed(
-  { settings, asker, seen }: AddingParts,
+  { settings, asker, seen, check }: AddingParts,
   { url: given, referrer }: AskedLink,
 ): Promise<AddedLink> {
   const url = given.replace(/#.*$/s, '');
   const headers = await asker.of(url, referrer);
-  const edges = edgesFor([{ url, headers }], settings.now, await seen.edgesOf(url));
-  return { url, headers, edges };
+  const requests = [{ url, headers }];
+  const chosen = await chosenEdges({ seen, check }, url, requests, settings.now);
+  return { url, headers, ...chosen };
 }

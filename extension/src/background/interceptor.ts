@@ -4,11 +4,13 @@ import type { BrowserApi } from '../browser/api.ts';
 import { type DownloadItem, refOf } from '../browser/downloads.ts';
 import type { HandOffs } from '../hand-off/hand-offs.ts';
 import { type BegunDownload, type Decision, decide } from '../intercept/decision.ts';
-import { edgesFor } from '../intercept/edges.ts';
 import { hostOf } from '../intercept/hosts.ts';
+import { isInsecure } from '../intercept/insecure.ts';
 import type { Settings } from '../settings.ts';
 import type { TakerKind } from '../taker.ts';
 import type { AskerFields } from './asker-fields.ts';
+import { chosenEdges } from './chosen-edges.ts';
+import type { EdgeCheck } from './edge-check.ts';
 import type { KeptSettings } from './kept-settings.ts';
 import type { SeenRequests } from './seen-requests.ts';
 import type { Skipping } from './skipping.ts';
@@ -18,12 +20,10 @@ export interface InterceptorParts {
   readonly settings: KeptSettings;
   readonly skipping: Skipping;
   readonly seen: SeenRequests;
+  readonly check: EdgeCheck;
   readonly asker: AskerFields;
-  /**
-   * False in Firefox, which closes the connection of a download that is paused, and asks again when
-   * it goes on: a server that cannot go on in the middle would have lost it. There it goes on.
-   */
-  readonly pauses: boolean;
+  /** The browser asks the user about files without TLS: it does so only where it saves them itself. */
+  readonly asksAboutInsecure: boolean;
   /** Resolves when hand-offs of an earlier background have been read. */
   readonly ready: Promise<void>;
 }
@@ -97,8 +97,12 @@ export class Interceptor {
     if (decision.take) await this.#begin(item, decision, settings);
   }
 
-  async #begin(item: DownloadItem, { draft, hops }: Taken, settings: Settings): Promise<void> {
-    const { seen, asker, handOffs, pauses, ready } = this.#p;
+  async #begin(
+    item: DownloadItem,
+    { draft, hops, answer }: Taken,
+    settings: Settings,
+  ): Promise<void> {
+    const { seen, check, asker, handOffs, asksAboutInsecure, ready } = this.#p;
     await ready;
     const requests = await Promise.all(
       hops.map(async ({ url, headers: shown = {} }) => {
@@ -107,10 +111,15 @@ export class Interceptor {
       }),
     );
     const headers = requests[0]?.headers ?? draft.headers;
-    const published = await seen.edgesOf(draft.url);
-    const edges = edgesFor([...requests, { url: draft.finalUrl }], settings, published);
-    const offer = { ...draft, headers, edges, handOff: crypto.randomUUID() };
-    await handOffs.begin(offer, refOf(item), takersOf(settings), pauses);
+    const all = [...requests, { url: draft.finalUrl, answer }];
+    const insecure = asksAboutInsecure && isInsecure([item.url, ...all.map(({ url }) => url)]);
+    const takers = takersOf(settings).filter(
+      (kind) => kind !== 'browser' || settings.takeInsecure || !insecure,
+    );
+    if (takers.length === 0) return;
+    const chosen = await chosenEdges({ seen, check }, draft.url, all, settings);
+    const offer = { ...draft, headers, ...chosen, handOff: crypto.randomUUID() };
+    await handOffs.begin(offer, refOf(item), takers);
   }
 }
 

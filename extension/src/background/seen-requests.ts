@@ -1,7 +1,7 @@
 /** Listens to the browser's requests. It changes none of them. */
 
 import type { BrowserApi } from '../browser/api.ts';
-import { Publishers } from '../intercept/publishers.ts';
+import { type Published, Publishers } from '../intercept/publishers.ts';
 import { RequestLog, type SeenRequest } from '../intercept/request-log.ts';
 
 const REQUESTS = 'requests';
@@ -46,7 +46,7 @@ export class SeenRequests {
   }
 
   /** Edges that pages of a URL's own origin have named, or an answer with a file of it. */
-  async edgesOf(url: string): Promise<readonly string[]> {
+  async edgesOf(url: string): Promise<Published> {
     await this.ready;
     return this.#publishers.edgesOf(url);
   }
@@ -55,7 +55,7 @@ export class SeenRequests {
     const stored = await this.#session.get([REQUESTS, PUBLISHERS]).catch(() => ({}));
     const { requests = [], publishers = [] } = stored as {
       requests?: SeenRequest[];
-      publishers?: [string, string[]][];
+      publishers?: [string, Published][];
     };
     this.#log = new RequestLog([...requests, ...this.#log.all]);
     this.#publishers = new Publishers([...publishers, ...this.#publishers.all]);
@@ -66,8 +66,8 @@ export class SeenRequests {
     // Chromium keeps some fields to itself unless they are asked for by this word; Firefox does not
     // know the word.
     const extra = 'EXTRA_HEADERS' in webRequest.OnSendHeadersOptions ? ['extraHeaders'] : [];
-    webRequest.onBeforeRequest.addListener(({ requestId, method, url }) => {
-      this.#log.began(requestId, method, url, Date.now());
+    webRequest.onBeforeRequest.addListener(({ requestId, method, url, type }) => {
+      this.#log.began(requestId, method, url, Date.now(), type === 'sub_frame');
       return undefined;
     }, filter);
     webRequest.onSendHeaders.addListener(
@@ -76,8 +76,8 @@ export class SeenRequests {
       ['requestHeaders', ...extra] as never,
     );
     webRequest.onResponseStarted.addListener(
-      ({ requestId, statusCode, responseHeaders }) => {
-        this.#log.answered(requestId, statusCode, responseHeaders, Date.now());
+      ({ requestId, statusCode, responseHeaders, ip }) => {
+        this.#log.answered(requestId, statusCode, responseHeaders, Date.now(), ip);
         this.#onAnswer(requestId);
       },
       filter,

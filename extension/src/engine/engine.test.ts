@@ -140,14 +140,14 @@ describe('fetching', () => {
     ['a log-in', URL, { headers: { Authorization: 'Basic eDp5' } }],
     ['a cookie', URL, { headers: { cookie: 'session=42' } }],
     ['a signature', `${URL}?signature=abc`, {}],
-    ['a signature behind a redirect', URL, { finalUrl: `${URL}?signature=abc` }],
+    ['a private address behind a redirect', URL, { finalUrl: 'http://10.0.0.1/file.iso' }],
   ])('with %s is between browser and origin', async (_, url, more) => {
     const { origin, it } = world();
     const engine = await it.start();
     await engine.call(offerOf(url, LENGTH, { edges: [EDGE], ...more }));
     await engine.call({ type: 'commit', handOff: url });
     await it.until(engine, isSaving);
-    expect(new Set(origin.asked.map((asked) => asked.url))).toEqual(new Set([url]));
+    expect(origin.asked.filter((asked) => asked.url.startsWith(EDGE))).toEqual([]);
   });
 
   test.each(['other version', 'other place', 'other length'])(
@@ -346,28 +346,4 @@ describe('over restarts', () => {
     await it.start();
     expect(it.files.files.size).toBe(0);
   });
-});
-
-test('three downloads run at a time, the oldest first', async () => {
-  const { origin, it } = world();
-  const engine = await it.start();
-  const urls = [1, 2, 3, 4].map((number) => `${URL}?${number}`);
-  for (const url of urls) {
-    await engine.call(offerOf(url, LENGTH));
-    it.now++;
-  }
-  origin.down = true;
-  for (const handOff of urls) {
-    await engine.call({ type: 'commit', handOff });
-    it.now++;
-  }
-  await it.until(engine, () => it.now > 20_000);
-  const list = (await engine.call({ type: 'list' })) as unknown as {
-    downloads: { id: string; status: string }[];
-  };
-  expect(list.downloads.map(({ id }) => id)).toEqual(urls.toReversed());
-  expect(list.downloads[0]?.status).toBe('queued');
-  origin.down = false;
-  await it.until(engine, (records) => records.every(({ state }) => state === 'saving'));
-  expect(new Set((await it.saveAll(engine)).map(digestOf))).toEqual(new Set([DIGEST]));
 });

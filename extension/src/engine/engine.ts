@@ -12,13 +12,14 @@ import { type Offer, type OfferState, TakerError } from '../taker.ts';
 import { Fetching, type FetchingOptions } from './fetching.ts';
 import { type EngineRecords, Ledger } from './ledger.ts';
 import { Offers } from './offers.ts';
-import { prove } from './proof.ts';
 import type { EngineCall, EngineMessage, EngineResults } from './protocol.ts';
 import {
   type DownloadRecord,
   failed,
   fetched,
   hasPlace,
+  hasRoom,
+  hostOf as hostOfRecord,
   isAtBrowser,
   isOfNoUse,
   paused,
@@ -122,6 +123,9 @@ export class Engine {
       if (run.tick()) this.#ledger.changed = true;
       if (flush) void this.#keep(id, run);
     }
+    this.#fetching.tick();
+    // What waits for its server has made room for others.
+    this.#start();
     const saving = this.#ledger.all.some(isAtBrowser);
     if (this.#runs.size > 0 || this.#offers.size > 0 || saving) this.#busyAt = now;
     if (this.#ledger.changed) this.#o.emit({ event: 'changed' });
@@ -141,13 +145,29 @@ export class Engine {
     if (!hasPlace(this.#ledger.all)) {
       throw new TakerError('refused', 'There are too many downloads already', 'queue-full');
     }
+    // The browser's own goes on: what would wait here is better off there.
+    if (this.#offers.state(offer.handOff) === 'unknown') this.#checkFree(hostOfRecord(offer));
     await this.#fetching.checkRoom(offer.length).catch((error: unknown) => {
       if (!isMillraceError(error)) throw error;
       throw new TakerError('refused', error.detail, error.code);
     });
-    const source = this.#fetching.source(offer.url, undefined, offer.headers);
-    await this.#offers.prove(offer, (signal) => prove(source, offer, signal));
+    await this.#offers.prove(offer, (signal) => this.#fetching.prove(offer, signal));
     return {};
+  }
+
+  /** @throws TakerError where all connections of a host are shared out to others */
+  #checkFree(host: string): void {
+    const offered = this.#offers.all.map((offer) => hostOfRecord(offer));
+    if (hasRoom(host, [...this.#busyHosts(), ...offered])) return;
+    throw new TakerError('refused', `All connections to ${host} are in use`, 'queue-full');
+  }
+
+  /** Hosts that something is being fetched from, each as often as there are downloads. */
+  #busyHosts(): string[] {
+    return [...this.#runs].flatMap(([id, run]) => {
+      const record = this.#ledger.get(id);
+      return run.idle || record === undefined ? [] : [hostOfRecord(record)];
+    });
   }
 
   async #commit(handOff: string): Promise<{ id: string }> {
@@ -165,6 +185,7 @@ export class Engine {
       ...proof,
       headers: offer.headers,
       edges: offer.edges,
+      published: offer.published,
       createdAt: this.#o.wallNow(),
       state: 'queued',
       storedBytes: 0,
@@ -187,7 +208,7 @@ export class Engine {
 
   async #add(links: Extract<EngineCall, { type: 'add' }>['links']): Promise<string[]> {
     const ids: string[] = [];
-    for (const { url, fileName, headers, edges } of links) {
+    for (const { url, fileName, headers, edges, published } of links) {
       if (hostOf(url) === undefined) continue;
       if (!hasPlace(this.#ledger.all)) break;
       const id = this.#o.uuid();
@@ -198,6 +219,7 @@ export class Engine {
         ...(fileName === undefined ? { nameIsGuess: true } : {}),
         headers,
         edges,
+        published,
         createdAt: this.#o.wallNow(),
         state: 'queued',
         storedBytes: 0,
@@ -229,18 +251,22 @@ export class Engine {
     return {};
   }
 
-  /** Starts what has its turn. */
   #kick(): void {
-    for (const record of toStart(this.#ledger.all, this.#runs)) {
+    this.#start();
+    this.#ledger.changed = true;
+  }
+
+  /** Starts what has its turn. */
+  #start(): void {
+    for (const record of toStart(this.#ledger.all, this.#runs, this.#busyHosts())) {
       const run = new Run((signal, run) => this.#run(record, run, signal), this.#o.now);
       this.#runs.set(record.id, run);
+      this.#ledger.changed = true;
       void run.ended.then(() => {
         this.#runs.delete(record.id);
-        this.#ledger.changed = true;
         this.#kick();
       });
     }
-    this.#ledger.changed = true;
   }
 
   /** One download, until it is complete, fails, or is stopped. It never rejects. */

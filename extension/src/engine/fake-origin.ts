@@ -5,6 +5,7 @@ export interface Asked {
   readonly range: { readonly start: number; readonly end: number };
   readonly headers: Headers;
   readonly credentials: RequestCredentials | undefined;
+  readonly redirect: RequestRedirect | undefined;
 }
 
 /** What it answers in place of what is right; undefined: that. */
@@ -32,7 +33,8 @@ export class FakeOrigin {
     const headers = new Headers(init.headers);
     const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(headers.get('range') ?? '') ?? [];
     const range = { start: Number(from), end: Math.min(this.content.length, Number(to) + 1) };
-    const asked = { url, range, headers, credentials: init.credentials };
+    const { credentials, redirect } = init;
+    const asked = { url, range, headers, credentials, redirect };
     this.asked.push(asked);
     const right = () => this.answer(range.start, range.end);
     return this.fault(asked, this.asked.length, right) ?? right();

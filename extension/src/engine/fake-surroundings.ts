@@ -138,6 +138,8 @@ export class World {
   readonly events: string[] = [];
   estimate: StorageEstimate = {};
   now = 1000;
+  /** The one that was started last. */
+  engine: Engine | undefined;
   readonly #fetch: Fetch;
   readonly #random: Random;
   #made = 0;
@@ -158,9 +160,9 @@ export class World {
     this.saves.splice(0);
   }
 
-  start(): Promise<Engine> {
+  async start(): Promise<Engine> {
     const crashes = this.#crashes;
-    return Engine.open({
+    this.engine = await Engine.open({
       records: this.records,
       files: this.files,
       fetch: async (url, init) => {
@@ -178,6 +180,7 @@ export class World {
         if (crashes === this.#crashes) this.#onEvent(message);
       },
     });
+    return this.engine;
   }
 
   /** Waits until the records say so; the engine's clock ticks meanwhile. */

@@ -47,6 +47,10 @@ export interface FetchSourceOptions {
   readonly url: string;
   /** Base URL of the edge to ask; undefined: the origin itself. */
   readonly edge: string | undefined;
+  /** Where the URL's redirects ended when they were last followed; it is asked first. */
+  readonly finalUrl?: string | undefined;
+  /** Only the publisher has named the edge: it is not followed to where it redirects. */
+  readonly published?: boolean | undefined;
   /** Fields for the origin, never for edges. */
   readonly headers: Readonly<Record<string, string>>;
   readonly fetch: Fetch;
@@ -55,6 +59,8 @@ export interface FetchSourceOptions {
   readonly wallNow: () => Millis;
 }
 
+/** Failures that say nothing of where redirects lead. */
+const KEEPS_TO_ITSELF: ReadonlySet<string> = new Set(['origin-busy']);
 /** Problem documents are small; anything longer is none. */
 const MAX_PROBLEM_CHARS = 16 * 1024;
 /**
@@ -78,6 +84,8 @@ export class FetchSource {
   heardAt: Millis = Number.NEGATIVE_INFINITY;
   receivedBytes = 0;
   readonly #o: FetchSourceOptions;
+  /** Where redirects have ended: asked in place of the target as long as it gives the file. */
+  #resolved: URL | undefined;
 
   constructor(options: FetchSourceOptions) {
     const { edge, url, health } = options;
@@ -85,11 +93,17 @@ export class FetchSource {
     this.health = health;
     this.target = new URL(edge === undefined ? url : formatPrefixedUrl(edge, url));
     this.#o = options;
+    if (edge === undefined) this.#resolve(options.finalUrl ?? '');
   }
 
   /** Tells it from all others of the download. */
   get id(): string {
     return this.target.href;
+  }
+
+  /** Host and port that its next request goes to. */
+  get host(): string {
+    return (this.#resolved ?? this.target).host;
   }
 
   gave(range: ByteRange): void {
@@ -120,9 +134,35 @@ export class FetchSource {
     pinned: PinnedVersion | undefined,
     signal: AbortSignal,
   ): Promise<Opened> {
+    const direct = this.#resolved;
+    if (direct === undefined) return this.#openAt(this.target, asked, pinned, signal);
+    try {
+      return await this.#openAt(direct, asked, pinned, signal);
+    } catch (error) {
+      if (!(error instanceof MillraceError) || KEEPS_TO_ITSELF.has(error.code)) throw error;
+      signal.throwIfAborted();
+      // It was good for a time only, or is another's now: the redirects are followed once more.
+      if (this.#resolved === direct) this.#resolved = undefined;
+      return this.#openAt(this.target, asked, pinned, signal);
+    }
+  }
+
+  #resolve(url: string): void {
+    if (url === '' || url === this.target.href || !URL.canParse(url)) return;
+    const { protocol } = new URL(url);
+    if (protocol === 'http:' || protocol === 'https:') this.#resolved = new URL(url);
+  }
+
+  async #openAt(
+    url: URL,
+    asked: ByteRange,
+    pinned: PinnedVersion | undefined,
+    signal: AbortSignal,
+  ): Promise<Opened> {
     // Ends an answer that is not read to its end, and its connection with it.
     const end = new AbortController();
     const response = await this.#get(
+      url,
       asked,
       pinned?.validators,
       AbortSignal.any([signal, end.signal]),
@@ -138,6 +178,7 @@ export class FetchSource {
         await check?.finish();
       };
       const checked = check !== undefined;
+      if (this.edge === undefined) this.#resolve(response.url);
       return { range, version, fields, url: response.url, checked, read, discard };
     } catch (error) {
       discard();
@@ -146,34 +187,37 @@ export class FetchSource {
   }
 
   async #get(
+    url: URL,
     asked: ByteRange,
     validators: Validators | undefined,
     signal: AbortSignal,
     outer: AbortSignal,
   ): Promise<Response> {
-    const { edge, headers, fetch } = this.#o;
+    const { edge, published, headers, fetch } = this.#o;
     const fields: Record<string, string> = { range: formatRange(asked) };
     const condition = validators === undefined ? undefined : ifRange(validators);
     if (condition !== undefined) fields['if-range'] = condition;
     if (edge !== undefined) fields.prefer = 'resume-on-reset';
-    else {
+    else if (url.origin === this.target.origin) {
+      // A redirect to another origin would have lost them, too (Fetch, HTTP-redirect fetch).
       for (const [name, value] of Object.entries(headers)) {
         if (OWN_FIELDS.has(name.toLowerCase())) fields[name.toLowerCase()] = value;
       }
     }
     try {
-      return await fetch(this.target.href, {
+      return await fetch(url.href, {
         headers: fields,
         signal,
         credentials: edge === undefined ? 'include' : 'omit',
-        redirect: 'follow',
+        // The first hop is all that was looked at: a redirect could lead into the user's own network.
+        redirect: published ? 'manual' : 'follow',
         // Where If-Range is sent the cache keeps out of it, and says nothing to others on the way.
         cache: condition === undefined ? 'no-store' : 'default',
         referrerPolicy: 'no-referrer',
       });
     } catch (cause) {
       outer.throwIfAborted();
-      throw new MillraceError('origin-unreachable', this.target.host, { cause });
+      throw new MillraceError('origin-unreachable', url.host, { cause });
     }
   }
 
@@ -183,7 +227,8 @@ export class FetchSource {
     asked: ByteRange,
     pinned: PinnedVersion | undefined,
   ): Promise<{ range: ByteRange; version: PinnedVersion }> {
-    const { status } = response;
+    const { status, type } = response;
+    if (type === 'opaqueredirect') throw new MillraceError('malformed-response', 'it redirects');
     if (status === 206) {
       const { range, total, validators } = checkRangeAnswer(fields, asked, pinned);
       if (total === undefined) {

@@ -1,20 +1,27 @@
 /** One download, from what is known of it to a complete file whose digest is right. */
 
+import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { reasonInAnswer } from '@millrace/shared/download/edge-use';
 import { safeFileName } from '@millrace/shared/download/file-name';
+import { samplePlan } from '@millrace/shared/download/same-file';
 import { looksSigned } from '@millrace/shared/download/signed-url';
 import { SourceHealth } from '@millrace/shared/download/source-health';
+import type { PinnedVersion } from '@millrace/shared/http/range-contract';
 import type { Offer } from '../taker.ts';
 import { nameInFields } from './content-disposition.ts';
-import { type Fetch, FetchSource } from './fetch-source.ts';
+import { type Fetch, FetchSource, type FetchSourceOptions } from './fetch-source.ts';
 import type { EngineFiles } from './files.ts';
+import { HostSlots } from './host-slots.ts';
 import type { Ledger } from './ledger.ts';
-import { discover } from './proof.ts';
+import { discover, type Proof, prove } from './proof.ts';
 import { type DownloadRecord, edgesOf } from './record.ts';
 import { lackOfRoom, type StorageEstimate } from './room.ts';
 import type { Run } from './run.ts';
-import { HostSlots } from './sources.ts';
+
+/** How long the first answer may take. */
+const ANSWER_MS = 20_000;
 
 export interface FetchingOptions {
   readonly files: EngineFiles;
@@ -32,7 +39,7 @@ export class Fetching {
   readonly #o: FetchingOptions;
   readonly #ledger: Ledger;
   readonly #put: (record: DownloadRecord) => Promise<void>;
-  readonly #slots = new HostSlots();
+  readonly #slots: HostSlots;
 
   /** @param put keeps a record */
   constructor(
@@ -43,19 +50,38 @@ export class Fetching {
     this.#o = options;
     this.#ledger = ledger;
     this.#put = put;
+    this.#slots = new HostSlots(options.now);
   }
 
   /** @param edge base URL of the edge to ask; undefined: the origin itself */
-  source(url: string, edge: string | undefined, headers: Offer['headers']): FetchSource {
+  source(
+    url: string,
+    edge: string | undefined,
+    headers: Offer['headers'],
+    more: Pick<FetchSourceOptions, 'published' | 'finalUrl'> = {},
+  ): FetchSource {
     const { fetch, wallNow, random } = this.#o;
     return new FetchSource({
       url,
+      ...more,
       edge,
       headers,
       fetch,
       wallNow,
       health: new SourceHealth(random),
     });
+  }
+
+  /** To be called every second or so. */
+  tick(): void {
+    this.#slots.tick();
+  }
+
+  /** Shows that an offered download can be fetched here. @throws MillraceError; the signal's reason */
+  prove(offer: Offer, signal: AbortSignal): Promise<Proof> {
+    const source = this.source(offer.url, undefined, offer.headers);
+    const { host } = new URL(offer.finalUrl);
+    return this.#slots.use(host, signal, () => prove(source, offer, signal));
   }
 
   /** @throws MillraceError `disk-full` where there is no room for so many bytes more */
@@ -73,20 +99,90 @@ export class Fetching {
     const record = await this.#discovered(given, signal);
     const { id, url, length = 0, validators = {}, headers, digests = [] } = record;
     const partial = await this.#o.files.open(id, { url, length, validators });
-    const { random, wait } = this.#o;
+    const { wait } = this.#o;
+    const origin = this.source(url, undefined, headers, { finalUrl: record.finalUrl });
+    const version = { length, validators };
+    const { published = [] } = record;
+    const edges = edgesOf(record).map((edge) => {
+      const isPublished = published.includes(edge);
+      return { source: this.source(url, edge, {}, { published: isPublished }), isPublished };
+    });
     await run.fetch({
-      random,
       wait,
       partial,
       sources: [
-        ...edgesOf(record).map((edge) => this.source(url, edge, {})),
-        this.source(url, undefined, headers),
+        ...edges.flatMap(({ source, isPublished }) => (isPublished ? [] : [source])),
+        origin,
       ],
+      joining: edges.flatMap(({ source, isPublished }) => (isPublished ? [source] : [])),
+      admit: (edge, signal) => this.#admit(edge, origin, version, signal),
       slots: this.#slots,
-      version: { length, validators },
+      version,
       digests,
       mayRepeat: !looksSigned(url),
       signal,
+    });
+  }
+
+  /**
+   * Shows that an edge has the same file as its origin, for as long as it takes to reach both.
+   *
+   * @throws MillraceError; the signal's reason
+   */
+  async #admit(
+    edge: FetchSource,
+    origin: FetchSource,
+    version: PinnedVersion,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const health = new SourceHealth(this.#o.random);
+    for (;;) {
+      try {
+        return await this.#compare(edge, origin, version, signal);
+      } catch (error) {
+        await this.#rest(health, error, signal);
+      }
+    }
+  }
+
+  /** Waits until another try is worth it. @throws what was thrown, where none is; the signal's reason */
+  async #rest(health: SourceHealth, thrown: unknown, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const error = asMillraceError(thrown);
+    if (error.code === 'disk-full') throw error;
+    health.onFailure(error, false, this.#o.now());
+    const at = health.usableAt();
+    if (at === undefined) throw error;
+    await this.#o.wait(Math.max(0, at - this.#o.now()), signal);
+    signal.throwIfAborted();
+  }
+
+  async #compare(
+    edge: FetchSource,
+    origin: FetchSource,
+    version: PinnedVersion,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const range of samplePlan(version.length, this.#o.random)) {
+      const [given, right] = await Promise.all(
+        [edge, origin].map((source) =>
+          this.#slots.use(source.host, signal, () => readRange(source, range, version, signal)),
+        ),
+      );
+      if (!isEqual(given as Uint8Array, right as Uint8Array)) {
+        throw new MillraceError('different-file', `it differs at ${range.start}`);
+      }
+    }
+  }
+
+  async #discover(source: FetchSource, signal: AbortSignal) {
+    const end = new AbortController();
+    const both = AbortSignal.any([signal, end.signal]);
+    return this.#slots.use(source.host, signal, () => {
+      void this.#o.wait(ANSWER_MS, end.signal).then(() => {
+        end.abort(new MillraceError('origin-timeout'));
+      });
+      return discover(source, both).finally(() => end.abort());
     });
   }
 
@@ -97,24 +193,34 @@ export class Fetching {
     const { health } = source;
     for (;;) {
       try {
-        const { length, opened, ...proof } = await discover(source, signal);
+        const { length, opened, ...proof } = await this.#discover(source, signal);
         await this.checkRoom(length);
         const better = record.nameIsGuess ? nameInFields(opened.fields) : undefined;
         const fileName = better === undefined ? record.fileName : safeFileName(better);
-        const found = { ...proof, finalUrl: opened.url, length, fileName };
+        const isPersonal = reasonInAnswer({ status: 206, headers: opened.fields }) !== undefined;
+        const edges = isPersonal ? [] : record.edges;
+        const found = { ...proof, finalUrl: opened.url, length, fileName, edges };
         const next = { ...this.#ledger.known(record.id), ...found };
         await this.#put(next);
         return next;
       } catch (thrown) {
-        signal.throwIfAborted();
-        const error = asMillraceError(thrown);
-        if (error.code === 'disk-full') throw error;
-        health.onFailure(error, false, this.#o.now());
-        const at = health.usableAt();
-        if (at === undefined) throw error;
-        await this.#o.wait(Math.max(0, at - this.#o.now()), signal);
-        signal.throwIfAborted();
+        await this.#rest(health, thrown, signal);
       }
     }
   }
 }
+
+async function readRange(
+  source: FetchSource,
+  range: ByteRange,
+  version: PinnedVersion,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const opened = await source.open(range, version, signal);
+  const bytes = new Uint8Array(rangeBytes(range));
+  await opened.read((position, piece) => bytes.set(piece, position - range.start));
+  return bytes;
+}
+
+const isEqual = (a: Uint8Array, b: Uint8Array) =>
+  a.length === b.length && a.every((byte, i) => byte === b[i]);

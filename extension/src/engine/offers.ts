@@ -52,6 +52,12 @@ export class Offers {
     }
   }
 
+  /** All that may be committed. */
+  get all(): readonly Offer[] {
+    this.#expire();
+    return [...this.#pending.values()].map(({ offer }) => offer);
+  }
+
   state(handOff: string): 'unknown' | 'proving' | 'proven' {
     this.#expire();
     const pending = this.#pending.get(handOff);

@@ -28,9 +28,16 @@ const offer = z.object({
   contentType: z.string().max(1024).optional(),
   headers,
   edges,
+  published: edges.optional(),
 });
 
-const link = z.object({ url, fileName: z.string().max(4096).optional(), headers, edges });
+const link = z.object({
+  url,
+  fileName: z.string().max(4096).optional(),
+  headers,
+  edges,
+  published: edges.optional(),
+});
 
 export const callSchema = z.discriminatedUnion('type', [
   /** The background is there: asks for `save` events again, and goes on with what is unfinished. */

@@ -67,6 +67,22 @@ describe('commands', () => {
   });
 });
 
+test('a file whose parts are refused after the take-over is given to the browser', () => {
+  const refused = (more: Partial<DownloadRecord>) =>
+    failed(record(more), new MillraceError('origin-denied'));
+  expect(refused({ storedBytes: 0 })).toMatchObject({
+    state: 'browser',
+    length: 100 * MIB,
+    save: { url: 'http://origin.example/a' },
+  });
+  // What the browser has tried in vain, and what has come far, stays where it is.
+  expect(refused({ storedBytes: 0, state: 'browser' })).toMatchObject({ state: 'error' });
+  expect(refused({ storedBytes: 40 * MIB })).toMatchObject({
+    state: 'error',
+    storedBytes: 40 * MIB,
+  });
+});
+
 test('a file that keeps changing is given up after a few beginnings', () => {
   let now = record();
   const codes: string[] = [];

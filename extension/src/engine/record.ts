@@ -8,9 +8,10 @@ import type { Digest } from '@millrace/shared/download/digest';
 import { usableEdges } from '@millrace/shared/download/edge-use';
 import type { Validators } from '@millrace/shared/http/validators';
 import type { ShownDownload } from '../taker.ts';
+import { MAX_PER_HOST } from './host-slots.ts';
 
-/** Downloads at a time. */
-export const MAX_RUNNING = 3;
+/** Downloads at a time. Each has a connection: there are more than that. */
+export const MAX_RUNNING = 16;
 /** Downloads that are kept, whatever their state. */
 export const MAX_RECORDS = 500;
 
@@ -34,6 +35,8 @@ export interface DownloadRecord {
   /** Fields for the origin; cookies are the browser's to send. */
   readonly headers: Readonly<Record<string, string>>;
   readonly edges: readonly string[];
+  /** Those of the edges that only the publisher has named: compared with the origin before use. */
+  readonly published?: readonly string[] | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
   /**
@@ -63,20 +66,40 @@ export const isUnfinished = ({ state }: DownloadRecord) =>
 /** True while the browser puts it into the user's folder, or fetches it. */
 export const isAtBrowser = ({ state }: DownloadRecord) => state === 'saving' || state === 'browser';
 
+/** Host and port that most of its bytes come from, as far as is known. */
+export function hostOf({ url, finalUrl }: Pick<DownloadRecord, 'url' | 'finalUrl'>): string {
+  return new URL(finalUrl || url).host;
+}
+
+/** True where a download more of a host can have a connection from its first second on. */
+export function hasRoom(host: string, busy: readonly string[]): boolean {
+  return busy.length < MAX_RUNNING && busy.filter((one) => one === host).length < MAX_PER_HOST;
+}
+
 /**
- * The downloads to start now, oldest first.
+ * The downloads to start now: first those that were taken from the browser, which had room for them,
+ * then the oldest. What has no room at its host does not keep others waiting.
  *
  * @param running ids of those under way
+ * @param given hosts of those that something is being fetched for, each as often as there are
  */
 export function toStart(
   records: Iterable<DownloadRecord>,
-  running: { has(id: string): boolean; readonly size: number },
+  running: { has(id: string): boolean },
+  given: readonly string[],
 ): DownloadRecord[] {
-  const free = Math.max(0, MAX_RUNNING - running.size);
+  const isTaken = ({ promised, storedBytes }: DownloadRecord) =>
+    promised !== undefined && storedBytes === 0;
+  const busy = [...given];
   return [...records]
     .filter(({ id, state }) => state === 'queued' && !running.has(id))
-    .sort((a, b) => a.createdAt - b.createdAt)
-    .slice(0, free);
+    .sort((a, b) => Number(isTaken(b)) - Number(isTaken(a)) || a.createdAt - b.createdAt)
+    .filter((record) => {
+      const host = hostOf(record);
+      if (!hasRoom(host, busy)) return false;
+      busy.push(host);
+      return true;
+    });
 }
 
 /** Those that make room for others: what has ended longest ago. */
@@ -131,6 +154,10 @@ const NOT_IN_PARTS: ReadonlySet<string> = new Set([
   'wrong-encoding',
   'malformed-response',
 ]);
+/** With these the origin has refused a part, which it may do where it would give the whole. */
+const REFUSED: ReadonlySet<string> = new Set(['origin-denied', 'origin-error', 'origin-busy']);
+/** Bytes that may be given up for the browser to try it whole. */
+const MAX_GIVEN_UP = 16 * 1024 * 1024;
 /** A file that changes more often while it is fetched is not to be had. */
 const MAX_RESTARTS = 3;
 
@@ -140,7 +167,7 @@ const MAX_RESTARTS = 3;
  */
 export function failed(record: DownloadRecord, error: MillraceError): DownloadRecord {
   const { code } = error;
-  if (record.state !== 'browser' && NOT_IN_PARTS.has(code)) {
+  if (record.state !== 'browser' && isForBrowser(record, code)) {
     // What comes must have the length that was promised: it could be a page that asks for a log-in.
     const length = record.length ?? record.promised;
     return { ...fresh(record), length, state: 'browser', save: { url: record.url } };
@@ -156,6 +183,11 @@ export function failed(record: DownloadRecord, error: MillraceError): DownloadRe
   const message = `${error.message}. ${ERRORS[code].advice}`;
   const { storedBytes } = OTHER_FILE.has(code) ? fresh(record) : record;
   return { ...record, storedBytes, state: 'error', error: { code, message }, save: undefined };
+}
+
+/** True where a plain GET may bring what parts have not: the browser has one to try. */
+function isForBrowser({ storedBytes }: DownloadRecord, code: string): boolean {
+  return NOT_IN_PARTS.has(code) || (REFUSED.has(code) && storedBytes < MAX_GIVEN_UP);
 }
 
 /** Nothing is known of its version, and nothing is there. */

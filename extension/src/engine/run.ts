@@ -1,6 +1,6 @@
 /** A download under way: from its opened file to the last byte. */
 
-import type { Millis, Random } from '@millrace/shared/base/clock';
+import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Digest } from '@millrace/shared/download/digest';
 import { RateMeter } from '@millrace/shared/download/rate-meter';
@@ -8,27 +8,32 @@ import { Scheduler } from '@millrace/shared/download/scheduler';
 import type { PinnedVersion } from '@millrace/shared/http/range-contract';
 import type { FetchSource } from './fetch-source.ts';
 import { checkFile } from './file-digest.ts';
+import type { HostSlots } from './host-slots.ts';
 import type { Partial } from './partial.ts';
 import type { LiveFigures } from './record.ts';
-import { type HostSlots, Sources } from './sources.ts';
 import { Transfer } from './transfer.ts';
 
 /** Requests at a time. */
 const CONNECTIONS = 6;
 /** Bytes that may be fetched twice, as a share of the file. */
 const REDUNDANT_SHARE = 0.02;
+/** A download that has brought nothing for so long keeps nobody from being started. */
+const QUIET_MS = 10_000;
 
 export interface FetchOptions {
   readonly partial: Partial;
   /** Edges first, the origin last. */
   readonly sources: readonly FetchSource[];
+  /** Edges that are used as soon as they are admitted. */
+  readonly joining: readonly FetchSource[];
+  /** Rejects where a source is not to be used. */
+  readonly admit: (source: FetchSource, signal: AbortSignal) => Promise<void>;
   readonly slots: HostSlots;
   readonly version: PinnedVersion;
   /** Of the whole file. */
   readonly digests: readonly Digest[];
   /** False: each request may count, nothing is asked for twice. */
   readonly mayRepeat: boolean;
-  readonly random: Random;
   readonly wait: (ms: Millis, signal: AbortSignal) => Promise<void>;
   readonly signal: AbortSignal;
 }
@@ -44,17 +49,24 @@ export class Run {
   #transfer: Transfer | undefined;
   #opened = false;
   #moved = false;
+  #movedAt: Millis;
 
   /** @param work all of it; it must not reject */
   constructor(work: (signal: AbortSignal, run: Run) => Promise<void>, now: () => Millis) {
     this.#now = now;
     this.#meter = new RateMeter(now());
+    this.#movedAt = now();
     this.ended = Promise.resolve().then(() => work(this.#stop.signal, this));
   }
 
   /** True once it is known how much is stored. */
   get opened(): boolean {
     return this.#opened;
+  }
+
+  /** True while nothing comes: others may run in its place. */
+  get idle(): boolean {
+    return this.#now() - this.#movedAt > QUIET_MS || this.#transfer?.waiting === true;
   }
 
   figures(): LiveFigures {
@@ -70,7 +82,7 @@ export class Run {
    * it ends.
    */
   async fetch(options: FetchOptions): Promise<void> {
-    const { partial, sources, slots, version, mayRepeat, digests, wait, signal } = options;
+    const { partial, sources, version, mayRepeat, digests, wait, signal } = options;
     this.#partial = partial;
     try {
       const scheduler = new Scheduler(
@@ -89,15 +101,17 @@ export class Run {
       this.#transfer = new Transfer({
         ...options,
         scheduler,
-        sources: new Sources(sources, slots, this.#now),
         connections: CONNECTIONS,
         now: this.#now,
         onBytes: (count) => {
           this.#meter.add(count);
           this.#moved = true;
+          this.#movedAt = this.#now();
         },
       });
-      await this.#transfer.run();
+      const over = new AbortController();
+      this.#join(this.#transfer, options, AbortSignal.any([signal, over.signal]));
+      await this.#transfer.run().finally(() => over.abort());
       await partial.flush();
       const { length } = version;
       const read = partial.read.bind(partial);
@@ -108,6 +122,16 @@ export class Run {
     } finally {
       this.#partial = undefined;
       partial.close();
+    }
+  }
+
+  #join(transfer: Transfer, { joining, admit }: FetchOptions, signal: AbortSignal): void {
+    for (const source of joining) {
+      admit(source, signal).then(
+        () => transfer.join(source),
+        // Others have the file; this one is asked again when the download is begun again.
+        () => {},
+      );
     }
   }
 

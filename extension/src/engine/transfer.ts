@@ -10,13 +10,15 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { ASK_AGAIN_MS, type Assignment, type Scheduler } from '@millrace/shared/download/scheduler';
 import type { PinnedVersion } from '@millrace/shared/http/range-contract';
 import type { FetchSource } from './fetch-source.ts';
+import type { HostSlots, SlotHolder } from './host-slots.ts';
 import { type Partial, UNIT_BYTES } from './partial.ts';
-import type { Sources } from './sources.ts';
+import { Sources } from './sources.ts';
 
 export interface TransferOptions {
   readonly partial: Partial;
   readonly scheduler: Scheduler;
-  readonly sources: Sources;
+  readonly sources: readonly FetchSource[];
+  readonly slots: HostSlots;
   readonly version: PinnedVersion;
   readonly connections: number;
   /** Monotonic milliseconds. */
@@ -31,6 +33,8 @@ export interface TransferOptions {
 /** One request under way. */
 interface Running {
   readonly source: FetchSource;
+  /** That it was sent to. */
+  readonly host: string;
   readonly assignment: Assignment;
   readonly abort: AbortController;
   /** When it was made, and then when it has brought something last. */
@@ -55,15 +59,16 @@ const DOUBTFUL: ReadonlySet<string> = new Set([
   'malformed-response',
   'different-file',
 ]);
-/** The request has nothing left to do: others have brought it, or taken it over. */
+/** The request is not to go on: others have brought it or taken it over, or have its connection. */
 const ENOUGH = new Error('enough');
 /** Edges from which nothing has come for so long get help from the origin. */
 const LIFELESS_MS = 3000;
 /** How long answering, and sending nothing, may each take. */
 const TIMEOUT_MS = 20_000;
 
-export class Transfer {
+export class Transfer implements SlotHolder {
   readonly #o: TransferOptions;
+  readonly #sources: Sources;
   readonly #stop = new AbortController();
   readonly #running = new Set<Running>();
   #lastBytesAt: Millis;
@@ -73,6 +78,14 @@ export class Transfer {
   constructor(options: TransferOptions) {
     this.#o = options;
     this.#lastBytesAt = options.now();
+    const { scheduler, version, connections, slots, now } = options;
+    this.#sources = new Sources(options.sources, {
+      slots,
+      holder: this,
+      connections,
+      missingBytes: () => version.length - scheduler.storedBytes,
+      now,
+    });
   }
 
   /** True while there is nobody to ask. */
@@ -95,6 +108,7 @@ export class Transfer {
       await Promise.all(Array.from({ length: connections }, () => this.#work()));
     }
     signal.removeEventListener('abort', onAbort);
+    this.#sources.leave();
     if (!scheduler.done) throw this.#stop.signal.reason;
   }
 
@@ -108,7 +122,30 @@ export class Transfer {
 
   /** The network may have come back. */
   retryNow(): void {
-    this.#o.sources.retryNow();
+    this.#sources.retryNow();
+    this.#wakeAll();
+  }
+
+  /** A source more. */
+  join(source: FetchSource): void {
+    if (this.#stop.signal.aborted) return;
+    this.#o.scheduler.addSource(source.id);
+    this.#sources.add(source);
+    this.#wakeAll();
+  }
+
+  /** Other downloads have a right to the connections: the youngest requests end, their bytes stay. */
+  giveBack(host: string, count: number): void {
+    const running = [...this.#running].filter((one) => one.host === host);
+    const ending = running.filter(({ abort }) => abort.signal.aborted).length;
+    const chosen = running
+      .filter(({ abort }) => !abort.signal.aborted)
+      .sort((a, b) => Number(a.checked) - Number(b.checked) || b.startedAt - a.startedAt)
+      .slice(0, Math.max(0, count - ending));
+    for (const { abort } of chosen) abort.abort(ENOUGH);
+  }
+
+  onRoom(): void {
     this.#wakeAll();
   }
 
@@ -124,9 +161,9 @@ export class Transfer {
   }
 
   #next(): { source: FetchSource; assignment: Assignment } | undefined {
-    const { sources, scheduler, now } = this.#o;
+    const { scheduler, now } = this.#o;
     const lifeless = now() - this.#lastBytesAt > LIFELESS_MS;
-    for (const source of sources.candidates(lifeless)) {
+    for (const source of this.#sources.candidates(lifeless)) {
       const assignment = scheduler.next(source.id, now());
       if (assignment !== undefined) return { source, assignment };
     }
@@ -135,10 +172,12 @@ export class Transfer {
 
   /** Runs one request and draws the conclusions from how it ends. */
   async #exchange(source: FetchSource, assignment: Assignment): Promise<void> {
-    const { sources, scheduler, now, version } = this.#o;
+    const { scheduler, now, version } = this.#o;
+    const { host } = source;
     const { start } = assignment.range;
     const running: Running = {
       source,
+      host,
       assignment,
       abort: new AbortController(),
       heardAt: now(),
@@ -148,8 +187,8 @@ export class Transfer {
       position: start,
       checked: false,
     };
+    if (!this.#sources.started(source)) return scheduler.onEnd(assignment, 'cancelled', now());
     this.#running.add(running);
-    sources.started(source);
     let outcome: 'complete' | 'failed' | 'cancelled' = 'complete';
     try {
       const signal = AbortSignal.any([this.#stop.signal, running.abort.signal]);
@@ -175,7 +214,7 @@ export class Transfer {
       if (running.checked) this.#discard(running.got);
       else this.#prove(running, running.position);
       this.#doubt(source);
-      sources.ended(source, outcome === 'complete');
+      this.#sources.ended(source, host, outcome === 'complete');
       scheduler.onEnd(assignment, outcome, now());
       this.#wakeAll();
     }
@@ -229,7 +268,7 @@ export class Transfer {
     if (FATAL.has(error.code)) return this.#end(error);
     // One that has sent something meanwhile, on whichever connection, is there (ANYCAST 3.1.1).
     const isThere = got.bytes > 0 || source.heardAt > running.startedAt;
-    this.#o.sources.onFailure(source, error, isThere);
+    this.#sources.onFailure(source, error, isThere);
     if (source.health.quarantine !== undefined) {
       for (const other of this.#running) {
         if (other.source === source) other.abort.abort(ENOUGH);
@@ -264,12 +303,12 @@ export class Transfer {
 
   /** Waits until something has changed, or until it is time to look again. */
   async #pause(): Promise<void> {
-    const { sources, now, wait } = this.#o;
+    const { now, wait } = this.#o;
     let ms = ASK_AGAIN_MS;
     if (this.#running.size === 0) {
-      const at = sources.nextUsableAt();
+      const at = this.#sources.nextUsableAt();
       if (at === undefined) {
-        return this.#end(sources.failure() ?? new MillraceError('origin-unreachable'));
+        return this.#end(this.#sources.failure() ?? new MillraceError('origin-unreachable'));
       }
       ms = Math.max(ms, at - now());
     }

@@ -40,9 +40,7 @@ export interface HandOff {
   readonly id: string;
   /** The browser's download: numbers are used again, in Firefox with every start. */
   readonly download: { readonly id: number; readonly begunAt: Millis };
-  /**
-   * False where pausing would close the browser's connection: then it goes on meanwhile.
-   */
+  /** True where an earlier version of the extension has paused the browser's: it must go on. */
   readonly pauses: boolean;
   /** Who may take it: the first is being asked. */
   readonly takers: readonly TakerKind[];

@@ -40,12 +40,18 @@ export class HandOffs {
     }
   }
 
-  /** @param takers in their order, one or more */
+  /**
+   * The browser's goes on meanwhile. Were it paused, it would stay so where the background is stopped,
+   * and for good where the extension is disabled; and Firefox closes the connection of what is paused.
+   *
+   * @param takers in their order, one or more
+   * @param pauses true for what an earlier version did
+   */
   async begin(
     offer: Offer,
     download: HandOff['download'],
     takers: readonly TakerKind[],
-    pauses: boolean,
+    pauses = false,
   ): Promise<void> {
     const { clock, store } = this.#ports;
     await store.putOffer(offer);

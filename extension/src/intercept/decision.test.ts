@@ -46,6 +46,7 @@ describe('a download is taken', () => {
     expect(decided(download(), request())).toEqual({
       take: true,
       hops: request().hops,
+      answer: request().answer,
       draft: {
         url: URL_,
         finalUrl: URL_,

@@ -61,7 +61,7 @@ export type Reason =
   | 'one-time';
 
 /** An offer, but for what is not the download's. */
-export type Draft = Omit<Offer, 'handOff' | 'edges'>;
+export type Draft = Omit<Offer, 'handOff' | 'edges' | 'published'>;
 
 export type Decision =
   | {
@@ -69,6 +69,8 @@ export type Decision =
       readonly draft: Draft;
       /** The requests that a GET of the draft's URL stands for: that one, and its redirects. */
       readonly hops: readonly Hop[];
+      /** To the last of them. */
+      readonly answer: SeenRequest['answer'];
     }
   | { readonly take: false; readonly why: Reason };
 
@@ -98,6 +100,7 @@ export function decide(
   return {
     take: true,
     hops: gets,
+    answer,
     draft: {
       url: withoutFragment(asked.url),
       finalUrl: withoutFragment(download.finalUrl),

@@ -3,16 +3,24 @@
 import { type AskedFor, usableEdges } from '@millrace/shared/download/edge-use';
 import type { Settings } from '../settings.ts';
 
+export interface ChosenEdges {
+  /** Base URLs, the user's own first. */
+  readonly edges: readonly string[];
+  /** Those of them that nobody but the publisher has named. */
+  readonly published: readonly string[];
+}
+
 /**
  * @param requests the one to be made again first, then where it was redirected to
  * @param published edges that the first one's own origin has named
- * @returns base URLs, the user's own first
  */
 export function edgesFor(
   requests: readonly AskedFor[],
   { edges, publisherEdges }: Settings,
   published: readonly string[],
-): string[] {
+): ChosenEdges {
   const named = publisherEdges ? published.map((url) => ({ url })) : [];
-  return usableEdges(requests, [...edges, ...named]);
+  const chosen = usableEdges(requests, [...edges, ...named]);
+  const own = new Set(usableEdges(requests, edges));
+  return { edges: chosen, published: chosen.filter((url) => !own.has(url)) };
 }

@@ -3,40 +3,51 @@
  * while the browser runs.
  */
 
-import { parseEdgeLinks } from '@millrace/shared/http/edge-links';
+import { publishedEdges } from './published-edges.ts';
 import type { SeenRequest } from './request-log.ts';
 
 /** Origins that are remembered. */
 const MAX_ORIGINS = 100;
 
+/** What an origin has named. */
+export interface Published {
+  /** Base URLs. */
+  readonly edges: readonly string[];
+  /** Address that the origin's answer came from; undefined: not known. */
+  readonly ip?: string | undefined;
+}
+
+const NONE: Published = { edges: [] };
+
 export class Publishers {
-  readonly #edges: Map<string, readonly string[]>;
+  readonly #edges: Map<string, Published>;
 
   /** @param remembered of an earlier life */
-  constructor(remembered: readonly (readonly [string, readonly string[]])[] = []) {
+  constructor(remembered: readonly (readonly [string, Published])[] = []) {
     this.#edges = new Map(remembered.slice(-MAX_ORIGINS));
   }
 
-  get all(): readonly (readonly [string, readonly string[]])[] {
+  get all(): readonly (readonly [string, Published])[] {
     return [...this.#edges];
   }
 
   /** @returns true if that has told something */
-  answered({ hops, answer }: SeenRequest): boolean {
+  answered({ hops, answer, framed }: SeenRequest): boolean {
     const url = hops.at(-1)?.url;
-    if (url === undefined || answer?.headers.link === undefined) return false;
-    const named = parseEdgeLinks(answer.headers, url);
+    // What a page shows inside of it may be a stranger's.
+    if (framed || url === undefined || answer?.headers.link === undefined) return false;
+    const named = publishedEdges(answer.headers, url);
     if (named.length === 0) return false;
     const { origin } = new URL(url);
     this.#edges.delete(origin);
-    this.#edges.set(origin, named);
+    this.#edges.set(origin, { edges: named, ip: answer.ip });
     const [oldest] = this.#edges.keys();
     if (this.#edges.size > MAX_ORIGINS && oldest !== undefined) this.#edges.delete(oldest);
     return true;
   }
 
   /** What the origin of a URL has named. */
-  edgesOf(url: string): readonly string[] {
-    return this.#edges.get(new URL(url).origin) ?? [];
+  edgesOf(url: string): Published {
+    return this.#edges.get(new URL(url).origin) ?? NONE;
   }
 }

@@ -18,7 +18,7 @@ describe('what requests were', () => {
         { url: 'http://example.com/form', method: 'POST', headers: { cookie: 'a=b' } },
         { url: URL_, method: 'GET', headers: { 'user-agent': 'x' } },
       ],
-      answer: { status: 200, headers: { etag: '"x"' } },
+      answer: { status: 200, headers: { etag: '"x"', 'set-cookie': '' } },
       at: 4,
     });
   });

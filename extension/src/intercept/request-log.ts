@@ -23,6 +23,9 @@ export const CARRIED_FIELDS = [
 
 /** Fields of answers that decisions are made on. */
 const ANSWER_FIELDS: ReadonlySet<string> = new Set([
+  'authentication-info',
+  'cache-control',
+  'cdn-cache-control',
   'content-disposition',
   'content-encoding',
   'content-length',
@@ -30,7 +33,12 @@ const ANSWER_FIELDS: ReadonlySet<string> = new Set([
   'etag',
   'last-modified',
   'link',
+  'set-cookie',
+  'surrogate-control',
+  'vary',
 ]);
+/** Of these it is only remembered that they were there: they are secrets. */
+const SECRET_FIELDS: ReadonlySet<string> = new Set(['authentication-info', 'set-cookie']);
 const REQUEST_FIELDS: ReadonlySet<string> = new Set(CARRIED_FIELDS);
 
 export interface Field {
@@ -53,8 +61,15 @@ export interface SeenRequest {
   readonly hops: readonly Hop[];
   /** Of the last hop, where it has been answered. */
   readonly answer?:
-    | { readonly status: number; readonly headers: Readonly<Record<string, string>> }
+    | {
+        readonly status: number;
+        readonly headers: Readonly<Record<string, string>>;
+        /** Address that it came from, where the browser tells. */
+        readonly ip?: string | undefined;
+      }
     | undefined;
+  /** Made for a frame within a page. */
+  readonly framed?: boolean | undefined;
   /** When it was heard of last. */
   readonly at: Millis;
 }
@@ -78,11 +93,12 @@ export class RequestLog {
   }
 
   /** A request begins, or goes on elsewhere after a redirect. */
-  began(id: string, method: string, url: string, now: Millis): void {
+  began(id: string, method: string, url: string, now: Millis, framed = false): void {
     const hops = this.#requests.get(id)?.hops ?? [];
     // Nobody follows so many: what has so many is never looked for.
     if (hops.length >= MAX_HOPS) return;
-    this.#put({ id, hops: [...hops, { url, method }], at: now });
+    const all = [...hops, { url, method }];
+    this.#put({ id, hops: all, ...(framed ? { framed } : {}), at: now });
   }
 
   /** What is sent; again where the server wanted a log-in first. */
@@ -95,12 +111,18 @@ export class RequestLog {
     this.#put({ ...request, hops: [...request.hops.slice(0, -1), { ...last, headers }], at: now });
   }
 
-  answered(id: string, status: number, fields: readonly Field[] | undefined, now: Millis): void {
+  answered(
+    id: string,
+    status: number,
+    fields: readonly Field[] | undefined,
+    now: Millis,
+    ip?: string,
+  ): void {
     const request = this.#requests.get(id);
     if (request === undefined) return;
     this.#put({
       ...request,
-      answer: { status, headers: pick(fields ?? [], ANSWER_FIELDS) },
+      answer: { status, headers: pick(fields ?? [], ANSWER_FIELDS), ...(ip ? { ip } : {}) },
       at: now,
     });
   }
@@ -145,8 +167,9 @@ const bare = (url: string | undefined) => url?.replace(/#.*$/s, '');
 /** By name in lower case; lines of one name that differ are joined as a list (RFC 9110 5.3). */
 function pick(fields: readonly Field[], names: ReadonlySet<string>): Record<string, string> {
   const picked: Record<string, string> = {};
-  for (const { name: given, value } of fields) {
+  for (const { name: given, value: said } of fields) {
     const name = given.toLowerCase();
+    const value = SECRET_FIELDS.has(name) ? '' : said;
     if (value === undefined || value.length > MAX_FIELD_CHARS || !names.has(name)) continue;
     const before = picked[name];
     picked[name] = before === undefined || before === value ? value : `${before}, ${value}`;

@@ -70,6 +70,8 @@ export const de: Readonly<Record<Key, string>> = {
     'Millrace übernimmt einen Download erst, wenn feststeht, dass es dieselbe Datei bekommt. Bis dahin macht der Browser damit weiter.',
   'taking.on': 'Große Downloads übernehmen',
   'taking.on.help': 'Aus: Der Browser lädt alles selbst.',
+  'taking.insecure': 'Dateien von Seiten ohne HTTPS auch ohne die App übernehmen',
+  'taking.insecure.help': 'Chromium fragt bei solchen Dateien nur nach, wenn es sie selbst lädt.',
   'taking.size': 'Ab dieser Größe',
   'taking.size.help':
     'Kleinere Dateien sind da, bevor es helfen würde. Etwa 16 MiB; 0 übernimmt alles.',
@@ -154,8 +156,7 @@ export const de: Readonly<Record<Key, string>> = {
     'Setzt seine Befehle in die Menüs von Seiten, Links, Bildern und Auswahlen.',
   'permission.cookies':
     'Fragt eine Datei in deinem Namen noch einmal an: mit den Cookies ihrer Seite.',
-  'permission.downloads':
-    'Sieht Downloads, wenn sie beginnen, hält sie während der Übernahme an und speichert Dateien.',
+  'permission.downloads': 'Sieht Downloads, wenn sie beginnen, übergibt sie und speichert Dateien.',
   'permission.nativeMessaging': 'Spricht mit der Desktop-App auf diesem Rechner.',
   'permission.notifications': 'Sagt Bescheid, wenn ein Download fertig ist oder fehlschlägt.',
   'permission.offscreen': 'Betreibt die Maschine für Downloads in diesem Browser.',

@@ -66,6 +66,8 @@ export const en = {
     'Millrace takes a download over from the browser only once it has shown that it gets the same file. Until then the browser goes on with it.',
   'taking.on': 'Take large downloads',
   'taking.on.help': 'Off: the browser downloads everything itself.',
+  'taking.insecure': 'Take files of sites without HTTPS without the app',
+  'taking.insecure.help': 'Chromium asks you about such files only if it downloads them itself.',
   'taking.size': 'From this size on',
   'taking.size.help': 'Smaller files are there before it would help. Such as 16 MiB; 0 takes all.',
   'taking.size.bad': 'This is no size such as 500 KiB, 16 MiB or 1 GiB.',
@@ -146,8 +148,7 @@ export const en = {
   'permission.contextMenus':
     'Adds its commands to the menus of pages, links, images and selections.',
   'permission.cookies': 'Asks for a file again as you: with the cookies of its site.',
-  'permission.downloads':
-    'Sees downloads when they begin, pauses them during the hand-over, and saves files.',
+  'permission.downloads': 'Sees downloads when they begin, hands them over, and saves files.',
   'permission.nativeMessaging': 'Talks to the desktop app on this computer.',
   'permission.notifications': 'Tells you when a download is done or has failed.',
   'permission.offscreen': 'Runs the engine for downloads within this browser.',

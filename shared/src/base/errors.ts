@@ -147,6 +147,13 @@ export const ERRORS = {
     title: 'The origin is at a private address',
     advice: 'Name the host literally with --allow-origin, or fetch it directly.',
   },
+  'other-site': {
+    status: 403,
+    retryable: false,
+    exit: EXIT.refused,
+    title: 'A web page of another site asked for this',
+    advice: 'Open the address in a tab of its own: this edge serves its own user only.',
+  },
   'token-required': {
     status: 401,
     retryable: false,
@@ -167,6 +174,13 @@ export const ERRORS = {
     exit: EXIT.refused,
     title: 'Too many requests from one address',
     advice: 'Wait as long as Retry-After says.',
+  },
+  'too-many-origins': {
+    status: 429,
+    retryable: true,
+    exit: EXIT.refused,
+    title: 'Too many origins at once from one address',
+    advice: 'Wait for transfers from other origins to finish.',
   },
   'too-much-fetched': {
     status: 429,
@@ -263,6 +277,13 @@ export const ERRORS = {
     title: 'The origin refuses access',
     advice: 'The link may have expired or need a log-in; get a new one from where you found it.',
   },
+  'out-of-memory': {
+    status: 503,
+    retryable: true,
+    exit: EXIT.refused,
+    title: 'The edge has no memory left for more transfers',
+    advice: 'Try again after the time in Retry-After, or use another edge or the origin itself.',
+  },
   'origin-busy': {
     status: 503,
     retryable: true,
@@ -283,6 +304,27 @@ export const ERRORS = {
     exit: EXIT.network,
     title: 'The origin cannot be reached',
     advice: 'Check the host name and the network, then try again.',
+  },
+  'origin-refused': {
+    status: 502,
+    retryable: true,
+    exit: EXIT.network,
+    title: 'The server refuses connections',
+    advice: 'Check the port in the URL, and whether the server runs; then try again.',
+  },
+  'origin-unknown': {
+    status: 502,
+    retryable: true,
+    exit: EXIT.network,
+    title: 'There is no server of that name',
+    advice: 'Check how the host name in the URL is spelled.',
+  },
+  'network-away': {
+    status: 502,
+    retryable: true,
+    exit: EXIT.network,
+    title: 'This machine has no network',
+    advice: 'Wait until it is connected again; downloads go on by themselves.',
   },
   'origin-timeout': {
     status: 504,
@@ -386,6 +428,13 @@ export const ERRORS = {
     exit: EXIT.source,
     title: 'The source does not say which version of the file it sent',
     advice: 'Use another source, and tell the owner of this one.',
+  },
+  'source-refused': {
+    status: 502,
+    retryable: false,
+    exit: EXIT.source,
+    title: 'A source is not used, for the safety of the file or of your network',
+    advice: 'Name the server yourself if it is meant, or give a digest of the file.',
   },
   'different-file': {
     status: 502,

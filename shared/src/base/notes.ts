@@ -2,6 +2,7 @@
 
 export const NOTES = {
   'edges-left-out': 'header fields are given, which edges do not carry: downloading directly',
+  'edges-not-asked': 'no edge is asked, as the file may not be for everybody: {why}',
   'source-left-out': '{source} is not used any more: {why}',
   'first-left-out': '{source} has given nothing: the other sources say what the file is',
   'wrong-file': 'what has come is not the file: trying the other sources',
@@ -13,6 +14,7 @@ export const NOTES = {
   'pieces-again': '{n} pieces have another digest: they are fetched again',
   'digest-from': 'the digest is taken from {url}',
   'waits-for-room': '{why}: waiting until there is',
+  'waits-for-server': '{why}: trying again',
   'name-taken': 'the name is taken: saving as {name}',
   'login-left-out': 'log-in and cookies were for {before}: {now} does not get them',
   failed: '{why}',

@@ -95,3 +95,44 @@ export interface MetalinkFile {
   readonly usable: boolean;
   readonly duplicate?: Duplicate | undefined;
 }
+
+/** What of a listed download is taken only where the user trusts the list. */
+export type DelicateKind =
+  | 'folder'
+  | 'name'
+  | 'overwrite'
+  | 'cookie-file'
+  | 'netrc'
+  | 'proxy'
+  | 'headers'
+  | 'edges'
+  | 'place'
+  | 'other';
+
+export interface DelicatePart {
+  readonly what: DelicateKind;
+  /** The folder, the names of the header fields and the like; never a secret. */
+  readonly value: string;
+}
+
+/** What one entry of a list would become. */
+export interface ImportEntry {
+  /** A line of the list, or a number in the JSON. */
+  readonly line: number;
+  readonly url: string;
+  /** As far as it is known before the server has been asked. */
+  readonly name: string;
+  /** Folder that it would be saved in, absolute. */
+  readonly dir: string;
+  /** Bytes, where the list says how many. */
+  readonly length: number | undefined;
+  /** It is only taken into the history. */
+  readonly finished: boolean;
+  /** Left out of a list that is not trusted, taken of one that is. */
+  readonly delicate: readonly DelicatePart[];
+}
+
+export interface ImportPreview {
+  readonly entries: readonly ImportEntry[];
+  readonly skipped: readonly { readonly line: number; readonly reason: string }[];
+}

@@ -54,6 +54,8 @@ export interface DownloadView {
   readonly startAt?: number | undefined;
   readonly startedAt?: number | undefined;
   readonly finishedAt?: number | undefined;
+  /** Milliseconds of its runs that have ended, without what it spent waiting or paused. */
+  readonly activeMs?: number | undefined;
   readonly attempts: number;
   readonly retryAt?: number | undefined;
   readonly error?: DownloadFailure | undefined;

@@ -22,7 +22,7 @@ export interface ListQuery {
   readonly status?: readonly DownloadStatus[];
   readonly category?: string;
   readonly host?: string;
-  /** Words that must all be in name, path, URLs, category or error. */
+  /** Words that must all be in name, URLs, category or error. */
   readonly text?: string;
   /** Default: queue. Undefined values (a size that is not known) come last either way. */
   readonly sort?: SortKey;
@@ -53,6 +53,8 @@ export interface Totals {
   readonly activeBytes: { readonly stored: number; readonly length: number };
   /** Global limit, bytes per second. */
   readonly limit?: number | undefined;
+  /** Removed downloads in the trash, and bytes on disk that are kept for them. */
+  readonly trash: { readonly count: number; readonly bytes: number };
   readonly schedule: {
     readonly now: 'free' | 'pause' | 'limit';
     /** Bytes per second. */

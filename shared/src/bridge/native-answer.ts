@@ -52,7 +52,11 @@ export function parseNativeMessage(value: unknown): NativeMessage | undefined {
   if (typeof id !== 'number' || !Number.isSafeInteger(id)) return undefined;
   if (isObject(result)) return { id, result };
   if (!isObject(error)) return undefined;
-  const text = (name: string) => String(error[name] ?? '').slice(0, TEXT.max);
+  // Not by String(), which runs what an object says of itself.
+  const text = (name: string) => {
+    const value = error[name];
+    return typeof value === 'string' ? value.slice(0, TEXT.max) : '';
+  };
   return { id, error: { code: text('code'), message: text('message'), detail: text('detail') } };
 }
 

@@ -133,3 +133,10 @@ describe('answers', () => {
     }
   });
 });
+
+test('an error whose code is an object with a toString of its own is read as one without a code', () => {
+  expect(parseNativeMessage({ id: 1, error: { code: { toString: null }, message: 'm' } })).toEqual({
+    id: 1,
+    error: { code: '', message: 'm', detail: '' },
+  });
+});

@@ -1,6 +1,9 @@
 /** Everything that the daemon can be set to and keeps for its user. */
 
+import type { TrashLimits } from '../download/trash.ts';
 import type { EdgeEntry } from './edge-api.ts';
+
+export { MAX_TRASH_DAYS } from '../download/trash.ts';
 
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 
@@ -60,6 +63,7 @@ export interface AppSettings {
   readonly proxy: string | null;
   readonly defaults: DownloadDefaults;
   readonly appearance: Appearance;
+  readonly trash: TrashLimits;
   /** Language tag such as `en`; `system`: as the browser has it. */
   readonly language: string;
   /** Whatever else page or shell want to keep: column widths and the like. At most 64 small values. */
@@ -76,6 +80,7 @@ export interface SettingsChange {
   readonly proxy?: string | null;
   readonly defaults?: Partial<DownloadDefaults>;
   readonly appearance?: Partial<Appearance>;
+  readonly trash?: Partial<TrashLimits>;
   readonly language?: string;
   /** null takes a value out. */
   readonly preferences?: Readonly<Record<string, string | number | boolean | null>>;

@@ -9,6 +9,7 @@ import type {
   AddManyResult,
   AddRequest,
   Duplicate,
+  ImportPreview,
   MetalinkFile,
   ParsedText,
 } from './adding-api.ts';
@@ -18,6 +19,7 @@ import type { EdgeEntry, EdgeTest } from './edge-api.ts';
 import type { ListPage, ListQuery } from './list-api.ts';
 import type { WatchRequest, WatchResult } from './live-api.ts';
 import type { AppSettings, SettingsChange } from './settings-api.ts';
+import type { Emptied, RemovalSummary, RemoveRequest, TrashPage } from './trash-api.ts';
 
 /** No parameters, or no result. */
 export type Nothing = Readonly<Record<string, never>>;
@@ -41,18 +43,6 @@ export interface DaemonInfo {
   readonly platform: string;
 }
 
-/** Files are deleted and records forgotten when the time for undoing is over. */
-export interface RemoveRequest extends Gids {
-  /** What unfinished ones have so far; default true. */
-  readonly deletePartial?: boolean;
-  /** Files of complete ones; default false. */
-  readonly deleteFile?: boolean;
-  /** Out of the history as well; default false: unfinished ones stay there as removed. */
-  readonly forget?: boolean;
-  /** Time for undoing, 0 to 60,000; default 0: none. */
-  readonly undoMs?: number;
-}
-
 /** null: none. What has to start a running download anew does so. */
 export interface ChangeRequest extends Gids {
   readonly priority?: number;
@@ -72,10 +62,19 @@ export interface ChangeRequest extends Gids {
   readonly retry?: boolean;
 }
 
+export interface ImportRequest {
+  readonly text: string;
+  readonly paused?: boolean;
+  /** Also folders elsewhere, overwriting, cookie files, netrc, proxies, header fields and edges. */
+  readonly trusted?: boolean;
+}
+
 export interface UiMethods {
   'millrace.info': [Nothing, DaemonInfo];
   /** Only for callers with the token. */
   'millrace.loginLink': [Nothing, { readonly url: string }];
+  /** The same, as a file that only the user can read: for the command line of a browser. */
+  'millrace.loginPage': [Nothing, { readonly path: string }];
   'millrace.watch': [WatchRequest, WatchResult];
   'millrace.unwatch': [Nothing, Nothing];
 
@@ -108,14 +107,23 @@ export interface UiMethods {
   'millrace.resume': [Partial<Gids>, Gids];
   /** Failed and removed ones, and those that wait for another attempt. */
   'millrace.retry': [Gids, Gids];
-  /** undo: what to give to `undoRemove`, where there is time for it. */
+  /** undo: what to give to `undoRemove`, unless it was for good. */
   'millrace.remove': [RemoveRequest, Gids & { readonly undo?: string }];
-  /** Also what has been added anew under the same name keeps its bytes. */
-  'millrace.undoRemove': [{ readonly undo: string }, Gids];
+  'millrace.removalSummary': [Gids, RemovalSummary];
+  /**
+   * Brings back a removal, by default the last one. What has been added anew under the same name
+   * keeps its bytes.
+   */
+  'millrace.undoRemove': [{ readonly undo?: string }, Gids];
+  /** Takes finished downloads out of the history, into the trash. */
   'millrace.purge': [
     { readonly status?: readonly DownloadStatus[]; readonly before?: number },
-    { readonly count: number },
+    { readonly count: number; readonly undo?: string },
   ];
+  'millrace.trash': [{ readonly offset?: number; readonly limit?: number }, TrashPage];
+  'millrace.restoreTrash': [Gids, Gids];
+  /** Deletes for good; without gids: all. */
+  'millrace.emptyTrash': [Partial<Gids>, Emptied];
   'millrace.changeMany': [ChangeRequest, Gids];
   /** Puts them, in this order, before another of the line; null: at its end. */
   'millrace.place': [Gids & { readonly before: string | null }, Gids];
@@ -143,8 +151,10 @@ export interface UiMethods {
     },
     { readonly text: string },
   ];
+  /** What `import` would do, with the same parameters. */
+  'millrace.previewImport': [ImportRequest, ImportPreview];
   'millrace.import': [
-    { readonly text: string; readonly paused?: boolean },
+    ImportRequest,
     Gids & { readonly skipped: readonly { readonly line: number; readonly reason: string }[] },
   ];
   'millrace.getLimits': [Nothing, LearnedLimits];

@@ -12,6 +12,8 @@ export const INSIDE = {
   hops: 'x-millrace-hops',
   via: 'x-millrace-via',
   auth: 'x-millrace-auth',
+  /** Name of the node that is asked; without it, whoever is at the address. */
+  to: 'x-millrace-to',
   /** Length of the whole file (NSDI figure 4). */
   fileLength: 'x-filelen',
   /** Nodes that did not answer, which the asked one should leave alone as well. */

@@ -26,6 +26,7 @@ const STALE_IF: ReadonlySet<ErrorCode> = new Set([
   'origin-reset',
   'origin-error',
   'origin-busy',
+  'too-many-origins',
 ]);
 
 /** Failures after which what was known of the file no longer holds. */

@@ -281,6 +281,7 @@ describe('Transfer', () => {
       'origin-reset',
       'origin-timeout',
       'origin-unreachable',
+      'too-many-origins',
       'wrong-digest',
       'wrong-length',
     ]);

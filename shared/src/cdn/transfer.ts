@@ -50,6 +50,7 @@ const TRANSIENT: ReadonlySet<ErrorCode> = new Set([
   'origin-unreachable',
   'origin-busy',
   'origin-error',
+  'too-many-origins',
   'wrong-length',
   'wrong-digest',
 ]);

@@ -29,9 +29,11 @@ describe('a request from a description', () => {
       ...REQUEST_DEFAULTS,
       connections: 3,
       dir: '/tmp',
+      within: '/tmp',
       length: 5,
       file: 'distro/f_.iso',
       urls: ['https://first.example/f', 'https://soon.example/f', 'https://last.example/f'],
+      listed: ['https://first.example/f', 'https://soon.example/f', 'https://last.example/f'],
       digests: [sha256],
       pieces,
     });

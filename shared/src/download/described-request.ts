@@ -98,8 +98,10 @@ export function requestOf(
   return {
     ...REQUEST_DEFAULTS,
     ...settings,
+    ...(settings.file === undefined ? { within: settings.dir } : {}),
     file: settings.file ?? safePath(file.name),
     urls,
+    listed: urls,
     length: file.size,
     digests: file.digests,
     ...(pieces === undefined ? {} : { pieces }),

@@ -1,17 +1,30 @@
-/** Files that do something when they are opened, rather than being shown. */
+/**
+ * Files that are merely shown when they are opened. All others may do something, and are asked
+ * about: what runs as a program is different on each system, and there are new kinds every year.
+ */
 
-const PROGRAMS: ReadonlySet<string> = new Set([
-  ...['exe', 'msi', 'msix', 'appx', 'bat', 'cmd', 'com', 'scr', 'pif', 'ps1', 'vbs', 'vbe'],
-  ...['js', 'jse', 'wsf', 'wsh', 'hta', 'lnk', 'url', 'reg', 'cpl', 'msc', 'jar', 'jnlp'],
-  ...['app', 'pkg', 'command', 'terminal', 'workflow', 'scpt', 'webloc', 'fileloc'],
-  ...['sh', 'bash', 'zsh', 'run', 'desktop', 'appimage', 'deb', 'rpm', 'flatpakref'],
-  ...['py', 'pyw', 'pl', 'rb'],
+/** Pictures, sound, films, text, archives and disk images that nothing in common use runs. */
+const SHOWN: ReadonlySet<string> = new Set([
+  ...['jpg', 'jpeg', 'png', 'gif', 'webp', 'avif', 'heic', 'bmp', 'tif', 'tiff', 'ico'],
+  ...['mp3', 'm4a', 'aac', 'flac', 'ogg', 'oga', 'opus', 'wav', 'wma', 'aiff', 'mid', 'midi'],
+  ...['mp4', 'm4v', 'mkv', 'webm', 'mov', 'avi', 'mpg', 'mpeg', 'ogv', 'wmv', 'flv', 'ts', '3gp'],
+  ...['srt', 'vtt', 'ass', 'sub'],
+  ...['txt', 'md', 'log', 'csv', 'tsv', 'json', 'yaml', 'yml', 'nfo', 'pdf', 'epub', 'djvu'],
+  ...['docx', 'xlsx', 'pptx', 'odt', 'ods', 'odp', 'rtf'],
+  ...['zip', 'tar', 'gz', 'tgz', 'bz2', 'tbz2', 'xz', 'txz', 'zst', '7z', 'rar', 'lz', 'lzma'],
+  ...['ttf', 'otf', 'woff', 'woff2', 'torrent', 'meta4', 'metalink', 'sha256', 'md5', 'asc', 'sig'],
 ]);
 
-/** True where a user should be asked before the file is opened. */
-export function isProgram(fileName: string): boolean {
-  // Windows ignores dots and blanks at the end.
-  const name = fileName.replace(/[. ]+$/, '').toLowerCase();
+/**
+ * True where a user should be asked before the file is opened: for everything but what is known to
+ * be shown only, files without an ending among it.
+ *
+ * @param path or name, of any system
+ */
+export function mayRun(path: string): boolean {
+  // Windows ignores dots and blanks at the end; a colon begins the name of a hidden stream.
+  const last = path.split(/[/\\]/).pop() as string;
+  const name = last.replace(/[. ]+$/, '').toLowerCase();
   const dot = name.lastIndexOf('.');
-  return dot >= 0 && PROGRAMS.has(name.slice(dot + 1));
+  return dot < 0 || name.includes(':') || !SHOWN.has(name.slice(dot + 1));
 }

@@ -125,3 +125,19 @@ describe('file names', () => {
     expect(nameFromUrl(url)).toBe(name);
   });
 });
+
+test('a name of a megabyte of dots or blanks is read in time proportional to it', () => {
+  for (const fill of ['.', ' ', ' .']) {
+    expect(bytes(safeFileName(`a${fill.repeat(2 ** 20)}b.iso`))).toBeLessThanOrEqual(200);
+  }
+});
+
+test('half a character of a name is replaced: no file system has it', () => {
+  expect(safeFileName('a\ud800b.iso').isWellFormed()).toBe(true);
+});
+
+test('a long name without an extension is not cut behind a dot, which some systems drop', () => {
+  const name = safeFileName(`a${'.'.repeat(150)}${'b'.repeat(200)}`);
+  expect(name).toBe(safeFileName(name));
+  expect(safeFileName(`${'a'.repeat(150)}${'.'.repeat(100)}${'b'.repeat(100)}`)).not.toMatch(/\.$/);
+});

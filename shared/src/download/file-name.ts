@@ -22,10 +22,11 @@ const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
  */
 export function safeFileName(name: string): string {
   // What looks like a path is one: only its last part is the name.
-  const last = name.normalize('NFC').split(/[/\\]/).pop() as string;
+  const whole = name.toWellFormed().normalize('NFC');
+  const last = whole.slice(1 + Math.max(whole.lastIndexOf('/'), whole.lastIndexOf('\\')));
   let safe = last.replace(DECEPTIVE, '').replace(FORBIDDEN, '_').trim();
   // Leading dots hide a file, trailing dots and spaces vanish on Windows.
-  safe = safe.replace(/^[.\s]+/, '').replace(/[.\s]+$/, '');
+  safe = withoutEnd(safe.replace(/^[.\s]+/, ''));
   if (DEVICE.test(safe)) safe = `_${safe}`;
   return shorten(safe) || FALLBACK;
 }
@@ -55,7 +56,15 @@ function shorten(name: string): string {
     if (room < 0) break;
     stem += char;
   }
-  return stem.trimEnd() + extension;
+  // Where it was cut there may be what a name cannot end in.
+  return extension === '' ? withoutEnd(stem) : stem.trimEnd() + extension;
+}
+
+/** Takes dots and blanks off the end. A regular expression takes the square of the length for it. */
+function withoutEnd(name: string): string {
+  let end = name.length;
+  while (end > 0 && /[.\s]/.test(name[end - 1] as string)) end--;
+  return name.slice(0, end);
 }
 
 function utf8Bytes(text: string): number {

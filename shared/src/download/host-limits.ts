@@ -1,5 +1,5 @@
 /**
- * How many requests at a time each host stands, as learned from its refusals: 429, 403 and 503 lower
+ * How many requests at a time each host stands, as learned from its refusals: 429 and 503 lower
  * the number, long good service raises it slowly, and it is remembered. Additive increase,
  * multiplicative decrease, as for windows (NSDI 3.3), but over minutes and days.
  */
@@ -72,7 +72,7 @@ export class LearnedHostLimits {
   }
 
   /**
-   * The host has refused a request (429, 403, 503).
+   * The host has refused a request as one too many (429, 503, or a connection).
    *
    * @param active requests at that host at that time, this one included
    * @returns true if something changed that is worth remembering

@@ -151,3 +151,11 @@ describe('the journal', () => {
     );
   });
 });
+
+test('a first line with a damaged validator is none: it could be taken for another version', () => {
+  const line = formatHeader({ url: 'http://a/', length: 5, validators: { etag: '"a"' } });
+  expect(parseJournal(line)).toBeDefined();
+  for (const validators of ['[]', '{"etag":7}', '{"lastModified":"5"}', '{"weakEtag":{}}']) {
+    expect(parseJournal(line.replace('{"etag":"\\"a\\""}', validators))).toBeUndefined();
+  }
+});

@@ -70,7 +70,8 @@ export function parseJournal(text: string): Journal | undefined {
   /** Lines up to each entry, to find those that are flushed. */
   const ends: number[] = [];
   for (const [index, line] of lines.entries()) {
-    const value = parseJson(line);
+    // Lines of nothing are left out without an exception for each.
+    const value = line.startsWith('[') ? parseJson(line) : undefined;
     if (!Array.isArray(value)) continue;
     const entry = readEntry(value, header.length);
     if (entry !== undefined) {
@@ -91,8 +92,21 @@ function parseHeader(line: string): JournalHeader | undefined {
   if (typeof url !== 'string' || !Number.isSafeInteger(length) || (length as number) < 0) {
     return undefined;
   }
-  if (typeof validators !== 'object' || validators === null) return undefined;
-  return { url, length: length as number, validators: validators as Validators };
+  if (!areValidators(validators)) return undefined;
+  return { url, length: length as number, validators };
+}
+
+/** A damaged validator could be taken for that of another version. */
+function areValidators(value: unknown): value is Validators {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const { etag, weakEtag, lastModified, lastModifiedIsStrong } = value as Record<string, unknown>;
+  const isText = (tag: unknown) => tag === undefined || typeof tag === 'string';
+  return (
+    isText(etag) &&
+    isText(weakEtag) &&
+    (lastModified === undefined || Number.isFinite(lastModified)) &&
+    (lastModifiedIsStrong === undefined || typeof lastModifiedIsStrong === 'boolean')
+  );
 }
 
 function readEntry(value: readonly unknown[], length: number): JournalEntry | undefined {

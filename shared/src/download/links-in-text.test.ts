@@ -33,3 +33,11 @@ test('what it finds can be downloaded, whatever the text is', () => {
     }),
   );
 });
+
+test('a link of a megabyte of dots or brackets is passed over in time proportional to it', () => {
+  const many = 2 ** 20;
+  for (const run of [`${'.'.repeat(many)}a`, ')'.repeat(many), ').'.repeat(many / 2)]) {
+    const { urls } = linksInText(`http://a.example/${run} http://b.example/`);
+    expect(urls).toEqual(['http://b.example/']);
+  }
+});

@@ -10,7 +10,9 @@ export const MAX_TEXT_CHARS = 4 * 1024 * 1024;
 /** Ends at what no URL has: white space, quotes, angle brackets, and what Markdown puts around. */
 const LINK = /\bhttps?:\/\/[^\s"<>`^{|}\\\u0000-\u001f]+/gi;
 /** What follows a link in a sentence, and is not part of it. */
-const TRAILING = /[.,;:!?'*_~\]]+$/;
+const TRAILING = new Set(".,;:!?'*_~]");
+/** Longest text that is looked at for one link: `&` may be written with five characters. */
+const MAX_FOUND_CHARS = 5 * MAX_URL_CHARS;
 
 export interface LinksInText {
   /** Each once, in the order of the text, without fragments. */
@@ -31,13 +33,9 @@ export function linksInText(text: string): LinksInText {
 }
 
 function cleaned(found: string): string | undefined {
+  if (found.length > MAX_FOUND_CHARS) return undefined;
   // In HTML "&" is written so.
-  let text = found.replaceAll('&amp;', '&');
-  for (;;) {
-    const shorter = withoutClosing(text.replace(TRAILING, ''));
-    if (shorter === text) break;
-    text = shorter;
-  }
+  const text = withoutTrail(found.replaceAll('&amp;', '&'));
   if (text.length > MAX_URL_CHARS) return undefined;
   try {
     const url = new URL(text);
@@ -48,10 +46,21 @@ function cleaned(found: string): string | undefined {
   }
 }
 
-/** A bracket that is closed at the end but not opened in the link belongs to the text around it. */
-function withoutClosing(text: string): string {
-  if (!text.endsWith(')')) return text;
-  const opened = text.split('(').length;
-  const closed = text.split(')').length;
-  return closed > opened ? text.slice(0, -1) : text;
+/**
+ * Takes the punctuation of the text around a link off its end, in time proportional to its length. A
+ * bracket that is closed at the end but not opened in the link belongs to that text as well.
+ */
+function withoutTrail(text: string): string {
+  let unopened = 0;
+  for (const char of text) {
+    if (char === ')') unopened++;
+    else if (char === '(') unopened--;
+  }
+  let end = text.length;
+  for (; end > 0; end--) {
+    const last = text[end - 1] as string;
+    if (last === ')' && unopened > 0) unopened--;
+    else if (!TRAILING.has(last)) break;
+  }
+  return text.slice(0, end);
 }

@@ -346,3 +346,9 @@ describe('hostile Metalink documents', () => {
     );
   });
 });
+
+test('a document with half a character in it is refused: it could not be written again', () => {
+  const document =
+    '<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="a"><url \ud800="">http://a/</url></file></metalink>';
+  expect(() => parseMetalink(document)).toThrow('lone surrogate');
+});

@@ -106,6 +106,61 @@ describe('another attempt', () => {
     expect(queue.get('a')?.retryAt).toBe(25_000);
   });
 
+  test('dead links that come due again do not keep a good link behind them from starting', () => {
+    const queue = queueOf('abcdefgh');
+    let now = 0;
+    const begun: string[] = [];
+    const dead = new Set('abcde');
+    // Two slots; each attempt at a dead link fails before the next plan.
+    for (let round = 0; round < 8; round++) {
+      for (const gid of queue.plan(open, now).start) {
+        begun.push(gid);
+        if (dead.has(gid)) queue.retry(gid, () => 0, now);
+        else queue.remove(gid);
+      }
+      now += 60_000;
+    }
+    expect(begun.slice(0, 8).join('')).toBe('abcdefgh');
+    expect(begun.slice(8, 13).join('')).toBe('abcde');
+  });
+
+  test('two that bring a few bytes each time do not keep a fresh one from starting', () => {
+    const queue = queueOf('abc');
+    const one = { ...open, concurrent: 1 };
+    const begun: string[] = [];
+    for (let now = 0; now < 60_000 && !begun.includes('c'); now += 10_000) {
+      const [gid] = queue.plan(one, now).start as [string];
+      begun.push(gid);
+      queue.onProgress(gid);
+      queue.retry(gid, () => 0.5, now + 9999);
+    }
+    expect(begun).toEqual(['a', 'b', 'c']);
+  });
+
+  test('priority still counts before freshness, and a wish to try now before both', () => {
+    const queue = queueOf('abc', (gid) => (gid === 'a' ? 5 : 0));
+    const one = { ...open, concurrent: 1 };
+    queue.plan(one, 0);
+    queue.retry('a', () => 0.5, 0);
+    expect(queue.plan(one, 5000).start).toEqual(['a']);
+    queue.retry('a', () => 0.5, 5000);
+    queue.setPriority('a', 0);
+    queue.move('a', 0, 'set');
+    queue.hurry('a');
+    expect(queue.plan(one, 5001).start).toEqual(['a']);
+  });
+
+  test('a wait that is ended comes due at once, behind fresh ones all the same', () => {
+    const queue = queueOf('ab');
+    const one = { ...open, concurrent: 1 };
+    queue.plan(one, 0);
+    queue.retry('a', () => 0.5, 0);
+    queue.endWait('a');
+    expect(queue.plan(one, 1).start).toEqual(['b']);
+    queue.remove('b');
+    expect(queue.plan(one, 1).start).toEqual(['a']);
+  });
+
   test('one that is to wait through no fault of its own has not failed', () => {
     const queue = queueOf('a');
     queue.plan(all, 0);
@@ -185,7 +240,16 @@ describe('whatever happens', () => {
   const step = fc.oneof(
     fc.record({ do: fc.constant('add' as const), gid, priority: fc.integer({ min: -2, max: 2 }) }),
     fc.record({
-      do: fc.constantFrom('remove', 'pause', 'resume', 'requeue', 'retry', 'hurry', 'plan'),
+      do: fc.constantFrom(
+        'remove',
+        'pause',
+        'resume',
+        'requeue',
+        'retry',
+        'hurry',
+        'endWait',
+        'plan',
+      ),
       gid,
     }),
     fc.record({
@@ -251,6 +315,63 @@ describe('whatever happens', () => {
         }
         expect(order(restored)).toBe(order(queue));
       }),
+    );
+  });
+
+  /**
+   * A simulation: each download is good (done after some time), dead (fails after some time, without a
+   * byte) or flaky (fails after bytes). Every good download starts within the time that the ones
+   * before it may hold their slots.
+   */
+  test('every good download starts while others fail for ever, and what waits holds no slot', () => {
+    const kind = fc.record({
+      kind: fc.constantFrom('good', 'dead', 'flaky'),
+      host: fc.constantFrom('one', 'two', 'three'),
+      holdsMs: fc.integer({ min: 1, max: 10_000 }),
+    });
+    fc.assert(
+      fc.property(
+        fc.array(kind, { minLength: 1, maxLength: 25 }),
+        fc.integer({ min: 1, max: 4 }),
+        fc.integer(),
+        (kinds, concurrent, seed) => {
+          const random = seededRandom(seed);
+          const queue = new DownloadQueue();
+          kinds.forEach(({ host }, i) => {
+            queue.add({ gid: `${i}`, host, state: 'queued', priority: 0 });
+          });
+          const startedAt = new Map<string, number>();
+          const ends: { gid: string; at: number }[] = [];
+          const good = kinds.flatMap(({ kind }, i) => (kind === 'good' ? [`${i}`] : []));
+          let now = 0;
+          while (good.some((gid) => !startedAt.has(gid))) {
+            const { start, nextAt } = queue.plan({ concurrent, closed: false }, now);
+            for (const gid of start) {
+              if (!startedAt.has(gid)) startedAt.set(gid, now);
+              ends.push({ gid, at: now + (kinds[Number(gid)]?.holdsMs ?? 0) });
+            }
+            expect(queue.active.length).toBe(ends.length);
+            ends.sort((a, b) => a.at - b.at);
+            const [next] = ends;
+            now = Math.min(
+              next?.at ?? Number.POSITIVE_INFINITY,
+              nextAt ?? Number.POSITIVE_INFINITY,
+            );
+            expect(now).toBeLessThan(Number.POSITIVE_INFINITY);
+            if (next === undefined || next.at > now) continue;
+            ends.shift();
+            const which = kinds[Number(next.gid)]?.kind;
+            if (which === 'good') queue.remove(next.gid);
+            else {
+              if (which === 'flaky') queue.onProgress(next.gid);
+              queue.retry(next.gid, random, now);
+            }
+          }
+          // A retry that came due while nothing fresh could start may hold its slot once more.
+          const bound = 2 * kinds.reduce((sum, each) => sum + each.holdsMs, 0);
+          for (const gid of good) expect(startedAt.get(gid)).toBeLessThanOrEqual(bound);
+        },
+      ),
     );
   });
 });

@@ -27,6 +27,8 @@ export interface QueueItem {
   /** Not before this time, as its user wants it. */
   readonly startAt: Millis | undefined;
   readonly held: Held | undefined;
+  /** Its last attempt failed: it starts after those of its priority that have not. */
+  readonly behind: boolean;
 }
 
 export interface QueueLimits {
@@ -127,6 +129,7 @@ export class DownloadQueue {
       retryAt: item.retryAt,
       startAt: item.startAt,
       held: undefined,
+      behind: item.state === 'waiting' && (item.attempts ?? 0) > 0,
     };
     this.#items.set(own.gid, own);
     this.#insert(own);
@@ -213,6 +216,7 @@ export class DownloadQueue {
     if (item?.state !== 'paused') return false;
     this.#stand(item, 'queued');
     item.attempts = 0;
+    item.behind = false;
     return true;
   }
 
@@ -233,7 +237,15 @@ export class DownloadQueue {
   /** Makes one that waits for another attempt try at once. */
   hurry(gid: string): void {
     const item = this.#items.get(gid);
-    if (item?.state === 'waiting') this.#stand(item, 'queued');
+    if (item?.state !== 'waiting') return;
+    this.#stand(item, 'queued');
+    item.behind = false;
+  }
+
+  /** Ends the wait for another attempt, because what it waited for has changed. Its place stays. */
+  endWait(gid: string): void {
+    const item = this.#items.get(gid);
+    if (item?.state === 'waiting') item.retryAt = undefined;
   }
 
   /** Bytes came in: earlier failures do not count any more. */
@@ -242,11 +254,16 @@ export class DownloadQueue {
     if (item !== undefined) item.attempts = 0;
   }
 
-  /** A download has failed in a way that may pass: it is tried again, later each time. */
+  /**
+   * A download has failed in a way that may pass: it is tried again, later each time. Until then it
+   * holds no slot, and then downloads that have not failed start first: two that bring a few bytes
+   * each time would else take turns, and nothing behind them would ever start.
+   */
   retry(gid: string, random: Random, now: Millis, retryAfterMs = 0): void {
     const item = this.#items.get(gid);
     if (item?.state !== 'active') return;
     item.attempts++;
+    item.behind = true;
     this.#stand(item, 'waiting');
     const asked = Math.min(MAX_WAIT_MS, retryAfterMs);
     item.retryAt = now + Math.max(asked, retryDelayMs(item.attempts, random));
@@ -259,7 +276,7 @@ export class DownloadQueue {
     const begin: Mutable[] = [];
     let nextAt: Millis | undefined;
     let free = limits.concurrent - this.#active.size;
-    for (const item of this.#line) {
+    for (const item of this.#inOrderOfStart()) {
       item.held = undefined;
       if (item.state === 'paused') continue;
       const retryAt = item.retryAt ?? now;
@@ -291,6 +308,19 @@ export class DownloadQueue {
       this.#active.set(item.gid, item);
     }
     return { start: begin.map((item) => item.gid), nextAt };
+  }
+
+  /** The line with those that are behind after the others of their priority, longest due first. */
+  *#inOrderOfStart(): Iterable<Mutable> {
+    const behind: Mutable[] = [];
+    let priority: number | undefined;
+    for (const item of this.#line) {
+      if (item.priority !== priority) yield* behind.splice(0).sort(byRetry);
+      priority = item.priority;
+      if (item.behind) behind.push(item);
+      else yield item;
+    }
+    yield* behind.sort(byRetry);
   }
 
   #stand(item: Mutable, state: Exclude<QueueState, 'active'>): void {
@@ -351,6 +381,10 @@ export function retryDelayMs(attempts: number, random: Random): Millis {
 
 function compare(a: QueueItem, b: QueueItem): number {
   return b.priority - a.priority || a.rank - b.rank;
+}
+
+function byRetry(a: QueueItem, b: QueueItem): number {
+  return (a.retryAt ?? 0) - (b.retryAt ?? 0);
 }
 
 function between(low: number | undefined, high: number | undefined): number {

@@ -12,6 +12,8 @@ export type RedundancyMode = 'basic' | 'aggressive' | 'progress';
 export interface DownloadRequest {
   /** URLs of one and the same file, best first, 1 to 64. The first names the download. */
   readonly urls: readonly string[];
+  /** Those of `urls` that a list or a description has named, and not the user. */
+  readonly listed?: readonly string[] | undefined;
   /** Base URLs of edges to download through, best first. */
   readonly edges: readonly string[];
   /** False: never ask the origins themselves. */
@@ -20,6 +22,8 @@ export interface DownloadRequest {
   readonly dir: string;
   /** Name or path of the file, relative to `dir`; undefined: as the server says. */
   readonly file?: string | undefined;
+  /** Absolute; no link may lead the file out of it. Set for names and folders out of lists. */
+  readonly within?: string | undefined;
   readonly overwrite: boolean;
   /**
    * True: takes another name (`name.1.ext`) where an unfinished download of another file has this

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ERRORS, type ErrorCode, MillraceError } from '../base/errors.ts';
-import { SourceHealth } from './source-health.ts';
+import { SourceHealth, teachesLimit } from './source-health.ts';
 
 const reset = new MillraceError('origin-reset');
 /** With chance in the middle, rests are as long as planned. */
@@ -120,11 +120,15 @@ describe('SourceHealth', () => {
     });
     expect(passing.sort()).toEqual([
       'draining',
+      'network-away',
       'origin-busy',
       'origin-error',
+      'origin-refused',
       'origin-reset',
       'origin-timeout',
+      'origin-unknown',
       'origin-unreachable',
+      'out-of-memory',
       'proxy-failed',
       'too-many-requests',
       'too-many-transfers',
@@ -143,5 +147,22 @@ describe('SourceHealth', () => {
     source.onFailure(reset, true, 1000);
     expect(source.usableAt()).toBeUndefined();
     expect(source.quarantine).toBe(wrong);
+  });
+});
+
+describe('what a failure teaches of a host', () => {
+  test('a 403, whatever it is about, teaches no limit of requests', () => {
+    const forbidden = Object.entries(ERRORS).filter(([, { status }]) => status === 403);
+    expect(forbidden.length).toBeGreaterThan(3);
+    for (const [code] of forbidden) {
+      expect(teachesLimit(new MillraceError(code as ErrorCode), true)).toBe(false);
+    }
+  });
+
+  test('too many requests do, and connections refused beside others', () => {
+    expect(teachesLimit(new MillraceError('origin-busy'), false)).toBe(true);
+    expect(teachesLimit(new MillraceError('origin-refused'), true)).toBe(true);
+    expect(teachesLimit(new MillraceError('origin-refused'), false)).toBe(false);
+    expect(teachesLimit(new MillraceError('origin-error'), true)).toBe(false);
   });
 });

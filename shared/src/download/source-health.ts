@@ -20,6 +20,9 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   'origin-reset',
   'origin-timeout',
   'origin-unreachable',
+  'origin-refused',
+  'origin-unknown',
+  'network-away',
   'origin-busy',
   'origin-error',
   'proxy-failed',
@@ -27,6 +30,7 @@ const PASSING: ReadonlySet<ErrorCode> = new Set([
   'too-many-requests',
   'too-much-fetched',
   'draining',
+  'out-of-memory',
   'wrong-length',
   'wrong-digest',
 ]);
@@ -36,7 +40,15 @@ const BREACHES: ReadonlySet<ErrorCode> = new Set(['wrong-length', 'wrong-digest'
 const MAX_BREACHES = 4;
 
 /** Failures before anything was said: nobody there, or no network (ANYCAST 3.1.1). */
-const HANDSHAKE: ReadonlySet<ErrorCode> = new Set(['origin-unreachable']);
+const HANDSHAKE: ReadonlySet<ErrorCode> = new Set([
+  'origin-unreachable',
+  'origin-refused',
+  'origin-unknown',
+  'network-away',
+]);
+
+/** Of these, what can only be the server's: the network has brought the answer. */
+const SERVER_AWAY: ReadonlySet<ErrorCode> = new Set(['origin-refused', 'origin-unknown']);
 
 /** Statuses with which servers mean that one client asks for too much at a time. */
 const REFUSALS: ReadonlySet<number> = new Set([403, 429, 503]);
@@ -44,6 +56,23 @@ const REFUSALS: ReadonlySet<number> = new Set([403, 429, 503]);
 /** True for failures that fewer requests at a time may mend. */
 export function isRefusal(error: MillraceError): boolean {
   return REFUSALS.has(error.row.status);
+}
+
+/** Failures that say of a host that it stands fewer requests at a time than it got. */
+const TOO_MANY: ReadonlySet<ErrorCode> = new Set([
+  'origin-busy',
+  'too-many-requests',
+  'too-many-transfers',
+]);
+
+/**
+ * True for failures that teach how many requests at a time a host stands. A 403 teaches nothing: it
+ * may be about the file, the link or the user, and what is learned outlives the download.
+ *
+ * @param crowded as for `onFailure`: other requests were under way at a source that has served us
+ */
+export function teachesLimit({ code }: MillraceError, crowded: boolean): boolean {
+  return TOO_MANY.has(code) || (crowded && code === 'origin-refused');
 }
 
 export class SourceHealth {
@@ -71,6 +100,11 @@ export class SourceHealth {
   /** True while the source, or the network, is not there at all. */
   get isDown(): boolean {
     return this.#last !== undefined && HANDSHAKE.has(this.#last.code);
+  }
+
+  /** True while the server, and not the network, is what is missing: no port, or no such name. */
+  get isServerAway(): boolean {
+    return this.#last !== undefined && SERVER_AWAY.has(this.#last.code);
   }
 
   /** True while the source has been put aside for a time. */

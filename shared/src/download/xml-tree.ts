@@ -52,6 +52,9 @@ export class XmlDocument {
    */
   constructor(document: string | Uint8Array) {
     this.#text = decode(document);
+    const half = this.#text.search(/\p{Surrogate}/u);
+    // XML has none (XML 1.0, 2.2): the parser would take them for letters of names.
+    if (half >= 0) throw this.#error(half, 'half a character (a lone surrogate)');
     this.root = this.#parse();
   }
 

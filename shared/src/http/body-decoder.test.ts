@@ -66,7 +66,7 @@ describe('BodyDecoder', () => {
 
   test('chunks in any pieces come out as the body they were made of', () => {
     const chunk = fc.string({ unit: 'binary-ascii', minLength: 1, maxLength: 40 });
-    const extension = fc.constantFrom('', ';x', ' ;a="b;c"', ';\xff');
+    const extension = fc.constantFrom('', ';x', ' ;a="b;c"', ';a = "\xff\\""');
     const trailer = fc.constantFrom('', 'X: y\r\n', 'A: 1\r\nB: 2\r\n');
     const property = fc.property(
       fc.array(fc.tuple(chunk, extension)),
@@ -103,6 +103,12 @@ describe('BodyDecoder', () => {
     ['a bare carriage return', '1\rx'],
     ['a chunk longer than its size', '1\r\nab\r\n'],
     ['a chunk without its line end', '1\r\na0\r\n\r\n'],
+    ['an extension without a name', '1;\r\nx\r\n'],
+    ['an extension whose quoted value does not end', '1;a="b\r\nx\r\n'],
+    ['a trailer line that is no field', '0\r\n5\r\n\r\n'],
+    ['a status line as a trailer', '0\r\nHTTP/1.1 200 OK\r\n\r\n'],
+    ['a length in a trailer', '0\r\nContent-Length: 5\r\n\r\n'],
+    ['a transfer coding in a trailer', '0\r\ntransfer-encoding: chunked\r\n\r\n'],
     ['a trailer without end', `0\r\n${'X: y\r\n'.repeat(200)}`],
     ['a trailer line without end', `0\r\n${'x'.repeat(600)}`],
   ])('%s is refused', (_, text) => {

@@ -4,7 +4,7 @@
  */
 
 import { MillraceError } from '../base/errors.ts';
-import type { MessageHead } from './message-head.ts';
+import { isTrailerField, type MessageHead } from './message-head.ts';
 
 /** How a body is delimited. */
 export type BodyFraming =
@@ -16,7 +16,9 @@ export type BodyFraming =
 /** Longest line of a chunk's size with its extensions, and of a trailer field. */
 const MAX_LINE_BYTES = 512;
 const MAX_TRAILER_LINES = 100;
-const CHUNK_SIZE = /^([0-9a-fA-F]{1,16})(?:[\t ]*;[\t\x20-\x7e\x80-\xff]*)?$/;
+/** With extensions, each a name and perhaps a value (RFC 9112 7.1.1). */
+const CHUNK_SIZE =
+  /^([0-9a-fA-F]{1,16})(?:[\t ]*;[\t ]*[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:[\t ]*=[\t ]*(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
 const [CR, LF] = [13, 10];
 
 /**
@@ -113,7 +115,7 @@ export class BodyDecoder {
       this.#state = this.#left === 0 ? 'trailer' : 'data';
     } else if (line === '') {
       this.#state = 'ended';
-    } else if (++this.#trailerLines > MAX_TRAILER_LINES) {
+    } else if (++this.#trailerLines > MAX_TRAILER_LINES || !isTrailerField(line)) {
       fail('the trailer');
     }
   }

@@ -82,6 +82,23 @@ describe('parseMessageHead', () => {
     expect(head(OK, 'A: \t b \t c \t ').headers.a).toBe('b \t c');
   });
 
+  test.each(['204 No Content', '304 Not Modified'])(
+    'a length that cannot be read is refused without a body as well: %s',
+    (status) => {
+      for (const fields of ['Content-Length:: 100', 'Content-Length: 1\r\nContent-Length: 2']) {
+        expect(() => parseMessageHead(`HTTP/1.1 ${status}\r\n${fields}`)).toThrow(
+          expect.objectContaining({ code: 'malformed-response' }),
+        );
+      }
+    },
+  );
+
+  test('spaces inside a value are read once each, however many there are', () => {
+    // By a regular expression that looks for the end from each of them it takes hours.
+    const value = `a${' '.repeat(2_000_000)}b`;
+    expect(parseMessageHead(`HTTP/1.1 200 OK\r\nX: \t${value} \t `).headers.x).toBe(value);
+  });
+
   test('a field that occurs several times keeps all its values, whatever its case', () => {
     expect(head(OK, 'A: 1', 'a: 2', 'A:', 'b: 3').headers).toEqual({ a: ['1', '2', ''], b: '3' });
   });

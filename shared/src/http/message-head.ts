@@ -20,7 +20,15 @@ export interface MessageHead {
 }
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d{2})(?: [\t\x20-\x7e\x80-\xff]*)?$/;
-const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*?)[\t ]*$/;
+const FIELD = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):([\t\x20-\x7e\x80-\xff]*)$/;
+
+/**
+ * Whether a line is a field that may stand in the trailer behind a chunked body (RFC 9112 7.1.2):
+ * one that says where the body ends may not (RFC 9110 6.5.1).
+ */
+export function isTrailerField(line: string): boolean {
+  return FIELD.test(line) && !/^(?:content-length|transfer-encoding):/i.test(line);
+}
 
 /**
  * @param text everything up to, not including, the empty line; Latin-1
@@ -35,10 +43,11 @@ export function parseMessageHead(text: string): MessageHead {
     const field = FIELD.exec(lines[i] as string);
     if (!field) return fail(`header line ${i}`);
     const name = (field[1] as string).toLowerCase();
-    const value = field[2] as string;
+    const value = withoutOuterSpace(field[2] as string);
     const before = headers[name];
-    headers[name] =
-      before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
+    if (before === undefined) headers[name] = value;
+    else if (Array.isArray(before)) before.push(value);
+    else headers[name] = [before, value];
   }
   const status = Number(statusLine[2]);
   const connection = [headers.connection ?? ''].flat().join(',').toLowerCase();
@@ -51,6 +60,22 @@ export function parseMessageHead(text: string): MessageHead {
   };
 }
 
+/**
+ * Takes spaces and tabs off both ends (RFC 9110 5.5). A regular expression for the end would look
+ * from every space inside to the next other character, which takes the square of their number.
+ */
+function withoutOuterSpace(text: string): string {
+  let from = 0;
+  let to = text.length;
+  while (from < to && isSpace(text.charCodeAt(from))) from++;
+  while (to > from && isSpace(text.charCodeAt(to - 1))) to--;
+  return text.slice(from, to);
+}
+
+function isSpace(code: number): boolean {
+  return code === 0x20 || code === 0x09;
+}
+
 function framing(
   status: number,
   headers: Record<string, string | string[]>,
@@ -59,15 +84,18 @@ function framing(
   const encoding = headers['transfer-encoding'];
   // Two ways to find the end are how responses get smuggled (RFC 9112 6.3).
   if (length !== undefined && encoding !== undefined) return fail('two kinds of length');
+  // A length that cannot be read is refused where there is no body as well: others may read one.
+  const bytes = length === undefined ? undefined : contentLength([length].flat());
   if (status < 200 || status === 204 || status === 304) return { kind: 'none' };
-  if (encoding !== undefined || length === undefined) return { kind: 'other' };
-  const values = [length].flat();
-  const bytes = Number(values[0]);
-  if (!/^\d{1,16}$/.test(values[0] as string) || !Number.isSafeInteger(bytes)) {
-    return fail('Content-Length');
-  }
-  if (values.some((value) => value !== values[0])) return fail('two Content-Lengths');
-  return { kind: 'length', bytes };
+  return bytes === undefined ? { kind: 'other' } : { kind: 'length', bytes };
+}
+
+function contentLength(values: readonly string[]): number {
+  const text = values[0] as string;
+  const bytes = Number(text);
+  if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(bytes)) return fail('Content-Length');
+  if (values.some((value) => value !== text)) return fail('two Content-Lengths');
+  return bytes;
 }
 
 function fail(what: string): never {

@@ -27,6 +27,10 @@ describe('the readings of a path', () => {
     ['/secret;v=1/x', '/secret/x'],
     ['/a%2fb', '/a/b'],
     ['/pub/x%2f..', '/pub/'],
+    // A server for which `..;` is a name, and one for which it is not, after decoding.
+    ['/%73ecret/..;/x', '/secret/..;/x'],
+    ['/%73ecret/..;/x', '/x'],
+    ['/secret/a/..;/%2e%2e/x', '/secret/a/x'],
   ])('%s may be %s', (path, reading) => {
     expect(pathReadings(path)).toContain(reading);
   });

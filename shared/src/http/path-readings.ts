@@ -14,6 +14,12 @@ const OVERLONG: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
+ * What servers make of `;` and what follows it in a segment: part of its name, so that `..;` is a
+ * name as well; left out for dot segments alone; or left out everywhere.
+ */
+const PARAMETERS = ['name', 'dots', 'nothing'] as const;
+
+/**
  * The readings of a path, the path itself among them.
  *
  * @param pathname of a canonical URL, with its first slash
@@ -25,7 +31,7 @@ export function pathReadings(pathname: string): readonly string[] | undefined {
   let text = pathname;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     for (const collapse of [false, true]) {
-      for (const parameters of [false, true]) readings.add(resolve(text, collapse, parameters));
+      for (const parameters of PARAMETERS) readings.add(resolve(text, collapse, parameters));
     }
     const decoded = decode(text);
     if (decoded === text) return [...readings];
@@ -45,19 +51,20 @@ function decode(text: string): string {
  * Takes the dot segments out.
  *
  * @param collapse read `//` as `/`
- * @param parameters leave out what follows `;` in a segment
+ * @param parameters what is made of `;` in a segment
  */
-function resolve(text: string, collapse: boolean, parameters: boolean): string {
+function resolve(text: string, collapse: boolean, parameters: (typeof PARAMETERS)[number]): string {
   const out: string[] = [];
   const segments = text.replaceAll('\\', '/').split('/').slice(1);
   segments.forEach((segment, index) => {
     const last = index === segments.length - 1;
     const bare = segment.replace(/;.*/s, '');
-    if (bare === '.' || bare === '..') {
-      if (bare === '..') out.pop();
+    const name = parameters === 'name' ? segment : bare;
+    if (name === '.' || name === '..') {
+      if (name === '..') out.pop();
       if (last) out.push('');
     } else if (segment !== '' || !collapse || last) {
-      out.push(parameters ? bare : segment);
+      out.push(parameters === 'nothing' ? bare : segment);
     }
   });
   return `/${out.join('/')}`;

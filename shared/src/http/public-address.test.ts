@@ -1,5 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { ipLiteral, isPublicAddress } from './public-address.ts';
+import ipaddr from 'ipaddr.js';
+import { CLOUD_SERVICES } from './cloud-services.ts';
+import { ipLiteral, isCloudServiceName, isPublicAddress } from './public-address.ts';
 
 describe('public addresses', () => {
   test.each([
@@ -61,12 +63,56 @@ describe('public addresses', () => {
     ['compatible loopback', '::127.0.0.1'],
     ['compatible private', '::a00:1'],
     ['ISATAP without a prefix', '::5efe:a00:1'],
+    ['ISATAP', '2606:4700::5efe:a9fe:a9fe'],
+    ['ISATAP of a public address', '2606:4700::200:5efe:808:808'],
     ['not assigned', '4000::1'],
     ['Teredo', '2001:0:4136:e378:8000:63bf:3fff:fdd2'],
     ['no address', 'example.com'],
     ['nothing', ''],
   ])('%s (%s) is none', (_, address) => {
     expect(isPublicAddress(address)).toBe(false);
+  });
+
+  test.each(CLOUD_SERVICES.flatMap(({ of, networks }) => networks.map((each) => [each, of])))(
+    'no address of %s (%s) is one, in whatever form',
+    (network) => {
+      const [first, bits] = ipaddr.parseCIDR(network);
+      const Type = first.kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6;
+      const edges = [Type.networkAddressFromCIDR(network)];
+      if (Type === ipaddr.IPv4) edges.push(ipaddr.IPv4.broadcastAddressFromCIDR(network));
+      for (const address of [first, ...edges]) {
+        expect(isPublicAddress(address.toString())).toBe(false);
+        if (!(address instanceof ipaddr.IPv4)) continue;
+        const [high, low] = [address.octets.slice(0, 2), address.octets.slice(2)].map(
+          ([a = 0, b = 0]) => (256 * a + b).toString(16),
+        );
+        for (const form of [
+          `::ffff:${high}:${low}`,
+          `::${high}:${low}`,
+          `::ffff:0:${high}:${low}`,
+          `64:ff9b::${high}:${low}`,
+          `64:ff9b:1::${high}:${low}`,
+          `2002:${high}:${low}::1`,
+          `2001:0:${high}:${low}::1`,
+          `2606:4700::5efe:${high}:${low}`,
+        ]) {
+          expect([form, isPublicAddress(form)]).toEqual([form, false]);
+        }
+      }
+      expect(bits).toBeGreaterThan(8);
+    },
+  );
+
+  test.each(['168.63.129.15', '168.63.129.17', '192.80.8.125', '161.25.255.255', '166.12.0.0'])(
+    '%s, beside a service of a cloud, is one',
+    (address) => expect(isPublicAddress(address)).toBe(true),
+  );
+
+  test('names of services of clouds are known, whatever they are resolved to', () => {
+    for (const name of ['metadata.google.internal', 'METADATA.google.INTERNAL.', 'metadata']) {
+      expect(isCloudServiceName(name)).toBe(true);
+    }
+    expect(isCloudServiceName('metadata.example.com')).toBe(false);
   });
 
   test('a literal is told from a name', () => {

@@ -215,3 +215,19 @@ describe('paths', () => {
     expect(foldersAbove('a')).toEqual([]);
   });
 });
+
+test('a version that is an object with a toString of its own is one that is not known', () => {
+  const text = '{"format":"millrace-sync","version":{"toString":null}}';
+  expect(() => parseManifest(text, false)).toThrow('is not known here');
+});
+
+test('a list that is an object whose length has a toString of its own is refused as any other', () => {
+  const list = '{"length":{"toString":null}}';
+  const text = `{"format":"millrace-sync","version":1,"url":"http://a/","folders":${list},"files":[]}`;
+  try {
+    parseManifest(text, false);
+    throw new Error('it was accepted');
+  } catch (error) {
+    expect((error as { code?: string }).code).toBe('bad-manifest');
+  }
+});

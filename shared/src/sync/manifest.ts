@@ -104,14 +104,26 @@ export function parseManifest(text: string, windows: boolean): Manifest {
   }
   const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };
   if (format !== FORMAT) throw bad('it is none of Millrace');
-  if (version !== VERSION) throw bad(`version ${String(version).slice(0, 20)} is not known here`);
-  const read = DOCUMENT.safeParse(value);
+  if (version !== VERSION) {
+    // Not by String(), which runs what an object says of itself.
+    throw bad(`version ${JSON.stringify(version)?.slice(0, 20)} is not known here`);
+  }
+  const read = readDocument(value);
   if (!read.success) {
     const [issue] = read.error.issues;
     throw bad(`${issue?.path.join('.')}: ${issue?.message}`);
   }
   const { url, archive, folders, files } = read.data;
   return checkManifest({ url, archive, folders, files }, windows);
+}
+
+/** @throws MillraceError `bad-manifest` where the schema's own checks throw: for a length that is an object */
+function readDocument(value: unknown) {
+  try {
+    return DOCUMENT.safeParse(value);
+  } catch (cause) {
+    throw new MillraceError('bad-manifest', 'a list in it is none', { cause });
+  }
 }
 
 /**

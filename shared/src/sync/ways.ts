@@ -35,6 +35,7 @@ const BUSY: readonly ErrorCode[] = [
   'too-many-transfers',
   'origin-busy',
   'draining',
+  'out-of-memory',
 ];
 /** Here no other way helps. */
 const FINAL: readonly ErrorCode[] = [

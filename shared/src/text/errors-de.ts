@@ -65,6 +65,10 @@ export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {
     title: 'Der Server steht in einem privaten Netz',
     help: 'Schalte Edges für diesen Download aus: Aus privaten Netzen holen sie nichts.',
   },
+  'other-site': {
+    title: 'Eine Webseite hat einen Edge gefragt, der nur seinem eigenen Nutzer dient',
+    help: 'Öffne die Adresse in einem eigenen Tab.',
+  },
   'token-required': {
     title: 'Der Edge verlangt sein Verwaltungs-Token',
     help: 'Prüfe die Adresse des Edges in den Einstellungen.',
@@ -72,6 +76,10 @@ export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {
   'too-many-transfers': {
     title: 'Zu viele Downloads von diesem Edge zugleich',
     help: 'Warte, bis einer fertig ist, oder nimm weniger Verbindungen.',
+  },
+  'too-many-origins': {
+    title: 'Zu viele Server zugleich über diesen Edge',
+    help: 'Warte, bis Downloads von anderen Servern fertig sind, oder schalte Edges für diesen aus.',
   },
   'too-many-requests': {
     title: 'Der Server will eine Pause',
@@ -100,6 +108,10 @@ export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {
   'link-expired': {
     title: 'Der Link ist abgelaufen',
     help: 'Hol dir dort einen neuen, wo du ihn gefunden hast; was schon da ist, bleibt erhalten.',
+  },
+  'out-of-memory': {
+    title: 'Der Edge hat keinen Speicher mehr frei',
+    help: 'Millrace versucht es von selbst wieder. Ohne Edge geht es auch jetzt.',
   },
   draining: { title: 'Der Edge wird gerade beendet', help: 'Versuch es gleich noch einmal.' },
   'pin-refused': {
@@ -137,6 +149,18 @@ export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {
   'origin-unreachable': {
     title: 'Der Server ist nicht erreichbar',
     help: 'Prüfe den Link und dein Netz, dann versuch es noch einmal.',
+  },
+  'origin-refused': {
+    title: 'Der Server nimmt keine Verbindungen an',
+    help: 'Prüfe den Port im Link. Millrace versucht es von selbst noch einige Male.',
+  },
+  'origin-unknown': {
+    title: 'Einen Server dieses Namens gibt es nicht',
+    help: 'Prüfe, wie der Link geschrieben ist.',
+  },
+  'network-away': {
+    title: 'Dieser Computer hat kein Netz',
+    help: 'Der Download geht von selbst weiter, sobald er wieder verbunden ist.',
   },
   'origin-timeout': {
     title: 'Der Server antwortet nicht',
@@ -193,6 +217,10 @@ export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {
   'version-unproven': {
     title: 'Der Server sagt nicht, welche Version er gesendet hat',
     help: 'Such einen anderen Server.',
+  },
+  'source-refused': {
+    title: 'Diese Quelle wird zum Schutz der Datei oder deines Netzes nicht benutzt',
+    help: 'Ist sie gemeint, füge ihren Link selbst hinzu oder gib eine Prüfsumme der Datei an.',
   },
   'different-file': {
     title: 'Der neue Link führt zu einer anderen Datei',

@@ -71,6 +71,10 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
     title: 'The server is in a private network',
     help: 'Turn edges off for this download: edges do not fetch from private networks.',
   },
+  'other-site': {
+    title: 'A web page asked an edge that serves its own user only',
+    help: 'Open the address in a tab of its own.',
+  },
   'token-required': {
     title: 'The edge asks for its administration token',
     help: 'Check the address of the edge under Settings, Edges.',
@@ -78,6 +82,10 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
   'too-many-transfers': {
     title: 'Too many downloads from this edge at once',
     help: 'Wait for one to finish, or use fewer connections.',
+  },
+  'too-many-origins': {
+    title: 'Too many servers at once through this edge',
+    help: 'Wait for downloads from other servers to finish, or turn edges off for this one.',
   },
   'too-many-requests': {
     title: 'The server wants a break',
@@ -106,6 +114,10 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
   'link-expired': {
     title: 'The link has expired',
     help: 'Get a new one from where you found it; what is there already is kept.',
+  },
+  'out-of-memory': {
+    title: 'The edge has no memory left',
+    help: 'Millrace tries again by itself. Without the edge it works now, too.',
   },
   draining: { title: 'The edge is shutting down', help: 'Try again in a moment.' },
   'pin-refused': {
@@ -143,6 +155,18 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
   'origin-unreachable': {
     title: 'The server cannot be reached',
     help: 'Check the link and your network, then try again.',
+  },
+  'origin-refused': {
+    title: 'The server refuses connections',
+    help: 'Check the port in the link. Millrace tries again by itself a few times.',
+  },
+  'origin-unknown': {
+    title: 'There is no server of that name',
+    help: 'Check how the link is spelled.',
+  },
+  'network-away': {
+    title: 'This computer has no network',
+    help: 'The download goes on by itself once it is connected again.',
   },
   'origin-timeout': { title: 'The server does not answer', help: 'Try again later.' },
   'origin-reset': {
@@ -196,6 +220,10 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
   'version-unproven': {
     title: 'The server does not say which version it sent',
     help: 'Look for another server.',
+  },
+  'source-refused': {
+    title: 'This source is not used, for the safety of the file or of your network',
+    help: 'If it is meant, add its link yourself, or give a checksum of the file.',
   },
   'different-file': {
     title: 'The new link leads to another file',

@@ -1,18 +1,23 @@
 /** What users do with downloads; each says how it went where that does not show by itself. */
 
+import type { RemovalSummary } from '@millrace/shared/bridge/trash-api';
+import { CallError } from '../api/connection.ts';
 import type { App } from './app.ts';
 import type { DialogState, SettingsPage } from './app-state.ts';
 import { canPause, canResume, canRetry, isQueued, type Remedy } from './failure.ts';
 import { gidAt, indexOf } from './list-window.ts';
+import { mustAsk, onlyEntries } from './removal.ts';
 import { choose, type Modifiers, NO_SELECTION, step } from './selection.ts';
 import { copyText, shell } from './shell.ts';
 
-/** How long a removal can be undone. */
+/** How long undoing is offered; Ctrl+Z and the trash do it for days. */
 export const UNDO_MS = 10_000;
 
 export class Actions {
   readonly #app: App;
   #moves = Promise.resolve();
+  /** The message that offers to undo the last removal. */
+  #undoToast: number | undefined;
 
   constructor(app: App) {
     this.#app = app;
@@ -53,40 +58,65 @@ export class Actions {
     if (failed.length > 0) await this.retry(failed);
   }
 
-  /** Out of the list, with time to undo it. Files of complete downloads stay. */
+  /** Into the trash; of complete ones only the entry. Many, or much data, are asked about. */
   async remove(gids: readonly string[]): Promise<void> {
     if (gids.length === 0) return;
+    const summary = await this.#app.attempt(this.#app.call('millrace.removalSummary', { gids }));
+    if (summary === undefined) return;
+    if (mustAsk(summary)) this.open({ kind: 'remove', gids, summary, files: false });
+    else await this.removeNow(gids, summary, false);
+  }
+
+  /** Asks whether the files of complete downloads are to go to the trash as well. */
+  async deleteFiles(gids: readonly string[]): Promise<void> {
+    const summary = await this.#app.attempt(this.#app.call('millrace.removalSummary', { gids }));
+    if (summary !== undefined) this.open({ kind: 'remove', gids, summary, files: true });
+  }
+
+  /** Removes what has been asked about. */
+  async removeNow(gids: readonly string[], summary: RemovalSummary, files: boolean): Promise<void> {
     const { text, rows } = this.#app;
     const name = rows.get(gids[0] as string)?.name ?? '';
-    const asked = { gids, forget: true, undoMs: UNDO_MS };
+    const asked = { gids, forget: true, deleteFile: files };
     const result = await this.#app.attempt(this.#app.call('millrace.remove', asked));
     if (result === undefined) return;
-    const { undo } = result;
-    const action = { label: text.t('toast.undo'), run: () => void this.undo(undo ?? '') };
-    this.#app.toast(
-      text.n('toast.removed', result.gids.length, { name }),
-      undo === undefined ? {} : { action },
-    );
+    const { length } = result.gids;
+    const said =
+      !files && onlyEntries(summary)
+        ? text.n('toast.off', length, { name })
+        : text.n('toast.removed', length, { name });
+    this.#toastRemoved(said, result.undo);
   }
 
-  async undo(undo: string): Promise<void> {
-    const result = await this.#app.attempt(this.#app.call('millrace.undoRemove', { undo }));
-    if (result === undefined) return;
-    this.#app.toast(this.#app.text.n('toast.restored', result.gids.length));
+  /** Brings back what was removed last; once more, what was removed before that. */
+  async undo(undo?: string): Promise<void> {
+    const asked = undo === undefined ? {} : { undo };
+    try {
+      const { gids } = await this.#app.call('millrace.undoRemove', asked);
+      // What it offered has been done.
+      if (this.#undoToast !== undefined) this.#app.dismiss(this.#undoToast);
+      this.#app.toast(this.#app.text.n('toast.restored', gids.length));
+    } catch (error) {
+      const { text } = this.#app;
+      if (error instanceof CallError && error.code === 'wrong-state') {
+        this.#app.toast(text.t('toast.nothingToUndo'));
+      } else
+        this.#app.toast(text.t('toast.failed', { why: this.#app.reason(error) }), { kind: 'bad' });
+    }
   }
 
-  /** Out of the list, and the files off the disk. */
-  async deleteFiles(gids: readonly string[]): Promise<void> {
-    const asked = { gids, forget: true, deleteFile: true };
-    const result = await this.#app.attempt(this.#app.call('millrace.remove', asked));
-    if (result === undefined) return;
-    const name = this.#app.rows.get(gids[0] as string)?.name ?? '';
-    this.#app.toast(this.#app.text.n('toast.removed', result.gids.length, { name }));
-  }
-
-  /** Takes finished downloads out of the list. */
+  /** Forgets finished downloads: their files stay. */
   async clearDone(): Promise<void> {
-    await this.#app.attempt(this.#app.call('millrace.purge', { status: ['complete', 'removed'] }));
+    const asked = { status: ['complete', 'removed'] } as const;
+    const result = await this.#app.attempt(this.#app.call('millrace.purge', asked));
+    if (result === undefined) return;
+    this.#toastRemoved(this.#app.text.n('toast.forgot', result.count), result.undo);
+  }
+
+  #toastRemoved(said: string, undo: string | undefined): void {
+    const action = { label: this.#app.text.t('toast.undo'), run: () => void this.undo(undo) };
+    const id = this.#app.toast(said, undo === undefined ? {} : { action });
+    if (undo !== undefined) this.#undoToast = id;
   }
 
   /** @param category null: none */

@@ -4,6 +4,7 @@ import type { MetalinkFile } from '@millrace/shared/bridge/adding-api';
 import type { DownloadDetail, SpeedHistory } from '@millrace/shared/bridge/detail-api';
 import type { Totals } from '@millrace/shared/bridge/list-api';
 import type { AppSettings } from '@millrace/shared/bridge/settings-api';
+import type { RemovalSummary } from '@millrace/shared/bridge/trash-api';
 import type { LinkState } from '../api/connection.ts';
 import { FIRST_VIEW, type View } from './filter.ts';
 import { EMPTY_WINDOW, type ListWindow } from './list-window.ts';
@@ -33,7 +34,13 @@ export type DialogState =
   | { readonly kind: 'add'; readonly text: string; readonly metalinks: readonly GivenMetalink[] }
   | { readonly kind: 'new-link'; readonly gid: string }
   | { readonly kind: 'change'; readonly gid: string }
-  | { readonly kind: 'delete'; readonly gids: readonly string[] }
+  | {
+      readonly kind: 'remove';
+      readonly gids: readonly string[];
+      readonly summary: RemovalSummary;
+      readonly files: boolean;
+    }
+  | { readonly kind: 'trash' }
   | { readonly kind: 'limit' }
   | { readonly kind: 'settings'; readonly page: SettingsPage }
   | { readonly kind: 'keys' };

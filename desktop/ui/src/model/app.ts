@@ -8,9 +8,9 @@ import { CallError, Connection, type LinkState } from '../api/connection.ts';
 import { chooseLanguage, localeFor, Text } from '../text/text.ts';
 import { type AppState, FIRST_STATE } from './app-state.ts';
 import { appendSpeed, patchDetail } from './detail.ts';
-import { queryOf, type View } from './filter.ts';
+import { isShown, queryOf, showsOthers, type View } from './filter.ts';
 import { EMPTY_WINDOW, PAGE_ROWS, pagesToRead, withPage, withRevision } from './list-window.ts';
-import { without } from './selection.ts';
+import { NO_SELECTION, within, without } from './selection.ts';
 import { Rows, Store } from './store.ts';
 import { withoutToast, withToast } from './toasts.ts';
 
@@ -69,7 +69,9 @@ export class App {
   /** Other filter, order or words: shown once the first page is there. */
   async setView(view: View): Promise<void> {
     const query = ++this.#query;
-    this.store.set({ view, sideOpen: false });
+    // Nothing may be done to what is not shown.
+    const selection = showsOthers(this.state.view, view) ? NO_SELECTION : this.state.selection;
+    this.store.set({ view, sideOpen: false, selection });
     await this.#readPage(0, query, true);
   }
 
@@ -158,6 +160,7 @@ export class App {
       await this.#readPage(0, ++this.#query, !this.state.known);
       this.store.set({ known: true });
       await this.#read(this.#visible.first, this.#visible.last);
+      await this.#checkSelection();
     } catch (error) {
       if (!(error instanceof CallError) || error.code === 'connection') return;
       if (error.message === UNAUTHORIZED) {
@@ -189,6 +192,10 @@ export class App {
     }
     const gone = update.gone ?? [];
     for (const gid of gone) this.rows.delete(gid);
+    const left = [...this.state.selection.gids].filter((gid) => {
+      const row = this.rows.get(gid);
+      return row !== undefined && !isShown(this.state.view, row);
+    });
     const { totals, settings, detail, newSpeed } = update;
     if (settings !== undefined) this.applySettings(settings);
     const list = update.incomplete
@@ -198,12 +205,22 @@ export class App {
     const before = this.state;
     this.store.set({
       list,
-      selection: without(before.selection, gone),
+      selection: without(before.selection, [...gone, ...left]),
       ...(totals === undefined ? {} : { totals }),
       ...(newSpeed === undefined ? {} : { speed: appendSpeed(before.speed, newSpeed) }),
       ...(detail === undefined ? {} : { detail: patchDetail(before.detail, detail) }),
     });
     if (changed) this.#rereadSoon();
+    if (update.incomplete) void this.#checkSelection();
+  }
+
+  /** Something may have gone that nobody has told of. */
+  async #checkSelection(): Promise<void> {
+    const { selection } = this.state;
+    if (selection.gids.size === 0 && selection.focus === undefined) return;
+    const gids = await this.allGids().catch(() => undefined);
+    if (gids === undefined || gids.length >= MAX_BULK) return;
+    this.store.set({ selection: within(this.state.selection, new Set(gids)) });
   }
 
   #reorder(): void {

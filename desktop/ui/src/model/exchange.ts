@@ -1,5 +1,7 @@
 /** Taking the list of downloads out into a file, and in from one. */
 
+import type { ImportEntry } from '@millrace/shared/bridge/adding-api';
+
 /** Formats of lists, with the endings of their files. */
 export const FORMATS = { json: 'json', urls: 'txt', aria2: 'txt' } as const;
 export type Format = keyof typeof FORMATS;
@@ -26,3 +28,14 @@ export function saveText(name: string, text: string): void {
 }
 
 const RELEASE_MS = 60_000;
+
+/** Listed downloads by the folder that they would be saved in, in the list's order. */
+export function foldersOf(entries: readonly ImportEntry[]): [string, ImportEntry[]][] {
+  const folders = new Map<string, ImportEntry[]>();
+  for (const entry of entries) {
+    const inside = folders.get(entry.dir);
+    if (inside === undefined) folders.set(entry.dir, [entry]);
+    else inside.push(entry);
+  }
+  return [...folders];
+}

@@ -1,6 +1,6 @@
 /** The filters of the side bar, and what they ask the daemon for. */
 
-import type { DownloadStatus } from '@millrace/shared/bridge/daemon-api';
+import type { DownloadStatus, DownloadView } from '@millrace/shared/bridge/daemon-api';
 import type { ListQuery, SortKey, Totals } from '@millrace/shared/bridge/list-api';
 
 export const STATE_FILTERS = ['all', 'active', 'queued', 'done', 'failed'] as const;
@@ -38,6 +38,18 @@ export function queryOf({ state, category, text, sort, descending }: View): List
     sort,
     ...(sort === 'queue' ? {} : { descending }),
   };
+}
+
+/** True if a download is still what the view shows; words are the daemon's to compare. */
+export function isShown({ state, category }: View, row: DownloadView): boolean {
+  const statuses = STATUSES[state];
+  if (category !== undefined && row.category !== category) return false;
+  return statuses === undefined || statuses.includes(row.status);
+}
+
+/** True if another view shows other downloads, and not the same in another order. */
+export function showsOthers(a: View, b: View): boolean {
+  return a.state !== b.state || a.category !== b.category || a.text.trim() !== b.text.trim();
 }
 
 /** Another order; chosen again, the other way round. */

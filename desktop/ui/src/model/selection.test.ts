@@ -1,6 +1,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { EMPTY_WINDOW, withPage } from './list-window.ts';
-import { choose, NO_SELECTION, type Selection, step, targets, without } from './selection.ts';
+import {
+  choose,
+  NO_SELECTION,
+  type Selection,
+  step,
+  targets,
+  within,
+  without,
+} from './selection.ts';
 
 const list = withPage(EMPTY_WINDOW, 0, {
   total: 6,
@@ -69,4 +77,13 @@ test('what is gone is not selected any more, and is no target', () => {
   expect(without(some, ['x'])).toBe(some);
   expect(targets(left)).toEqual(['a']);
   expect(targets({ gids: new Set(), focus: 'c' })).toEqual(['c']);
+});
+
+test('what is not in the list any more is not selected any more', () => {
+  const some: Selection = { gids: new Set(['a', 'b', 'c']), anchor: 'a', focus: 'c' };
+  const left = within(some, new Set(['b', 'c', 'd']));
+  expect(chosen(left)).toBe('bc');
+  expect(left).toMatchObject({ anchor: undefined, focus: 'c' });
+  expect(within(some, new Set(['a', 'b', 'c']))).toBe(some);
+  expect(targets(within(some, new Set()))).toEqual([]);
 });

@@ -65,12 +65,21 @@ export function step(
 
 /** Without those that are not in any list any more. */
 export function without(selection: Selection, gone: readonly string[]): Selection {
-  if (!gone.some((gid) => selection.gids.has(gid) || selection.focus === gid)) return selection;
+  const { anchor, focus } = selection;
+  const matters = (gid: string) => selection.gids.has(gid) || focus === gid || anchor === gid;
+  if (!gone.some(matters)) return selection;
   const gids = new Set(selection.gids);
   for (const gid of gone) gids.delete(gid);
   const keep = (gid: string | undefined) =>
     gid !== undefined && gone.includes(gid) ? undefined : gid;
   return { gids, anchor: keep(selection.anchor), focus: keep(selection.focus) };
+}
+
+/** With those only that are in a list, all of which is known. */
+export function within(selection: Selection, gids: ReadonlySet<string>): Selection {
+  const all = [...selection.gids, selection.anchor, selection.focus];
+  const gone = all.filter((gid): gid is string => gid !== undefined && !gids.has(gid));
+  return without(selection, gone);
 }
 
 /** Downloads that something is done to: the selected ones, or else the one with the focus. */

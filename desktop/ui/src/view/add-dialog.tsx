@@ -1,10 +1,11 @@
 /** Adding downloads: links out of any text, Metalink documents, and how they are to be fetched. */
 
-import type { FoundLink } from '@millrace/shared/bridge/adding-api';
+import type { AddManyResult, FoundLink } from '@millrace/shared/bridge/adding-api';
 import { type ChangeEvent, useEffect, useRef, useState } from 'react';
 import { commonRequest, FIRST_FORM, problemsOf, requestsOf } from '../model/add-form.ts';
 import type { GivenMetalink } from '../model/app-state.ts';
 import { readMetalinkFiles } from '../model/metalinks.ts';
+import { batches, MAX_LINKS, MAX_TEXT_CHARS, textPieces } from '../model/text-pieces.ts';
 import { FoundFile, FoundLinks } from './add-found.tsx';
 import { AddOptions } from './add-options.tsx';
 import { useActions, useApp, useAppState, useText } from './context.tsx';
@@ -13,7 +14,10 @@ import { Lines } from './fields.tsx';
 import { Icon } from './icons.tsx';
 
 const TYPING_MS = 120;
-const MAX_TEXT = 1_000_000;
+/** Downloads that are added by one call. */
+const BATCH = 1000;
+/** Failures that are told one by one. */
+const TOLD = 3;
 
 interface AddProps {
   readonly initialText: string;
@@ -35,6 +39,7 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
     sidecars: settings?.defaults.sidecars ?? false,
   });
   const [working, setWorking] = useState(false);
+  const [done, setDone] = useState(0);
   const found = useFound(typed, setLeft);
 
   const toggle = (key: string) => {
@@ -62,13 +67,18 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
   const addAll = async (): Promise<number | undefined> => {
     let added = 0;
     if (urls.length > 0) {
-      const downloads = requestsOf(form, urls, asOne);
-      const result = await app.attempt(app.call('millrace.addMany', { downloads }));
-      if (result === undefined) return undefined;
-      added += result.gids.length;
-      for (const { code, message, detail } of result.failed) {
+      const failed: AddManyResult['failed'][number][] = [];
+      for (const downloads of batches(requestsOf(form, urls, asOne), BATCH)) {
+        const result = await app.attempt(app.call('millrace.addMany', { downloads }));
+        if (result === undefined) return added > 0 ? added : undefined;
+        added += result.gids.length;
+        failed.push(...result.failed);
+        setDone(added);
+      }
+      for (const { code, message, detail } of failed.slice(0, failed.length > TOLD ? 1 : TOLD)) {
         const { title } = text.error({ code, message });
-        const why = detail === '' ? title : `${title}: ${detail}`;
+        const reason = detail === '' ? title : `${title}: ${detail}`;
+        const why = failed.length > TOLD ? text.n('add.failed', failed.length, { reason }) : reason;
         app.toast(text.t('toast.failed', { why }), { kind: 'bad' });
       }
     }
@@ -91,21 +101,26 @@ export function AddDialog({ initialText, initialMetalinks }: AddProps) {
       <DialogForm
         submit={
           working
-            ? text.t('add.working')
+            ? count > BATCH
+              ? text.t('add.working.many', { done: text.number(done), n: text.number(count) })
+              : text.t('add.working')
             : count === 0
               ? text.t('add.submit')
               : text.n('add.submit', count)
         }
-        disabled={count === 0 || problems.size > 0 || working}
+        disabled={count === 0 || problems.size > 0 || working || found.reading}
         onSubmit={() => void submit()}
       >
         <LinksField value={typed} onChange={setTyped} />
         <div className="add-line">
           <span className="note" role="status">
-            {found.links.length > 0
-              ? text.n('add.found', found.links.length)
-              : typed.trim() !== '' && found.asked && text.t('add.noneFound')}
-            {found.truncated && ` ${text.t('add.tooMany', { n: found.links.length })}`}
+            {found.reading && text.t('add.reading', { n: text.number(found.links.length) })}
+            {found.reading
+              ? ''
+              : found.links.length > 0
+                ? text.n('add.found', found.links.length)
+                : typed.trim() !== '' && found.asked && text.t('add.noneFound')}
+            {found.truncated && ` ${text.t('add.tooMany', { n: text.number(found.links.length) })}`}
           </span>
           <OpenMetalink onRead={(read) => setMetalinks([...metalinks, ...read])} />
         </div>
@@ -150,7 +165,7 @@ function LinksField({ value, onChange }: { value: string; onChange: (value: stri
     <Lines
       label={text.t('add.links')}
       rows={4}
-      maxLength={MAX_TEXT}
+      maxLength={MAX_TEXT_CHARS}
       placeholder={text.t('add.links.placeholder')}
       value={value}
       onChange={(event) => onChange(event.target.value)}
@@ -196,9 +211,11 @@ interface Found {
   readonly links: readonly FoundLink[];
   readonly truncated: boolean;
   readonly asked: boolean;
+  /** There is more of the text to be read. */
+  readonly reading: boolean;
 }
 
-const NOTHING: Found = { links: [], truncated: false, asked: false };
+const NOTHING: Found = { links: [], truncated: false, asked: false, reading: false };
 
 /** Links in a text, as the daemon reads it; those that are in the list already are left out first. */
 function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): Found {
@@ -211,11 +228,25 @@ function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): 
       return;
     }
     const ask = async () => {
-      const answer = await app.attempt(app.call('millrace.parseText', { text: typed }));
-      if (!wanted || answer === undefined) return;
-      setFound({ ...answer, asked: true });
-      const again = answer.links.filter(({ duplicate }) => duplicate?.same === 'url');
-      setLeft(new Set(again.map(({ url }) => url)));
+      const links = new Map<string, FoundLink>();
+      let truncated = typed.length > MAX_TEXT_CHARS;
+      const show = (reading: boolean) => {
+        setFound({ links: [...links.values()], truncated, asked: true, reading });
+        const again = [...links.values()].filter(({ duplicate }) => duplicate?.same === 'url');
+        setLeft(new Set(again.map(({ url }) => url)));
+      };
+      for (const piece of textPieces(typed)) {
+        const answer = await app.attempt(app.call('millrace.parseText', { text: piece }));
+        if (!wanted || answer === undefined) return;
+        for (const link of answer.links) {
+          if (links.size < MAX_LINKS) links.set(link.url, link);
+          else truncated ||= !links.has(link.url);
+        }
+        truncated ||= answer.truncated;
+        if (truncated) break;
+        show(true);
+      }
+      show(false);
     };
     const timer = setTimeout(() => void ask(), TYPING_MS);
     return () => {

@@ -1,7 +1,7 @@
 /** What has been found to download: each can be left out. */
 
 import type { Duplicate, FoundLink, MetalinkFile } from '@millrace/shared/bridge/adding-api';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { bytes, hostOf } from '../text/format.ts';
 import type { Text } from '../text/text.ts';
 import { useText } from './context.tsx';
@@ -13,18 +13,35 @@ interface LinksProps {
   readonly toggle: (url: string) => void;
 }
 
+/** Rows shown at a time: of thousands nobody looks at each. */
+const SHOWN = 200;
+
 export function FoundLinks({ links, left, toggle }: LinksProps) {
-  return links.map(({ url, name, duplicate }) => (
-    <Found
-      key={url}
-      name={name}
-      title={url}
-      where={hostOf(url)}
-      taken={!left.has(url)}
-      toggle={() => toggle(url)}
-      duplicate={duplicate}
-    />
-  ));
+  const text = useText();
+  const [shown, setShown] = useState(SHOWN);
+  const more = links.length - shown;
+  return (
+    <>
+      {links.slice(0, shown).map(({ url, name, duplicate }) => (
+        <Found
+          key={url}
+          name={name}
+          title={url}
+          where={hostOf(url)}
+          taken={!left.has(url)}
+          toggle={() => toggle(url)}
+          duplicate={duplicate}
+        />
+      ))}
+      {more > 0 && (
+        <li className="found-more">
+          <button type="button" className="text-button" onClick={() => setShown(shown + 5 * SHOWN)}>
+            {text.n('add.foundMore', more)}
+          </button>
+        </li>
+      )}
+    </>
+  );
 }
 
 interface FileProps {

@@ -160,16 +160,17 @@ function Buttons({ row }: { row: DownloadView }) {
       {shell !== undefined &&
         row.status === 'complete' &&
         button('folder', text.t('action.showInFolder'), () => void actions.showInFolder(gid))}
-      {button('remove', text.t('action.remove'), () => void actions.remove([gid]))}
+      {row.status === 'complete'
+        ? button('clear', text.t('action.takeOff'), () => void actions.remove([gid]))
+        : button('remove', text.t('action.remove'), () => void actions.remove([gid]))}
     </div>
   );
 }
 
 function Overview({ row, detail }: DownloadProps) {
   const text = useText();
-  const now = useNow(1000);
   const samples = detail?.speed.bytesPerSecond ?? [];
-  const took = row.startedAt === undefined ? undefined : (row.finishedAt ?? now) - row.startedAt;
+  const took = row.startedAt === undefined ? undefined : row.activeMs;
   const cells = detail?.map.stored.length ?? 0;
   return (
     <>

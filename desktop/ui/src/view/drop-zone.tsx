@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from 'react';
 import { isMetalinkName, readMetalinkFiles } from '../model/metalinks.ts';
+import { MAX_TEXT_CHARS } from '../model/text-pieces.ts';
 import { useActions, useApp, useText } from './context.tsx';
 import { Icon } from './icons.tsx';
 
@@ -32,7 +33,7 @@ export function DropZone() {
       const files = [...gift.files];
       const documents = files.filter(({ name }) => isMetalinkName(name));
       const texts = files.filter(({ name }) => /\.(txt|list|urls?)$/i.test(name));
-      const read = await Promise.all(texts.map((file) => file.slice(0, 1_000_000).text()));
+      const read = await Promise.all(texts.map((file) => file.slice(0, MAX_TEXT_CHARS).text()));
       const metalinks = await readMetalinkFiles(app, documents);
       const given = [links, ...read].filter((one) => one !== '').join('\n');
       if (given !== '' || metalinks.length > 0) {

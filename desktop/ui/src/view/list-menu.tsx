@@ -84,11 +84,12 @@ export function useDownloadMenu(): MenuEntry[][] {
     add(one, [gid], 'panel', text.t('action.details'), () => actions.setPanel(true), { key: '↵' });
   }
   add(one, gids, 'copy', text.t('action.copyLink'), (to) => void actions.copyLinks(to));
-  add(end, gids, 'remove', text.t('action.remove'), (to) => void actions.remove(to), {
-    key: 'Del',
-  });
   const done = only(({ status }) => status === 'complete');
-  const removeFiles = (to: readonly string[]) => actions.open({ kind: 'delete', gids: to });
+  const onlyDone = rows.length > 0 && done.length === rows.length;
+  const label = onlyDone ? text.t('action.takeOff') : text.t('action.remove');
+  const icon = onlyDone ? 'clear' : 'remove';
+  add(end, gids, icon, label, (to) => void actions.remove(to), { key: 'Del' });
+  const removeFiles = (to: readonly string[]) => void actions.deleteFiles(to);
   add(end, done, 'remove', text.t('action.delete'), removeFiles, { danger: true });
   return groups;
 }

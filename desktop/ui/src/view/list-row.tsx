@@ -181,7 +181,8 @@ function RowActions({ row }: { row: DownloadView }) {
   const text = useText();
   const actions = useActions();
   const { gid } = row;
-  const icon = (name: 'paused' | 'resume' | 'remove', label: string, run: () => void) => (
+  const done = row.status === 'complete';
+  const icon = (name: 'paused' | 'resume' | 'remove' | 'clear', label: string, run: () => void) => (
     <button
       type="button"
       tabIndex={-1}
@@ -200,7 +201,11 @@ function RowActions({ row }: { row: DownloadView }) {
       {row.status === 'removed' &&
         canRetry(row) &&
         icon('resume', text.t('action.retry'), () => void actions.retry([gid]))}
-      {icon('remove', text.t('action.remove'), () => void actions.remove([gid]))}
+      {icon(
+        done ? 'clear' : 'remove',
+        done ? text.t('action.takeOff') : text.t('action.remove'),
+        () => void actions.remove([gid]),
+      )}
     </span>
   );
 }

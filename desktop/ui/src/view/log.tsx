@@ -53,6 +53,7 @@ const PHASE_KEYS = {
   'state.starting': 1,
   'state.running': 1,
   'state.waiting-for-network': 1,
+  'state.waiting-for-server': 1,
   'state.waiting-for-room': 1,
   'state.checking': 1,
 };

@@ -13,16 +13,11 @@ import { LogIn } from './log-in.tsx';
 import { SettingsDialog } from './settings/settings.tsx';
 import { useShellMessages } from './shell-messages.ts';
 import { SideBar } from './side-bar.tsx';
-import {
-  ChangeDialog,
-  DeleteDialog,
-  KeysDialog,
-  LimitDialog,
-  NewLinkDialog,
-} from './small-dialogs.tsx';
+import { ChangeDialog, KeysDialog, LimitDialog, NewLinkDialog } from './small-dialogs.tsx';
 import { useTheme } from './theme.ts';
 import { Toasts } from './toasts.tsx';
 import { ToolBar } from './tool-bar.tsx';
+import { RemoveDialog, TrashDialog } from './trash-dialogs.tsx';
 
 export function Root({ answer }: { answer: SessionAnswer | undefined }) {
   const text = useText();
@@ -78,8 +73,10 @@ function OpenDialog({ dialog }: { dialog: DialogState }) {
       return <NewLinkDialog gid={dialog.gid} />;
     case 'change':
       return <ChangeDialog gid={dialog.gid} />;
-    case 'delete':
-      return <DeleteDialog gids={dialog.gids} />;
+    case 'remove':
+      return <RemoveDialog gids={dialog.gids} summary={dialog.summary} files={dialog.files} />;
+    case 'trash':
+      return <TrashDialog />;
     case 'limit':
       return <LimitDialog />;
     case 'settings':
@@ -103,6 +100,7 @@ function useKeys(search: SearchField): void {
       if (app.state.dialog !== undefined || event.defaultPrevented) return;
       if (control && event.key === ',') actions.openSettings();
       else if (control && event.key === 'f') search.current?.select();
+      else if (control && !event.shiftKey && event.key === 'z' && !typing) void actions.undo();
       else if (typing || control || event.altKey) return;
       else if (event.key === '/') search.current?.select();
       else if (event.key === 'n') actions.add();

@@ -17,6 +17,7 @@ export function SelectionTools({ count }: { count: number }) {
   const paused = rows.filter(canResume).map(({ gid }) => gid);
   const failed = rows.filter(canRetry).map(({ gid }) => gid);
   const groups = useDownloadMenu();
+  const onlyDone = rows.length > 0 && rows.every(({ status }) => status === 'complete');
   return (
     <div className="tools line" role="toolbar" aria-label={text.t('bar.selection')}>
       <span className="selected-count figures" role="status">
@@ -40,8 +41,8 @@ export function SelectionTools({ count }: { count: number }) {
         <Tool icon="retry" label={text.t('action.retry')} run={() => void actions.retry(failed)} />
       )}
       <Tool
-        icon="remove"
-        label={text.t('action.remove')}
+        icon={onlyDone ? 'clear' : 'remove'}
+        label={onlyDone ? text.t('action.takeOff') : text.t('action.remove')}
         run={() => void actions.remove([...gids])}
       />
       <MoreMenu groups={groups} />

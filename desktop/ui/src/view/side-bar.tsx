@@ -28,11 +28,25 @@ export function SideBar() {
         <Categories />
       </div>
       <Speed />
+      <TrashItem />
       <button type="button" className="side-item" onClick={() => actions.openSettings()}>
         <Icon name="settings" />
         <span>{text.t('side.settings')}</span>
       </button>
     </nav>
+  );
+}
+
+function TrashItem() {
+  const text = useText();
+  const actions = useActions();
+  const count = useAppState(({ totals }) => totals?.trash.count ?? 0);
+  return (
+    <button type="button" className="side-item" onClick={() => actions.open({ kind: 'trash' })}>
+      <Icon name="remove" />
+      <span>{text.t('side.trash')}</span>
+      <span className="count figures">{count > 0 ? text.number(count) : ''}</span>
+    </button>
   );
 }
 

@@ -1,4 +1,4 @@
-/** Dialogs with a question or two: another link, a change, a limit, deleting files, the keys. */
+/** Dialogs with a question or two: another link, a change, a limit, the keys. */
 
 import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import { useId, useState } from 'react';
@@ -17,20 +17,24 @@ export function NewLinkDialog({ gid }: { gid: string }) {
   const row = useRow(gid);
   const [url, setUrl] = useState('');
   const [problem, setProblem] = useState<string | undefined>(undefined);
+  const [checking, setChecking] = useState(false);
   if (row === undefined) return null;
   const submit = async () => {
+    setChecking(true);
     try {
       await app.call('millrace.replaceUrl', { gid, url: url.trim() });
       actions.open(undefined);
     } catch (error) {
-      setProblem(app.reason(error));
+      setProblem(text.t('newLink.refused', { why: app.reason(error) }));
+    } finally {
+      setChecking(false);
     }
   };
   return (
     <Dialog title={text.t('newLink.title', { name: row.name })} size="small">
       <DialogForm
-        submit={text.t('newLink.submit')}
-        disabled={url.trim() === ''}
+        submit={checking ? text.t('newLink.checking') : text.t('newLink.submit')}
+        disabled={url.trim() === '' || checking}
         onSubmit={() => void submit()}
       >
         {row.error !== undefined && <p>{text.error(row.error).help}</p>}
@@ -179,22 +183,6 @@ export function LimitDialog() {
   );
 }
 
-export function DeleteDialog({ gids }: { gids: readonly string[] }) {
-  const text = useText();
-  const actions = useActions();
-  const remove = async () => {
-    actions.open(undefined);
-    await actions.deleteFiles(gids);
-  };
-  return (
-    <Dialog title={text.n('remove.title', gids.length)} size="small" alert>
-      <DialogForm submit={text.t('remove.submit')} danger onSubmit={() => void remove()}>
-        <p>{text.t('remove.text')}</p>
-      </DialogForm>
-    </Dialog>
-  );
-}
-
 export function KeysDialog() {
   const text = useText();
   const keys = [
@@ -207,6 +195,7 @@ export function KeysDialog() {
     [text.t('keys.toggle'), ['Space']],
     [text.t('keys.details'), ['Enter']],
     [text.t('keys.remove'), ['Del']],
+    [text.t('keys.undo'), ['Ctrl', 'Z']],
     [text.t('keys.reorder'), ['Alt', '↑', '↓']],
     [text.t('keys.escape'), ['Esc']],
     [text.t('keys.settings'), ['Ctrl', ',']],

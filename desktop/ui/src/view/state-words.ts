@@ -9,6 +9,7 @@ const PHASES: ReadonlySet<string> = new Set([
   'starting',
   'running',
   'waiting-for-network',
+  'waiting-for-server',
   'waiting-for-room',
   'checking',
 ]);

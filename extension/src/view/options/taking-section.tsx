@@ -39,6 +39,12 @@ export function TakingSection({ settings, save }: SectionProps) {
         checked={settings.on}
         onChange={(on) => save({ on })}
       />
+      <Switch
+        label={text.t('taking.insecure')}
+        note={text.t('taking.insecure.help')}
+        checked={settings.takeInsecure}
+        onChange={(takeInsecure) => save({ takeInsecure })}
+      />
       <div className="short">
         <TextField label={text.t('taking.size')} note={text.t('taking.size.help')} {...size} />
       </div>

@@ -1,4 +1,4 @@
-/** Whether and when a daemon that has ended is started again. */
+/** Whether and when a process that has ended unexpectedly is started again. */
 
 /** Ends that are that long ago do not count. */
 const WINDOW_MS = 120_000;
@@ -7,7 +7,7 @@ const MAX_ENDS = 5;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 8000;
 
-/** When the daemon ended, Unix or other milliseconds, oldest first. */
+/** When the process ended, Unix or other milliseconds, oldest first. */
 export type Ends = readonly number[];
 
 export type AfterEnd =
@@ -15,7 +15,7 @@ export type AfterEnd =
   | { readonly kind: 'give-up' };
 
 /**
- * What to do about a daemon that has ended, or could not be started: the first time it is started
+ * What to do about a process that has ended, or could not be started: the first time it is started
  * at once, then after pauses that double, and after five ends in two minutes not any more.
  *
  * @param now on the same clock as the ends

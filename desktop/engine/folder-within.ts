@@ -1,0 +1,55 @@
+/**
+ * Folders that a list or a description names must be below the folder that the user has chosen, also
+ * where links lead: `videos` in the download folder may be a link to anywhere.
+ */
+
+import { lstat, realpath } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative, sep } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { makeFolder } from './file-steps.ts';
+
+/**
+ * Makes a folder, and those above it, without following links out of `within`. A folder that is not
+ * even named below `within` has been chosen by the user since, and is made as it is.
+ *
+ * @param folder absolute
+ * @param within absolute; undefined: anywhere
+ * @throws MillraceError `file-not-writable` where a link leads out; Error of the file system
+ */
+export async function makeFolderWithin(folder: string, within: string | undefined): Promise<void> {
+  if (within === undefined || !isBelow(folder, within)) return makeFolder(folder);
+  await makeFolder(within);
+  const root = await realpath(within);
+  let at = within;
+  for (const name of relative(within, folder).split(sep)) {
+    if (name === '') continue;
+    at = join(at, name);
+    // What is not there cannot be a link, and its own folder has been looked at.
+    if (await isMissing(at)) await makeFolder(at);
+    const real = await realpath(at);
+    if (!isBelow(real, root)) {
+      throw new MillraceError('file-not-writable', `${at} is a link that leads out of ${within}`);
+    }
+  }
+}
+
+/** As `makeFolderWithin`, for the folder of a file. */
+export function makeFolderOf(path: string, within: string | undefined): Promise<void> {
+  return makeFolderWithin(dirname(path), within);
+}
+
+/** True for the folder itself, and for what is below it. */
+function isBelow(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way));
+}
+
+async function isMissing(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => false,
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return true;
+      throw error;
+    },
+  );
+}

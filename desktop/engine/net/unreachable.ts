@@ -1,0 +1,25 @@
+/** Says of a server that cannot be reached what the matter is: its port, its name, or our network. */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import { errorCodes, networkAddresses, networkSeemsAway } from './network-watch.ts';
+
+/**
+ * Tells `origin-refused`, `origin-unknown` and `network-away` from other ways of being out of reach.
+ *
+ * @param error of an attempt to connect
+ * @param addresses how many addresses this machine has
+ * @returns the same error unless it is `origin-unreachable` and its cause says more
+ */
+export function whyUnreachable(
+  error: unknown,
+  addresses = () => networkAddresses().length,
+): unknown {
+  if (!(error instanceof MillraceError) || error.code !== 'origin-unreachable') return error;
+  const codes = errorCodes(error);
+  const say = (code: 'origin-refused' | 'origin-unknown' | 'network-away') =>
+    new MillraceError(code, error.detail, { cause: error.cause });
+  // Of several addresses one has answered, and be it with a refusal: there is a network.
+  if (codes.includes('ECONNREFUSED')) return say('origin-refused');
+  if (networkSeemsAway(error, addresses())) return say('network-away');
+  return codes.includes('ENOTFOUND') ? say('origin-unknown') : error;
+}

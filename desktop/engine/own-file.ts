@@ -1,0 +1,68 @@
+/**
+ * Files of our own beside the user's: opened so that whoever can write to the folder cannot lead us
+ * elsewhere by putting a link, a pipe, or a file of his own in their place.
+ */
+
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, open, rm, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+
+const { O_RDWR, O_RDONLY, O_CREAT, O_EXCL } = constants;
+/** Windows has neither: there links are looked for by name. */
+const NO_LINK = constants.O_NOFOLLOW ?? 0;
+/** A pipe must not be waited for. */
+const NO_WAIT = constants.O_NONBLOCK ?? 0;
+
+/**
+ * Opens a file for reading and writing, and makes it where it is not there.
+ *
+ * @throws MillraceError `file-not-writable` for what is no plain file with one name, or somebody
+ *   else's; Error of the file system, ELOOP for a link
+ */
+export async function openOwn(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, O_RDWR | O_CREAT | O_EXCL | NO_LINK, 0o666);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return checked(await openThere(path, O_RDWR), path);
+}
+
+/** Opens a file of ours that is there for reading. @throws as `openOwn`; ENOENT */
+export async function openOwnToRead(path: string): Promise<FileHandle> {
+  return checked(await openThere(path, O_RDONLY), path);
+}
+
+/** Makes an empty file in place of whatever has the name. @throws Error of the file system */
+export async function makeOwn(path: string): Promise<FileHandle> {
+  await rm(path, { force: true });
+  return open(path, O_RDWR | O_CREAT | O_EXCL | NO_LINK, 0o666);
+}
+
+async function openThere(path: string, flags: number): Promise<FileHandle> {
+  if (NO_LINK === 0 && (await lstat(path)).isSymbolicLink()) throw notOwn(path);
+  return open(path, flags | NO_LINK | NO_WAIT);
+}
+
+async function checked(file: FileHandle, path: string): Promise<FileHandle> {
+  try {
+    const status = await file.stat();
+    const isPlain = status.isFile() && status.nlink <= 1;
+    if (!isPlain || !(await isOurs(status.uid, path))) throw notOwn(path);
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** Network file systems give all files to one user: whoever has the folder has the file too. */
+async function isOurs(uid: number, path: string): Promise<boolean> {
+  const me = process.getuid?.();
+  return me === undefined || uid === me || uid === (await stat(dirname(path))).uid;
+}
+
+function notOwn(path: string): MillraceError {
+  return new MillraceError('file-not-writable', `${path} is a link, or not a file of yours`);
+}

@@ -1,0 +1,16 @@
+/** What of a download is searched: what tells it from others. */
+
+import type { DownloadRecord } from './record.ts';
+
+/**
+ * Name with the folders below its own, URLs without their scheme, category, and what went wrong. The
+ * folder that it is saved in is left out: it is the same for nearly all downloads.
+ */
+export function searchedText(
+  record: Pick<DownloadRecord, 'name' | 'request' | 'category' | 'error'>,
+): string {
+  const { name, request, category, error } = record;
+  const urls = request.urls.map((url) => url.replace(/^https?:\/\//i, ''));
+  const parts = [name, ...urls, category, error?.code, error?.message];
+  return parts.filter((part) => part !== undefined).join('\n');
+}

@@ -1,0 +1,18 @@
+/** Which removals are asked about, and what is said of them. */
+
+import type { RemovalSummary } from '@millrace/shared/bridge/trash-api';
+
+/** More downloads than this at once are asked about. */
+export const MANY = 20;
+/** More bytes on disk than this are asked about. */
+export const MUCH_BYTES = 1024 ** 3;
+
+/** True for removals that a slip of the hand should not make: of many downloads, or of much data. */
+export function mustAsk({ count, partialBytes }: RemovalSummary): boolean {
+  return count > MANY || partialBytes > MUCH_BYTES;
+}
+
+/** True if nothing but entries go: every file stays where it is. */
+export function onlyEntries({ count, complete }: RemovalSummary): boolean {
+  return count === complete;
+}

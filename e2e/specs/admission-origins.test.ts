@@ -1,0 +1,166 @@
+/** Origins: asking many of them keeps nobody out, and none can hold a request by dripping. */
+
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { Agent, createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { contentOf, sha256 } from '../fixtures/content.ts';
+import { type Fetched, fetchAll } from '../fixtures/http-client.ts';
+import { EdgeProcess, type ResourceUse, temporaryFolder } from '../fixtures/processes.ts';
+import { until } from '../fixtures/until.ts';
+
+const MAX = 16;
+const SHARE = 4;
+const TOKEN = 'a token of administrators';
+const CONTENT = contentOf('origins', 300_000);
+const agents: Agent[] = [];
+/** What hangs until the test ends. */
+const held: ServerResponse[] = [];
+/** Dripping bodies that were closed. */
+let givenUp = 0;
+let server: Server;
+let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+let edge: EdgeProcess;
+
+/** One process that is an origin at every address of the loopback network. */
+beforeAll(async () => {
+  server = createServer({ keepAliveTimeout: 600_000 }, (req, res) => {
+    const path = new URL(req.url as string, 'http://origin').pathname;
+    const field = { etag: '"1"', 'cache-control': 'max-age=600', 'keep-alive': 'timeout=600' };
+    if (path === '/hang') return void held.push(res);
+    if (path === '/dripping-header') {
+      const { socket } = res;
+      const timer = setInterval(() => socket?.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 50);
+      socket?.once('close', () => clearInterval(timer));
+      return;
+    }
+    const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(req.headers.range ?? '') ?? [];
+    const start = Number(from ?? 0);
+    const end = to ? Math.min(Number(to) + 1, CONTENT.length) : CONTENT.length;
+    res.writeHead(206, {
+      ...field,
+      'content-length': end - start,
+      'content-range': `bytes ${start}-${end - 1}/${CONTENT.length}`,
+    });
+    if (path === '/dripping-body') {
+      const timer = setInterval(() => res.write('a'), 50);
+      res.once('close', () => {
+        clearInterval(timer);
+        givenUp++;
+      });
+      return;
+    }
+    res.end(CONTENT.subarray(start, end));
+  });
+  await once(server.listen(0, '0.0.0.0'), 'listening');
+  folder = await temporaryFolder();
+  const token = join(folder.path, 'token');
+  await writeFile(token, TOKEN);
+  const origins = Array.from({ length: 80 }, (_, i) => ['--allow-origin', address(i)]).flat();
+  edge = await EdgeProcess.start([
+    ...['--max-origins', String(MAX), '--client-requests', '0', '--log-level', 'warn'],
+    ...['--admin-token-file', token, ...origins],
+  ]);
+});
+afterEach(async () => {
+  for (const agent of agents.splice(0)) agent.destroy();
+  for (const res of held.splice(0)) res.socket?.destroy();
+  await until(async () => (await edge.status()).transfers.active === 0);
+});
+afterAll(async () => {
+  await edge.stop('SIGKILL');
+  server.closeAllConnections();
+  server.close();
+  await folder.remove();
+});
+
+const address = (i: number) => `127.0.1.${i + 1}`;
+
+/** Asks the edge for a path of one origin, as one of several clients. */
+function ask(client: number, origin: number, path: string): Promise<Fetched> {
+  const agent = new Agent({ localAddress: `127.0.0.${client + 1}` });
+  agents.push(agent);
+  const { port } = server.address() as AddressInfo;
+  return fetchAll(edge.prefixed(`http://${address(origin)}:${port}${path}`), { agent });
+}
+
+async function origins(): Promise<ResourceUse> {
+  return (await edge.status()).admission.origins as ResourceUse;
+}
+
+const codeOf = ({ body }: Fetched) => JSON.parse(String(body)).code as string;
+const isWhole = (got: Fetched) => expect([got.status, got.digest]).toEqual([200, sha256(CONTENT)]);
+
+test('more origins than there are places, each asked once, keep nobody out whatever they say of keep-alive', async () => {
+  for (let i = 0; i < 5 * MAX - 1; i++) isWhole(await ask(1, i, `/${i}`));
+  isWhole(await ask(2, 5 * MAX - 1, '/other'));
+  expect(await origins()).toMatchObject({ limit: MAX, perClient: SHARE, refused: 0, evicted: 0 });
+  // Whose place went to another, its connections are closed.
+  await until(
+    () =>
+      new Promise((resolve) => {
+        server.getConnections((_error, count) => resolve(count <= 2 * MAX));
+      }),
+  );
+});
+
+test('a client with its share of origins in use is refused more, and nobody else', async () => {
+  const { refused } = await origins();
+  for (let i = 0; i < SHARE; i++) ask(1, i, '/hang').catch(() => {});
+  await until(() => held.length === SHARE);
+  const more = await ask(1, 20, '/more');
+  expect([more.status, codeOf(more), more.headers['retry-after']]).toEqual([
+    429,
+    'too-many-origins',
+    '1',
+  ]);
+  // An origin that it uses already is another thing.
+  isWhole(await ask(1, 0, '/more'));
+  isWhole(await ask(2, 20, '/more'));
+  expect((await origins()).refused).toBe(refused + 1);
+  const report = await fetchAll(`${edge.url}/-/refusals`, {
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+  expect(JSON.parse(String(report.body))).toMatchObject({
+    recent: [{ resource: 'origins', outcome: 'refused', client: '127.0.0.2' }],
+    clients: { origins: [{ client: '127.0.0.2', error: 0 }] },
+  });
+  expect((await fetchAll(`${edge.url}/-/refusals`)).status).toBe(401);
+});
+
+test('where all origins are in use, a client with most loses one to a client with fewer', async () => {
+  const { evicted } = await origins();
+  const answers: Fetched[] = [];
+  for (let i = 0; i < MAX; i++) {
+    const asked = ask(1 + Math.floor(i / SHARE), i, '/hang');
+    void asked.then((answer) => answers.push(answer)).catch(() => {});
+  }
+  await until(() => held.length === MAX);
+  isWhole(await ask(9, 30, '/newcomer'));
+  expect((await origins()).evicted).toBe(evicted + 1);
+  await until(() => answers.some((answer) => answer.status === 429));
+  expect(answers.filter(({ status }) => status === 429).map(codeOf)).toEqual(['too-many-origins']);
+});
+
+test('a header that drips for ever ends the request, and a dripping body is given up', async () => {
+  const hasty = await EdgeProcess.start([
+    ...['--origin-timeout', '1s', '--log-level', 'warn', '--allow-origin', address(0)],
+  ]);
+  try {
+    const { port } = server.address() as AddressInfo;
+    const of = (path: string) => hasty.prefixed(`http://${address(0)}:${port}${path}`);
+    const header = await fetchAll(of('/dripping-header'));
+    expect([header.status, codeOf(header)]).toEqual([504, 'origin-timeout']);
+    const client = new AbortController();
+    const body = fetchAll(of('/dripping-body'), { signal: client.signal }).catch(() => {});
+    // The client is still there: it is the edge that will not wait.
+    await until(() => givenUp > 0);
+    client.abort();
+    await body;
+    await until(async () => (await hasty.status()).admission.origins?.use === 0);
+  } finally {
+    await hasty.stop('SIGKILL');
+  }
+});

@@ -1,0 +1,111 @@
+/** The account of memory: what floods of requests and of slow readers may take of an edge, and no more. */
+
+import { randomBytes } from 'node:crypto';
+import { Agent } from 'node:http';
+import { afterAll, afterEach, expect, test } from '@jest/globals';
+import { sha256 } from '../fixtures/content.ts';
+import { fetchAll } from '../fixtures/http-client.ts';
+import { EdgeProcess } from '../fixtures/processes.ts';
+import { SlowReaders } from '../fixtures/slow-readers.ts';
+import { until } from '../fixtures/until.ts';
+import { WideOrigin, wideBytes } from '../fixtures/wide-origin.ts';
+
+const MiB = 1024 * 1024;
+const LIMIT = 320 * MiB;
+const CACHE = 16 * MiB;
+const HEADS = 3500;
+const QUERY_CHARS = 8000;
+/** V8 keeps up to so much for itself besides what lives: young objects, and garbage. */
+const RESERVE = 200 * MiB;
+const FILE_BYTES = 3_000_000;
+const ADDRESSES = 16;
+/** Most that an edge may have resident, whatever comes: by its cache and its active clients. */
+const RESIDENT_BOUND = CACHE + 16 * MiB * ADDRESSES + 150_000_000;
+const origin = await WideOrigin.start();
+let edge: EdgeProcess | undefined;
+let readers: SlowReaders | undefined;
+
+afterEach(async () => {
+  await readers?.stop();
+  await edge?.stop('SIGKILL');
+});
+afterAll(() => origin.stop());
+
+async function start(...options: string[]): Promise<EdgeProcess> {
+  edge = await EdgeProcess.start([
+    ...['--allow-origin', '127.0.0.1', '--log-level', 'warn', '--cache-memory', '16MiB'],
+    ...['--client-requests', '0', '--own-requests', '0', '--max-amplification', '0', ...options],
+  ]);
+  return edge;
+}
+
+/** A client as it should be, which asks again where it is refused. @returns how often it was */
+async function isServed(e: EdgeProcess, name: string): Promise<number> {
+  let refused = 0;
+  await until(async () => {
+    const got = await fetchAll(e.prefixed(origin.url(name, FILE_BYTES)));
+    if (got.status === 503) {
+      expect(got.headers['retry-after']).toBe('1');
+      expect(JSON.parse(got.body.toString())).toMatchObject({ code: 'out-of-memory' });
+      refused++;
+      return false;
+    }
+    expect([got.status, got.digest]).toEqual([200, sha256(wideBytes(0, FILE_BYTES))]);
+    return true;
+  });
+  return refused;
+}
+
+test('readers that take next to nothing are reset at the stop, and others get their files', async () => {
+  const e = await start('--max-memory', '320MiB');
+  // Each a file of its own: half a megabyte at least that nobody shares, 300 MiB of them.
+  readers = new SlowReaders({
+    url: `${e.prefixed(origin.url('endless', 64 * MiB))}&reader={n}`,
+    readers: 600,
+    addresses: ADDRESSES,
+    bytesAtATime: 2048,
+    everyMs: 1000,
+  });
+  await until(async () => (await e.status()).clients.slowReset > 0);
+  await until(async () => ((await e.status()).admission.memory?.refused ?? 0) > 0);
+  for (let i = 0; i < 5; i++) await isServed(e, `beside-${i}`);
+  const { memory, admission } = await e.status();
+  expect(memory.limitBytes).toBe(LIMIT);
+  expect(admission.memory).toMatchObject({ limit: LIMIT });
+  expect(admission.memory?.evicted).toBeGreaterThan(0);
+  expect(memory.chargedBytes).toBeLessThanOrEqual(LIMIT);
+  expect(await e.peakBytes()).toBeLessThanOrEqual(RESIDENT_BOUND);
+  expect(e.log.some((line) => line.includes('memory is short'))).toBe(true);
+
+  await readers.stop();
+  await until(async () => {
+    const { transfers, memory: left } = await e.status();
+    return transfers.active === 0 && left.shares.chunksInFlight === 0 && left.above === 0;
+  });
+  expect(await isServed(e, 'afterwards')).toBe(0);
+});
+
+test('HEADs of small files with long random queries take what the cache may have, and the status says so', async () => {
+  const e = await start();
+  const before = await e.peakBytes();
+  const agent = new Agent({ keepAlive: true, maxSockets: 16 });
+  let left = HEADS;
+  const ask = async () => {
+    while (left-- > 0) {
+      const url = e.prefixed(origin.url('small', 1000));
+      const query = randomBytes(QUERY_CHARS / 2).toString('hex');
+      const { status } = await fetchAll(`${url}&q=${query}`, { agent, method: 'HEAD' });
+      expect(status).toBe(200);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, ask));
+  agent.destroy();
+  const { cache, memory } = await e.status();
+  expect(cache.memory.bytes).toBeLessThanOrEqual(CACHE);
+  expect(memory.shares.pointers).toBeLessThanOrEqual(4 * MiB);
+  expect(memory.shares.origins).toBeLessThanOrEqual(4 * MiB);
+  // Each that is kept has its query in its key at least.
+  expect(cache.memory.chunks * QUERY_CHARS).toBeLessThan(CACHE);
+  expect((await e.peakBytes()) - before).toBeLessThan(CACHE + RESERVE);
+  expect(memory.residentBytes).toBeLessThan(memory.chargedBytes + RESERVE);
+});

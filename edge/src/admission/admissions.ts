@@ -1,0 +1,111 @@
+/**
+ * One place that knows what strangers take of this edge: the use and the limits of every resource of
+ * the table, and whom it was refused. Each limit is kept where the resource is handed out; what it
+ * refuses it tells here.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import {
+  RefusalLog,
+  type RefusalOutcome,
+  type RefusalReport,
+} from '@millrace/shared/cdn/refusal-log';
+import type { Metrics } from '../metrics.ts';
+import { clientKey } from '../policy/client-key.ts';
+import { RESOURCE_NAMES, type Resource } from './resources.ts';
+
+/** How a resource is measured. */
+export interface Meter {
+  /** Taken now, in the resource's unit; undefined for what passes and is not held. */
+  readonly use?: (() => number) | undefined;
+  /** Of all clients together; undefined: no limit. */
+  readonly limit?: number | undefined;
+  /** Of one client; undefined: no limit. */
+  readonly perClient?: number | undefined;
+}
+
+/** What is said of a resource in the status. */
+export interface ResourceStatus {
+  /** Undefined where nothing is held, but passes. */
+  readonly use?: number | undefined;
+  readonly limit?: number | undefined;
+  readonly perClient?: number | undefined;
+  readonly refused: number;
+  readonly delayed: number;
+  readonly evicted: number;
+}
+
+/** Told by a limit that it has refused, delayed or evicted a client. */
+export type OnRefusal = (resource: Resource, outcome: RefusalOutcome, client: string) => void;
+
+type Counts = Record<RefusalOutcome, number>;
+
+export class Admissions {
+  readonly #log = new RefusalLog();
+  readonly #meters = new Map<Resource, Meter>();
+  readonly #counts = new Map<Resource, Counts>();
+  readonly #metrics: Metrics;
+  readonly #wallClock: () => Millis;
+
+  /** @param wallClock Unix milliseconds */
+  constructor(metrics: Metrics, wallClock: () => Millis) {
+    this.#metrics = metrics;
+    this.#wallClock = wallClock;
+    for (const name of RESOURCE_NAMES) {
+      this.#counts.set(name, { refused: 0, delayed: 0, evicted: 0 });
+    }
+    metrics.gauges(
+      'admission_use',
+      'What clients hold, by resource',
+      'resource',
+      () => this.#read(({ use }) => use?.()),
+      'sum',
+    );
+    metrics.gauges(
+      'admission_limit',
+      'Most that all clients together may hold, by resource',
+      'resource',
+      () => this.#read(({ limit }) => limit),
+      'sum',
+    );
+  }
+
+  /** Says how a resource is measured; once for each. */
+  measure(resource: Resource, meter: Meter): void {
+    this.#meters.set(resource, meter);
+  }
+
+  /**
+   * Counts a refusal.
+   *
+   * @param client address of the client, or its key
+   */
+  readonly refused: OnRefusal = (resource, outcome, client) => {
+    const counts = this.#counts.get(resource) as Counts;
+    counts[outcome]++;
+    this.#metrics.refusals.inc({ resource, outcome });
+    this.#log.record(resource, outcome, clientKey(client), this.#wallClock());
+  };
+
+  /** Use, limits and counts of refusals by resource. Names nobody: everybody may see it. */
+  status(): Record<Resource, ResourceStatus> {
+    const rows = RESOURCE_NAMES.map((name) => {
+      const { use, limit, perClient } = this.#meters.get(name) ?? {};
+      const counts = this.#counts.get(name) as Counts;
+      return [name, { use: use?.(), limit, perClient, ...counts }];
+    });
+    return Object.fromEntries(rows) as Record<Resource, ResourceStatus>;
+  }
+
+  /** Who was refused what: for administrators alone, it has addresses of clients. */
+  report(): RefusalReport {
+    return this.#log.report();
+  }
+
+  #read(figure: (meter: Meter) => number | undefined): [label: string, value: number][] {
+    return [...this.#meters].flatMap(([resource, meter]) => {
+      const value = figure(meter);
+      return value === undefined ? [] : [[resource, value] as [string, number]];
+    });
+  }
+}

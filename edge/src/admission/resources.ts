@@ -1,0 +1,109 @@
+/**
+ * The one table of what strangers can take of an edge. The documentation, the status, the metrics
+ * and the log of refusals all name resources as this table does.
+ */
+
+import type { ErrorCode } from '@millrace/shared/base/errors';
+import { MAX_CHECKS_AT_ONCE } from '../check/check-limits.ts';
+import type { SETTINGS } from '../settings.ts';
+
+/** One row of the table. */
+export interface ResourceRow {
+  /** What is counted or weighed, a clause. */
+  readonly what: string;
+  /** The limit for one client, of the edge as a whole, or a word on it where no option sets it. */
+  readonly perClient: LimitSource | undefined;
+  readonly forAll: LimitSource | undefined;
+  /** What happens when there is no more, one sentence. */
+  readonly full: string;
+  /** Codes that refused requests are answered with. */
+  readonly codes: readonly ErrorCode[];
+}
+
+/** An option that sets a limit, or a limit that is fixed. */
+export type LimitSource = { readonly option: keyof typeof SETTINGS } | { readonly fixed: string };
+
+export const RESOURCES = {
+  connections: {
+    what: 'connections of clients',
+    perClient: { option: 'client-connections' },
+    forAll: { option: 'max-connections' },
+    full: 'The longest idle connection of the client with most is closed. Where none is idle, the newest of the client with most is reset if it has more than its share, or the new one is closed.',
+    codes: [],
+  },
+  requests: {
+    what: 'requests for files per second',
+    perClient: { option: 'client-requests' },
+    forAll: undefined,
+    full: 'The request is refused.',
+    codes: ['too-many-requests'],
+  },
+  transfers: {
+    what: 'transfers under way',
+    perClient: { option: 'client-transfers' },
+    forAll: undefined,
+    full: 'The request is refused.',
+    codes: ['too-many-transfers'],
+  },
+  rate: {
+    what: 'bytes sent per second',
+    perClient: { option: 'client-rate' },
+    forAll: undefined,
+    full: 'The transfer is delayed.',
+    codes: [],
+  },
+  fetched: {
+    what: 'bytes that origins had to send beyond what the client took',
+    perClient: { option: 'max-amplification' },
+    forAll: undefined,
+    full: 'The request is refused.',
+    codes: ['too-much-fetched'],
+  },
+  origins: {
+    what: 'origins with requests under way',
+    perClient: { option: 'max-origins' },
+    forAll: { option: 'max-origins' },
+    full: 'One client has at most a quarter. When all are in use, the client with most is refused, or loses its newest one to a client with fewer.',
+    codes: ['too-many-origins'],
+  },
+  originUse: {
+    what: 'transfers and bytes of one origin',
+    perClient: undefined,
+    forAll: { option: 'rules-file' },
+    full: 'The request is refused, or the transfer delayed where the rule is a rate.',
+    codes: ['quota-exhausted', 'origin-busy'],
+  },
+  memory: {
+    what: 'bytes held for clients, caches and bookkeeping',
+    perClient: undefined,
+    forAll: { option: 'max-memory' },
+    full: 'New transfers are refused, idle connections are closed, and the slowest readers are reset.',
+    codes: ['out-of-memory'],
+  },
+  ownRequests: {
+    what: 'requests for own pages and endpoints per second',
+    perClient: { option: 'own-requests' },
+    forAll: undefined,
+    full: 'The request is refused. Health checks of this machine and of trusted proxies, administrators and other nodes are not counted.',
+    codes: ['too-many-requests'],
+  },
+  checks: {
+    what: 'links that the page for publishers checks',
+    perClient: { fixed: 'one every 2 s, 20 at once' },
+    forAll: { fixed: `${MAX_CHECKS_AT_ONCE} under way` },
+    full: 'The request is refused.',
+    codes: ['too-many-requests'],
+  },
+  guesses: {
+    what: 'wrong tokens at the log-in of the dashboard',
+    perClient: { fixed: 'a pause that grows with each' },
+    forAll: undefined,
+    full: 'The log-in is refused for a while.',
+    codes: ['token-required'],
+  },
+} as const satisfies Record<string, ResourceRow>;
+
+/** A resource of the table. */
+export type Resource = keyof typeof RESOURCES;
+
+export const RESOURCE_NAMES = Object.keys(RESOURCES) as readonly Resource[];

@@ -1,0 +1,49 @@
+/** What cache entries weigh in memory, bytes: keys, URLs, fields and bookkeeping besides the data. */
+
+import {
+  ENTRY_BYTES,
+  fieldsBytes,
+  OBJECT_BYTES,
+  textBytes,
+} from '@millrace/shared/cdn/memory-weight';
+import type { FileVersion } from './file-version.ts';
+import type { PointerEntry } from './pointer-cache.ts';
+
+/**
+ * A chunk's own objects: the chunk, its loan of memory, the Buffer and what is behind it, and the
+ * digest with its promise.
+ */
+const CHUNK_BYTES = 1024;
+/** A record's place in the index of the disk tier: its name of 64 digits, and its size. */
+export const INDEX_ENTRY_BYTES = 240;
+/** A write that waits for the disk, besides its data and description. */
+const WRITE_BYTES = 1024;
+
+/** A version of a file. Several entries may share one; each is charged for it. */
+export function versionBytes({ url, tag, validators, digest, fields }: FileVersion): number {
+  const texts = textBytes(url) + textBytes(tag) + textBytes(digest);
+  const tags = textBytes(validators.etag) + textBytes(validators.weakEtag);
+  return 2 * OBJECT_BYTES + texts + tags + fieldsBytes(fields);
+}
+
+/** A chunk in the memory tier, besides its data. */
+export function chunkBytes(key: string, version: FileVersion): number {
+  return ENTRY_BYTES + CHUNK_BYTES + textBytes(key) + versionBytes(version);
+}
+
+/** A pointer, or what is remembered of a file that can only be tunnelled, in memory. */
+export function pointerBytes(key: string, entry: PointerEntry): number {
+  const own = ENTRY_BYTES + OBJECT_BYTES + textBytes(key);
+  if (!('version' in entry)) return own + OBJECT_BYTES + textBytes(entry.reason);
+  const { version, finalUrl } = entry;
+  return own + 2 * OBJECT_BYTES + versionBytes(version) + textBytes(finalUrl);
+}
+
+/**
+ * A record that waits to be written to the disk, besides its data.
+ *
+ * @param metaBytes what its description weighs
+ */
+export function writeBytes(key: string, metaBytes: number): number {
+  return WRITE_BYTES + textBytes(key) + metaBytes;
+}

@@ -1,0 +1,56 @@
+/** undici's pools of connections, one for each origin, so that one origin's can be closed. */
+
+import type { Pool } from 'undici';
+
+type Undici = typeof import('undici');
+
+export class OriginAgents {
+  readonly #options: Pool.Options;
+  readonly #pools = new Map<string, Pool>();
+  /** Loaded for the first that needs it: it is a good part of an edge's start. */
+  #loading: Promise<void> | undefined;
+  #undici: Undici | undefined;
+  #closed = false;
+
+  constructor(options: Pool.Options) {
+    this.#options = options;
+  }
+
+  /** Loads what pools are made of. */
+  ready(): Promise<void> {
+    this.#loading ??= import('undici').then((undici) => {
+      this.#undici = undici;
+    });
+    return this.#loading;
+  }
+
+  /** The pool of an origin. @throws Error before `ready` has resolved, and once all are closed */
+  get(origin: string): Pool {
+    if (this.#closed || this.#undici === undefined) throw new Error('there are no pools');
+    let pool = this.#pools.get(origin);
+    if (pool === undefined) {
+      pool = new this.#undici.Pool(origin, this.#options);
+      this.#pools.set(origin, pool);
+    }
+    return pool;
+  }
+
+  /**
+   * Closes the connections to an origin.
+   *
+   * @param error what requests under way fail with
+   */
+  close(origin: string, error: Error): void {
+    const pool = this.#pools.get(origin);
+    this.#pools.delete(origin);
+    pool?.destroy(error).catch(() => {});
+  }
+
+  /** Breaks off whatever is under way. */
+  async destroy(): Promise<void> {
+    this.#closed = true;
+    const pools = [...this.#pools.values()];
+    this.#pools.clear();
+    await Promise.all(pools.map((pool) => pool.destroy()));
+  }
+}

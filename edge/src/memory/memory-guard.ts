@@ -1,0 +1,114 @@
+/**
+ * Keeps a process below its limit of memory. Looks at the account several times a second; where it
+ * is above the stop, idle connections are closed and the slowest readers are reset until it is
+ * below again. New transfers are refused meanwhile, where they are admitted.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import type { Log } from '@millrace/shared/base/log';
+import type { MemoryAccount, Witness } from '@millrace/shared/cdn/memory-account';
+
+export interface MemoryGuardOptions {
+  readonly account: MemoryAccount;
+  /** What the system and V8 say now. */
+  readonly witness: () => Witness;
+  /** Notes how fast readers take what they are sent. */
+  readonly observeReaders: () => void;
+  /** Forgets that: memory is not short any more. */
+  readonly forgetReaders: () => void;
+  /** Resets the slowest readers that hold so many bytes. @returns how many they are */
+  readonly resetSlowest: (bytes: number) => number;
+  /** Closes connections without a request. */
+  readonly closeIdle: () => void;
+  /** Evicts from caches what they have no room for, and gathers what is scattered. */
+  readonly trim: () => void;
+  readonly collectGarbage: () => Promise<void>;
+  /** Told how large the heap is. */
+  readonly boundGarbage: (heapBytes: number) => void;
+  readonly log: Log;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+}
+
+/** How often the account is looked at. */
+export const LOOK_INTERVAL_MS: Millis = 250;
+const OBSERVE_INTERVAL_MS: Millis = 1000;
+/** Shortest time between two collections of garbage: each holds the process up. */
+const COLLECT_INTERVAL_MS: Millis = 2000;
+/** After a collection, until the system has the memory back and says so. */
+const SETTLE_MS: Millis = 500;
+const COMPLAIN_INTERVAL_MS: Millis = 60_000;
+
+export class MemoryGuard {
+  readonly #options: MemoryGuardOptions;
+  #observedAt = Number.NEGATIVE_INFINITY;
+  #collectedAt = Number.NEGATIVE_INFINITY;
+  #complainedAt = Number.NEGATIVE_INFINITY;
+  #collecting = false;
+  /** Nothing has been reset since the latest collection: what is resident is no garbage. */
+  #isClean = false;
+
+  constructor(options: MemoryGuardOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at the account and does what it takes to come below the stop. */
+  look(): void {
+    const { account, trim, boundGarbage, witness } = this.#options;
+    const seen = witness();
+    account.observe(seen);
+    boundGarbage(seen.heapBytes);
+    trim();
+    if (!account.isFilling) return this.#options.forgetReaders();
+    this.#observe();
+    if (account.excess > 0) this.#relieve();
+  }
+
+  #observe(): void {
+    const { now, observeReaders } = this.#options;
+    if (now() - this.#observedAt < OBSERVE_INTERVAL_MS) return;
+    this.#observedAt = now();
+    observeReaders();
+  }
+
+  #relieve(): void {
+    const { account, closeIdle, now } = this.#options;
+    if (this.#collecting || now() - this.#collectedAt < SETTLE_MS) return;
+    closeIdle();
+    const charged = account.chargedExcess;
+    if (charged > 0) this.#reset(charged);
+    if (account.witnessedExcess <= 0) return;
+    // What the system alone sees may be garbage: what is reset is resident until it is collected.
+    if (!this.#isClean) this.#collect();
+    else if (charged <= 0) this.#reset(account.witnessedExcess);
+  }
+
+  #reset(bytes: number): void {
+    const reset = this.#options.resetSlowest(bytes);
+    if (reset === 0) return;
+    this.#isClean = false;
+    this.#complain(reset);
+  }
+
+  #collect(): void {
+    const { now, collectGarbage } = this.#options;
+    if (now() - this.#collectedAt < COLLECT_INTERVAL_MS) return;
+    this.#collecting = true;
+    void collectGarbage().finally(() => {
+      this.#collecting = false;
+      this.#isClean = true;
+      this.#collectedAt = now();
+    });
+  }
+
+  #complain(reset: number): void {
+    const { log, now, account } = this.#options;
+    if (now() - this.#complainedAt < COMPLAIN_INTERVAL_MS) return;
+    this.#complainedAt = now();
+    const { limitBytes, chargedBytes, residentBytes } = account.report();
+    log.warn(
+      { reset, limitBytes, chargedBytes, residentBytes },
+      'memory is short: new transfers are refused, and the slowest readers are reset',
+    );
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Asks other nodes how they are. Requests are signed for the name of the node that is asked: at an
+ * address where the name is not known, or may be another by now, it is asked for first.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { MAX_SILENCE_MS, MIN_SILENCE_MS } from '@millrace/shared/cdn/peer-table';
+import { LazyAgent } from '@millrace/shared/node/lazy-agent';
+import type { ClusterAuth } from './cluster-auth.ts';
+import {
+  ANSWER,
+  type HeartbeatAnswer,
+  INTRODUCTION,
+  readText,
+  wantedAddress,
+} from './heartbeat.ts';
+import { HEARTBEAT_PATH, INTRODUCTION_PATH } from './node-requests.ts';
+import { textDigest } from './text-digest.ts';
+
+/** A heartbeat without an answer for so long is one in vain; late answers count all the same. */
+export const HEARTBEAT_LATE_MS = MIN_SILENCE_MS;
+const HEARTBEAT_TIMEOUT_MS = MAX_SILENCE_MS;
+/** Connections to one node: as many heartbeats as can be late at a time, and one more. */
+const CONNECTIONS = 6;
+
+/** Who answers at an address. */
+export interface Found {
+  /** Undefined where nothing is signed, so that it need not be known. */
+  readonly name?: string;
+  /** Where the node wants to be asked instead. */
+  readonly elsewhere?: string;
+}
+
+export class HeartbeatClient {
+  readonly #auth: ClusterAuth;
+  readonly #now: () => Millis;
+  readonly #agent = new LazyAgent({ connections: CONNECTIONS, pipelining: 1, allowH2: false });
+  /** Names of nodes by the addresses that they are asked at. */
+  readonly #names = new Map<string, string>();
+
+  /** @param now monotonic milliseconds */
+  constructor(auth: ClusterAuth, now: () => Millis) {
+    this.#auth = auth;
+    this.#now = now;
+  }
+
+  /**
+   * Finds out who is at an address, unless that is known.
+   *
+   * @throws whatever keeps a good answer from coming
+   */
+  async find(url: string): Promise<Found> {
+    if (!this.#auth.hasSecret) return {};
+    const known = this.#names.get(url);
+    if (known !== undefined) return { name: known };
+    const introduction = INTRODUCTION.parse(await this.#ask(url, undefined, INTRODUCTION_PATH, {}));
+    const wanted = wantedAddress(url, introduction);
+    if (wanted !== url) return { elsewhere: wanted };
+    this.#names.set(url, introduction.name);
+    return { name: introduction.name };
+  }
+
+  /** At an address that did not answer as it should another node may be by now. */
+  forget(url: string): void {
+    this.#names.delete(url);
+  }
+
+  /**
+   * @param fields what the asked node is to know of this one
+   * @throws whatever keeps a good answer from coming
+   */
+  async heartbeat(
+    url: string,
+    name: string | undefined,
+    fields: Readonly<Record<string, string>>,
+  ): Promise<{ readonly answer: HeartbeatAnswer; readonly rtt: Millis }> {
+    // Before it is measured how long an answer takes.
+    await this.#agent.get();
+    const sentAt = this.#now();
+    const answer = await this.#ask(url, name, HEARTBEAT_PATH, fields);
+    return { rtt: this.#now() - sentAt, answer: ANSWER.parse(answer) };
+  }
+
+  /** Ends all connections. */
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  async #ask(
+    url: string,
+    name: string | undefined,
+    path: string,
+    fields: Readonly<Record<string, string>>,
+  ): Promise<unknown> {
+    const { headers, nonce } = this.#auth.sign(name, 'GET', path, fields);
+    const response = await (await this.#agent.get()).request({
+      method: 'GET',
+      origin: url,
+      path,
+      headers,
+      signal: AbortSignal.timeout(HEARTBEAT_TIMEOUT_MS),
+    });
+    const body = await readText(response.body);
+    if (response.statusCode !== 200) throw new Error(`status ${response.statusCode}`);
+    this.#auth.verifyAnswer(nonce, response.headers, [textDigest(body)]);
+    return JSON.parse(body);
+  }
+}

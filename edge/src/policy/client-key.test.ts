@@ -1,0 +1,18 @@
+import { describe, expect, test } from '@jest/globals';
+import { clientKey } from './client-key.ts';
+
+describe('clientKey', () => {
+  test.each([
+    ['an IPv4 address', '192.0.2.1', '192.0.2.1'],
+    ['the same as IPv6 writes it', '::ffff:192.0.2.1', '192.0.2.1'],
+    ['an IPv6 address: its /64', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['another of the same subscriber', '2001:db8:1:2::7', '2001:db8:1:2::/64'],
+    ['an address with zeros in front', '::1', '0:0:0:0::/64'],
+    ['a key again', '2001:db8:1:2::/64', '2001:db8:1:2::/64'],
+    ['no address', 'unknown', 'unknown'],
+  ])('%s', (_what, address, key) => expect(clientKey(address)).toBe(key));
+
+  test('another subscriber of the same provider is another client', () => {
+    expect(clientKey('2001:db8:1:3::7')).not.toBe(clientKey('2001:db8:1:2::7'));
+  });
+});

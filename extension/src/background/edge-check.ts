@@ -1,0 +1,81 @@
+/**
+ * Looks where the names of published edges lead before anything else is asked of them. Browsers tell
+ * an address only with an answer: the one asked for here, of the edge's root, has no effect anywhere.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import type { BrowserApi } from '../browser/api.ts';
+import { isWithinReach } from '../intercept/published-edges.ts';
+import type { Published } from '../intercept/publishers.ts';
+
+/** How long an address is believed. */
+const KNOWN_MS = 5 * 60_000;
+const MAX_KNOWN = 100;
+/** How long an edge may take to answer. */
+const ANSWER_MS = 3000;
+
+export class EdgeCheck {
+  readonly #webRequest: BrowserApi['webRequest'];
+  readonly #fetch: typeof fetch;
+  /** By origin. */
+  readonly #known = new Map<string, { readonly ip: Promise<string | undefined>; at: Millis }>();
+
+  constructor(webRequest: BrowserApi['webRequest'], ask: typeof fetch) {
+    this.#webRequest = webRequest;
+    this.#fetch = ask;
+  }
+
+  /** The edges that are no further inside a network than what has named them. */
+  async withinReach({ edges, ip }: Published): Promise<string[]> {
+    const found = await Promise.all(
+      edges.map(async (edge) => ({ edge, address: await this.#addressOf(new URL(edge).origin) })),
+    );
+    return found.flatMap(({ edge, address }) => (isWithinReach(address, ip) ? [edge] : []));
+  }
+
+  #addressOf(origin: string): Promise<string | undefined> {
+    const known = this.#known.get(origin);
+    const now = Date.now();
+    if (known !== undefined && now - known.at < KNOWN_MS) return known.ip;
+    const ip = this.#ask(origin);
+    this.#known.delete(origin);
+    this.#known.set(origin, { ip, at: now });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+    return ip;
+  }
+
+  /** @returns undefined where it could not be found out */
+  async #ask(origin: string): Promise<string | undefined> {
+    const { onResponseStarted, onBeforeRedirect } = this.#webRequest;
+    // Tells this request from others.
+    const url = `${origin}/?millrace=${crypto.randomUUID()}`;
+    let address: string | undefined;
+    const listener = (details: { readonly url: string; readonly ip?: string | undefined }) => {
+      if (details.url === url) address = details.ip;
+    };
+    const filter = { urls: ['http://*/*', 'https://*/*'] };
+    onResponseStarted.addListener(listener, filter);
+    onBeforeRedirect.addListener(listener, filter);
+    try {
+      await this.#fetch(url, {
+        method: 'HEAD',
+        redirect: 'manual',
+        credentials: 'omit',
+        cache: 'no-store',
+        referrerPolicy: 'no-referrer',
+        signal: AbortSignal.timeout(ANSWER_MS),
+      });
+      // The event comes on a way of its own.
+      for (let turns = 0; turns < 20 && address === undefined; turns++) {
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      return address;
+    } catch {
+      return undefined;
+    } finally {
+      onResponseStarted.removeListener(listener);
+      onBeforeRedirect.removeListener(listener);
+    }
+  }
+}

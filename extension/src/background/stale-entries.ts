@@ -1,0 +1,67 @@
+/**
+ * Takes entries out of the browser's list that are ours to take out and have come back. Browsers write
+ * their list down some seconds late: where one is killed in between, a download that was ended when it
+ * changed hands, or an unfinished copy of our own, is there again with the next start.
+ */
+
+import { z } from 'zod';
+import type { BrowserApi } from '../browser/api.ts';
+import { type DownloadItem, refOf } from '../browser/downloads.ts';
+import type { HandOff } from '../hand-off/hand-off.ts';
+
+const KEY = 'ended-downloads';
+/** Downloads that were ended; the oldest are forgotten first. */
+const MAX_ENDED = 100;
+
+const endedSchema = z.array(z.number());
+
+export class StaleEntries {
+  readonly #downloads: BrowserApi['downloads'];
+  readonly #storage: BrowserApi['storage']['local'];
+  readonly #ownId: string;
+  /** When they began: numbers are used again. */
+  #ended: Promise<Set<number>>;
+
+  /** To be made while the background's script runs for the first time. */
+  constructor({ downloads, storage, runtime }: BrowserApi) {
+    this.#downloads = downloads;
+    this.#storage = storage.local;
+    this.#ownId = runtime.id;
+    this.#ended = this.#load();
+    // The list of an earlier run may be read only after this.
+    downloads.onCreated.addListener((item) => void this.#look(item).catch(() => {}));
+    runtime.onStartup.addListener(() => void this.sweep().catch(() => {}));
+  }
+
+  /** A download has changed hands, and was ended. */
+  async add({ begunAt }: HandOff['download']): Promise<void> {
+    const ended = await this.#ended;
+    ended.add(begunAt);
+    for (const oldest of ended) {
+      if (ended.size <= MAX_ENDED) break;
+      ended.delete(oldest);
+    }
+    await this.#storage.set({ [KEY]: [...ended] });
+  }
+
+  /** Looks through the whole list: to be called when the browser has started. */
+  async sweep(): Promise<void> {
+    for (const item of await this.#downloads.search({ state: 'interrupted' })) {
+      await this.#look(item);
+    }
+  }
+
+  async #look(item: DownloadItem): Promise<void> {
+    if (item.state !== 'interrupted') return;
+    const isCopy = item.byExtensionId === this.#ownId && item.url.startsWith('blob:');
+    const isEnded =
+      item.byExtensionId === undefined && (await this.#ended).has(refOf(item).begunAt);
+    if (isCopy || isEnded) await this.#downloads.erase({ id: item.id });
+  }
+
+  async #load(): Promise<Set<number>> {
+    const stored = await this.#storage.get(KEY).catch(() => ({}));
+    const { [KEY]: ended } = stored as Record<string, unknown>;
+    return new Set(endedSchema.safeParse(ended).data ?? []);
+  }
+}

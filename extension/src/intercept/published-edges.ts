@@ -1,0 +1,46 @@
+/**
+ * Which edges a publisher may name. A page must not aim the extension at the user's own network, nor
+ * at another's site behind an edge: what is behind an edge has the edge's address, but not its word.
+ */
+
+import { parseEdgeLinks } from '@millrace/shared/http/edge-links';
+import type { Headers } from '@millrace/shared/http/headers';
+import { parsePrefixedTarget, requestTarget } from '@millrace/shared/http/prefixed-url';
+import { networkOf } from '@millrace/shared/http/public-address';
+import { isPublicHost } from '@millrace/shared/http/public-host';
+
+/**
+ * Edges that an answer names and that may be asked: of the public internet as far as their names say,
+ * with https unless the answer came without. None where what answered is behind an edge itself.
+ *
+ * @param url that was asked
+ * @returns base URLs
+ */
+export function publishedEdges(headers: Headers, url: string): string[] {
+  if (isBehindEdge(url)) return [];
+  return parseEdgeLinks(headers, url).filter((edge) => isPublicHost(new URL(edge).hostname));
+}
+
+/** True for a URL that has the form in which edges are asked: an address before another's URL. */
+export function isBehindEdge(url: string): boolean {
+  try {
+    parsePrefixedTarget(requestTarget(new URL(url)), { defaultScheme: 'https' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * True where an edge at an address may be used for what a page at another one has named: it must not
+ * be further inside a network than the page is, this machine being the innermost (Private Network
+ * Access, 2.1).
+ *
+ * @param edge its address; undefined: not known
+ * @param page its address; undefined: not known, and taken to be public
+ */
+export function isWithinReach(edge: string | undefined, page: string | undefined): boolean {
+  if (edge === undefined) return false;
+  const inside = { public: 0, private: 1, loopback: 2 };
+  return inside[networkOf(edge)] <= (page === undefined ? 0 : inside[networkOf(page)]);
+}

@@ -1,0 +1,117 @@
+/**
+ * Bodies as undici hands them on: however they come and end, what is read into memory is exactly
+ * what came, or an error says why it is not.
+ */
+
+import { test } from '@jest/globals';
+import fc from 'fast-check';
+import { HttpResponse } from '../shared/node/http-response.ts';
+import { isMillraceError } from '../shared/src/base/errors.ts';
+import { hold, holdEqual } from './target.ts';
+
+const CASES = 20_000;
+const SEED = 20_261_123;
+const BROKEN = new Error('the connection broke');
+
+/** A response of undici: it sends while it is neither paused nor given up. */
+class Sender {
+  readonly #chunks: Buffer[];
+  readonly #outcome: { readonly error?: unknown };
+  readonly response: HttpResponse;
+  #paused = false;
+  #over = false;
+  aborted = false;
+
+  constructor(chunks: readonly Buffer[], outcome: { readonly error?: unknown }) {
+    this.#chunks = [...chunks];
+    this.#outcome = outcome;
+    const url = new URL('http://host/');
+    const times = { requestedAt: 0, arrivedAt: 0 };
+    const controller = this as never;
+    this.response = new HttpResponse({ status: 200, headers: {}, url, ...times, controller });
+  }
+
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    queueMicrotask(() => this.#send());
+  }
+
+  abort(reason: Error): void {
+    this.aborted = true;
+    this.#end({ error: reason });
+  }
+
+  #send(): void {
+    while (!this.#paused && !this.#over) {
+      const chunk = this.#chunks.shift();
+      if (chunk === undefined) return this.#end(this.#outcome);
+      this.response.onData(chunk);
+      // Whoever keeps a view of it sees other bytes now.
+      chunk.fill('!');
+    }
+  }
+
+  #end(outcome: { readonly error?: unknown }): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.response.onOutcome(outcome);
+  }
+}
+
+const byte = fc.constantFrom('a', 'b', 'c');
+const cases = fc.record({
+  texts: fc.array(fc.string({ unit: byte, maxLength: 12 }), { maxLength: 6 }),
+  /** Room in memory, relative to what comes. */
+  more: fc.constantFrom(-3, -1, 0, 0, 0, 1, 5),
+  breaks: fc.boolean(),
+  piped: fc.boolean(),
+  holds: fc.boolean(),
+});
+
+test(`HttpResponse holds for ${CASES} cases of seed ${SEED}`, async () => {
+  const property = fc.asyncProperty(cases, async ({ texts, more, breaks, piped, holds }) => {
+    const whole = texts.join('');
+    const chunks = texts.map((text) => Buffer.from(text));
+    const sender = new Sender(chunks, breaks ? { error: BROKEN } : {});
+    const { response } = sender;
+    // Memory of others lies on both sides.
+    const room = Math.max(0, whole.length + more);
+    const memory = Buffer.alloc(room + 8, '#');
+    let taken = '';
+    let counted = 0;
+    const reading = piped
+      ? response.pipe((chunk, resume) => {
+          taken += chunk.toString();
+          if (holds) queueMicrotask(resume);
+          return !holds;
+        })
+      : response.readInto(memory.subarray(4, room + 4), (count) => {
+          counted += count;
+        });
+    const error: unknown = await reading.then(
+      () => undefined,
+      (thrown) => thrown ?? new Error('rejected without an error'),
+    );
+    const tooLong = !piped && whole.length > room;
+    if (piped) {
+      hold(whole.startsWith(taken), 'it is the beginning of what came');
+      hold(breaks || taken === whole, 'a body that ends is taken whole');
+    } else {
+      const [before, after] = [memory.subarray(0, 4), memory.subarray(room + 4)];
+      hold(`${before}${after}` === '########', 'nothing is written beside the memory');
+      const got = memory.toString('latin1', 4, 4 + counted);
+      hold(whole.startsWith(got) && counted <= room, 'what was counted is there');
+      hold(tooLong === sender.aborted, 'a body that is too long is given up');
+    }
+    if (tooLong) hold(isMillraceError(error, 'wrong-length'), 'it says that it is too long');
+    else if (breaks) hold(error === BROKEN, 'it says what broke');
+    else if (!piped && whole.length < room) {
+      hold(isMillraceError(error, 'wrong-length'), 'it says that it is too short');
+    } else holdEqual(error, undefined, 'it is whole');
+  });
+  await fc.assert(property, { seed: SEED, numRuns: CASES });
+});

@@ -1,0 +1,136 @@
+/** Fuzz targets: a reader, the inputs that it is tried with, and what must hold of every one. */
+
+import fc from 'fast-check';
+import { type ErrorCode, isMillraceError } from '../shared/src/base/errors.ts';
+
+/** One reader under test. */
+export interface FuzzTarget {
+  /** Words with hyphens; `--target` selects by it. */
+  readonly name: string;
+  /** Runs random cases; returns the first failure, minimised. */
+  run(options: FuzzRun): FuzzFailure | undefined;
+  /** Names of the long inputs, for reports. */
+  readonly longCases: readonly string[];
+  /** Checks one of the long inputs. @throws whatever the property throws */
+  runLong(name: string): void;
+}
+
+export interface FuzzRun {
+  /** Random cases to try, after those that were found earlier. */
+  readonly cases: number;
+  readonly seed: number;
+  /** Called before each case, for reports about a case that never ends. */
+  readonly onCase?: (value: unknown) => void;
+}
+
+export interface FuzzFailure {
+  /** The minimised case as a JavaScript literal. */
+  readonly literal: string;
+  readonly error: unknown;
+  /** Which of the cases failed first, counted from 1. */
+  readonly after: number;
+}
+
+/** What an arbitrary gives: a target's cases have the type of its `cases`, and of nothing else. */
+type CaseOf<A> = A extends fc.Arbitrary<infer T> ? T : never;
+
+export interface TargetOptions<A extends fc.Arbitrary<unknown>> {
+  readonly name: string;
+  /** What cases are drawn from. */
+  readonly cases: A;
+  /** Reads one case. Throws if a property does not hold. */
+  readonly check: (value: CaseOf<A>) => void;
+  /** Cases that failed once. They are tried first in every run. */
+  readonly found?: readonly CaseOf<A>[];
+  /**
+   * Inputs of a megabyte or so, by name. The runner gives each a time limit that only work which
+   * grows faster than the input can exceed.
+   */
+  readonly long?: Readonly<Record<string, () => CaseOf<A>>>;
+}
+
+/** Makes a target. The type of its cases stays inside, so that targets of all types fit one list. */
+export function fuzzTarget<A extends fc.Arbitrary<unknown>>(options: TargetOptions<A>): FuzzTarget {
+  const { name, cases, check, found = [], long = {} } = options;
+  return {
+    name,
+    longCases: Object.keys(long),
+    runLong(which) {
+      const make = long[which];
+      if (make === undefined) throw new RangeError(`no long case "${which}"`);
+      check(make());
+    },
+    run({ cases: numRuns, seed, onCase }) {
+      const property = fc.property(cases as fc.Arbitrary<CaseOf<A>>, (value) => {
+        onCase?.(value);
+        check(value);
+      });
+      const examples = found.map((value): [CaseOf<A>] => [value]);
+      const result = fc.check(property, { numRuns: numRuns + found.length, seed, examples });
+      if (!result.failed) return undefined;
+      const literal = fc.stringify(result.counterexample?.[0]);
+      return { literal, error: result.errorInstance, after: result.numRuns };
+    },
+  };
+}
+
+/**
+ * Runs a reader that may refuse its input.
+ *
+ * @param codes errors that say that the input is bad
+ * @returns what it read; undefined if it refused
+ * @throws any other error, as a finding
+ */
+export function readOrRefuse<T>(codes: readonly ErrorCode[], read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (isMillraceError(error) && codes.includes(error.code)) return undefined;
+    throw error;
+  }
+}
+
+/** Runs a reader whose caller takes any error for a refusal. @returns undefined if it refused */
+export function readOrThrow<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+/** Throws if a property does not hold. */
+export function hold(condition: boolean, property: string): asserts condition {
+  if (!condition) throw new Error(`does not hold: ${property}`);
+}
+
+/** Throws unless two values have the same JSON form. */
+export function holdEqual(actual: unknown, expected: unknown, property: string): void {
+  const [a, b] = [actual, expected].map((value) => JSON.stringify(value));
+  if (a !== b)
+    throw new Error(`does not hold: ${property}: ${a?.slice(0, 300)} is not ${b?.slice(0, 300)}`);
+}
+
+/**
+ * How much memory a value of plain data takes, roughly: characters of its texts and names, and eight
+ * for each value.
+ */
+export function weightOf(value: unknown): number {
+  let weight = 0;
+  const waiting = [value];
+  while (waiting.length > 0) {
+    const one = waiting.pop();
+    weight += 8;
+    if (typeof one === 'string') weight += one.length;
+    else if (ArrayBuffer.isView(one)) weight += one.byteLength;
+    else if (one instanceof Map) waiting.push(...one.keys(), ...one.values());
+    else if (Array.isArray(one) || one instanceof Set) for (const item of one) waiting.push(item);
+    else if (typeof one === 'object' && one !== null) {
+      for (const [key, item] of Object.entries(one)) {
+        weight += key.length;
+        waiting.push(item);
+      }
+    }
+  }
+  return weight;
+}

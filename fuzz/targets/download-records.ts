@@ -1,0 +1,273 @@
+/** What describes a download: journals, manifests, Metalink documents, lists of digests. */
+
+import fc from 'fast-check';
+import { parseChecksumFile } from '../../shared/src/download/checksum-file.ts';
+import { safePath } from '../../shared/src/download/description.ts';
+import { DIGEST_DIGITS } from '../../shared/src/download/digest.ts';
+import { safeFileName } from '../../shared/src/download/file-name.ts';
+import {
+  formatEntry,
+  formatFlushed,
+  formatHeader,
+  parseJournal,
+} from '../../shared/src/download/journal.ts';
+import { linksInText } from '../../shared/src/download/links-in-text.ts';
+import { parseMetalink } from '../../shared/src/download/metalink.ts';
+import { formatMetalink } from '../../shared/src/download/metalink-write.ts';
+import { EMPTY_SHA256, formatManifest, parseManifest } from '../../shared/src/sync/manifest.ts';
+import { mutatedBytes, mutatedJsonText, mutatedText } from '../mutate.ts';
+import { fuzzTarget, hold, holdEqual, readOrRefuse, weightOf } from '../target.ts';
+
+const HASH = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
+const MEGABYTE = 2 ** 20;
+
+const JOURNAL =
+  formatHeader({ url: 'https://a.example/f?x=1', length: 5000, validators: { etag: '"v1"' } }) +
+  formatEntry({ range: { start: 0, end: 1000 }, digest: '0123456789abcdef' }) +
+  formatFlushed(1) +
+  formatEntry({ range: { start: 1000, end: 5000 }, digest: 'fedcba9876543210' });
+
+const MANIFEST = {
+  format: 'millrace-sync',
+  version: 1,
+  url: 'https://a.example/folder/',
+  archive: { path: 'all.tar', size: 3, sha256: HASH },
+  folders: ['empty', 'a/b'],
+  files: [
+    { path: 'a/b.txt', size: 3, sha256: HASH, mode: '644', modified: 1_700_000_000_000 },
+    { path: 'ünï', size: 0, sha256: EMPTY_SHA256, mode: '755', modified: 0 },
+    {
+      path: 'large',
+      size: 100_000,
+      sha256: HASH.replace('b', 'c'),
+      mode: '600',
+      modified: 5,
+      pieces: { bytes: 65_536, sha256: [HASH, HASH] },
+    },
+  ],
+};
+
+const METALINKS = [
+  `<?xml version="1.0" encoding="UTF-8"?>
+<metalink xmlns="urn:ietf:params:xml:ns:metalink" xmlns:m="urn:millrace:description">
+  <generator>x</generator><published>2026-01-01T00:00:00Z</published>
+  <file name="folder/example.iso"><identity>Example &amp; more</identity><size>100000</size>
+    <hash type="sha-256">${HASH}</hash>
+    <pieces length="65536" type="sha-256"><hash>${HASH}</hash><hash>${HASH}</hash></pieces>
+    <url location="de" priority="1" m:expires="2030-01-01T00:00:00Z">ftp://a.example/e.iso</url>
+    <url priority="2">https://b.example/e.iso</url>
+    <metaurl mediatype="torrent" name="x">https://b.example/e.torrent</metaurl>
+    <signature mediatype="application/pgp-signature">abc</signature>
+    <other xmlns="urn:x" y="z"><![CDATA[text]]></other>
+  </file>
+</metalink>`,
+  `<metalink version="3.0" type="dynamic" origin="http://a.example/e.metalink" xmlns="http://www.metalinker.org/">
+  <publisher><name>P</name><url>http://p.example/</url></publisher><files>
+  <file name="e.iso"><size>3</size><verification><hash type="md5">900150983cd24fb0d6963f7d28e17f72</hash>
+    <pieces length="2" type="sha1"><hash piece="0">a9993e364706816aba3e25717850c26c9cd0d89d</hash><hash piece="1">a9993e364706816aba3e25717850c26c9cd0d89d</hash></pieces></verification>
+    <resources><url type="http" location="us" preference="90">http://a.example/e.iso</url><url type="bittorrent">http://a.example/t</url></resources>
+  </file></files></metalink>`,
+];
+
+const SUMS = [
+  `${HASH}  a file.iso\n${HASH} *b.iso\n`,
+  `SHA256 (a.iso) = ${HASH}\nMD5(b)= 900150983cd24fb0d6963f7d28e17f72\n`,
+  `\\${HASH}  a\\nb\n${HASH}\n`,
+  `-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n${HASH}  a\n- -b\n-----BEGIN PGP SIGNATURE-----\nx\n-----END PGP SIGNATURE-----\n`,
+];
+
+/** Throws if a relative path could lead out of its folder, or name something that is no file in it. */
+function holdInside(path: string): void {
+  const parts = path.split(/[/\\]/);
+  hold(
+    path !== '' && !parts.some((part) => part === '' || /^\.+$/.test(part)),
+    'a path stays inside',
+  );
+  hold(!/^[a-z]:/i.test(path) && !/[\x00-\x1f\x7f]/.test(path), 'a path names a file');
+}
+
+function checkMetalink(document: string | Uint8Array): void {
+  const read = readOrRefuse(['bad-metalink'], () =>
+    parseMetalink(document, 'http://base.example/'),
+  );
+  if (read === undefined) return;
+  for (const file of read.files) {
+    holdInside(safePath(file.name));
+    for (const { url } of [...file.replicas, ...file.metaurls]) new URL(url);
+    hold(file.size === undefined || Number.isSafeInteger(file.size), 'a size is a whole number');
+    for (const { algorithm, hex } of file.digests) {
+      hold(hex.length === DIGEST_DIGITS[algorithm] && /^[0-9a-f]+$/.test(hex), 'a digest is one');
+    }
+  }
+  hold(weightOf(read) <= 64 * document.length + 20_000, 'memory is in proportion to the document');
+  const again = parseMetalink(formatMetalink(read));
+  holdEqual(parseMetalink(formatMetalink(again)), again, 'what has been written is read again');
+}
+
+const element = (content: string) =>
+  `<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="a"><url>http://a/</url>${content}</file></metalink>`;
+
+export const targets = [
+  fuzzTarget({
+    name: 'journal',
+    cases: mutatedText([JOURNAL]),
+    check(text) {
+      const journal = parseJournal(text);
+      if (journal === undefined) return;
+      const { header, entries, flushed } = journal;
+      const { etag, weakEtag, lastModified } = header.validators;
+      hold(
+        [etag, weakEtag].every((tag) => tag === undefined || typeof tag === 'string'),
+        'tags are texts',
+      );
+      hold(lastModified === undefined || Number.isFinite(lastModified), 'a date is a number');
+      hold(flushed >= 0 && flushed <= entries.length, 'no more lines are flushed than there are');
+      for (const { range, digest } of entries) {
+        hold(
+          range.start >= 0 && range.start < range.end && range.end <= header.length,
+          'ranges are in the file',
+        );
+        hold(/^[0-9a-f]{16}$/.test(digest), 'digests are digests');
+        hold(text.includes(digest) && text.includes(String(range.end)), 'nothing is made up');
+      }
+      const written = formatHeader(header) + entries.map(formatEntry).join('');
+      holdEqual(parseJournal(written)?.entries, entries, 'it round-trips');
+      hold(weightOf(journal) <= 40 * text.length + 1000, 'memory is in proportion to the journal');
+    },
+    found: ['null\n', `${JOURNAL.slice(0, JOURNAL.indexOf('\n')).replace('"\\"v1\\""', '7')}\n`],
+    long: {
+      'many short lines': () => JOURNAL + '[0,1,"0123456789abcdef"]\n'.repeat(40_000),
+      'many line ends': () => JOURNAL + '\n'.repeat(MEGABYTE),
+      'brackets inside brackets': () => `${JOURNAL + '['.repeat(MEGABYTE)}\n`,
+    },
+  }),
+  fuzzTarget({
+    name: 'manifest',
+    cases: mutatedJsonText([MANIFEST]),
+    check(text) {
+      for (const windows of [false, true]) {
+        const read = readOrRefuse(['bad-manifest'], () => parseManifest(text, windows));
+        if (read === undefined) continue;
+        for (const { path } of read.files) holdInside(path);
+        for (const folder of read.folders) holdInside(folder);
+        hold(
+          !read.files.some(({ path }) => path.toLowerCase().startsWith('.millrace-sync')),
+          'our own folder is ours',
+        );
+        const again = parseManifest(formatManifest(read), windows);
+        hold(formatManifest(again) === formatManifest(read), 'it round-trips');
+      }
+    },
+    long: {
+      'a path of a megabyte': () =>
+        JSON.stringify({ ...MANIFEST, folders: ['a/'.repeat(MEGABYTE / 2)] }),
+      'many folders': () =>
+        JSON.stringify({
+          ...MANIFEST,
+          folders: Array.from({ length: 10_000 }, (_, i) => `d${i}/e`),
+        }),
+      'brackets inside brackets': () => '['.repeat(MEGABYTE),
+    },
+  }),
+  fuzzTarget({
+    name: 'metalink',
+    cases: mutatedText(METALINKS),
+    check: checkMetalink,
+    long: {
+      'elements inside elements': () => element('<a>'.repeat(MEGABYTE / 3)),
+      'many elements': () => element('<a/>'.repeat(50_000)),
+      'many attributes': () =>
+        element(`<a ${Array.from({ length: 50_000 }, (_, i) => `a${i}=""`).join(' ')}/>`),
+      'a long name': () => element(`<${'a'.repeat(MEGABYTE)}/>`),
+      'many line ends': () => element('\r'.repeat(MEGABYTE)),
+      'many entities': () => element('&amp;'.repeat(200_000)),
+      'blanks in an address': () => element(`<url>${' '.repeat(MEGABYTE)}a</url>`),
+      'many pieces': () =>
+        element(
+          `<pieces type="sha-1" length="1">${`<hash>${'a'.repeat(40)}</hash>`.repeat(15_000)}</pieces>`,
+        ),
+    },
+  }),
+  fuzzTarget({
+    name: 'metalink-bytes',
+    cases: mutatedBytes([
+      Buffer.from(METALINKS[0] as string),
+      Buffer.from(`\ufeff${METALINKS[1]}`, 'utf16le'),
+      Buffer.from((METALINKS[0] as string).replace('UTF-8', 'ISO-8859-1'), 'latin1'),
+    ]),
+    check: checkMetalink,
+  }),
+  fuzzTarget({
+    name: 'checksum-file',
+    cases: mutatedText(SUMS),
+    check(text) {
+      for (const suffix of ['.sha256', 'SHA256SUMS', '']) {
+        const entries = parseChecksumFile(text, suffix);
+        for (const { digest, name } of entries) {
+          hold(
+            digest.hex.length === DIGEST_DIGITS[digest.algorithm],
+            'a digest is as long as it must be',
+          );
+          hold(text.toLowerCase().includes(digest.hex), 'no digest is made up');
+          hold(name === undefined || text.length >= name.length, 'a name is of the file');
+        }
+        hold(weightOf(entries) <= 12 * text.length + 1000, 'memory is in proportion to the file');
+      }
+    },
+    long: {
+      'brackets and equals signs': () => `SHA256 (${')='.repeat(400_000)}`,
+      'one line of digits': () => 'a'.repeat(MEGABYTE),
+      'many signatures begun': () => '-----BEGIN PGP SIGNED MESSAGE-----\n'.repeat(29_000),
+      'lines full of brackets': () => `SHA256 (${') = a'.repeat(700)}\n`.repeat(250),
+      'many blanks': () => `${HASH}${' '.repeat(MEGABYTE - 100)}a`,
+    },
+  }),
+  fuzzTarget({
+    name: 'links-in-text',
+    cases: mutatedText([
+      'See https://a.example/f.iso, and (http://b.example/x_(1).zip).',
+      '<a href="https://a.example/?a=1&amp;b=2#c">x</a> [y](http://b.example/y)',
+    ]),
+    check(text) {
+      const { urls } = linksInText(text);
+      for (const url of urls) hold(/^https?:$/.test(new URL(url).protocol), 'only web addresses');
+      hold(new Set(urls).size === urls.length, 'each address once');
+      holdEqual(
+        linksInText(urls.join('\n')).urls.length <= urls.length,
+        true,
+        'no more than there are',
+      );
+    },
+    long: {
+      'dots after an address': () => `http://a/${'.'.repeat(MEGABYTE)}a`,
+      'brackets after an address': () => `http://a/${')'.repeat(MEGABYTE)}`,
+      'brackets and dots in turn': () => `http://a/${').'.repeat(MEGABYTE / 2)}`,
+      'many beginnings': () => 'http://'.repeat(150_000),
+      'many ampersands': () => `http://a/${'&amp;'.repeat(200_000)}`,
+    },
+  }),
+  fuzzTarget({
+    name: 'file-name',
+    cases: fc.oneof(
+      mutatedText(['a file.tar.gz', 'CON.txt', '../../etc/passwd', '..', 'ünï\u202egpj.exe']),
+      fc.string({ unit: 'binary', maxLength: 400 }),
+    ),
+    check(text) {
+      const name = safeFileName(text);
+      holdInside(name);
+      hold(
+        !/[/\\:*?"<>|]/.test(name) && Buffer.byteLength(name) <= 200,
+        'any file system takes it',
+      );
+      hold(!/^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(name), 'it names no device');
+      hold(name.isWellFormed(), 'it is Unicode text');
+      hold(safeFileName(name) === name, 'a safe name is left as it is');
+    },
+    found: ['\ud800', 'a\udc00.txt'],
+    long: {
+      'dots before the last letter': () => `a${'.'.repeat(MEGABYTE)}a`,
+      'blanks before the last letter': () => `a${' '.repeat(MEGABYTE)}a`,
+      'many slashes': () => '/'.repeat(MEGABYTE),
+    },
+  }),
+];

@@ -1,0 +1,4 @@
+import { testTargets } from '../test-targets.ts';
+import { targets } from './prefixed-url.ts';
+
+testTargets(targets);

@@ -1,0 +1,86 @@
+/** Requests whose target has bytes above ASCII: encoded, llhttp reads them as they were meant. */
+
+import fc from 'fast-check';
+import { encodeRawTarget, hasRawTarget } from '../../shared/src/http/raw-target.ts';
+import { parseWithLlhttp } from '../llhttp.ts';
+import { mutatedText } from '../mutate.ts';
+import { fuzzTarget, hold, holdEqual } from '../target.ts';
+
+const REQUESTS = [
+  'GET /caf\xc3\xa9 HTTP/1.1\r\nHost: x\r\n\r\n',
+  'HEAD /http://host:80/\xe2\x82\xac?a=\xff&b HTTP/1.1\r\nHost: x\r\nX: \xe9\r\n\r\n',
+  'GET /a/\x80 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n',
+  'POST /\xe9 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nGET /',
+  '\r\nGET http://host/\xfc HTTP/1.1\r\nHost: x\r\n\r\n',
+  'GET / HTTP/1.1\r\nHost: x\r\n\r\nGET /\xe9 HTTP/1.1\r\nHost: x\r\n\r\n',
+];
+
+const bytesOf = (text: string) => Buffer.from(text.replace(/[^\0-\xff]/g, '?'), 'latin1');
+
+/** The same, by a regular expression on the text: the oracle. */
+function encodedText(text: string): string {
+  return text.replace(/^([\r\n]*[^ ]* )([^ \r\n]*)/, (_, before: string, target: string) => {
+    const bytes = Buffer.from(target, 'latin1');
+    const encoded = [...bytes].map((byte) =>
+      byte < 0x80 ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase()}`,
+    );
+    return before + encoded.join('');
+  });
+}
+
+/** A request with a letter in the place of each encoded byte of its target. */
+const withLetters = (text: string) =>
+  text.replace(
+    /^([\r\n]*[^ ]* )([^ \r\n]*)/,
+    (_, before: string, target: string) => before + target.replace(/%[89A-F][0-9A-F]/g, '%41'),
+  );
+
+export const targets = [
+  fuzzTarget<fc.Arbitrary<[Buffer, number]>>({
+    name: 'raw-target',
+    cases: fc.tuple(mutatedText(REQUESTS).map(bytesOf), fc.nat(500)),
+    check([bytes, cut]) {
+      const { code, fault, begun } = parseWithLlhttp('request', bytes);
+      if (begun || code !== 'HPE_INVALID_URL' || !hasRawTarget(bytes, fault)) return;
+      const text = bytes.toString('latin1');
+      const encoded = encodeRawTarget(bytes);
+      const closed = /^[\r\n]*[^ ]* [^ \r\n]*[ \r\n]/.test(text);
+      holdEqual(encoded !== undefined, closed, 'it is encoded as soon as the target has ended');
+      // In two packets, of which the first has the byte at fault.
+      const at = fault + 1 + (cut % (bytes.length - fault));
+      const first = bytes.subarray(0, at);
+      hold(hasRawTarget(first, fault), 'the first packet shows the fault');
+      if (encoded === undefined) {
+        hold(encodeRawTarget(first) === undefined, 'less of it is no more');
+        return;
+      }
+      const again = Buffer.from(encoded);
+      holdEqual(again.toString('latin1'), encodedText(text), 'it is the text, encoded');
+      const early = encodeRawTarget(first);
+      if (early !== undefined) {
+        const both = Buffer.concat([early, bytes.subarray(at)]);
+        hold(both.equals(again), 'packets make no difference');
+      }
+      // Only the target is another one: with letters in the place of the bytes all else is the same.
+      const plain = parseWithLlhttp('request', bytesOf(withLetters(encodedText(text))));
+      const own = parseWithLlhttp('request', again);
+      const same = ({ code, method, headers, keepAlive, begun, ended, body }: typeof own) => [
+        ...[code, method, headers, keepAlive, begun, ended, body.toString('latin1')],
+      ];
+      holdEqual(same(own), same(plain), 'llhttp reads it like any other request');
+      const end = /^[\r\n]*[^ ]* [^ \r\n]*/.exec(again.toString('latin1'))?.[0].length ?? 0;
+      const refused = own.fault < end ? (again[own.fault] ?? 0) : 0;
+      hold(refused < 0x80, 'no raw byte is left in the target');
+    },
+    long: {
+      'a target of raw bytes': () => [
+        bytesOf(`GET /${'\xe9'.repeat(1_000_000)} HTTP/1.1\r\n\r\n`),
+        7,
+      ],
+      'a raw byte behind a long target': () => [
+        bytesOf(`GET /${'a'.repeat(1_000_000)}\xe9 HTTP/1.1\r\n\r\n`),
+        7,
+      ],
+    },
+  }),
+];

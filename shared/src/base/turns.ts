@@ -1,0 +1,67 @@
+/**
+ * Turns by key: of each key a bounded number at a time, the others wait in the order in which they
+ * came.
+ */
+
+interface Line {
+  running: number;
+  readonly waiting: (() => void)[];
+}
+
+export class Turns {
+  readonly #max: number;
+  readonly #lines = new Map<string, Line>();
+
+  /** @param max turns of one key at a time, at least 1 */
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Keys with turns under way. */
+  get size(): number {
+    return this.#lines.size;
+  }
+
+  /**
+   * Waits for a turn.
+   *
+   * @returns ends the turn; further calls do nothing
+   * @throws the signal's reason
+   */
+  async take(key: string, signal: AbortSignal): Promise<() => void> {
+    signal.throwIfAborted();
+    const line = this.#lines.get(key) ?? { running: 0, waiting: [] };
+    this.#lines.set(key, line);
+    if (line.running < this.#max) line.running++;
+    else await wait(line, signal);
+    let over = false;
+    return () => {
+      if (over) return;
+      over = true;
+      this.#end(key, line);
+    };
+  }
+
+  #end(key: string, line: Line): void {
+    // Whoever comes next takes the turn over: nobody can slip in before.
+    const next = line.waiting.shift();
+    if (next !== undefined) next();
+    else if (--line.running === 0) this.#lines.delete(key);
+  }
+}
+
+function wait(line: Line, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onTurn = () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    };
+    const onAbort = () => {
+      const index = line.waiting.indexOf(onTurn);
+      if (index >= 0) line.waiting.splice(index, 1);
+      reject(signal.reason);
+    };
+    line.waiting.push(onTurn);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

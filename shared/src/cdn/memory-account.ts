@@ -1,0 +1,137 @@
+/**
+ * One account of what a process holds in memory, with a hard stop. Every structure that strangers
+ * can make large has a share in it and says what that weighs. The memory that the system sees the
+ * process have is a second witness, for what no share knows of.
+ *
+ * Below the stop nothing changes. Above it new transfers are refused and the slowest readers are
+ * reset (as Envoy's overload manager does); at the limit no more chunk memory is lent.
+ */
+
+/** Distance of the stop from the limit, as a share of the limit and in bytes. */
+const HEADROOM_SHARE = 1 / 8;
+const MIN_HEADROOM_BYTES = 48 * 1024 * 1024;
+const MAX_HEADROOM_BYTES = 256 * 1024 * 1024;
+/** Share of V8's largest heap above which a process is about to end for want of memory. */
+const MAX_HEAP_SHARE = 0.85;
+/** Transfers that are admitted whatever the system says, as long as the account has room. */
+const ALWAYS_ADMITTED = 8;
+
+/** What the system and V8 say of the process, bytes. */
+export interface Witness {
+  readonly residentBytes: number;
+  readonly heapBytes: number;
+  /** The largest heap that V8 allows. */
+  readonly heapLimitBytes: number;
+}
+
+/** What is said of the account in the status, bytes. */
+export interface MemoryReport {
+  readonly limitBytes: number;
+  readonly stopBytes: number;
+  readonly chargedBytes: number;
+  readonly residentBytes: number;
+  /** 1 while new transfers are refused. */
+  readonly above: number;
+  readonly shares: Readonly<Record<string, number>>;
+}
+
+export class MemoryAccount {
+  readonly limitBytes: number;
+  /** Above this new transfers are refused and slow readers are reset. */
+  readonly stopBytes: number;
+  readonly #shares = new Map<string, () => number>();
+  #residentBytes = 0;
+  /** Resident at the last look, and not charged then. */
+  #unknownBytes = 0;
+  #heapExcess = Number.NEGATIVE_INFINITY;
+  #isHeapHalfFull = false;
+
+  /** @param limitBytes that the process is not to exceed */
+  constructor(limitBytes: number) {
+    const headroom = Math.max(MIN_HEADROOM_BYTES, limitBytes * HEADROOM_SHARE);
+    this.limitBytes = limitBytes;
+    this.stopBytes = Math.floor(limitBytes - Math.min(MAX_HEADROOM_BYTES, headroom));
+  }
+
+  /**
+   * Adds a share.
+   *
+   * @param read bytes that it weighs now; asked with every request, so it must cost next to nothing
+   */
+  share(name: string, read: () => number): void {
+    this.#shares.set(name, read);
+  }
+
+  /** What the system saw the process have, at the last look. */
+  get residentBytes(): number {
+    return this.#residentBytes;
+  }
+
+  /** What all shares weigh together. */
+  get chargedBytes(): number {
+    let bytes = 0;
+    for (const read of this.#shares.values()) bytes += read();
+    return bytes;
+  }
+
+  /** Takes down what the system says. */
+  observe({ residentBytes, heapBytes, heapLimitBytes }: Witness): void {
+    this.#residentBytes = residentBytes;
+    this.#unknownBytes = Math.max(0, residentBytes - this.chargedBytes);
+    this.#heapExcess = heapBytes - heapLimitBytes * MAX_HEAP_SHARE;
+    this.#isHeapHalfFull = heapBytes > heapLimitBytes / 2;
+  }
+
+  /** Bytes above the stop by the shares alone; 0 or less: below it. */
+  get chargedExcess(): number {
+    return this.chargedBytes - this.stopBytes;
+  }
+
+  /** Bytes above the stop, or above what V8's heap may be, by the witness; 0 or less: below. */
+  get witnessedExcess(): number {
+    return Math.max(this.#residentBytes - this.stopBytes, this.#heapExcess);
+  }
+
+  /** Bytes above the stop, by whoever sees the most; 0 or less: below it. */
+  get excess(): number {
+    return Math.max(this.chargedExcess, this.witnessedExcess);
+  }
+
+  /** True from half of the stop on: from there on it is worth knowing who the slow readers are. */
+  get isFilling(): boolean {
+    const bytes = Math.max(this.chargedBytes, this.#residentBytes);
+    return bytes > this.stopBytes / 2 || this.#isHeapHalfFull;
+  }
+
+  /**
+   * Whether a new transfer is refused. The first one of a client is admitted for somewhat longer:
+   * those who fill the memory have others. What no share knows of cannot keep everybody out, since
+   * nothing that is refused here would free it.
+   *
+   * @param running transfers under way
+   * @param own those of the client that wants another
+   */
+  refuses(running: number, own: number): boolean {
+    const room = own === 0 ? (this.limitBytes - this.stopBytes) / 2 : 0;
+    if (this.chargedExcess > room) return true;
+    if (running < ALWAYS_ADMITTED) return false;
+    return this.#heapExcess > 0 || this.#residentBytes - this.stopBytes > room;
+  }
+
+  /** Whether so many more bytes may be lent below the limit. */
+  mayLend(bytes: number): boolean {
+    return this.chargedBytes + this.#unknownBytes + bytes <= this.limitBytes;
+  }
+
+  report(): MemoryReport {
+    const shares = Object.fromEntries([...this.#shares].map(([name, read]) => [name, read()]));
+    return {
+      limitBytes: this.limitBytes,
+      stopBytes: this.stopBytes,
+      chargedBytes: this.chargedBytes,
+      residentBytes: this.#residentBytes,
+      above: this.excess > 0 ? 1 : 0,
+      shares,
+    };
+  }
+}

@@ -1,0 +1,82 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { chooseSlowest, ReaderPace } from './slow-readers.ts';
+
+const KiB = 1024;
+const reader = (name: string, heldBytes: number, bytesPerMs: number | undefined) => ({
+  name,
+  heldBytes,
+  bytesPerMs,
+});
+const names = (readers: readonly { name: string }[]) => readers.map(({ name }) => name);
+
+describe('chooseSlowest', () => {
+  test('chooses those that take the least for what they hold, as many as it takes', () => {
+    const readers = [
+      reader('quick', 512 * KiB, 50),
+      reader('drip', 512 * KiB, 0.2),
+      reader('slow', 512 * KiB, 20),
+      reader('nothing', 512 * KiB, 0),
+    ];
+    expect(names(chooseSlowest(readers, 1))).toEqual(['nothing']);
+    expect(names(chooseSlowest(readers, 512 * KiB + 1))).toEqual(['nothing', 'drip']);
+    expect(names(chooseSlowest(readers, 1536 * KiB))).toEqual(['nothing', 'drip', 'slow']);
+  });
+
+  test('a slow reader that holds little goes after one that is as slow and holds much', () => {
+    const readers = [reader('small', 40 * KiB, 1), reader('large', 4096 * KiB, 1)];
+    expect(names(chooseSlowest(readers, 1))).toEqual(['large']);
+  });
+
+  test('never chooses readers that take what they hold in two seconds, or are not known yet', () => {
+    const readers = [
+      reader('quick', 512 * KiB, (512 * KiB) / 2000),
+      reader('new', 512 * KiB, undefined),
+    ];
+    expect(chooseSlowest(readers, Number.MAX_SAFE_INTEGER)).toEqual([]);
+  });
+
+  test('chooses nobody while there is no excess', () => {
+    expect(chooseSlowest([reader('a', 100, 0)], 0)).toEqual([]);
+    expect(chooseSlowest([reader('a', 100, 0)], -5)).toEqual([]);
+  });
+
+  test('frees enough where slow readers hold enough, with nobody to spare', () => {
+    const arbitrary = fc.record({
+      heldBytes: fc.integer({ min: 1, max: 1e6 }),
+      bytesPerMs: fc.option(fc.double({ min: 0, max: 1000, noNaN: true }), { nil: undefined }),
+    });
+    fc.assert(
+      fc.property(fc.array(arbitrary), fc.integer({ min: 1, max: 1e7 }), (readers, excess) => {
+        const chosen = chooseSlowest(readers, excess);
+        const freed = chosen.reduce((sum, { heldBytes }) => sum + heldBytes, 0);
+        const last = chosen.at(-1)?.heldBytes ?? 0;
+        expect(freed - last).toBeLessThan(excess);
+        const slow = readers.filter((r) => (r.bytesPerMs ?? 1e9) * 2000 < r.heldBytes);
+        expect(freed >= excess || chosen.length === slow.length).toBe(true);
+      }),
+    );
+  });
+});
+
+describe('ReaderPace', () => {
+  test('knows nothing before it has measured twice', () => {
+    const pace = new ReaderPace(100, 0);
+    expect(pace.bytesPerMs).toBeUndefined();
+    pace.observe(1100, 1000);
+    expect(pace.bytesPerMs).toBe(1);
+  });
+
+  test('forgets what the kernel took at first within a few measurements', () => {
+    const pace = new ReaderPace(0, 0);
+    pace.observe(2_000_000, 1000);
+    for (let s = 2; s < 14; s++) pace.observe(2_000_000 + s * 220, s * 1000);
+    expect(pace.bytesPerMs).toBeLessThan(1);
+  });
+
+  test('two looks at the same moment count as one', () => {
+    const pace = new ReaderPace(0, 0);
+    pace.observe(50, 0);
+    expect(pace.bytesPerMs).toBeUndefined();
+  });
+});

@@ -1,0 +1,72 @@
+/**
+ * Request targets with bytes above ASCII. curl and others send the names of files as they are
+ * typed; RFC 9112 3.2 has no such targets, and strict parsers refuse the request as a whole.
+ */
+
+const SPACE = 0x20;
+const CR = 0x0d;
+const LF = 0x0a;
+const FIRST_RAW = 0x80;
+/** Empty lines that a server should ignore (RFC 9112 2.2), a method, a space, and of the target what is ASCII. */
+const UP_TO_FAULT = /^[\r\n]*[A-Z-]{1,32} [\x21-\x7e]*$/;
+const HEX = '0123456789ABCDEF';
+
+/**
+ * Whether a parser has failed at a byte above ASCII in the target of the request with which some
+ * bytes begin. Only then do the bytes before the fault show that it is a request line: bytes of a
+ * body, or of an earlier request, have a second space or a line end before the fault.
+ *
+ * @param bytes from the first byte of a request on
+ * @param fault offset of the byte that the parser has refused
+ */
+export function hasRawTarget(bytes: Uint8Array, fault: number): boolean {
+  const refused = bytes[fault];
+  if (refused === undefined || refused < FIRST_RAW || fault > MAX_TARGET_BYTES) return false;
+  return UP_TO_FAULT.test(latin1(bytes.subarray(0, fault)));
+}
+
+/** Longest request line that is collected, in bytes. */
+export const MAX_TARGET_BYTES = 32 * 1024;
+
+/**
+ * Percent-encodes the bytes above ASCII of a request's target (RFC 3986 2.1), one by one, as the
+ * client should have done. Everything behind the target stays as it is.
+ *
+ * @param bytes from the first byte of a request on, for which `hasRawTarget` holds
+ * @returns undefined while the end of the target has not come
+ */
+export function encodeRawTarget(bytes: Uint8Array): Uint8Array<ArrayBuffer> | undefined {
+  const from = bytes.indexOf(SPACE) + 1;
+  const end = targetEnd(bytes, from);
+  if (from === 0 || end === undefined) return undefined;
+  let raw = 0;
+  for (let i = from; i < end; i++) if ((bytes[i] as number) >= FIRST_RAW) raw++;
+  const encoded = new Uint8Array(bytes.length + 2 * raw);
+  encoded.set(bytes.subarray(0, from));
+  let at = from;
+  for (let i = from; i < end; i++) {
+    const byte = bytes[i] as number;
+    if (byte < FIRST_RAW) encoded[at++] = byte;
+    else {
+      encoded[at++] = 0x25;
+      encoded[at++] = HEX.charCodeAt(byte >> 4);
+      encoded[at++] = HEX.charCodeAt(byte & 15);
+    }
+  }
+  encoded.set(bytes.subarray(end), at);
+  return encoded;
+}
+
+function targetEnd(bytes: Uint8Array, from: number): number | undefined {
+  for (let i = from; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (byte === SPACE || byte === CR || byte === LF) return i;
+  }
+  return undefined;
+}
+
+function latin1(bytes: Uint8Array): string {
+  let text = '';
+  for (const byte of bytes) text += String.fromCharCode(byte);
+  return text;
+}
