@@ -50,7 +50,11 @@ async function isServed(e: EdgeProcess, name: string): Promise<number> {
       refused++;
       return false;
     }
-    expect([got.status, got.digest]).toEqual([200, sha256(wideBytes(0, FILE_BYTES))]);
+    expect([got.status, got.complete, got.digest]).toEqual([
+      200,
+      true,
+      sha256(wideBytes(0, FILE_BYTES)),
+    ]);
     return true;
   });
   return refused;

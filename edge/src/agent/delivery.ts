@@ -38,6 +38,8 @@ export interface DeliveryOptions {
   readonly random: Random;
   /** False while the node's memory is short. */
   readonly spare: () => boolean;
+  /** Whether to wait where no memory can be had for a chunk, rather than to fail. */
+  readonly waitsForMemory: () => boolean;
   /** Sends status line and header; called once, with the first chunk in hand. */
   readonly begin: (first: Found) => Promise<void> | void;
   readonly observe: DeliveryObserver;
@@ -68,7 +70,7 @@ export class Delivery {
 
   constructor(options: DeliveryOptions) {
     this.#o = options;
-    const { plan, random, spare, store, now, chunkBytes } = options;
+    const { plan, random, spare, waitsForMemory, store, now, chunkBytes } = options;
     const max = BUFFER_BYTES_PER_CLIENT / chunkBytes;
     this.#window = new CongestionWindow({ max, initial: firstWindow(chunkBytes) });
     this.#driver = new TransferDriver(
@@ -79,6 +81,7 @@ export class Delivery {
         timer: new RetryTimer(),
         random,
         spare,
+        waitsForMemory,
         progressAt: (slice) => store.progressAt(this.#request(slice)),
       },
       {

@@ -1,6 +1,6 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import fc from 'fast-check';
-import { ChunkMemory } from './chunk-memory.ts';
+import { allocateFor, ChunkMemory } from './chunk-memory.ts';
 
 const SLOT = 1024;
 const MiB = 1024 * 1024;
@@ -72,6 +72,54 @@ describe('ChunkMemory', () => {
     left = 0;
     expect(() => lender.allocate(1)).toThrow(expect.objectContaining({ code: 'out-of-memory' }));
     expect(lender.lentBytes).toBe(SLOT);
+  });
+
+  test('an answer for whose body there is no memory is discarded: it would hold its connection for ever', () => {
+    const discard = jest.fn();
+    const lender = new ChunkMemory({ slotBytes: SLOT, keepBytes: SLOT, mayLend: () => false });
+    expect(() => allocateFor({ discard }, lender, SLOT)).toThrow(
+      expect.objectContaining({ code: 'out-of-memory' }),
+    );
+    expect(discard).toHaveBeenCalledTimes(1);
+    const generous = new ChunkMemory({ slotBytes: SLOT, keepBytes: SLOT });
+    expect(allocateFor({ discard }, generous, SLOT).data).toHaveLength(SLOT);
+    expect(discard).toHaveBeenCalledTimes(1);
+  });
+
+  test('lends what is idle without asking, wherever it is', () => {
+    let asked = 0;
+    let may = true;
+    const lender = new ChunkMemory({
+      slotBytes: MiB,
+      keepBytes: 2 * MiB,
+      mayLend: () => {
+        asked++;
+        return may;
+      },
+    });
+    const first = lender.allocate(MiB);
+    first.release();
+    expect(lender.allocate(MiB).data).toBe(first.data);
+    expect(asked).toBe(1);
+    // The second slot was never used: it would take memory of the system.
+    may = false;
+    expect(() => lender.allocate(MiB)).toThrow(expect.objectContaining({ code: 'out-of-memory' }));
+    may = true;
+    const kept = lender.allocate(MiB);
+    const extra = lender.allocate(MiB);
+    const last = lender.allocate(MiB);
+    extra.release();
+    may = false;
+    expect(lender.allocate(MiB).data).toBe(extra.data);
+    expect([kept.data, last.data]).not.toContain(extra.data);
+    expect(asked).toBe(5);
+    // The last chunk of a file is smaller: it has an idle slot where nothing else may be had.
+    kept.release();
+    const small = lender.allocate(MiB / 2);
+    expect([small.data.length, small.data.buffer]).toEqual([MiB / 2, kept.data.buffer]);
+    expect([lender.lentBytes, lender.idleBytes]).toEqual([3.5 * MiB, MiB / 2]);
+    small.release();
+    expect(lender.allocate(MiB).data).toBe(kept.data);
   });
 
   test('a chunk that a burst left in an extra slab moves to a kept one, and the slab is returned', () => {

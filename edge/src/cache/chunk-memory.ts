@@ -29,7 +29,10 @@ export interface ChunkMemoryOptions {
   readonly slotBytes: number;
   /** Memory that is kept once it was needed; what is needed above that is returned when free. */
   readonly keepBytes: number;
-  /** False where so many more bytes must not be lent; by default all may. */
+  /**
+   * False where so many more bytes must not be taken of the system; by default all may. Memory that
+   * is idle is lent without asking, and for a piece smaller than a slot where asking was in vain.
+   */
   readonly mayLend?: (bytes: number) => boolean;
   /** Overwrite memory when it is given back, so that a use after that cannot go unnoticed. */
   readonly poison?: boolean;
@@ -59,7 +62,10 @@ export class ChunkMemory {
   #keptBytes = 0;
   #slots = 0;
   #inUse = 0;
-  #otherBytes = 0;
+  /** Bytes of all pieces on loan, in slots and others. */
+  #lentBytes = 0;
+  /** Of these, bytes in slots. */
+  #inSlotBytes = 0;
 
   constructor(options: ChunkMemoryOptions) {
     this.#o = options;
@@ -73,14 +79,14 @@ export class ChunkMemory {
 
   /** Bytes on loan, those of other sizes than a slot's included. */
   get lentBytes(): number {
-    return this.#inUse * this.#o.slotBytes + this.#otherBytes;
+    return this.#lentBytes;
   }
 
   /** Bytes that are not on loan but still take memory, as they once were. */
   get idleBytes(): number {
     let touched = 0;
     for (const slab of this.#slabs) touched += slab.touched;
-    return (touched - this.#inUse) * this.#o.slotBytes;
+    return touched * this.#o.slotBytes - this.#inSlotBytes;
   }
 
   /**
@@ -89,11 +95,15 @@ export class ChunkMemory {
    * @throws MillraceError `out-of-memory` where no more may be lent
    */
   allocate(bytes: number): ChunkBuffer {
-    if (this.#o.mayLend?.(bytes) === false) {
-      throw new MillraceError('out-of-memory', '', { retryAfterMs: 1000 });
+    const isSlot = bytes === this.#o.slotBytes;
+    const roomy = isSlot ? this.#slabs.find(({ free }) => free.length > 0) : undefined;
+    if (roomy !== undefined && hasIdle(roomy)) return this.#lendSlot(roomy, bytes);
+    if (this.#o.mayLend?.(bytes) !== false) {
+      return isSlot ? this.#lendSlot(roomy ?? this.#grow(), bytes) : this.#lendOther(bytes);
     }
-    if (bytes !== this.#o.slotBytes) return this.#lendOther(bytes);
-    return this.#lendSlot(this.#slabs.find(({ free }) => free.length > 0) ?? this.#grow());
+    const idle = bytes <= this.#o.slotBytes ? this.#slabs.find(hasIdle) : undefined;
+    if (idle === undefined) throw new MillraceError('out-of-memory', '', { retryAfterMs: 1000 });
+    return this.#lendSlot(idle, bytes);
   }
 
   /** True where chunks could move to slabs that are kept, so that others run empty. */
@@ -105,18 +115,23 @@ export class ChunkMemory {
     return this.#slabs.find(({ kept, free }) => kept && free.length > 0);
   }
 
-  #lendSlot(slab: Slab): ChunkBuffer {
+  /** @param bytes at most those of a slot */
+  #lendSlot(slab: Slab, bytes: number): ChunkBuffer {
     const slot = slab.free.pop() as Buffer;
     this.#inUse++;
+    this.#lentBytes += bytes;
+    this.#inSlotBytes += bytes;
     slab.touched = Math.max(slab.touched, slab.slots - slab.free.length);
     let lent = true;
     return {
-      data: slot,
-      ...(slab.kept ? {} : { better: () => this.#better() }),
+      data: bytes === slot.length ? slot : slot.subarray(0, bytes),
+      ...(slab.kept ? {} : { better: () => this.#better(bytes) }),
       release: () => {
         if (!lent) throw new Error('chunk memory released twice');
         lent = false;
         this.#inUse--;
+        this.#lentBytes -= bytes;
+        this.#inSlotBytes -= bytes;
         if (this.#o.poison === true) slot.fill(POISON);
         slab.free.push(slot);
         if (!slab.kept && slab.free.length === slab.slots) this.#shrink(slab);
@@ -124,21 +139,21 @@ export class ChunkMemory {
     };
   }
 
-  #better(): ChunkBuffer | undefined {
+  #better(bytes: number): ChunkBuffer | undefined {
     const slab = this.#roomyKept();
-    return slab === undefined ? undefined : this.#lendSlot(slab);
+    return slab === undefined ? undefined : this.#lendSlot(slab, bytes);
   }
 
   /** Of another size than a slot's, as the last chunks of files are: left to the garbage collector. */
   #lendOther(bytes: number): ChunkBuffer {
-    this.#otherBytes += bytes;
+    this.#lentBytes += bytes;
     let lent = true;
     return {
       data: Buffer.allocUnsafeSlow(bytes),
       release: () => {
         if (!lent) throw new Error('chunk memory released twice');
         lent = false;
-        this.#otherBytes -= bytes;
+        this.#lentBytes -= bytes;
       },
     };
   }
@@ -167,4 +182,28 @@ export class ChunkMemory {
     this.#slabs.splice(this.#slabs.indexOf(slab), 1);
     this.#slots -= slab.slots;
   }
+}
+
+/**
+ * Memory for the body of an answer.
+ *
+ * @param answer discarded where there is none: a body that nobody reads holds its connection for ever
+ * @throws MillraceError `out-of-memory`
+ */
+export function allocateFor(
+  answer: { discard(): void },
+  memory: ChunkMemory,
+  bytes: number,
+): ChunkBuffer {
+  try {
+    return memory.allocate(bytes);
+  } catch (error) {
+    answer.discard();
+    throw error;
+  }
+}
+
+/** True where a slot is free that takes memory already. */
+function hasIdle({ free, slots, touched }: Slab): boolean {
+  return slots - free.length < touched;
 }

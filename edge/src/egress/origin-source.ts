@@ -12,7 +12,7 @@ import { checkRangeAnswer } from '@millrace/shared/http/range-contract';
 import { formatRange } from '@millrace/shared/http/range-header';
 import type { Validators } from '@millrace/shared/http/validators';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
-import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
+import { allocateFor, type ChunkBuffer, type ChunkMemory } from '../cache/chunk-memory.ts';
 import type { ChunkRequest, ChunkSource } from '../cache/chunk-store.ts';
 import { type Pointer, pointerName } from '../cache/file-version.ts';
 import { isPointer, type PointerCache } from '../cache/pointer-cache.ts';
@@ -217,7 +217,11 @@ function condition(validators: Validators): Record<string, string> {
   return { 'if-unmodified-since': formatHttpDate(validators.lastModified) };
 }
 
-/** Reads a body of `bytes` bytes into memory on loan. */
+/**
+ * Reads a body of `bytes` bytes into memory on loan.
+ *
+ * @throws MillraceError `out-of-memory`, the body being discarded
+ */
 export async function readChunk(
   response: HttpAnswer,
   bytes: number,
@@ -225,7 +229,7 @@ export async function readChunk(
   pace: BodyPace,
   onBytes: (count: number) => void,
 ): Promise<ChunkBuffer> {
-  const buffer = memory.allocate(bytes);
+  const buffer = allocateFor(response, memory, bytes);
   try {
     await pace.readInto(response, buffer.data, onBytes);
     checkContent(response, buffer.data);

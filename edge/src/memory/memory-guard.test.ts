@@ -100,6 +100,20 @@ describe('MemoryGuard', () => {
     expect(look(1000)).toEqual(['forget']);
   });
 
+  test('collects again where nobody is left to be reset: who left by himself left garbage', async () => {
+    const { look, state, endCollection } = setUp();
+    state.resident = 1000 * MiB;
+    look();
+    await endCollection();
+    state.readers = 0;
+    expect(look(1000)).toEqual(['observe', 'close idle', 'reset 104']);
+    expect(look(8000)).toEqual(['observe', 'close idle', 'reset 104']);
+    expect(look(1000)).toEqual(['observe', 'close idle', 'reset 104', 'collect']);
+    state.resident = 300 * MiB;
+    await endCollection();
+    expect(look(1000)).toEqual(['forget']);
+  });
+
   test('a heap close to its limit counts, whatever its size', async () => {
     const { look, state } = setUp();
     state.heap = 4000 * MiB;

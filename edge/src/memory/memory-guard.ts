@@ -35,6 +35,8 @@ export const LOOK_INTERVAL_MS: Millis = 250;
 const OBSERVE_INTERVAL_MS: Millis = 1000;
 /** Shortest time between two collections of garbage: each holds the process up. */
 const COLLECT_INTERVAL_MS: Millis = 2000;
+/** The same where nobody was reset in between: transfers that end by themselves leave garbage too. */
+const REPEAT_INTERVAL_MS: Millis = 10_000;
 /** After a collection, until the system has the memory back and says so. */
 const SETTLE_MS: Millis = 500;
 const COMPLAIN_INTERVAL_MS: Millis = 60_000;
@@ -79,20 +81,25 @@ export class MemoryGuard {
     if (charged > 0) this.#reset(charged);
     if (account.witnessedExcess <= 0) return;
     // What the system alone sees may be garbage: what is reset is resident until it is collected.
-    if (!this.#isClean) this.#collect();
-    else if (charged <= 0) this.#reset(account.witnessedExcess);
+    if (!this.#isClean) this.#collect(COLLECT_INTERVAL_MS);
+    else if (charged <= 0 && this.#reset(account.witnessedExcess) === 0) {
+      this.#collect(REPEAT_INTERVAL_MS);
+    }
   }
 
-  #reset(bytes: number): void {
+  /** @returns how many readers were reset */
+  #reset(bytes: number): number {
     const reset = this.#options.resetSlowest(bytes);
-    if (reset === 0) return;
+    if (reset === 0) return 0;
     this.#isClean = false;
     this.#complain(reset);
+    return reset;
   }
 
-  #collect(): void {
+  /** @param intervalMs shortest time since the latest collection */
+  #collect(intervalMs: Millis): void {
     const { now, collectGarbage } = this.#options;
-    if (now() - this.#collectedAt < COLLECT_INTERVAL_MS) return;
+    if (now() - this.#collectedAt < intervalMs) return;
     this.#collecting = true;
     void collectGarbage().finally(() => {
       this.#collecting = false;

@@ -25,7 +25,7 @@ import {
 import { SilenceTimer } from '@millrace/shared/node/silence-timer';
 import type { Purges } from '../admin/purges.ts';
 import { sha256 } from '../cache/chunk.ts';
-import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
+import { allocateFor, type ChunkBuffer, type ChunkMemory } from '../cache/chunk-memory.ts';
 import type { ChunkRequest } from '../cache/chunk-store.ts';
 import type { ClusterAuth } from './cluster-auth.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
@@ -278,7 +278,7 @@ export class PeerClient {
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
     const { memory, membership, now, onPeerBytes } = this.#o;
-    const buffer = memory.allocate(bytes);
+    const buffer = allocateFor(response, memory, bytes);
     try {
       await response.readInto(buffer.data, (count) => {
         onPeerBytes(count);

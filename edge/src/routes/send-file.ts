@@ -34,6 +34,13 @@ export interface SendFileOptions {
   readonly random: Random;
   /** False while memory for chunks is short. */
   readonly spare: () => boolean;
+  /**
+   * Whether a client's transfers wait where no memory can be had for a chunk. One of many fails, so
+   * that a client with a single one gets its file.
+   *
+   * @param client its address
+   */
+  readonly waitsForMemory: (client: string) => boolean;
 }
 
 /**
@@ -109,6 +116,7 @@ function deliver(
     now,
     random,
     spare,
+    waitsForMemory: () => o.waitsForMemory(exchange.client),
     begin,
     observe: {
       chunk: (found, index) => {

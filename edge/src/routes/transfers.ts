@@ -126,9 +126,10 @@ export class Transfers {
   observeReaders(now: Millis): void {
     this.#observed = true;
     for (const exchange of this.#running) {
-      const taken = exchange.sentBytes - untakenBytes(exchange.res);
-      if (exchange.pace === undefined) exchange.pace = new ReaderPace(taken, now);
-      else exchange.pace.observe(taken, now);
+      const untaken = untakenBytes(exchange.res);
+      const taken = exchange.sentBytes - untaken;
+      if (exchange.pace === undefined) exchange.pace = new ReaderPace(taken, untaken, now);
+      else exchange.pace.observe(taken, untaken, now);
     }
   }
 
@@ -158,7 +159,8 @@ export class Transfers {
       this.#metrics.slowReset.inc();
       this.#onReset(exchange.client);
       exchange.controller.abort(
-        new MillraceError('out-of-memory', 'the slowest readers are reset'),
+        // One whose head has not been sent is answered with it.
+        new MillraceError('out-of-memory', 'the slowest readers are reset', { retryAfterMs: 1000 }),
       );
       // Where all of the body has been written, nobody waits for the signal.
       if (exchange.res.headersSent) resetResponse(exchange.res);

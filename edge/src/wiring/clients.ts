@@ -107,6 +107,7 @@ export async function openClients(
     wallClock,
     random: Math.random,
     spare,
+    waitsForMemory: (client) => limits.transfersOf(client) <= 1,
   });
   rounds.every(RELIEF_INTERVAL_MS, () => transfers.setPressed(!spare()));
   const { offloadAbove } = config;

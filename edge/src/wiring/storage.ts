@@ -88,7 +88,7 @@ export async function openStorage({
   account.share('pointers', () => pointers.bytes);
   account.share('diskIndex', () => disk?.indexBytes ?? 0);
   account.share('chunksInFlight', inFlight);
-  account.share('chunksIdle', () => memory.idleBytes);
+  account.idleShare('chunksIdle', () => memory.idleBytes);
   // Data that waits for the disk are the cache's or in flight.
   account.share('diskWrites', () => disk?.queuedOverheadBytes ?? 0);
   const heldBytes = Math.min(HELD_BYTES, (account.stopBytes - config.cacheMemory) / 4);

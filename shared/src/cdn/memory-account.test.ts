@@ -50,6 +50,15 @@ describe('MemoryAccount', () => {
     expect(account.refuses(1000, 0)).toBe(true);
   });
 
+  test('idle memory refuses nobody, and counts against the limit', () => {
+    const { account } = accountOf({ transfers: STOP - 300 * MiB });
+    account.idleShare('idle', () => 400 * MiB);
+    account.observe({ ...QUIET, residentBytes: STOP + 100 * MiB });
+    expect([account.refuses(1000, 5), account.excess]).toEqual([false, -300 * MiB]);
+    expect([account.chargedBytes, account.isFilling]).toEqual([STOP + 100 * MiB, true]);
+    expect([account.mayLend(28 * MiB), account.mayLend(29 * MiB)]).toEqual([true, false]);
+  });
+
   test('what no share knows of refuses new transfers as well', () => {
     const { account } = accountOf({ transfers: MiB });
     account.observe({ ...QUIET, residentBytes: STOP + MiB });

@@ -40,6 +40,7 @@ export class MemoryAccount {
   /** Above this new transfers are refused and slow readers are reset. */
   readonly stopBytes: number;
   readonly #shares = new Map<string, () => number>();
+  #idle = (): number => 0;
   #residentBytes = 0;
   /** Resident at the last look, and not charged then. */
   #unknownBytes = 0;
@@ -62,6 +63,18 @@ export class MemoryAccount {
     this.#shares.set(name, read);
   }
 
+  /**
+   * Adds a share of memory that is idle: the next transfers use it before they take any of the
+   * system. It counts against the limit, and not against the stop, which is about what others need.
+   *
+   * @param read as in `share`
+   */
+  idleShare(name: string, read: () => number): void {
+    this.share(name, read);
+    const before = this.#idle;
+    this.#idle = () => before() + read();
+  }
+
   /** What the system saw the process have, at the last look. */
   get residentBytes(): number {
     return this.#residentBytes;
@@ -82,14 +95,18 @@ export class MemoryAccount {
     this.#isHeapHalfFull = heapBytes > heapLimitBytes / 2;
   }
 
-  /** Bytes above the stop by the shares alone; 0 or less: below it. */
+  /** Bytes in use above the stop by the shares alone; 0 or less: below it. */
   get chargedExcess(): number {
-    return this.chargedBytes - this.stopBytes;
+    return this.chargedBytes - this.#idle() - this.stopBytes;
+  }
+
+  get #residentExcess(): number {
+    return this.#residentBytes - this.#idle() - this.stopBytes;
   }
 
   /** Bytes above the stop, or above what V8's heap may be, by the witness; 0 or less: below. */
   get witnessedExcess(): number {
-    return Math.max(this.#residentBytes - this.stopBytes, this.#heapExcess);
+    return Math.max(this.#residentExcess, this.#heapExcess);
   }
 
   /** Bytes above the stop, by whoever sees the most; 0 or less: below it. */
@@ -115,10 +132,10 @@ export class MemoryAccount {
     const room = own === 0 ? (this.limitBytes - this.stopBytes) / 2 : 0;
     if (this.chargedExcess > room) return true;
     if (running < ALWAYS_ADMITTED) return false;
-    return this.#heapExcess > 0 || this.#residentBytes - this.stopBytes > room;
+    return this.#heapExcess > 0 || this.#residentExcess > room;
   }
 
-  /** Whether so many more bytes may be lent below the limit. */
+  /** Whether so many more bytes may be taken of the system below the limit. */
   mayLend(bytes: number): boolean {
     return this.chargedBytes + this.#unknownBytes + bytes <= this.limitBytes;
   }

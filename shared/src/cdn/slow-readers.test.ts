@@ -60,23 +60,43 @@ describe('chooseSlowest', () => {
 });
 
 describe('ReaderPace', () => {
+  const UNTAKEN = 512 * KiB;
+
   test('knows nothing before it has measured twice', () => {
-    const pace = new ReaderPace(100, 0);
+    const pace = new ReaderPace(100, UNTAKEN, 0);
     expect(pace.bytesPerMs).toBeUndefined();
-    pace.observe(1100, 1000);
+    pace.observe(1100, UNTAKEN, 1000);
     expect(pace.bytesPerMs).toBe(1);
   });
 
   test('forgets what the kernel took at first within a few measurements', () => {
-    const pace = new ReaderPace(0, 0);
-    pace.observe(2_000_000, 1000);
-    for (let s = 2; s < 14; s++) pace.observe(2_000_000 + s * 220, s * 1000);
+    const pace = new ReaderPace(0, UNTAKEN, 0);
+    pace.observe(2_000_000, UNTAKEN, 1000);
+    for (let s = 2; s < 14; s++) pace.observe(2_000_000 + s * 220, UNTAKEN, s * 1000);
     expect(pace.bytesPerMs).toBeLessThan(1);
   });
 
   test('two looks at the same moment count as one', () => {
-    const pace = new ReaderPace(0, 0);
-    pace.observe(50, 0);
+    const pace = new ReaderPace(0, UNTAKEN, 0);
+    pace.observe(50, UNTAKEN, 0);
     expect(pace.bytesPerMs).toBeUndefined();
+  });
+
+  test('is not known of a reader that has taken all it was handed and waits for more', () => {
+    const pace = new ReaderPace(0, 0, 0);
+    for (let s = 1; s < 10; s++) pace.observe(0, 0, s * 1000);
+    expect(pace.bytesPerMs).toBeUndefined();
+    pace.observe(0, UNTAKEN, 9500);
+    expect(pace.bytesPerMs).toBe(0);
+  });
+
+  test('is nothing of one that has waited for ten seconds without a byte', () => {
+    const pace = new ReaderPace(0, UNTAKEN, 0);
+    pace.observe(0, 0, 1000);
+    pace.observe(1, 0, 8000);
+    pace.observe(1, 0, 17_999);
+    expect(pace.bytesPerMs).toBeUndefined();
+    pace.observe(1, 0, 18_000);
+    expect(pace.bytesPerMs).toBeLessThan(1);
   });
 });

@@ -31,6 +31,7 @@ interface Play {
   clientMs?: (slice: number) => number;
   /** Whether there is memory for more than one slice. */
   spare?: () => boolean;
+  waitsForMemory?: () => boolean;
 }
 
 type Entry = TransferAction & { at: number };
@@ -48,6 +49,7 @@ function play(o: Play) {
     random: o.random ?? (() => 0.5),
     progressAt: (slice) => progress.get(slice),
     ...(o.spare === undefined ? {} : { spare: o.spare }),
+    ...(o.waitsForMemory === undefined ? {} : { waitsForMemory: o.waitsForMemory }),
   });
   const log: Entry[] = [];
   let due: { at: number; happen: () => void }[] = [];
@@ -281,10 +283,22 @@ describe('Transfer', () => {
       'origin-reset',
       'origin-timeout',
       'origin-unreachable',
+      'out-of-memory',
       'too-many-origins',
       'wrong-digest',
       'wrong-length',
     ]);
+  });
+
+  test('where no memory can be had, a response waits, or fails where its client has others', () => {
+    const short = new MillraceError('out-of-memory', '', { retryAfterMs: 1000 });
+    const source = (slice: number, attempt: number): Answer =>
+      slice === 1 && attempt === 0 ? { afterMs: 10, error: short } : { afterMs: 10 };
+    const waits = play({ slices: 3, source });
+    expect(waits.end).toEqual({ kind: 'done' });
+    expect(waits.times('fetch', 1)[1]).toBeGreaterThanOrEqual(1010);
+    const fails = play({ slices: 3, source, waitsForMemory: () => false });
+    expect(fails.end).toEqual({ kind: 'fail', error: short });
   });
 
   test('any other failure ends the response at once, and nothing happens afterwards', () => {

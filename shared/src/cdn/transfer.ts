@@ -32,6 +32,11 @@ export interface TransferOptions {
   readonly progressAt: (slice: number) => Millis | undefined;
   /** False while memory is short: then one slice at a time is begun. */
   readonly spare?: () => boolean;
+  /**
+   * Whether the response waits where no memory can be had for a chunk; by default it does. It fails
+   * otherwise, and others have what it holds.
+   */
+  readonly waitsForMemory?: () => boolean;
 }
 
 /**
@@ -51,6 +56,8 @@ const TRANSIENT: ReadonlySet<ErrorCode> = new Set([
   'origin-busy',
   'origin-error',
   'too-many-origins',
+  // Of this node or of a peer: slow readers are reset meanwhile.
+  'out-of-memory',
   'wrong-length',
   'wrong-digest',
 ]);
@@ -146,7 +153,10 @@ export class Transfer {
     const a = this.#active.get(slice);
     if (a?.attempts.delete(attempt) !== true || a.attempts.size > 0) return;
     const pause = Math.max(error.retryAfterMs ?? 0, this.#backoffMs(a.begun));
-    if (!isTransient(error.code) || a.begun > MAX_BACKOFFS || pause > MAX_RETRY_AFTER_WAIT_MS) {
+    const fails =
+      !isTransient(error.code) ||
+      (error.code === 'out-of-memory' && this.#o.waitsForMemory?.() === false);
+    if (fails || a.begun > MAX_BACKOFFS || pause > MAX_RETRY_AFTER_WAIT_MS) {
       this.#failure ??= error;
       return;
     }
