@@ -2,6 +2,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { EdgeNode, EdgeTest } from '@millrace/shared/bridge/edge-api';
+import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 
 const TIMEOUT_MS = 5000;
@@ -32,9 +33,9 @@ export async function testEdge(url: string, signal: AbortSignal): Promise<EdgeTe
       const began = performance.now();
       const { value } = await getJson(new URL('/-/live', url), all);
       rttMs = Math.min(rttMs, performance.now() - began);
-      if (!liveSchema.safeParse(value).success) return failed(url, 'not-an-edge');
+      if (!tryRead(liveSchema, value).success) return failed(url, 'not-an-edge');
     }
-    const ready = readySchema.safeParse((await getJson(new URL('/-/ready', url), all)).value);
+    const ready = tryRead(readySchema, (await getJson(new URL('/-/ready', url), all)).value);
     const nodes = await nodesOf(url, all);
     const { origin } = new URL(url);
     const name = nodes.find((node) => URL.parse(node.url)?.origin === origin)?.name;
@@ -54,7 +55,7 @@ export async function testEdge(url: string, signal: AbortSignal): Promise<EdgeTe
 
 async function nodesOf(url: string, signal: AbortSignal): Promise<EdgeNode[]> {
   const { value } = await getJson(new URL('/-/edges', url), signal);
-  const list = edgesSchema.safeParse(value);
+  const list = tryRead(edgesSchema, value);
   if (!list.success) return [];
   return list.data.edges
     .slice(0, MAX_NODES)

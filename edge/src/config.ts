@@ -9,6 +9,7 @@ import { hostname } from 'node:os';
 import { nearest } from '@millrace/shared/base/nearest';
 import { formatBytes } from '@millrace/shared/base/units';
 import type { PeerPolicy } from '@millrace/shared/cdn/peer-table';
+import { tryRead } from '@millrace/shared/schema/read';
 import { Command, CommanderError, Option } from 'commander';
 import { LEAST_ROOM_BYTES } from './memory/limit.ts';
 import type { Seed } from './peers/seeds.ts';
@@ -229,7 +230,7 @@ function pick(
 }
 
 function check(name: Name, value: unknown, where: string): unknown {
-  const result = SETTINGS[name].schema.safeParse(value);
+  const result = tryRead(SETTINGS[name].schema, value);
   if (result.success) return result.data;
   const message = result.error.issues.map((issue) => issue.message).join('; ');
   throw new Stop(`${where}: ${message} (given: ${JSON.stringify(value)})`, 2);

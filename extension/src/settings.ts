@@ -1,5 +1,6 @@
 /** What the user has chosen, in `storage.local` under `settings`. */
 
+import { readOrThrow } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 
 const MIB = 1024 * 1024;
@@ -50,4 +51,4 @@ export const settingsSchema = z.object({
 
 export type Settings = z.output<typeof settingsSchema>;
 
-export const DEFAULT_SETTINGS: Settings = settingsSchema.parse({});
+export const DEFAULT_SETTINGS: Settings = readOrThrow(settingsSchema, {});

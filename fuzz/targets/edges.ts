@@ -16,6 +16,7 @@ import {
 } from '../../shared/src/cdn/inside-message.ts';
 import { NetworkPins } from '../../shared/src/cdn/network-pins.ts';
 import { prefixesOf } from '../../shared/src/cdn/purge-target.ts';
+import { readOrThrow as readBySchema } from '../../shared/src/schema/read.ts';
 import { mutatedJson, mutatedJsonText, mutatedText } from '../mutate.ts';
 import { fuzzTarget, hold, holdEqual, readOrRefuse, readOrThrow, weightOf } from '../target.ts';
 
@@ -126,7 +127,7 @@ export const targets = [
     name: 'heartbeat',
     cases: mutatedJson([HEARTBEAT]),
     check(value) {
-      const read = readOrThrow(() => ANSWER.parse(value));
+      const read = readOrThrow(() => readBySchema(ANSWER, value));
       if (read === undefined) return;
       for (const url of read.nodes)
         hold(/^https?:\/\//.test(new URL(url).origin), 'a node has a web address');
@@ -284,7 +285,7 @@ export const targets = [
       ]),
     ),
     check(value) {
-      const log = readOrThrow(() => PURGE_LOG.parse(value));
+      const log = readOrThrow(() => readBySchema(PURGE_LOG, value));
       for (const { target } of log?.purges ?? []) {
         if (target.kind === 'prefix')
           hold(
@@ -292,9 +293,9 @@ export const targets = [
             'a prefix is one that lookups try',
           );
       }
-      const pins = readOrThrow(() => PIN_LIST.parse(value))?.pins ?? [];
+      const pins = readOrThrow(() => readBySchema(PIN_LIST, value))?.pins ?? [];
       hold(
-        pins.every((pin) => readOrThrow(() => NETWORK_PIN.parse(pin)) !== undefined),
+        pins.every((pin) => readOrThrow(() => readBySchema(NETWORK_PIN, pin)) !== undefined),
         'pins are pins',
       );
       const network = new NetworkPins();

@@ -3,6 +3,7 @@
 import type { NoteValues } from '@millrace/shared/base/notes';
 import type { LogEntry, SourceView } from '@millrace/shared/bridge/detail-api';
 import { SpeedRing } from '@millrace/shared/download/speed-ring';
+import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { RunProgress } from './contract.ts';
 
@@ -41,7 +42,7 @@ export class Chapter {
 
   /** @param kept what `toKeep` gave at some time */
   constructor(kept?: unknown) {
-    const read = keptSchema.safeParse(kept);
+    const read = tryRead(keptSchema, kept);
     if (!read.success) return;
     this.#log = read.data.log as unknown as LogEntry[];
     this.#seq = this.#log.at(-1)?.seq ?? 0;

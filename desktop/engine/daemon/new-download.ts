@@ -10,6 +10,7 @@ import { MAX_PER_HOST } from '@millrace/shared/download/host-limits';
 import { MAX_PRIORITY, MIN_PRIORITY } from '@millrace/shared/download/queue';
 import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
 import { isPublicHost } from '@millrace/shared/http/public-host';
+import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import { type Login, takeLogin, withoutLogin } from '../net/credentials.ts';
 import type { DownloadRecord } from '../store/record.ts';
@@ -248,7 +249,7 @@ export function isOnlyCategory(change: Change): boolean {
 
 /** @throws MillraceError `bad-option` that names what is wrong */
 export function check<T>(schema: z.ZodType<T>, value: unknown): T {
-  const result = schema.safeParse(value);
+  const result = tryRead(schema, value);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const where = issue?.path.length ? `${issue.path.join('.')}: ` : '';

@@ -1,6 +1,7 @@
 /** Deletes files and partial files of removed downloads, for good. */
 
 import { rm, stat } from 'node:fs/promises';
+import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { DownloadRecord } from '../store/record.ts';
 import type { SettingStore } from '../store/small-stores.ts';
@@ -35,7 +36,7 @@ export class Removals {
 
   /** Deletes what an earlier version had still to delete. */
   start(): void {
-    const left = z.array(leftoverSchema).safeParse(this.#o.store.get(SETTING));
+    const left = tryRead(z.array(leftoverSchema), this.#o.store.get(SETTING));
     for (const leftover of left.success ? left.data : []) {
       void this.work(this.#delete(leftover, ''));
     }

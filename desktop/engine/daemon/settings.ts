@@ -6,6 +6,7 @@ import {
   DEFAULT_CATEGORIES,
 } from '@millrace/shared/download/category';
 import { DAYS, MAX_WINDOWS, type ScheduleWindow } from '@millrace/shared/download/schedule';
+import { readOrThrow, tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { SettingStore } from '../store/small-stores.ts';
 import { type AppOptions, appSchema } from './app-options.ts';
@@ -66,7 +67,7 @@ export class Settings {
     this.#aria2 = read(store, 'aria2', optionsSchema) ?? {};
     this.#dir = read(store, 'dir', z.string());
     this.#edges = read(store, 'edges', edgesSchema) ?? [];
-    this.#app = read(store, 'app', appSchema) ?? appSchema.parse({});
+    this.#app = read(store, 'app', appSchema) ?? readOrThrow(appSchema, {});
   }
 
   get limits(): Limits {
@@ -139,6 +140,6 @@ export class Settings {
 }
 
 function read<T>(store: SettingStore, name: string, schema: z.ZodType<T>): T | undefined {
-  const result = schema.safeParse(store.get(name));
+  const result = tryRead(schema, store.get(name));
   return result.success ? result.data : undefined;
 }

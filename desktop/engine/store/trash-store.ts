@@ -2,6 +2,7 @@
 
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import type { TrashEntry } from '@millrace/shared/download/trash';
+import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import { storageError } from './database.ts';
 import type { DownloadRecord } from './record.ts';
@@ -136,7 +137,7 @@ function rowOf(row: Row): TrashRow {
   return {
     ...entryOf(row),
     record: JSON.parse(String(row.record)) as DownloadRecord,
-    leftover: leftoverSchema.safeParse(leftover).data,
+    leftover: tryRead(leftoverSchema, leftover).data,
     moved: row.moved === 1,
   };
 }

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { GuessLimit } from '@millrace/shared/base/guess-limit';
+import { readOrThrow } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { Secret } from '../rpc/guard.ts';
 import type { LoginCodes } from './login-codes.ts';
@@ -71,7 +72,7 @@ export class SessionRoute {
 
 function parse(body: string | undefined): z.output<typeof requestSchema> | undefined {
   try {
-    return requestSchema.parse(JSON.parse(body ?? ''));
+    return readOrThrow(requestSchema, JSON.parse(body ?? ''));
   } catch {
     return undefined;
   }

@@ -6,6 +6,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
+import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { SettingStore } from '../store/small-stores.ts';
 
@@ -28,7 +29,7 @@ export class Sessions {
   constructor(store: SettingStore, now: () => Millis) {
     this.#store = store;
     this.#now = now;
-    const kept = schema.safeParse(store.get(SETTING));
+    const kept = tryRead(schema, store.get(SETTING));
     for (const { digest, usedAt } of kept.success ? kept.data : [])
       this.#usedAt.set(digest, usedAt);
   }

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '@millrace/shared/base/log';
+import { readOrThrow } from '@millrace/shared/schema/read';
 import type { z } from 'zod';
 
 export interface KeptFileOptions<S extends z.ZodType> {
@@ -12,6 +13,11 @@ export interface KeptFileOptions<S extends z.ZodType> {
   readonly name: string;
   readonly schema: S;
   readonly log: Log;
+}
+
+/** What such a file says. @throws where it is damaged */
+export function parseKept<S extends z.ZodType>(schema: S, text: string): z.output<S> {
+  return readOrThrow(schema, JSON.parse(text));
 }
 
 export class KeptFile<S extends z.ZodType> {
@@ -30,7 +36,7 @@ export class KeptFile<S extends z.ZodType> {
     const text = await readFile(join(dir, name), 'utf8').catch(() => undefined);
     if (text === undefined) return undefined;
     try {
-      return schema.parse(JSON.parse(text));
+      return parseKept(schema, text);
     } catch (error) {
       log.warn({ err: error, dir }, `${name} is damaged: nothing of it is used`);
       return undefined;

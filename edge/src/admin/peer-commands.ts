@@ -7,6 +7,7 @@
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import { LazyAgent } from '@millrace/shared/node/lazy-agent';
+import { readOrThrow } from '@millrace/shared/schema/read';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import { readText } from '../peers/heartbeat.ts';
 import { COMMAND_PATH, PINS_PATH, PURGE_LOG_PATH } from '../peers/node-requests.ts';
@@ -97,13 +98,17 @@ export class PeerCommands {
     const own = this.digests;
     if (digests.pins !== undefined && digests.pins !== own.pins) {
       void this.#once(`${url}${PINS_PATH}`, async (from) => {
-        const count = await pins.learn(PIN_LIST.parse(await this.#get(node, PINS_PATH)).pins);
+        const count = await pins.learn(
+          readOrThrow(PIN_LIST, await this.#get(node, PINS_PATH)).pins,
+        );
         if (count > 0) log.info({ url: from, pins: count }, 'pins learnt from another node');
       });
     }
     if (digests.purges === undefined || digests.purges === own.purges) return;
     await this.#once(`${url}${PURGE_LOG_PATH}`, async (from) => {
-      const count = await purges.learn(PURGE_LOG.parse(await this.#get(node, PURGE_LOG_PATH)));
+      const count = await purges.learn(
+        readOrThrow(PURGE_LOG, await this.#get(node, PURGE_LOG_PATH)),
+      );
       if (count > 0) log.info({ url: from, purges: count }, 'purges learnt from another node');
     });
   };
@@ -142,7 +147,7 @@ export class PeerCommands {
       throw new MillraceError('inside-request-refused', `status ${response.statusCode}`);
     }
     auth.verifyAnswer(nonce, response.headers, ['200', textDigest(text)]);
-    return OUTCOME.parse(JSON.parse(text));
+    return readOrThrow(OUTCOME, JSON.parse(text));
   }
 
   async #get({ name, url }: OtherNode, path: string): Promise<unknown> {

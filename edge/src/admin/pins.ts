@@ -20,7 +20,8 @@ import { NETWORK_PIN, PIN } from './messages.ts';
 /** Timers cannot wait longer. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-const FILE = z.object({
+/** The file of pins. */
+export const PIN_FILE = z.object({
   format: z.literal(1),
   /** What is held. */
   pins: z.array(PIN),
@@ -47,7 +48,7 @@ export class Pins {
   readonly ledger: PinLedger;
   readonly #o: PinsOptions;
   readonly #network = new NetworkPins();
-  readonly #file: KeptFile<typeof FILE> | undefined;
+  readonly #file: KeptFile<typeof PIN_FILE> | undefined;
   /** Records that are pinned, with how many pins hold each. */
   readonly #paths = new Map<string, number>();
   /** Versions that are pinned: as many pins each. */
@@ -62,7 +63,7 @@ export class Pins {
     const { dir, log, quotaBytes, maxLeaseMs, share } = options;
     this.#o = options;
     if (dir !== undefined) {
-      this.#file = new KeptFile({ dir, name: 'pins.json', schema: FILE, log });
+      this.#file = new KeptFile({ dir, name: 'pins.json', schema: PIN_FILE, log });
     }
     this.ledger = new PinLedger({ quotaBytes, maxLeaseMs, share });
   }

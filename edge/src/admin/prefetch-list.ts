@@ -5,18 +5,19 @@ import { z } from 'zod';
 import { KeptFile } from './kept-file.ts';
 import { ID, PREFETCH_BODY } from './messages.ts';
 
-const LIST = z.object({
+/** The file of prefetches. */
+export const PREFETCH_FILE = z.object({
   format: z.literal(1),
   prefetches: z.array(PREFETCH_BODY.extend({ id: ID, askedAt: z.number() })),
 });
-export type KeptPrefetch = z.infer<typeof LIST>['prefetches'][number];
+export type KeptPrefetch = z.infer<typeof PREFETCH_FILE>['prefetches'][number];
 
 export class PrefetchList {
-  readonly #file: KeptFile<typeof LIST>;
+  readonly #file: KeptFile<typeof PREFETCH_FILE>;
 
   /** @param dir of the disk tier */
   constructor(dir: string, log: Log) {
-    this.#file = new KeptFile({ dir, name: 'prefetches.json', schema: LIST, log });
+    this.#file = new KeptFile({ dir, name: 'prefetches.json', schema: PREFETCH_FILE, log });
   }
 
   /** What an earlier run has left, the first to run first. */

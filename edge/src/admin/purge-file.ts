@@ -12,6 +12,7 @@ import { crc32 } from 'node:zlib';
 import type { Log } from '@millrace/shared/base/log';
 import type { Purge } from '@millrace/shared/cdn/generations';
 import type { Dropped, LoggedPurge } from '@millrace/shared/cdn/purge-log';
+import { readOrThrow } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import { DROPPED, LOGGED, TARGET } from './messages.ts';
 
@@ -167,7 +168,7 @@ function readLine(line: string): PurgeLine | undefined {
   const json = line.slice(9);
   if (`${crc32(json).toString(16).padStart(8, '0')} ` !== line.slice(0, 9)) return undefined;
   try {
-    return LINE.parse(JSON.parse(json));
+    return readOrThrow(LINE, JSON.parse(json));
   } catch {
     return undefined;
   }

@@ -1,10 +1,12 @@
 import {
   copyFile,
+  lstat,
   mkdir,
   mkdtemp,
   readdir,
   readFile,
   rm,
+  symlink,
   truncate,
   utimes,
   writeFile,
@@ -190,6 +192,24 @@ describe('DiskCache', () => {
     expect(await readdir(join(dir, 'tmp'))).toEqual([]);
     expect(cache.count).toBe(0);
     expect((await readdir(dir)).sort()).toEqual(['README', 'lost+found', 'tmp']);
+  });
+
+  test('counts and deletes none of the files that it has not written, whatever their names', async () => {
+    const before = await open();
+    await put(before, 'a', 'text');
+    await mkdir(join(dir, '00'), { recursive: true });
+    const others = ['00/readme.txt', `00/${'A'.repeat(62)}`, `00/${'a'.repeat(61)}`];
+    for (const file of others) await writeFile(join(dir, file), 'x'.repeat(10_000));
+    const link = `00/${'b'.repeat(62)}`;
+    await symlink(join(dir, others[0] as string), join(dir, link));
+    // A file where a folder would be.
+    await writeFile(join(dir, recordPath('a').startsWith('01') ? '02' : '01'), 'x');
+    const after = await open(4096);
+    expect([after.count, after.bytes]).toEqual([1, 4096]);
+    await put(after, 'b', 'text');
+    expect(after.count).toBe(1);
+    for (const file of [...others, link])
+      expect(await lstat(join(dir, file)).catch(() => 'gone')).not.toBe('gone');
   });
 
   test('holds no more than its bound, and lets the least recently used go', async () => {

@@ -5,13 +5,21 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '@millrace/shared/base/log';
 import { OBJECT_BYTES } from '@millrace/shared/cdn/memory-weight';
 import { sha256 } from './chunk.ts';
 import type { ChunkBuffer } from './chunk-memory.ts';
-import { decodeHead, encodeHead, MAX_HEAD_BYTES, pathOfRecord, recordName } from './disk-record.ts';
+import {
+  decodeHead,
+  encodeHead,
+  isRecordFolder,
+  MAX_HEAD_BYTES,
+  pathOfRecord,
+  recordName,
+  recordOfFile,
+} from './disk-record.ts';
 import { ownText } from './file-version.ts';
 import { KeepingLru } from './keeping-lru.ts';
 import { INDEX_ENTRY_BYTES, writeBytes } from './weights.ts';
@@ -237,11 +245,14 @@ export class DiskCache {
   async #scan(): Promise<void> {
     const found: { name: string; bytes: number; at: number }[] = [];
     for (const folder of await readdir(this.#o.dir)) {
-      if (!/^[0-9a-f]{2}$/.test(folder)) continue;
-      for (const rest of await readdir(join(this.#o.dir, folder))) {
-        const info = await stat(join(this.#o.dir, folder, rest)).catch(() => undefined);
+      if (!isRecordFolder(folder)) continue;
+      for (const file of await filesIn(join(this.#o.dir, folder))) {
+        const name = recordOfFile(folder, file);
+        if (name === undefined) continue;
+        // Of a link, what it leads to is none of ours.
+        const info = await lstat(join(this.#o.dir, folder, file)).catch(() => undefined);
         if (!info?.isFile()) continue;
-        found.push({ name: ownText(folder + rest), bytes: info.size, at: info.mtimeMs });
+        found.push({ name: ownText(name), bytes: info.size, at: info.mtimeMs });
       }
     }
     found.sort((a, b) => a.at - b.at);
@@ -254,6 +265,16 @@ export class DiskCache {
     if (now - this.#complainedAt < COMPLAIN_EVERY_MS) return;
     this.#complainedAt = now;
     this.#o.log.error({ err: error, dir: this.#o.dir }, `cannot ${what} the disk cache`);
+  }
+}
+
+/** Names in a folder; none where something else has its name. @throws where it cannot be read */
+async function filesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return [];
+    throw error;
   }
 }
 

@@ -36,6 +36,23 @@ export function pathOfRecord(name: string): string {
   return `${name.slice(0, 2)}/${name.slice(2)}`;
 }
 
+/**
+ * The record that a file in the cache's folder is.
+ *
+ * @param folder name of the folder that it is in, directly in the cache's
+ * @param file name of the file
+ * @returns undefined for a file that this cache has not written: it is neither counted nor deleted
+ */
+export function recordOfFile(folder: string, file: string): string | undefined {
+  const isRecord = isRecordFolder(folder) && /^[0-9a-f]{62}$/.test(file);
+  return isRecord ? folder + file : undefined;
+}
+
+/** True for the name of a folder that records are in. */
+export function isRecordFolder(name: string): boolean {
+  return /^[0-9a-f]{2}$/.test(name);
+}
+
 /** The file of the record for a key. */
 export function recordPath(key: string): string {
   return pathOfRecord(recordName(key));

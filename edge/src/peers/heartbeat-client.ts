@@ -6,6 +6,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { MAX_SILENCE_MS, MIN_SILENCE_MS } from '@millrace/shared/cdn/peer-table';
 import { LazyAgent } from '@millrace/shared/node/lazy-agent';
+import { readOrThrow } from '@millrace/shared/schema/read';
 import type { ClusterAuth } from './cluster-auth.ts';
 import {
   ANSWER,
@@ -53,7 +54,10 @@ export class HeartbeatClient {
     if (!this.#auth.hasSecret) return {};
     const known = this.#names.get(url);
     if (known !== undefined) return { name: known };
-    const introduction = INTRODUCTION.parse(await this.#ask(url, undefined, INTRODUCTION_PATH, {}));
+    const introduction = readOrThrow(
+      INTRODUCTION,
+      await this.#ask(url, undefined, INTRODUCTION_PATH, {}),
+    );
     const wanted = wantedAddress(url, introduction);
     if (wanted !== url) return { elsewhere: wanted };
     this.#names.set(url, introduction.name);
@@ -78,7 +82,7 @@ export class HeartbeatClient {
     await this.#agent.get();
     const sentAt = this.#now();
     const answer = await this.#ask(url, name, HEARTBEAT_PATH, fields);
-    return { rtt: this.#now() - sentAt, answer: ANSWER.parse(answer) };
+    return { rtt: this.#now() - sentAt, answer: readOrThrow(ANSWER, answer) };
   }
 
   /** Ends all connections. */

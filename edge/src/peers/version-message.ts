@@ -5,6 +5,7 @@ import { versionTag } from '@millrace/shared/cdn/version-tag';
 import type { Freshness } from '@millrace/shared/http/freshness';
 import { currentAge } from '@millrace/shared/http/freshness';
 import { canPin } from '@millrace/shared/http/validators';
+import { readOrThrow } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { FileVersion, Pointer } from '../cache/file-version.ts';
 
@@ -72,7 +73,7 @@ export function readVersion(
   now: number,
   digest?: string,
 ): RemoteVersion {
-  const message = MESSAGE.parse(JSON.parse(text));
+  const message = readOrThrow(MESSAGE, JSON.parse(text));
   if ('tunnel' in message) return { kind: 'tunnel', reason: message.tunnel };
   const { length, fields, ageMs, lifetimeMs, staleIfErrorMs, finalUrl } = message;
   const validators = definedOnly(message.validators);

@@ -8,6 +8,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_RULES, MAX_RULES_FILE_BYTES } from '@millrace/shared/base/limits';
 import { formatBytes, parseBytes, parseDuration, parseRate } from '@millrace/shared/base/units';
+import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import { OriginPattern } from './origin-pattern.ts';
 
@@ -103,15 +104,6 @@ interface Entry {
   readonly rule: OriginRule;
 }
 
-/** @throws MillraceError `bad-option` where the schema's own checks throw: for a length that is an object */
-function readFile(value: unknown) {
-  try {
-    return FILE.safeParse(value);
-  } catch (cause) {
-    throw new MillraceError('bad-option', 'a list in it is none', { cause });
-  }
-}
-
 export class OriginRules {
   readonly #entries: readonly Entry[];
   readonly #defaults: OriginRule;
@@ -129,7 +121,7 @@ export class OriginRules {
         cause,
       });
     }
-    const file = readFile(value);
+    const file = tryRead(FILE, value);
     if (!file.success) {
       const [issue] = file.error.issues;
       const where = issue?.path.join('.') ?? '';

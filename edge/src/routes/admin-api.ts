@@ -10,6 +10,7 @@ import {
   parsePrefix,
   parseVersion,
 } from '@millrace/shared/cdn/purge-target';
+import { tryRead } from '@millrace/shared/schema/read';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Administration } from '../admin/administration.ts';
@@ -105,7 +106,7 @@ function answerWithProblems(server: FastifyInstance): void {
 
 /** @throws MillraceError `bad-option` that says which part is wrong */
 function read<S extends z.ZodType>(schema: S, body: unknown): z.infer<S> {
-  const result = schema.safeParse(body);
+  const result = tryRead(schema, body);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   const path = issue?.path.join('.') ?? '';

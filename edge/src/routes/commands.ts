@@ -1,6 +1,7 @@
 /** What other nodes of the network ask this one to do, and what it remembers for them. */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { readOrThrow } from '@millrace/shared/schema/read';
 import type { FastifyInstance } from 'fastify';
 import type { Administration } from '../admin/administration.ts';
 import { COMMAND, type Command } from '../admin/messages.ts';
@@ -59,14 +60,10 @@ export async function commandRoutes(
   tell(PINS_PATH, () => o.pins.shared);
 }
 
-/**
- * Reads a command. The schema's own checks throw for some values, such as a length that is an object.
- *
- * @throws MillraceError `bad-option`
- */
+/** @throws MillraceError `bad-option` */
 export function readCommand(text: string): Command {
   try {
-    return COMMAND.parse(JSON.parse(text));
+    return readOrThrow(COMMAND, JSON.parse(text));
   } catch (cause) {
     throw new MillraceError('bad-option', 'not a command', { cause });
   }

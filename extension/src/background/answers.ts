@@ -1,6 +1,7 @@
 /** Answers the extension's own pages, and hears of clicks in others. Nothing that comes is believed. */
 
 import { isAmong } from '@millrace/shared/http/host-list';
+import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { BrowserApi } from '../browser/api.ts';
 import { clickSchema } from '../content/click.ts';
@@ -68,7 +69,7 @@ export class PageAnswers {
         this.#onClick(message);
         return false;
       }
-      const parsed = requestSchema.safeParse(message);
+      const parsed = tryRead(requestSchema, message);
       if (!parsed.success) return false;
       void this.#answer(parsed.data).then(answer);
       // The answer comes later.
@@ -82,7 +83,7 @@ export class PageAnswers {
 
   /** A content script, which a page may have got hold of: it can have its downloads left alone. */
   #onClick(message: unknown): void {
-    const click = clickSchema.safeParse(message).data;
+    const click = tryRead(clickSchema, message).data;
     const { skipKey } = this.#o.settings.now;
     if (skipKey !== 'none' && click?.keys.includes(skipKey)) this.#o.skipping.clicked(Date.now());
   }
@@ -120,7 +121,7 @@ export class PageAnswers {
     },
     'picked-links': async ({ key }) => {
       const stored = await this.#o.api.storage.session.get(FOUND + key);
-      return foundSchema.safeParse(stored[FOUND + key]).data as FoundLinks | undefined;
+      return tryRead(foundSchema, stored[FOUND + key]).data as FoundLinks | undefined;
     },
     add: ({ links }) => this.#o.add(links),
     'get-settings': () => this.#o.settings.now,

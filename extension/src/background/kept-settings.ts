@@ -1,5 +1,6 @@
 /** What the user has chosen, as it is now. */
 
+import { tryRead } from '@millrace/shared/schema/read';
 import type { BrowserApi } from '../browser/api.ts';
 import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../settings.ts';
 
@@ -41,5 +42,5 @@ export class KeptSettings {
 }
 
 function parse(value: unknown): Settings {
-  return settingsSchema.safeParse(value ?? {}).data ?? DEFAULT_SETTINGS;
+  return tryRead(settingsSchema, value ?? {}).data ?? DEFAULT_SETTINGS;
 }

@@ -4,6 +4,7 @@
  * changed hands, or an unfinished copy of our own, is there again with the next start.
  */
 
+import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { BrowserApi } from '../browser/api.ts';
 import { type DownloadItem, refOf } from '../browser/downloads.ts';
@@ -62,6 +63,6 @@ export class StaleEntries {
   async #load(): Promise<Set<number>> {
     const stored = await this.#storage.get(KEY).catch(() => ({}));
     const { [KEY]: ended } = stored as Record<string, unknown>;
-    return new Set(endedSchema.safeParse(ended).data ?? []);
+    return new Set(tryRead(endedSchema, ended).data ?? []);
   }
 }

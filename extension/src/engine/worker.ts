@@ -1,6 +1,7 @@
 /** The worker that the engine runs in: the one place where files can be written without waiting. */
 
 import { isMillraceError } from '@millrace/shared/base/errors';
+import { tryRead } from '@millrace/shared/schema/read';
 import { Engine } from './engine.ts';
 import { OpfsFiles } from './opfs.ts';
 import { asTakerError } from './proof.ts';
@@ -42,7 +43,7 @@ engine.then((running) => {
 addEventListener('message', ({ data }: MessageEvent<unknown>) => void answer(data));
 
 async function answer(data: unknown): Promise<void> {
-  const request = requestSchema.safeParse(data);
+  const request = tryRead(requestSchema, data);
   if (!request.success) return;
   const { id, call } = request.data;
   try {

@@ -3,6 +3,7 @@
  * crash; what is offered, with its cookies, in memory that outlives the background only.
  */
 
+import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { BrowserApi } from '../browser/api.ts';
 import type { Offer } from '../taker.ts';
@@ -48,7 +49,7 @@ export class HandOffStore implements StorePort {
   async load(): Promise<readonly HandOff[]> {
     const all: Record<string, unknown> = await this.#storage.local.get(null);
     return Object.entries(all).flatMap(([key, value]) => {
-      const handOff = key.startsWith(PREFIX) ? handOffSchema.safeParse(value).data : undefined;
+      const handOff = key.startsWith(PREFIX) ? tryRead(handOffSchema, value).data : undefined;
       return handOff === undefined ? [] : [handOff];
     });
   }

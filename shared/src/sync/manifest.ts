@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { MillraceError } from '../base/errors.ts';
 import { MAX_MANIFEST_BYTES, MAX_MANIFEST_FILES, MAX_MANIFEST_PIECES } from '../base/limits.ts';
 import { parseOriginUrl } from '../http/prefixed-url.ts';
+import { tryRead } from '../schema/read.ts';
 import { PathClashes, pathFault } from './sync-path.ts';
 
 /** Digests of parts of a file, so that a wrong part alone is fetched again. */
@@ -108,22 +109,13 @@ export function parseManifest(text: string, windows: boolean): Manifest {
     // Not by String(), which runs what an object says of itself.
     throw bad(`version ${JSON.stringify(version)?.slice(0, 20)} is not known here`);
   }
-  const read = readDocument(value);
+  const read = tryRead(DOCUMENT, value);
   if (!read.success) {
     const [issue] = read.error.issues;
     throw bad(`${issue?.path.join('.')}: ${issue?.message}`);
   }
   const { url, archive, folders, files } = read.data;
   return checkManifest({ url, archive, folders, files }, windows);
-}
-
-/** @throws MillraceError `bad-manifest` where the schema's own checks throw: for a length that is an object */
-function readDocument(value: unknown) {
-  try {
-    return DOCUMENT.safeParse(value);
-  } catch (cause) {
-    throw new MillraceError('bad-manifest', 'a list in it is none', { cause });
-  }
 }
 
 /**

@@ -1,0 +1,143 @@
+/** What the programs keep on disk for themselves: what a crash, a hand or another program leaves of it. */
+
+import fc from 'fast-check';
+import { Chapter } from '../../desktop/engine/daemon/chapter.ts';
+import { MAX_CONCURRENT, Settings } from '../../desktop/engine/daemon/settings.ts';
+import type { SettingStore } from '../../desktop/engine/store/small-stores.ts';
+import { Sessions } from '../../desktop/engine/web/sessions.ts';
+import { parseKept } from '../../edge/src/admin/kept-file.ts';
+import { PIN_FILE } from '../../edge/src/admin/pins.ts';
+import { PREFETCH_FILE } from '../../edge/src/admin/prefetch-list.ts';
+import { pathOfRecord, recordName, recordOfFile } from '../../edge/src/cache/disk-record.ts';
+import { mutatedJson, mutatedJsonText, mutatedText } from '../mutate.ts';
+import { fuzzTarget, hold, holdEqual, readOrThrow, weightOf } from '../target.ts';
+
+const NOW = 1_700_000_000_000;
+const HEX64 = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
+const PIN = {
+  id: 'abc',
+  url: 'http://a.example/f',
+  bytes: 10,
+  tag: 'e.a',
+  length: 5,
+  proof: HEX64,
+  expiresAt: NOW + 1e6,
+};
+const PINS = { format: 1, pins: [PIN], network: [{ ...PIN, at: NOW, until: NOW + 1e6 }] };
+const PREFETCHES = {
+  format: 1,
+  prefetches: [{ id: 'p1', askedAt: NOW, url: 'http://a.example/f', sha256: HEX64, rate: 5 }],
+};
+
+/** Settings as the database has them, each under its name. */
+const SETTINGS = {
+  limits: { limit: 5, concurrent: 3, perHost: 2 },
+  schedule: [{ days: ['mon', 'tue'], fromMinute: 0, toMinute: 1439, effect: 'pause' }],
+  categories: [{ name: 'a', folder: 'b', extensions: ['c'] }],
+  aria2: { split: '5' },
+  dir: '/tmp/a',
+  edges: [{ url: 'http://a.example/', on: true }],
+  app: {},
+  sessions: [{ digest: HEX64, usedAt: NOW }],
+};
+const CHAPTER = {
+  log: [{ seq: 1, at: NOW, event: 'a', text: 'b' }],
+  last: { sources: [{ label: 'a' }], digests: [{ by: 'a' }], stored: [1, 2], by: [0, 1] },
+};
+
+/** Of every length of a list zod makes a number: of this one none can be made. */
+const NO_LENGTH = JSON.parse('{"length":{"toString":null}}') as object;
+
+/** A database with these settings in it. */
+function storeOf(kept: unknown): SettingStore {
+  const values = new Map<string, unknown>(
+    typeof kept === 'object' && kept !== null ? Object.entries(kept) : [],
+  );
+  return {
+    get: (name: string) => values.get(name),
+    set: (name: string, value: unknown) => values.set(name, value),
+  } as unknown as SettingStore;
+}
+
+const settingsIn = (store: SettingStore) => {
+  const { limits, windows, categories, aria2, dir, edges, app } = new Settings(store);
+  return { limits, windows, categories, aria2, dir, edges, app };
+};
+
+export const targets = [
+  fuzzTarget({
+    name: 'edge-kept-lists',
+    cases: mutatedJsonText([PINS, PREFETCHES]),
+    found: [
+      JSON.stringify({ ...PINS, network: NO_LENGTH }),
+      JSON.stringify({ ...PREFETCHES, prefetches: NO_LENGTH }),
+    ],
+    check(text) {
+      for (const schema of [PIN_FILE, PREFETCH_FILE]) {
+        const read = readOrThrow(() => parseKept(schema, text));
+        if (read === undefined) continue;
+        holdEqual(parseKept(schema, JSON.stringify(read)), read, 'it round-trips');
+        hold(weightOf(read) <= 40 * text.length + 1000, 'memory is in proportion to the file');
+      }
+    },
+    long: { 'brackets inside brackets': () => '['.repeat(2 ** 20) },
+  }),
+  fuzzTarget({
+    name: 'edge-cache-files',
+    cases: fc.tuple(
+      mutatedText([pathOfRecord(recordName('a')).slice(0, 2)]),
+      mutatedText([pathOfRecord(recordName('a')).slice(3)]),
+    ),
+    found: [
+      ['ab', 'readme.txt'],
+      ['ab', '..'],
+      ['tmp', HEX64.slice(2)],
+    ],
+    check([folder, file]) {
+      const name = recordOfFile(folder, file);
+      if (name === undefined) return;
+      hold(/^[0-9a-f]{64}$/.test(name), 'a record has the name that a key can give');
+      hold(pathOfRecord(name) === `${folder}/${file}`, 'the record is the file that was found');
+    },
+  }),
+  fuzzTarget({
+    name: 'daemon-settings',
+    cases: mutatedJson([SETTINGS]),
+    found: Object.keys(SETTINGS).map((name): unknown => ({ ...SETTINGS, [name]: NO_LENGTH })),
+    check(kept) {
+      // The daemon begins, whatever is in its database.
+      const store = storeOf(kept);
+      const settings = settingsIn(store);
+      const { limits, windows } = settings;
+      hold(
+        limits.concurrent >= 1 && limits.concurrent <= MAX_CONCURRENT,
+        'some downloads run at a time, and not too many',
+      );
+      hold(limits.limit === undefined || limits.limit >= 1, 'a limit lets something through');
+      for (const { days, fromMinute, toMinute } of windows)
+        hold(
+          days.length > 0 && [fromMinute, toMinute].every((at) => at >= 0 && at < 1440),
+          'a window is within a day',
+        );
+      const again = { ...settings, schedule: settings.windows };
+      holdEqual(settingsIn(storeOf(again)), settings, 'it round-trips');
+      new Sessions(store, () => NOW);
+    },
+  }),
+  fuzzTarget({
+    name: 'download-chapter',
+    cases: mutatedJson([CHAPTER]),
+    found: [{ ...CHAPTER, log: NO_LENGTH }],
+    check(kept) {
+      const chapter = new Chapter(kept);
+      const before = chapter.log.length;
+      chapter.note({ at: NOW, event: 'resumed' } as unknown as Parameters<Chapter['note']>[0]);
+      const { log } = chapter;
+      hold(log.length <= 200 && log.length <= before + 1, 'the log is bounded');
+      hold(
+        log.every(({ seq, at }) => Number.isFinite(seq + at)),
+        'entries have number and time',
+      );
+    },
+  }),
+];

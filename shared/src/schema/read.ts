@@ -1,0 +1,36 @@
+/**
+ * The one place that asks a schema. Zod itself is no use for what a stranger or a file on disk can
+ * shape: it throws a TypeError where it should refuse.
+ */
+
+import { z } from 'zod';
+
+/**
+ * Reads a value by a schema.
+ *
+ * @returns as `safeParse`; a refusal also where the schema's own checks throw. Zod (4.6) compares the
+ *   `length` or `size` of whatever has one, before it looks at the kind: of
+ *   `{"length":{"toString":null}}` no number can be made. Values inside values without end exceed the
+ *   stack.
+ * @throws what a transformation of ours throws, and nothing that depends on zod
+ */
+export function tryRead<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+): z.ZodSafeParseResult<z.output<S>> {
+  try {
+    return schema.safeParse(value);
+  } catch (cause) {
+    if (!(cause instanceof TypeError || cause instanceof RangeError)) throw cause;
+    const message = 'Invalid input: a part of it is of another kind';
+    const error = new z.ZodError([{ code: 'custom', path: [], message, input: value }]);
+    return { success: false, error: error as z.ZodError<z.output<S>> };
+  }
+}
+
+/** Reads a value for a caller that takes an error for a refusal. @throws ZodError */
+export function readOrThrow<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
+  const result = tryRead(schema, value);
+  if (result.success) return result.data;
+  throw result.error;
+}
