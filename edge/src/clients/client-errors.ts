@@ -10,7 +10,12 @@ import type { Socket } from 'node:net';
 import type { Millis } from '@millrace/shared/base/clock';
 import { HEADERS_MS } from '../http-limits.ts';
 import { resetConnection } from './connection.ts';
-import { abortWithConnection, unfinishedRequest, unfinishedResponse } from './http1-parser.ts';
+import {
+  abortWithConnection,
+  keepBegunLine,
+  unfinishedRequest,
+  unfinishedResponse,
+} from './http1-parser.ts';
 import { parseRawTarget } from './raw-targets.ts';
 
 export interface ParserError extends Error {
@@ -43,12 +48,14 @@ export function handleClientErrors(server: Server, connected: Connected = 'conne
 }
 
 /**
- * Resets a connection that a client ends while a response to it is unfinished, and refuses CONNECT.
+ * Resets a connection that a client ends while a response to it is unfinished, refuses CONNECT, and
+ * keeps the begin of request lines that come in pieces.
  * For servers whose `clientError` goes to `onClientError` in another way.
  */
 export function watchConnections(server: Server, connected: Connected = 'connection'): void {
   server.on(connected, (socket: Socket) => {
     abortWithConnection(socket);
+    keepBegunLine(socket);
     // Node ends its side as well, in the middle of the response. A FIN could be taken for the end
     // of a body whose length was not known.
     socket.prependListener('end', () => {

@@ -6,11 +6,16 @@
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { BegunLine } from '@millrace/shared/http/raw-target';
 
 interface Parser {
   /** The last request whose header has come, while it or its response is unfinished. */
   readonly incoming: IncomingMessage | null;
   onIncoming: ((req: IncomingMessage, keepAlive: boolean) => number) | null;
+  /** Copy of the packet that is being parsed, for parsers that read their connection themselves. */
+  getCurrentBuffer?(): Uint8Array;
+  /** By `kOnExecute`: called behind each packet, with the bytes parsed or an error. */
+  [callback: number]: ((parsed: number | Error) => void) | null | undefined;
 }
 
 interface HttpSocket extends Socket {
@@ -61,6 +66,60 @@ export function unfinishedRequest(socket: Socket): IncomingMessage | undefined {
 export function abortWithConnection(socket: Socket): void {
   const onClose = find(socket, 'close', ON_CLOSE);
   if (onClose !== undefined) socket.on('close', () => onClose());
+}
+
+/** What has come of request lines that are not complete. */
+const begunLines = new WeakMap<Socket, BegunLine>();
+
+/**
+ * Keeps what comes of a request's line before its last packet. Costs nothing where a head comes in
+ * one packet: only packets that complete no head, and are no body, are copied.
+ *
+ * A packet with the end of one request and the begin of the next counts as the former only. What is
+ * kept then may begin within a method, but never so that it becomes one that reads: no method of
+ * the parser ends with GET or HEAD.
+ */
+export function keepBegunLine(socket: Socket): void {
+  const { parser } = socket as HttpSocket;
+  const onExecute = callbackAt(parser);
+  if (parser === undefined || parser === null || onExecute === undefined) return;
+  const call = parser[onExecute];
+  const { onIncoming } = parser;
+  if (typeof call !== 'function' || onIncoming === null) return;
+  const line = new BegunLine();
+  let request: IncomingMessage | undefined;
+  let headCame = false;
+  let inBody = false;
+  begunLines.set(socket, line);
+  parser.onIncoming = (req, keepAlive) => {
+    request = req;
+    headCame = true;
+    return onIncoming(req, keepAlive);
+  };
+  parser[onExecute] = (parsed) => {
+    if (typeof parsed === 'number') {
+      if (headCame || inBody) line.restart();
+      else line.add(parser.getCurrentBuffer?.() ?? new Uint8Array());
+      headCame = false;
+      inBody = request?.complete === false;
+      if (!inBody) request = undefined;
+    }
+    call(parsed);
+  };
+}
+
+/**
+ * What has come of a request's line before the packet at which the parser has failed; undefined if
+ * that is not known, because the line has ended.
+ */
+export function begunLine(socket: Socket): Uint8Array | undefined {
+  const line = begunLines.get(socket);
+  return line === undefined ? new Uint8Array() : line.bytes;
+}
+
+function callbackAt(parser: Parser | null | undefined): number | undefined {
+  const { kOnExecute } = (parser?.constructor ?? {}) as { kOnExecute?: unknown };
+  return typeof kOnExecute === 'number' ? kOnExecute : undefined;
 }
 
 /**

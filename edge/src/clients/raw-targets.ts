@@ -8,7 +8,7 @@ import type { Socket } from 'node:net';
 import { encodeRawTarget, hasRawTarget, MAX_TARGET_BYTES } from '@millrace/shared/http/raw-target';
 import { HEADERS_MS } from '../http-limits.ts';
 import type { ParserError } from './client-errors.ts';
-import { parseOneRequest, releaseParser } from './http1-parser.ts';
+import { begunLine, parseOneRequest, releaseParser } from './http1-parser.ts';
 
 /** Connections whose last request is being parsed. */
 const parsedAgain = new WeakSet<Socket>();
@@ -27,10 +27,12 @@ export function parseRawTarget(
   refuse: (status: string) => void,
 ): boolean {
   if (code !== 'HPE_INVALID_URL' || rawPacket === undefined) return false;
-  if (!hasRawTarget(rawPacket, bytesParsed) || parsedAgain.has(socket)) return false;
+  const begun = begunLine(socket);
+  if (begun === undefined || parsedAgain.has(socket)) return false;
+  let packet = Buffer.concat([begun, rawPacket]);
+  if (!hasRawTarget(packet, begun.length + bytesParsed)) return false;
   if (!releaseParser(socket)) return false;
   parsedAgain.add(socket);
-  let packet = rawPacket;
   const stop = () => {
     clearTimeout(timer);
     socket.removeListener('data', onData).removeListener('end', onEnd);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { encodeRawTarget, hasRawTarget, MAX_TARGET_BYTES } from './raw-target.ts';
+import { BegunLine, encodeRawTarget, hasRawTarget, MAX_TARGET_BYTES } from './raw-target.ts';
 
 const bytes = (text: string) => Uint8Array.from(text, (c) => c.charCodeAt(0));
 const text = (data: Uint8Array | undefined) =>
@@ -49,5 +49,41 @@ describe('encodeRawTarget', () => {
   test('waits for the end of the target', () => {
     expect(encodeRawTarget(bytes('GET /\xe9'))).toBeUndefined();
     expect(encodeRawTarget(bytes('GET'))).toBeUndefined();
+  });
+});
+
+describe('BegunLine', () => {
+  const of = (...packets: string[]) => {
+    const line = new BegunLine();
+    for (const packet of packets) line.add(bytes(packet));
+    return text(line.bytes);
+  };
+
+  test.each([
+    ['pieces', ['GE', 'T /ca', 'f'], 'GET /caf'],
+    ['empty lines before it', ['\r', '\n\r\nGE', 'T /'], 'GET /'],
+    ['nothing', [], ''],
+    [
+      'the longest line',
+      ['GET /', 'x'.repeat(MAX_TARGET_BYTES - 5)],
+      `GET /${'x'.repeat(MAX_TARGET_BYTES - 5)}`,
+    ],
+  ] as [string, string[], string][])('keeps %s', (_, packets, kept) => {
+    expect(of(...packets)).toBe(kept);
+  });
+
+  test.each([
+    ['ended', ['GET / HTTP/1.1\r', '\n', 'X: y']],
+    ['become too long', ['GET /', 'x'.repeat(MAX_TARGET_BYTES), 'y']],
+  ] as [string, string[]][])('keeps nothing of a line that has %s', (_, packets) => {
+    expect(of(...packets)).toBeUndefined();
+  });
+
+  test('begins anew with the next request', () => {
+    const line = new BegunLine();
+    line.add(bytes('GET / HTTP/1.1\r\n'));
+    line.restart();
+    line.add(bytes('GET /b'));
+    expect(text(line.bytes)).toBe('GET /b');
   });
 });

@@ -29,6 +29,47 @@ export function hasRawTarget(bytes: Uint8Array, fault: number): boolean {
 export const MAX_TARGET_BYTES = 32 * 1024;
 
 /**
+ * The begin of a request line that comes in several packets. A parser names the fault by its offset
+ * in the last packet only, and the packets before are gone by then.
+ */
+export class BegunLine {
+  #bytes: Uint8Array | undefined = new Uint8Array();
+
+  /** What has come of the line; undefined once the line has ended or is too long to be parsed again. */
+  get bytes(): Uint8Array | undefined {
+    return this.#bytes;
+  }
+
+  /** @param packet what has come next, all of it belonging to the head of one request */
+  add(packet: Uint8Array): void {
+    const before = this.#bytes;
+    if (before === undefined) return;
+    const added = before.length === 0 ? withoutEmptyLines(packet) : packet;
+    const length = before.length + added.length;
+    if (length > MAX_TARGET_BYTES || added.includes(LF)) {
+      this.#bytes = undefined;
+      return;
+    }
+    // Copied into one piece: a client that sends single bytes would else hold an object for each.
+    const bytes = new Uint8Array(length);
+    bytes.set(before);
+    bytes.set(added, before.length);
+    this.#bytes = bytes;
+  }
+
+  /** The next packet begins another request. */
+  restart(): void {
+    if (this.#bytes?.length !== 0) this.#bytes = new Uint8Array();
+  }
+}
+
+function withoutEmptyLines(packet: Uint8Array): Uint8Array {
+  let from = 0;
+  while (packet[from] === CR || packet[from] === LF) from++;
+  return packet.subarray(from);
+}
+
+/**
  * Percent-encodes the bytes above ASCII of a request's target (RFC 3986 2.1), one by one, as the
  * client should have done. Everything behind the target stays as it is.
  *
