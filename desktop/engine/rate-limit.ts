@@ -5,6 +5,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
+import { WaitingLine } from '@millrace/shared/base/waiting-line';
 
 /** One limit that several connections or downloads share. */
 export interface RateLimit {
@@ -34,7 +35,7 @@ export class AdjustableLimit implements RateLimit {
   readonly #now: () => Millis;
   #bucket: TokenBucket | undefined;
   /** Everybody who waits, in turn. */
-  readonly #waiting: { bytes: number; go: () => void }[] = [];
+  readonly #waiting = new WaitingLine<{ readonly bytes: number; go(): void }>();
   #timer: NodeJS.Timeout | undefined;
 
   /** @param bytesPerSecond undefined: no limit */
@@ -57,7 +58,7 @@ export class AdjustableLimit implements RateLimit {
   take(bytes: number, signal: AbortSignal): Promise<void> | undefined {
     const bucket = this.#bucket;
     if (bucket === undefined || signal.aborted) return undefined;
-    if (this.#waiting.length === 0) {
+    if (this.#waiting.size === 0) {
       bucket.take(bytes, this.#now());
       if (bucket.waitMs(this.#now()) <= 0) return undefined;
       return this.#wait(0, signal);
@@ -75,21 +76,19 @@ export class AdjustableLimit implements RateLimit {
         },
       };
       const onAbort = () => {
-        const index = this.#waiting.indexOf(turn);
         // What has come has come: it is paid for by those who go on.
-        if (index >= 0) this.#waiting.splice(index, 1);
-        if (index >= 0) this.#bucket?.take(turn.bytes, this.#now());
+        if (this.#waiting.delete(turn)) this.#bucket?.take(turn.bytes, this.#now());
         resolve();
       };
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#waiting.push(turn);
+      this.#waiting.add(turn);
       this.#serve();
     });
   }
 
   /** Lets those go whose turn has come; comes again when the next one's has. */
   #serve(): void {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.size > 0) {
       const wait = this.#bucket?.waitMs(this.#now()) ?? 0;
       if (wait > 0) {
         this.#timer ??= setTimeout(() => {
@@ -98,7 +97,7 @@ export class AdjustableLimit implements RateLimit {
         }, wait);
         return;
       }
-      const turn = this.#waiting.shift();
+      const turn = this.#waiting.take();
       if (turn === undefined) return;
       this.#bucket?.take(turn.bytes, this.#now());
       turn.go();

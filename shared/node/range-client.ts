@@ -4,6 +4,7 @@
  */
 
 import { isMillraceError, MillraceError } from '../src/base/errors.ts';
+import { WaitingLine } from '../src/base/waiting-line.ts';
 import type { Headers } from '../src/http/headers.ts';
 import type { MessageHead } from '../src/http/message-head.ts';
 import { requestTarget } from '../src/http/prefixed-url.ts';
@@ -46,7 +47,7 @@ type Fields = Readonly<Record<string, string>>;
 interface Pool {
   readonly idle: RangeConnection[];
   readonly open: Set<RangeConnection>;
-  readonly waiting: (() => void)[];
+  readonly waiting: WaitingLine<() => void>;
   /** What fails requests that are under way or wait, once the origin has been cut off. */
   cutOff: MillraceError | undefined;
 }
@@ -118,7 +119,7 @@ export class RangeClient {
     pool.cutOff = error;
     this.#pools.delete(origin);
     for (const connection of [...pool.open]) connection.destroy(error);
-    for (const wake of pool.waiting.splice(0)) wake();
+    for (const wake of pool.waiting.takeAll()) wake();
   }
 
   /** Closes all idle connections; those in use close when their exchange ends. */
@@ -148,8 +149,8 @@ export class RangeClient {
     connection.onClosed = () => {
       pool.open.delete(connection);
       this.#forgetIdle(pool, connection);
-      pool.waiting.shift()?.();
-      const unused = pool.open.size === 0 && pool.waiting.length === 0;
+      pool.waiting.take()?.();
+      const unused = pool.open.size === 0 && pool.waiting.size === 0;
       if (unused && this.#pools.get(url.origin) === pool) this.#pools.delete(url.origin);
     };
     return { connection, pool, reused: false };
@@ -161,7 +162,7 @@ export class RangeClient {
     timer.unref();
     this.#idleSince.set(connection, timer);
     pool.idle.push(connection);
-    pool.waiting.shift()?.();
+    pool.waiting.take()?.();
   }
 
   #hasIdle(pool: Pool): boolean {
@@ -187,7 +188,7 @@ export class RangeClient {
   #pool(url: URL): Pool {
     let pool = this.#pools.get(url.origin);
     if (pool === undefined) {
-      pool = { idle: [], open: new Set(), waiting: [], cutOff: undefined };
+      pool = { idle: [], open: new Set(), waiting: new WaitingLine(), cutOff: undefined };
       this.#pools.set(url.origin, pool);
     }
     return pool;
@@ -203,11 +204,10 @@ function turn(pool: Pool, signal: AbortSignal): Promise<void> {
       resolve();
     };
     const onAbort = () => {
-      const index = pool.waiting.indexOf(wake);
-      if (index >= 0) pool.waiting.splice(index, 1);
+      pool.waiting.delete(wake);
       reject(signal.reason);
     };
-    pool.waiting.push(wake);
+    pool.waiting.add(wake);
     signal.addEventListener('abort', onAbort, { once: true });
   });
 }

@@ -3,9 +3,11 @@
  * came.
  */
 
+import { WaitingLine } from './waiting-line.ts';
+
 interface Line {
   running: number;
-  readonly waiting: (() => void)[];
+  readonly waiting: WaitingLine<() => void>;
 }
 
 export class Turns {
@@ -30,7 +32,7 @@ export class Turns {
    */
   async take(key: string, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    const line = this.#lines.get(key) ?? { running: 0, waiting: [] };
+    const line = this.#lines.get(key) ?? { running: 0, waiting: new WaitingLine() };
     this.#lines.set(key, line);
     if (line.running < this.#max) line.running++;
     else await wait(line, signal);
@@ -44,7 +46,7 @@ export class Turns {
 
   #end(key: string, line: Line): void {
     // Whoever comes next takes the turn over: nobody can slip in before.
-    const next = line.waiting.shift();
+    const next = line.waiting.take();
     if (next !== undefined) next();
     else if (--line.running === 0) this.#lines.delete(key);
   }
@@ -57,11 +59,10 @@ function wait(line: Line, signal: AbortSignal): Promise<void> {
       resolve();
     };
     const onAbort = () => {
-      const index = line.waiting.indexOf(onTurn);
-      if (index >= 0) line.waiting.splice(index, 1);
+      line.waiting.delete(onTurn);
       reject(signal.reason);
     };
-    line.waiting.push(onTurn);
+    line.waiting.add(onTurn);
     signal.addEventListener('abort', onAbort, { once: true });
   });
 }

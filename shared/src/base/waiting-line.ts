@@ -1,0 +1,51 @@
+/**
+ * A line in which anybody may give up waiting: taking the first and removing any other cost the
+ * same, however long the line is.
+ */
+export class WaitingLine<T> {
+  readonly #entries = new Set<T>();
+  /**
+   * Where the first entry is. Kept, because a new iterator steps over all that have been deleted
+   * before the first entry, again and again.
+   */
+  #from: Iterator<T> | undefined;
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** Adds an entry at the end. An entry is in the line once. */
+  add(entry: T): void {
+    this.#entries.add(entry);
+  }
+
+  /** @returns false if it was not in the line */
+  delete(entry: T): boolean {
+    const was = this.#entries.delete(entry);
+    // An iterator that is not used keeps the tables that the set has outgrown.
+    if (this.#entries.size === 0) this.#from = undefined;
+    return was;
+  }
+
+  /** Takes the first entry out of the line; undefined if nobody waits. */
+  take(): T | undefined {
+    if (this.#entries.size === 0) return undefined;
+    this.#from ??= this.#entries.values();
+    const { value, done } = this.#from.next();
+    if (done) {
+      // It had come to the end before the entries were added.
+      this.#from = undefined;
+      return this.take();
+    }
+    this.#entries.delete(value);
+    return value;
+  }
+
+  /** Takes all entries out of the line, the first one first. */
+  takeAll(): T[] {
+    const all = [...this.#entries];
+    this.#entries.clear();
+    this.#from = undefined;
+    return all;
+  }
+}
