@@ -18,6 +18,7 @@ import {
 } from '@millrace/shared/http/range-contract';
 import { parseRange } from '@millrace/shared/http/range-header';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
+import type { BodyPace } from '../egress/body-pace.ts';
 import { statusError } from '../egress/status-error.ts';
 import type { Admission } from '../policy/client-limits.ts';
 
@@ -103,6 +104,8 @@ export function tunnelHead(
 export interface TunnelOptions {
   /** The client's share: its rate holds here as well. */
   readonly admission: Pick<Admission, 'waitMs'>;
+  /** The least that the origin has to send while the client waits. */
+  readonly pace: BodyPace;
   /** Aborted when the client is gone, or must get no more: the origin's body is given up. */
   readonly signal: AbortSignal;
   /** Monotonic milliseconds. */
@@ -114,25 +117,29 @@ export interface TunnelOptions {
 /**
  * Sends the body through.
  *
- * @throws MillraceError when the origin breaks off; the signal's reason
+ * @throws MillraceError when the origin breaks off or drips; the signal's reason
  */
 export async function pipeTunnel(
   response: HttpResponse,
   res: ServerResponse,
-  { admission, signal, now, onBytes }: TunnelOptions,
+  { admission, pace, signal, now, onBytes }: TunnelOptions,
 ): Promise<void> {
   let resume = () => {};
   let timer: NodeJS.Timeout | undefined;
   const goOn = () => {
-    if (timer === undefined && !res.writableNeedDrain) resume();
+    if (timer !== undefined || res.writableNeedDrain) return;
+    watched.resume();
+    resume();
   };
-  let giveUp = () => {};
+  let fail = (_: unknown) => {};
   const aborted = new Promise<never>((_, reject) => {
-    giveUp = () => {
+    fail = (reason) => {
       response.discard();
-      reject(signal.reason);
+      reject(reason);
     };
   });
+  const giveUp = () => fail(signal.reason);
+  const watched = pace.watch(now, (error) => fail(error));
   if (signal.aborted) giveUp();
   signal.addEventListener('abort', giveUp, { once: true });
   res.on('drain', goOn);
@@ -140,8 +147,10 @@ export async function pipeTunnel(
     if (signal.aborted) return false;
     resume = again;
     onBytes(chunk.length);
+    watched.came(chunk.length);
     const taken = res.write(chunk);
     const wait = admission.waitMs(now());
+    if (!taken || wait > 0) watched.pause();
     if (wait === 0) return taken;
     timer = setTimeout(() => {
       timer = undefined;
@@ -153,6 +162,7 @@ export async function pipeTunnel(
     await Promise.race([piped, aborted]);
   } finally {
     piped.catch(() => {}); // given up
+    watched.stop();
     clearTimeout(timer);
     signal.removeEventListener('abort', giveUp);
     res.off('drain', goOn);
