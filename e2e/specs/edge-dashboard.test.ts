@@ -393,6 +393,34 @@ describe('a page that somebody works with', () => {
   });
 });
 
+describe('what clients take', () => {
+  test('stands beside its limits, and so does how often somebody was refused', async () => {
+    const edge = await EdgeProcess.start([...OPTIONS, '--client-connections', '100']);
+    const { context, page } = await openPage(browser, { viewport: { width: 1280, height: 900 } });
+    const guess = () =>
+      fetch(`${edge.url}/-/dashboard/login`, {
+        method: 'POST',
+        headers: { origin: edge.url },
+        body: new URLSearchParams({ token: 'wrong' }),
+      });
+    try {
+      await logIn(page, edge, TOKEN);
+      await isLive(page);
+      await shows(page, '[data-resource="connections"] td:nth-of-type(1)', /^[1-9]/);
+      await shows(page, '[data-resource="connections"] td:nth-of-type(3)', /^100$/);
+      await shows(page, '[data-resource="memory"] td:nth-of-type(2)', /GiB$/);
+      await shows(page, '#admission', 'Nobody has been refused anything so far');
+      await until(async () => (await guess()).status === 429);
+      await shows(page, '[data-resource="guesses"] .some', /^[1-9]/);
+      await shows(page, '#admission', '/-/refusals');
+      expect(await barriers(page)).toEqual([]);
+    } finally {
+      await context.close();
+      await edge.stop('SIGKILL');
+    }
+  });
+});
+
 describe('an edge of several processes', () => {
   test('has one dashboard for all of them', async () => {
     const edge = await EdgeProcess.start([...OPTIONS, '--workers', '2']);

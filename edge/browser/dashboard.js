@@ -1,5 +1,6 @@
 /** The dashboard: asks the edge again and again, and shows what it says. */
 
+import { admissionPanel } from './admission.js';
 import { clientsPanel, errorsPanel, filesPanel, processesPanel, tiles } from './lists.js';
 import { bytesPanel, eventsChart, tiersPanel, windowPanel } from './panels.js';
 import { peersPanel } from './peers.js';
@@ -79,6 +80,7 @@ function draw() {
   fill('window', windowPanel(/** @type {any} */ (shown('window'))));
   fill('peers', peersPanel(status.peers));
   fill('files', filesPanel(files));
+  fill('admission', admissionPanel(status.admission));
   const errors = [{ series: 'errors', text: 'Errors' }];
   fill('errors', [
     eventsChart(/** @type {any} */ (shown('errors')), errors),

@@ -16,7 +16,7 @@ export function dashboardPage(
   return renderPage({
     title: `${edge} - Millrace dashboard`,
     edge,
-    styles: ['dashboard.css', 'charts.css', 'peers.css', 'files.css'],
+    styles: ['dashboard.css', 'charts.css', 'peers.css', 'files.css', 'admission.css'],
     script: 'dashboard.js',
     tools: html`<span class="state" id="state" role="status">Connecting</span>
 <form method="post" action="/-/dashboard/logout"><button class="button small" type="submit">Log out</button></form>`,
@@ -30,6 +30,7 @@ ${panel('tiers', 'Where chunks came from', 'wide')}
 ${panel('peers', 'Peers by round-trip time', 'half')}
 ${panel('window', 'Window and retries', 'half')}
 ${panel('files', 'Files in demand', 'full')}
+${panel('admission', 'What clients take, and were refused', 'full')}
 ${panel('errors', 'Errors', 'third')}
 ${panel('clients', 'Clients and caches', 'third')}
 ${panel('processes', 'Administration and processes', 'third')}

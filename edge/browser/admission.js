@@ -1,0 +1,75 @@
+/** What clients take of the edge, the limits, and how often somebody was refused. */
+
+import { element } from './draw.js';
+import { count, rate, size } from './words.js';
+
+/**
+ * @typedef {{ use?: number, limit?: number, perClient?: number, refused: number, delayed: number,
+ *   evicted: number }} Resource
+ */
+
+/** @type {Record<string, string>} */
+const NAMES = {
+  connections: 'Connections',
+  requests: 'Requests for files per second',
+  transfers: 'Transfers',
+  rate: 'Bytes sent per second',
+  fetched: 'Bytes fetched and not taken',
+  origins: 'Origins in use',
+  originUse: 'Quotas and rates of origins',
+  memory: 'Memory',
+  ownRequests: 'Requests for the edge’s own pages',
+  checks: 'Links checked for publishers',
+  guesses: 'Wrong tokens',
+};
+/** Resources that are not plain numbers. @type {Record<string, (value: number) => string>} */
+const UNITS = { memory: size, fetched: size, rate };
+const HEADINGS = ['', 'In use', 'Most', 'Each client', 'Refused', 'Delayed', 'Cut off'];
+
+/** @param {Record<string, Resource>} admission by resource, in the order of the edge's table */
+export function admissionPanel(admission) {
+  const rows = Object.entries(admission);
+  const isCalm = rows.every(
+    ([, { refused, delayed, evicted }]) => refused + delayed + evicted === 0,
+  );
+  const heads = HEADINGS.map((text) => element('th', { scope: 'col' }, text));
+  return [
+    element(
+      'div',
+      { class: 'scroll', tabindex: 0, role: 'region', 'aria-labelledby': 'admission-title' },
+      element(
+        'table',
+        { class: 'takes figures' },
+        element('thead', {}, element('tr', {}, heads)),
+        element('tbody', {}, rows.map(resourceRow)),
+      ),
+    ),
+    element(
+      'p',
+      { class: 'quiet' },
+      isCalm
+        ? 'Nobody has been refused anything so far.'
+        : 'Administrators find the clients concerned at /-/refusals.',
+    ),
+  ];
+}
+
+/** @param {[string, Resource]} row */
+function resourceRow([name, { use, limit, perClient, refused, delayed, evicted }]) {
+  const written = UNITS[name] ?? count;
+  const amount = (/** @type {number | undefined} */ value) =>
+    element('td', {}, value === undefined ? '–' : written(value));
+  const times = (/** @type {number} */ value) =>
+    element('td', value > 0 ? { class: 'some' } : {}, count(value));
+  return element(
+    'tr',
+    { 'data-resource': name },
+    element('th', { scope: 'row' }, NAMES[name] ?? name),
+    amount(use),
+    amount(limit),
+    amount(perClient),
+    times(refused),
+    times(delayed),
+    times(evicted),
+  );
+}
