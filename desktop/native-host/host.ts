@@ -14,6 +14,7 @@ import { nativeIdOf, parseNativeRequest } from '@millrace/shared/bridge/native-r
 import { usableEdges } from '@millrace/shared/download/edge-use';
 import type { EngineLink } from './engine-link.ts';
 import { openFile, showFile } from './finished-file.ts';
+import { isSameFile } from './same-file.ts';
 import { LISTED, shownDownloads } from './shown-downloads.ts';
 
 export interface HostOptions {
@@ -82,7 +83,7 @@ export class NativeHost {
     },
     commit: ({ handOff }) => this.#call<{ gid: string }>('commitOffer', { handOff }, true),
     withdraw: ({ handOff }) => this.#do('withdrawOffer', { handOff }),
-    discard: ({ gid }) => this.#discard(gid),
+    discard: ({ gid, kept }) => this.#discard(gid, kept),
     offerState: ({ handOff }) => this.#call('offerState', { handOff }, true),
     list: async ({ limit }) => {
       const query = { status: LISTED, sort: 'added', descending: true, limit };
@@ -104,10 +105,16 @@ export class NativeHost {
     },
   };
 
-  async #discard(gid: string): Promise<Record<string, never>> {
+  async #discard(gid: string, kept: string | undefined): Promise<Record<string, never>> {
     // Not the user's removal: nothing of it is for the trash.
     const what = { gids: [gid], forget: true, now: true };
     try {
+      if (kept !== undefined) {
+        const { status, path } = await this.#call<DownloadView>('status', { gid }, true);
+        if (status === 'complete' && path !== undefined && (await isSameFile(path, kept))) {
+          return await this.#do('remove', what);
+        }
+      }
       return await this.#do('remove', { ...what, deleteFile: true });
     } catch (error) {
       if (isMillraceError(error, 'no-such-download')) return {};

@@ -1,7 +1,17 @@
 /** The native host, as a browser's extension uses it: with a real daemon behind it. */
 
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
@@ -177,6 +187,32 @@ test('what is discarded is gone, with its file', async () => {
   expect(await files()).toEqual(['file.bin']);
   for (let i = 0; i < 2; i++) await host.call('discard', { gid });
   expect(await files()).toEqual([]);
+  expect(await listed(host)).toEqual([]);
+});
+
+test('what is discarded leaves the browser’s own file, also where it has the same name', async () => {
+  const host = await greeted();
+  const taken = async (seed: string) => {
+    const offer = await offerOf(origin.url('none', { seed }), { fileName: `${seed}.bin` });
+    await host.call('offer', offer);
+    const { gid } = await host.call('commit', { handOff: offer.handOff });
+    await complete(host, gid);
+    return { gid, path: join(cli.downloads, `${seed}.bin`) };
+  };
+  const same = await taken('same');
+  // As a browser gives its own file a name that it has chosen before.
+  await copyFile(same.path, `${same.path}.crdownload`);
+  await rename(`${same.path}.crdownload`, same.path);
+  // Links on the way to it make no difference.
+  await symlink(cli.downloads, join(folder.path, 'link'));
+  const other = await taken('other');
+  const gone = await taken('gone');
+  const kept = join(folder.path, 'link', 'same.bin');
+  for (const { gid } of [same, other]) {
+    for (let i = 0; i < 2; i++) await host.call('discard', { gid, kept });
+  }
+  await host.call('discard', { gid: gone.gid, kept: join(cli.downloads, 'nothing.bin') });
+  expect(await files()).toEqual(['same.bin']);
   expect(await listed(host)).toEqual([]);
 });
 

@@ -40,9 +40,9 @@ export class Takers implements TakersPort {
     return kind === 'desktop' ? this.desktop : this.#browser;
   }
 
-  async discard(kind: TakerKind, takenAs: string): Promise<Discarded> {
+  async discard(kind: TakerKind, takenAs: string, kept: string | undefined): Promise<Discarded> {
     if (kind === 'desktop') {
-      await this.desktop.discard(takenAs);
+      await this.desktop.discard(takenAs, kept);
       return 'removed';
     }
     // What is complete there is a file in the browser's folder, beside the browser's own.

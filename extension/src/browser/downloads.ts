@@ -7,9 +7,10 @@ import type { BrowserApi } from './api.ts';
 export type DownloadItem = chrome.downloads.DownloadItem;
 type Ref = HandOff['download'];
 
-/** Tells a download from another with the same number. */
+/** Tells a download from another with the same number, and where the browser saves it. */
 export function refOf(item: DownloadItem): Ref {
-  return { id: item.id, begunAt: Date.parse(item.startTime) };
+  const ref = { id: item.id, begunAt: Date.parse(item.startTime) };
+  return item.filename === '' ? ref : { ...ref, path: item.filename };
 }
 
 export class BrowserDownloads implements BrowserPort {

@@ -39,7 +39,12 @@ export interface HandOff {
   /** UUID. */
   readonly id: string;
   /** The browser's download: numbers are used again, in Firefox with every start. */
-  readonly download: { readonly id: number; readonly begunAt: Millis };
+  readonly download: {
+    readonly id: number;
+    readonly begunAt: Millis;
+    /** Absolute, where the browser will have the complete file; undefined: not known. */
+    readonly path?: string | undefined;
+  };
   /** True where an earlier version of the extension has paused the browser's: it must go on. */
   readonly pauses: boolean;
   /** Who may take it: the first is being asked. */

@@ -4,8 +4,8 @@
  */
 
 import { type Offer, TakerError, type TakerKind, type TakerProblem } from '../taker.ts';
-import type { Action, HandOff, HandOffEvent, Step } from './hand-off.ts';
-import { begin, step } from './machine.ts';
+import type { Action, Discarded, HandOff, HandOffEvent, Step } from './hand-off.ts';
+import { begin, keptFile, step } from './machine.ts';
 import type { Ports } from './ports.ts';
 
 interface Running {
@@ -174,7 +174,7 @@ export class HandOffs {
         await takers.get(kind).withdraw(handOff.id);
         return undefined;
       case 'discard':
-        return takers.discard(kind, handOff.takenAs ?? '').then(
+        return this.#discard(handOff, kind).then(
           (outcome) => ({ type: 'discarded', outcome }),
           () => ({ type: 'discarded', outcome: undefined }),
         );
@@ -182,6 +182,12 @@ export class HandOffs {
         await browser.remove(handOff.download);
         return { type: 'seen', download: await browser.look(handOff.download) };
     }
+  }
+
+  async #discard(handOff: HandOff, kind: TakerKind): Promise<Discarded> {
+    const { browser, takers } = this.#ports;
+    const kept = keptFile(handOff, await browser.look(handOff.download));
+    return takers.discard(kind, handOff.takenAs ?? '', kept);
   }
 
   /** @returns undefined where it is of no interest any more */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { BrowserDownload, HandOff, HandOffEvent } from './hand-off.ts';
-import { begin, COMMIT_MS, DOUBT_MS, PROOF_MS, RETRY_MS, step } from './machine.ts';
+import { begin, COMMIT_MS, DOUBT_MS, keptFile, PROOF_MS, RETRY_MS, step } from './machine.ts';
 
 const PAUSED: BrowserDownload = { state: 'in_progress', paused: true, cancelled: false };
 const RUNNING = { ...PAUSED, paused: false };
@@ -100,5 +100,23 @@ describe('a hand-off', () => {
     expect(after(seen(PAUSED), PROVEN, seen(PAUSED), { type: 'unsaved' })).toMatchObject({
       phase: 'restoring',
     });
+  });
+});
+
+describe('where the taker’s is removed, the browser’s file', () => {
+  const handOff = { download: { id: 1, begunAt: 0, path: '/home/u/Downloads/a.bin' } };
+
+  test.each([
+    ['is complete', COMPLETE],
+    ['goes on', RUNNING],
+    ['has broken off by itself', { ...CANCELLED, cancelled: false }],
+    ['is gone, complete or not', undefined],
+  ])('stays if it %s', (_, download) => {
+    expect(keptFile(handOff, download)).toBe(handOff.download.path);
+  });
+
+  test('is of no interest if the user has ended it, or nobody knows where it is', () => {
+    expect(keptFile(handOff, CANCELLED)).toBeUndefined();
+    expect(keptFile({ download: { id: 1, begunAt: 0 } }, COMPLETE)).toBeUndefined();
   });
 });

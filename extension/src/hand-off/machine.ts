@@ -146,6 +146,21 @@ const PHASES: { readonly [P in Phase]: Handler } = {
   },
 };
 
+/**
+ * The file that stays when the taker's download is removed: the browser's own. Both may have been
+ * given the same name in the same folder, and what is there then is the browser's only copy.
+ *
+ * @param seen the browser's download as it is now; undefined: gone, and nobody knows whether it was
+ *   complete before
+ * @returns absolute path; undefined where nobody wants the file: the user has ended the browser's
+ */
+export function keptFile(
+  { download }: Pick<HandOff, 'download'>,
+  seen: BrowserDownload | undefined,
+): string | undefined {
+  return seen?.cancelled === true ? undefined : download.path;
+}
+
 /** What follows from what a taker says that may have committed. */
 function conclude(handOff: HandOff, state: OfferState | undefined, now: Millis): Step {
   // It is asked again later.

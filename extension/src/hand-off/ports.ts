@@ -20,8 +20,13 @@ export interface BrowserPort {
 
 export interface TakersPort {
   get(kind: TakerKind): Taker;
-  /** Removes a download that has been committed, unless its file has to stay. @throws TakerError */
-  discard(kind: TakerKind, takenAs: string): Promise<Discarded>;
+  /**
+   * Removes a download that has been committed, unless its file has to stay.
+   *
+   * @param kept where the browser has, or may have, its own file: that one is not deleted
+   * @throws TakerError
+   */
+  discard(kind: TakerKind, takenAs: string, kept: string | undefined): Promise<Discarded>;
 }
 
 /** What outlives the background. */

@@ -17,7 +17,7 @@ const millis = z.number().min(0);
 /** What is on disk may be of an older version of this extension, or damaged. */
 const handOffSchema = z.object({
   id: z.uuid(),
-  download: z.object({ id: z.number().int(), begunAt: millis }),
+  download: z.object({ id: z.number().int(), begunAt: millis, path: z.string().optional() }),
   pauses: z.boolean(),
   takers: z.array(z.enum(['desktop', 'browser'])).min(1),
   phase: z.enum([

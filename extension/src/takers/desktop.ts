@@ -51,9 +51,14 @@ export class DesktopTaker implements Taker, TakerDownloads {
     return { state: answer.state };
   }
 
-  /** Removes what has been committed, with its file. @throws TakerError */
-  async discard(gid: string): Promise<void> {
-    await this.link.call('discard', { gid });
+  /**
+   * Removes what has been committed, with its file.
+   *
+   * @param kept path of a file of the browser's, which stays also where it is the same
+   * @throws TakerError
+   */
+  async discard(gid: string, kept: string | undefined): Promise<void> {
+    await this.link.call('discard', kept === undefined ? { gid } : { gid, kept });
   }
 
   async list(): Promise<readonly ShownDownload[]> {

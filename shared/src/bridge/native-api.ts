@@ -60,7 +60,17 @@ export interface NativeCalls {
    * Removes a download with all that is there of it, its file included where it is complete: the
    * browser has the same file, or nobody wants it. One that is not there (any more) is no error.
    */
-  discard: { params: { readonly gid: string }; result: Record<string, never> };
+  discard: {
+    params: {
+      readonly gid: string;
+      /**
+       * Absolute path of the browser's own file. Where the download has the same name, the file that
+       * is there stays: the browser may have put its own in its place.
+       */
+      readonly kept?: string | undefined;
+    };
+    result: Record<string, never>;
+  };
   offerState: { params: { readonly handOff: string }; result: NativeOfferState };
   /** Newest first; `DownloadView` of the daemon, cut down. */
   list: {

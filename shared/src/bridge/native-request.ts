@@ -32,6 +32,8 @@ const FILE_NAME: TextRules = {
   pattern: /^[^/\\\0]+$/,
 };
 
+const PATH: TextRules = { min: 1, max: 32_768, pattern: /^[^\0]+$/ };
+
 const COMMANDS = ['pause', 'resume', 'remove', 'open', 'show'] as const;
 
 /** A parser per request: the compiler sees to it that each gives what its type says. */
@@ -43,7 +45,7 @@ const PARAMS: { readonly [T in NativeType]: (given: Fields) => NativeCalls[T]['p
   offer: nativeOffer,
   commit: handOff,
   withdraw: handOff,
-  discard: (given) => ({ gid: given.text('gid', GID) }),
+  discard: (given) => ({ gid: given.text('gid', GID), kept: given.optionalText('kept', PATH) }),
   offerState: handOff,
   list: (given) => ({ limit: given.whole('limit', 0, MAX_NATIVE_LIST) }),
   watch: (given) => ({ on: given.flag('on') }),

@@ -1,0 +1,14 @@
+/** Whether two paths lead to one file, whatever links and upper or lower case they are written with. */
+
+import { stat } from 'node:fs/promises';
+
+/** @returns false where one of them leads to nothing */
+export async function isSameFile(one: string, other: string): Promise<boolean> {
+  const [a, b] = await Promise.all([one, other].map(identity));
+  return a !== undefined && a === b;
+}
+
+async function identity(path: string): Promise<string | undefined> {
+  const found = await stat(path, { bigint: true }).catch(() => undefined);
+  return found === undefined ? undefined : `${found.dev} ${found.ino}`;
+}
