@@ -86,7 +86,7 @@ export class Discovery {
     return task;
   }
 
-  /** What has been read where nobody on the way could change it. */
+  /** Keeps a statement that was read where nobody on the way could change it. */
   #state(statement: Statement): void {
     this.#statements.push(statement);
     if ((statement.digests ?? []).length > 0) this.#o.connections.trustDigest();

@@ -24,7 +24,7 @@ export async function makeFolderWithin(folder: string, within: string | undefine
   for (const name of relative(within, folder).split(sep)) {
     if (name === '') continue;
     at = join(at, name);
-    // What is not there cannot be a link, and its own folder has been looked at.
+    // A folder that is missing cannot be a link, and the one that it goes into has been looked at.
     if (await isMissing(at)) await makeFolder(at);
     const real = await realpath(at);
     if (!isBelow(real, root)) {

@@ -15,7 +15,7 @@ import { FIRST_BYTES } from './opening.ts';
 import { DATA_SUFFIX, JOURNAL_SUFFIX } from './partial-names.ts';
 import { isPage, type Opened } from './source-answer.ts';
 
-/** What is known of the file so far. */
+/** A file that has been begun, as far as it is known. */
 export interface BegunFile {
   /** Of the complete file; undefined: nothing has been begun. */
   readonly path: string | undefined;

@@ -80,7 +80,7 @@ async function askAll(options: OpeningOptions): Promise<First | undefined> {
   const running = new Map<Promise<First | undefined>, AbortController>();
   let fallback: First | undefined;
   const usable = sources.sources.filter((source) => isUsable(source, now()));
-  // What the origin says shows whether edges may be asked, so it is asked alone and waited for.
+  // The origin's answer shows whether edges may be asked: the origin is asked alone, and waited for.
   const [origin] = usable.filter(({ kind }) => kind === 'origin');
   const hasEdges = usable.some(({ kind }) => kind === 'edge');
   if (origin !== undefined && hasEdges) {

@@ -76,7 +76,7 @@ export class AdjustableLimit implements RateLimit {
         },
       };
       const onAbort = () => {
-        // What has come has come: it is paid for by those who go on.
+        // The bytes have come all the same: those who go on pay for them.
         if (this.#waiting.delete(turn)) this.#bucket?.take(turn.bytes, this.#now());
         resolve();
       };

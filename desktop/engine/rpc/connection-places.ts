@@ -1,5 +1,5 @@
 /**
- * Who may stay connected: those who have shown the token, and, in a share of their own, strangers.
+ * Places for connections: for those who have shown the token, and a share of their own for strangers.
  * Anybody on this machine can connect; whoever has not said who he is makes room for others.
  */
 

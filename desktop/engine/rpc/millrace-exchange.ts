@@ -85,11 +85,11 @@ interface Skipped {
 interface Plan {
   readonly download: NewDownload;
   readonly ended: Listed['ended'];
-  /** What is left out of a list that is not trusted, and taken of one that is. */
+  /** Settings that are left out of a list that is not trusted, and taken from one that is. */
   readonly delicate: readonly DelicatePart[];
 }
 
-/** What an entry would become. The same for the preview as for the import. */
+/** Plans the download that an entry becomes: one plan for the preview and for the import. */
 function planOf(manager: Manager, listed: Listed, { paused, dir, trusted }: Import): Plan {
   const given =
     listed.options === undefined ? {} : toNewDownload({}, readOptions(listed.options, false));

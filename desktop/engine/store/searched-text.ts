@@ -1,4 +1,4 @@
-/** What of a download is searched: what tells it from others. */
+/** The text by which a download is found: the parts of it that tell it from other downloads. */
 
 import type { DownloadRecord } from './record.ts';
 

@@ -22,7 +22,7 @@ export type Leftover = z.infer<typeof leftoverSchema>;
 export interface TrashRow extends TrashEntry {
   /** As it was before its removal. */
   readonly record: DownloadRecord;
-  /** What it has on disk; undefined: nothing. */
+  /** Its data on disk; undefined: none. */
   readonly leftover: Leftover | undefined;
   /** The data has been moved to the trash folder; else it is where it was. */
   readonly moved: boolean;

@@ -56,7 +56,7 @@ export function RemoveDialog({ gids, summary, files }: RemoveProps) {
   );
 }
 
-/** What was removed, until it is deleted for good. */
+/** The trash: removed downloads, until they are deleted for good. */
 export function TrashDialog() {
   const text = useText();
   const app = useApp();
