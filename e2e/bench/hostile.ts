@@ -104,6 +104,11 @@ function judge(outcome: HostileOutcome, hostileMs: number): Verdict[] {
       figures: `${outcome.transfersAfter} active`,
       holds: outcome.transfersAfter === 0,
     },
+    {
+      what: 'chunk memory is back',
+      figures: `${mib(outcome.chunkBytesAfter)} on loan`,
+      holds: outcome.chunkBytesAfter === 0,
+    },
   ];
 }
 

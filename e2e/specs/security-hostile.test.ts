@@ -30,6 +30,7 @@ test('beside slow readers, vanishing clients, floods, random bytes and resets no
     expect([name, fired > refused]).toEqual([name, true]);
   }
   expect(outcome.transfersAfter).toBe(0);
+  expect(outcome.chunkBytesAfter).toBe(0);
   expect(outcome.descriptorsAfter).toBeLessThanOrEqual(
     outcome.descriptorsBefore + SPARE_DESCRIPTORS,
   );

@@ -14,6 +14,7 @@ import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import type { Chunk } from '../cache/chunk.ts';
 import type { ChunkRequest, ChunkStore, Found } from '../cache/chunk-store.ts';
 import type { FileVersion } from '../cache/file-version.ts';
+import { writeLoaned } from '../clients/loaned-write.ts';
 import { INGRESS } from '../peers/path.ts';
 import type { Admission } from '../policy/client-limits.ts';
 import type { BodyPlan } from './response-head.ts';
@@ -61,8 +62,8 @@ export class Delivery {
   readonly #window: CongestionWindow;
   /** Chunks in hand, by slice. */
   readonly #found = new Map<number, Found>();
-  /** Chunks that the client's socket has been given but not taken, in that order. */
-  readonly #writing: Chunk[] = [];
+  /** Chunks that the client's socket has been given but not taken, one for each write. */
+  readonly #writing = new Set<{ readonly chunk: Chunk }>();
   #sends: Promise<void> = Promise.resolve();
   #begun = false;
   #resolve: () => void = () => {};
@@ -125,7 +126,7 @@ export class Delivery {
   /** Memory that would be free without this delivery, bytes; of shared chunks its part. */
   get heldBytes(): number {
     let bytes = 0;
-    for (const chunk of this.#writing) bytes += chunk.data.length / Math.max(1, chunk.users);
+    for (const { chunk } of this.#writing) bytes += chunk.data.length / Math.max(1, chunk.users);
     for (const { chunk } of this.#found.values()) {
       bytes += chunk.data.length / Math.max(1, chunk.users);
     }
@@ -195,9 +196,10 @@ export class Delivery {
     const bytes = this.#bytesOf(found.chunk, slice);
     admission.sent(bytes.length, now());
     observe.sent(bytes.length);
-    this.#writing.push(found.chunk);
-    res.write(bytes, (error) => {
-      this.#writing.shift();
+    const write = { chunk: found.chunk };
+    this.#writing.add(write);
+    writeLoaned(res, bytes, (error) => {
+      this.#writing.delete(write);
       found.chunk.release();
       // An error means that the client is gone, which the signal says as well.
       if (error == null) this.#driver.sent(slice);

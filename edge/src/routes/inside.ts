@@ -23,6 +23,7 @@ import type { FileResolver } from '../agent/file-resolver.ts';
 import type { Chunk } from '../cache/chunk.ts';
 import type { ChunkRequest, ChunkStore } from '../cache/chunk-store.ts';
 import { resetConnection } from '../clients/connection.ts';
+import { writeLoaned } from '../clients/loaned-write.ts';
 import type { Metrics } from '../metrics.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import { nodeClient, type Path } from '../peers/path.ts';
@@ -220,9 +221,14 @@ export class InsideHandler {
       ...this.#ownFields(),
       ...this.#o.auth.signAnswer(req, ['200', digest, length]),
     });
+    chunk.retain();
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true });
-      res.write(chunk.data, () => resolve());
+      // The end of the exchange is not that of the write: the system may still read the memory.
+      writeLoaned(res, chunk.data, () => {
+        chunk.release();
+        resolve();
+      });
     });
     if (!signal.aborted) res.end();
   }

@@ -1,0 +1,54 @@
+/**
+ * Writes memory that is on loan to a client, and says when the memory can be given back. Node does
+ * not always call back: of a connection that has been destroyed and has not told of it yet, a
+ * response of HTTP/1 keeps what is written, and a response of HTTP/2 drops it, both without a word.
+ * Memory that waited for such a callback would be lost for ever.
+ */
+
+import type { ServerResponse } from 'node:http';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { streamOf } from './connection.ts';
+
+/** @param error where the client's system has not taken the bytes */
+type WriteEnd = (error?: Error | null) => void;
+
+/** Writes without an end, by response of HTTP/1. */
+const openWrites = new WeakMap<ServerResponse, Set<WriteEnd>>();
+
+/**
+ * Writes to a response.
+ *
+ * @param bytes not to be changed before the end
+ * @param end called exactly once, later: nobody looks at the bytes any more
+ */
+export function writeLoaned(res: ServerResponse, bytes: Buffer, end: WriteEnd): void {
+  const stream = streamOf(res);
+  if (stream?.destroyed) process.nextTick(end, left());
+  // A stream of HTTP/2 calls back in all other cases, and only once the session has sent the bytes.
+  else if (stream !== undefined) res.write(bytes, end);
+  else {
+    const writes = openWrites.get(res) ?? watchWrites(res);
+    const once: WriteEnd = (error) => {
+      if (writes.delete(once)) end(error);
+    };
+    writes.add(once);
+    res.write(bytes, once);
+  }
+}
+
+/** Ends all writes of a response that are open when its connection has closed. */
+function watchWrites(res: ServerResponse): Set<WriteEnd> {
+  const writes = new Set<WriteEnd>();
+  openWrites.set(res, writes);
+  // The system has let go of all memory by then. Node's own callbacks come first, with their errors.
+  res.once('close', () => {
+    setImmediate(() => {
+      for (const end of writes) end(left());
+    });
+  });
+  return writes;
+}
+
+function left(): MillraceError {
+  return new MillraceError('interrupted', 'client left');
+}
