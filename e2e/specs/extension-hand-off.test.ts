@@ -7,72 +7,21 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
-import type { Page } from 'playwright-core';
-import { type BrowserFile, BrowserFiles } from '../fixtures/browser-files.ts';
+import type { BrowserFile } from '../fixtures/browser-files.ts';
 import { contentOf, sha256 } from '../fixtures/content.ts';
-import { DaemonCli, isAlive } from '../fixtures/daemon-cli.ts';
-import { buildExtension, ExtensionBrowser } from '../fixtures/extension.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { isAlive } from '../fixtures/daemon-cli.ts';
+import { ExtensionStage } from '../fixtures/extension-stage.ts';
+import { EdgeProcess } from '../fixtures/processes.ts';
 import { NAMES_FOR_NODE, named } from '../fixtures/public-names.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 import { browserOrComplain } from '../fixtures/ui.ts';
 import { until } from '../fixtures/until.ts';
 
 const MB = 1024 * 1024;
-const { afterAll, afterEach, beforeAll, describe, test } = testsWhere(
-  browserOrComplain('hand-offs of the extension'),
-);
+const hooks = testsWhere(browserOrComplain('hand-offs of the extension'));
+const { beforeAll, describe, test } = hooks;
 
-let folder: Awaited<ReturnType<typeof temporaryFolder>>;
-let files: BrowserFiles;
-let cli: DaemonCli;
-let browser: ExtensionBrowser;
-const pages: Page[] = [];
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  files = await BrowserFiles.start();
-  cli = new DaemonCli(folder.path);
-  const profile = join(folder.path, 'profile');
-  const [built] = await Promise.all([
-    buildExtension(join(folder.path, 'built')),
-    cli.json('native-host', 'install', 'chromium', '--dir', profile),
-  ]);
-  browser = await ExtensionBrowser.start({
-    extension: built.chromium,
-    profile,
-    environment: cli.env,
-  });
-});
-
-afterEach(async () => {
-  files?.release();
-  for (const page of pages.splice(0)) await page.close();
-});
-
-afterAll(async () => {
-  await browser?.stop();
-  await cli.kill();
-  await files.stop();
-  await folder.remove();
-});
-
-/** Adds a file, opens a page with a link to it, and clicks. @param host name of the server */
-async function click(
-  path: string,
-  file: BrowserFile,
-  what = '#link',
-  host = '127.0.0.1',
-): Promise<void> {
-  const page = await browser.context.newPage();
-  pages.push(page);
-  await page.goto(named(files.add(path, file), host));
-  await page.evaluate((selector) => {
-    const found = document.querySelector(selector);
-    if (found instanceof HTMLFormElement) found.submit();
-    else (found as HTMLElement).click();
-  }, what);
-}
+const stage = ExtensionStage.forAllTests(hooks, { desktop: true });
 
 const fileOf = (name: string, bytes: number, more: Partial<BrowserFile> = {}): BrowserFile => ({
   body: contentOf(name, bytes),
@@ -88,17 +37,19 @@ interface Taken {
 
 /** What the desktop has of a name, under whatever number. */
 async function taken(name: string): Promise<Taken[]> {
-  const pid = await cli.pid();
+  const pid = await stage.cli.pid();
   if (pid === undefined || !isAlive(pid)) return [];
-  const { downloads } = await cli.call<{ downloads: Taken[] }>('list');
+  const { downloads } = await stage.cli.call<{ downloads: Taken[] }>('list');
   return downloads.filter((one) => one.name.startsWith(name));
 }
 
 const saved = async (name: string) =>
-  (await readdir(browser.downloads)).filter((one) => one.startsWith(name) || one.endsWith('load'));
+  (await readdir(stage.browser.downloads)).filter(
+    (one) => one.startsWith(name) || one.endsWith('load'),
+  );
 const digestOf = async (path: string) => sha256(await readFile(path));
 const listed = async (path: string) =>
-  (await browser.listed()).filter(
+  (await stage.browser.listed()).filter(
     ({ url, finalUrl }) => url.endsWith(path) || finalUrl.endsWith(path),
   );
 
@@ -110,7 +61,7 @@ async function takenByDesktop(path: string): Promise<void> {
   const [one, ...more] = await taken(name);
   expect(more).toEqual([]);
   expect(one?.name).toBe(`${name}.bin`);
-  expect(await digestOf(one?.path ?? '')).toBe(files.digest(path));
+  expect(await digestOf(one?.path ?? '')).toBe(stage.files.digest(path));
   await until(async () => (await saved(name)).length === 0);
 }
 
@@ -120,48 +71,49 @@ async function keptByBrowser(path: string): Promise<void> {
   await until(async () => (await listed(path)).some(({ state }) => state === 'complete'));
   expect(await listed(path)).toHaveLength(1);
   expect(await saved(name)).toEqual([`${name}.bin`]);
-  expect(await digestOf(join(browser.downloads, `${name}.bin`))).toBe(files.digest(path));
+  expect(await digestOf(join(stage.browser.downloads, `${name}.bin`))).toBe(
+    stage.files.digest(path),
+  );
   expect(await taken(name)).toEqual([]);
 }
 
 describe('the desktop takes, with the settings that everybody begins with,', () => {
   test('64 MiB behind a link', async () => {
-    await click('/large', fileOf('large', 64 * MB));
+    await stage.click('/large', fileOf('large', 64 * MB));
     await takenByDesktop('/large');
-    expect(files.asked('/large', 'browser')).toHaveLength(1);
-    for (const { headers } of files.asked('/large', 'taker')) {
+    expect(stage.files.asked('/large', 'browser')).toHaveLength(1);
+    for (const { headers } of stage.files.asked('/large', 'taker')) {
       expect(headers['user-agent']).toMatch(/Chrome/);
       expect(headers.referer).toMatch(/\/page\?to=/);
     }
   });
 
   test('64 MiB behind a redirect, for which a cookie is needed', async () => {
-    files.add('/target', fileOf('target', 64 * MB, { cookie: 'session=42' }));
-    await click('/redirect', fileOf('x', 0, { at: '/target' }));
+    stage.files.add('/target', fileOf('target', 64 * MB, { cookie: 'session=42' }));
+    await stage.click('/redirect', fileOf('x', 0, { at: '/target' }));
     await takenByDesktop('/target');
   });
 
   test('what a link with "download" brings, whose cookies the browser does not show', async () => {
-    await click('/marked', fileOf('marked', 17 * MB, { cookie: 'session=42' }), '#marked');
+    await stage.click('/marked', fileOf('marked', 17 * MB, { cookie: 'session=42' }), '#marked');
     await takenByDesktop('/marked');
   });
 });
 
 describe('the menu', () => {
   test('has a link downloaded by the desktop, with its cookies', async () => {
-    const page = await browser.context.newPage();
-    pages.push(page);
+    const page = await stage.open();
     const file = fileOf('menu', MB, { cookie: 'session=42' });
-    await page.goto(files.add('/menu', file));
-    await browser.chooseInMenu(page, 'menuLink', { linkUrl: files.url('/menu') });
+    await page.goto(stage.files.add('/menu', file));
+    await stage.browser.chooseInMenu(page, 'menuLink', { linkUrl: stage.files.url('/menu') });
     await takenByDesktop('/menu');
-    expect(files.asked('/menu', 'browser')).toEqual([]);
+    expect(stage.files.asked('/menu', 'browser')).toEqual([]);
   });
 });
 
 /** What the extension's own engine has saved of a name. */
 const savedByExtension = async (name: string) =>
-  (await browser.listed()).filter(
+  (await stage.browser.listed()).filter(
     ({ filename, byExtensionId, state }) =>
       filename.endsWith(`/${name}.bin`) && byExtensionId !== undefined && state === 'complete',
   );
@@ -173,21 +125,23 @@ async function takenByExtension(path: string): Promise<void> {
   await until(async () => (await listed(path)).length === 0);
   expect(await savedByExtension(name)).toHaveLength(1);
   expect(await saved(name)).toEqual([`${name}.bin`]);
-  expect(await digestOf(join(browser.downloads, `${name}.bin`))).toBe(files.digest(path));
+  expect(await digestOf(join(stage.browser.downloads, `${name}.bin`))).toBe(
+    stage.files.digest(path),
+  );
   expect(await taken(name)).toEqual([]);
 }
 
 /** From here on files are smaller. */
-const takesFromOneMb = () => browser.set({ minBytes: MB, taker: 'desktop' });
+const takesFromOneMb = () => stage.browser.set({ minBytes: MB, taker: 'desktop' });
 
 describe('the browser keeps, untouched,', () => {
   beforeAll(takesFromOneMb);
 
   const keeps = (what: string, path: string, more: Partial<BrowserFile>, how = '#link') =>
     test(what, async () => {
-      await click(path, { ...fileOf(path.slice(1), 2 * MB), held: false, ...more }, how);
+      await stage.click(path, { ...fileOf(path.slice(1), 2 * MB), held: false, ...more }, how);
       await keptByBrowser(path);
-      expect(files.asked(path, 'taker')).toEqual([]);
+      expect(stage.files.asked(path, 'taker')).toEqual([]);
     });
 
   keeps('what is small', '/small', { body: contentOf('small', MB - 1) });
@@ -195,9 +149,7 @@ describe('the browser keeps, untouched,', () => {
   keeps('what has no validator', '/unproven', { validator: false });
 
   test.each(['blob', 'data'])('what a page makes itself: %s', async (scheme) => {
-    const page = await browser.context.newPage();
-    pages.push(page);
-    await page.goto(files.add('/nothing', fileOf('nothing', 0)));
+    const page = await stage.open(stage.files.add('/nothing', fileOf('nothing', 0)));
     await page.evaluate(
       ([kind, bytes]) => {
         const link = document.createElement('a');
@@ -210,7 +162,7 @@ describe('the browser keeps, untouched,', () => {
       [scheme, 1.5 * MB] as const,
     );
     const made = async () =>
-      (await browser.listed()).filter(({ url }) => url.startsWith(`${scheme}:`));
+      (await stage.browser.listed()).filter(({ url }) => url.startsWith(`${scheme}:`));
     await until(async () => (await made())[0]?.state === 'complete');
     expect(await saved(scheme)).toEqual([`${scheme}.bin`]);
     expect(await taken(scheme)).toEqual([]);
@@ -218,26 +170,24 @@ describe('the browser keeps, untouched,', () => {
 
   test('what the user wants left alone: of a host, the next one, all', async () => {
     const ask = (request: object) =>
-      browser.asExtension(`chrome.runtime.sendMessage(${JSON.stringify(request)})`);
+      stage.browser.asExtension(`chrome.runtime.sendMessage(${JSON.stringify(request)})`);
     await ask({ type: 'switch-host', host: '127.0.0.1', off: true });
-    await click('/host', fileOf('host', 2 * MB, { held: false }));
+    await stage.click('/host', fileOf('host', 2 * MB, { held: false }));
     await keptByBrowser('/host');
     await ask({ type: 'switch-host', host: '127.0.0.1', off: false });
     await ask({ type: 'switch-all', on: false });
-    await click('/off', fileOf('off', 2 * MB, { held: false }));
+    await stage.click('/off', fileOf('off', 2 * MB, { held: false }));
     await keptByBrowser('/off');
     await ask({ type: 'switch-all', on: true });
     await ask({ type: 'skip-next', skip: true });
-    await click('/next', fileOf('next', 2 * MB, { held: false }));
+    await stage.click('/next', fileOf('next', 2 * MB, { held: false }));
     await keptByBrowser('/next');
-    await click('/after', fileOf('after', 2 * MB));
+    await stage.click('/after', fileOf('after', 2 * MB));
     await takenByDesktop('/after');
   });
 
   test('what is clicked with the key held', async () => {
-    const page = await browser.context.newPage();
-    pages.push(page);
-    await page.goto(files.add('/key', fileOf('key', 2 * MB, { held: false })));
+    const page = await stage.open(stage.files.add('/key', fileOf('key', 2 * MB, { held: false })));
     await page.locator('#link').click({ modifiers: ['Alt'] });
     await keptByBrowser('/key');
   });
@@ -245,14 +195,12 @@ describe('the browser keeps, untouched,', () => {
 
 describe('a link that is saved without being followed', () => {
   test('is taken as any other', async () => {
-    await browser.set({ minBytes: MB, taker: 'desktop', skipKey: 'none' });
-    const page = await browser.context.newPage();
-    pages.push(page);
-    await page.goto(files.add('/unfollowed', fileOf('unfollowed', 2 * MB)));
+    await stage.browser.set({ minBytes: MB, taker: 'desktop', skipKey: 'none' });
+    const page = await stage.open(stage.files.add('/unfollowed', fileOf('unfollowed', 2 * MB)));
     // The browser's own key for "Save link as", without its dialogue.
     await page.locator('#link').click({ modifiers: ['Alt'] });
     await takenByDesktop('/unfollowed');
-    await browser.set({ skipKey: 'alt' });
+    await stage.browser.set({ skipKey: 'alt' });
   });
 });
 
@@ -266,29 +214,29 @@ const isSample = (range = '') => {
 
 describe('an edge that a publisher’s page names', () => {
   test('is asked for files of that host that are for everybody, and for nothing else', async () => {
-    await browser.set({ minBytes: MB, taker: 'browser', takeInsecure: true });
+    await stage.browser.set({ minBytes: MB, taker: 'browser', takeInsecure: true });
     const hosts = ['files.example', 'other.example'];
     const allowed = hosts.flatMap((host) => ['--allow-origin', host]);
     const edge = await EdgeProcess.start(allowed, NAMES_FOR_NODE);
     const asked = async () => (await edge.status()).transfers.requests;
     const get = async (path: string, host: string, more: Partial<BrowserFile> = {}) => {
-      await click(path, fileOf(path.slice(1), 3 * MB, more), '#link', host);
+      await stage.click(path, fileOf(path.slice(1), 3 * MB, more), '#link', host);
       await takenByExtension(path);
     };
     try {
       await get('/unpublished', 'files.example');
-      files.link = linkTo(`${named(edge.url, 'edge.example')}/`);
+      stage.files.link = linkTo(`${named(edge.url, 'edge.example')}/`);
       await get('/address', '127.0.0.1');
       await get('/cookie', 'files.example', { cookie: 'session=42' });
-      files.link = undefined;
+      stage.files.link = undefined;
       await get('/elsewhere', 'other.example');
       expect(await asked()).toBe(0);
       const hosted = (path: string) =>
-        files
+        stage.files
           .asked(path, 'taker')
           .filter(({ headers }) => headers['user-agent']?.includes('Chrome'));
       // The cookie is still there: it counts for all files of that host.
-      await browser.context.clearCookies();
+      await stage.browser.context.clearCookies();
       await get('/published', 'files.example', { toTakers: 'samples' });
       expect(await asked()).toBeGreaterThan(0);
       // Samples of what the edge has were compared with the origin's.
@@ -296,13 +244,13 @@ describe('an edge that a publisher’s page names', () => {
       expect(samples.length).toBeGreaterThanOrEqual(6);
       expect(hosted('/unpublished').filter(({ headers }) => isSample(headers.range))).toEqual([]);
     } finally {
-      files.link = undefined;
+      stage.files.link = undefined;
       await edge.stop();
     }
   });
 
   test('is not asked where it is in the user’s own network, or redirects there', async () => {
-    await browser.set({ minBytes: MB, taker: 'browser', takeInsecure: true });
+    await stage.browser.set({ minBytes: MB, taker: 'browser', takeInsecure: true });
     const asked: string[] = [];
     const victim = createServer((req, res) => {
       asked.push(`${req.headers.host} ${req.url}`);
@@ -319,33 +267,40 @@ describe('an edge that a publisher’s page names', () => {
       'localhost.',
       '[::ffff:7f00:1]',
     ];
-    files.link = inside.map((host) => linkTo(`http://${host}:${port}/admin/reboot`)).join(', ');
+    stage.files.link = inside
+      .map((host) => linkTo(`http://${host}:${port}/admin/reboot`))
+      .join(', ');
     try {
-      await click('/aimed', fileOf('aimed', 3 * MB), '#link', 'files.example');
+      await stage.click('/aimed', fileOf('aimed', 3 * MB), '#link', 'files.example');
       await takenByExtension('/aimed');
       expect(asked).toEqual([]);
-      files.link = linkTo(`http://edge.example:${port}/`);
-      await click('/redirected', fileOf('redirected', 3 * MB), '#link', 'redirecting.example');
+      stage.files.link = linkTo(`http://edge.example:${port}/`);
+      await stage.click(
+        '/redirected',
+        fileOf('redirected', 3 * MB),
+        '#link',
+        'redirecting.example',
+      );
       await takenByExtension('/redirected');
       expect(asked.length).toBeGreaterThan(0);
       expect(asked.filter((one) => !one.startsWith('edge.example'))).toEqual([]);
     } finally {
-      files.link = undefined;
+      stage.files.link = undefined;
       victim.closeAllConnections();
       victim.close();
     }
   });
 
   test('is not heard of from a frame within a page', async () => {
-    await browser.set({ minBytes: MB, taker: 'browser', takeInsecure: true });
+    await stage.browser.set({ minBytes: MB, taker: 'browser', takeInsecure: true });
     const host = 'framed.example';
-    const inner = named(files.add('/inner', fileOf('inner', 0)), host);
-    const page = await browser.context.newPage();
-    pages.push(page);
-    await page.goto(named(files.add('/outer', fileOf('outer', 0)), 'files.example'));
-    files.link = linkTo('http://edge.example/');
+    const inner = named(stage.files.add('/inner', fileOf('inner', 0)), host);
+    const page = await stage.open(
+      named(stage.files.add('/outer', fileOf('outer', 0)), 'files.example'),
+    );
+    stage.files.link = linkTo('http://edge.example/');
     const publishers = async () =>
-      JSON.stringify(await browser.asExtension(`chrome.storage.session.get('publishers')`));
+      JSON.stringify(await stage.browser.asExtension(`chrome.storage.session.get('publishers')`));
     await page.evaluate(
       (src) =>
         new Promise((resolve) => {
@@ -360,7 +315,7 @@ describe('an edge that a publisher’s page names', () => {
     await page.goto(inner.replace(host, 'whole.example'));
     await until(async () => (await publishers()).includes('whole.example'));
     expect(await publishers()).not.toContain(host);
-    files.link = undefined;
+    stage.files.link = undefined;
   });
 });
 
@@ -374,30 +329,32 @@ describe('the browser’s own goes on, as if nothing had been, where', () => {
   ) =>
     test(what, async () => {
       const path = `/${toTakers}`;
-      await click(path, fileOf(toTakers, 2 * MB, { toTakers }));
-      await until(() => files.asked(path, 'taker').length > 0);
+      await stage.click(path, fileOf(toTakers, 2 * MB, { toTakers }));
+      await until(() => stage.files.asked(path, 'taker').length > 0);
       await meanwhile();
-      files.release();
+      stage.files.release();
       await keptByBrowser(path);
-      expect(files.asked(path, 'browser')).toHaveLength(1);
+      expect(stage.files.asked(path, 'browser')).toHaveLength(1);
     });
 
   goesOn('others are refused', 'forbidden');
   goesOn('others get another length', 'longer');
   goesOn('others get another version', 'another');
   goesOn('others are reset', 'reset');
-  goesOn('the daemon is killed meanwhile', 'nothing', () => cli.kill());
+  goesOn('the daemon is killed meanwhile', 'nothing', () => stage.cli.kill());
 });
 
 describe('after the extension has taken it, the browser gets back', () => {
   test('what only a plain GET brings', async () => {
-    await browser.set({ minBytes: MB, taker: 'browser' });
-    await click('/plain', fileOf('plain', 2 * MB, { toTakers: 'proof' }));
-    await until(() => files.asked('/plain', 'browser').length === 2);
-    files.release();
+    await stage.browser.set({ minBytes: MB, taker: 'browser' });
+    await stage.click('/plain', fileOf('plain', 2 * MB, { toTakers: 'proof' }));
+    await until(() => stage.files.asked('/plain', 'browser').length === 2);
+    stage.files.release();
     await until(async () => (await listed('/plain')).some(({ state }) => state === 'complete'));
     expect(await saved('plain')).toEqual(['plain.bin']);
-    expect(await digestOf(join(browser.downloads, 'plain.bin'))).toBe(files.digest('/plain'));
+    expect(await digestOf(join(stage.browser.downloads, 'plain.bin'))).toBe(
+      stage.files.digest('/plain'),
+    );
   });
 });
 
@@ -422,29 +379,30 @@ describe('whenever the background ends', () => {
 
   test.each(deaths)(`while it is %s: %j (SEED=${seed})`, async (phase, more) => {
     const path = `/dies-${phase}-${more.toTakers ?? 'well'}`;
-    const killed = browser.asExtension(phaseReached(phase)).then(async () => {
-      for (let turns = Math.floor(random() * 5); turns > 0; turns--) await browser.asExtension('0');
-      await browser.killBackground();
+    const killed = stage.phaseReached(phase).then(async () => {
+      for (let turns = Math.floor(random() * 5); turns > 0; turns--)
+        await stage.browser.asExtension('0');
+      await stage.browser.killBackground();
     });
-    await click(path, fileOf(path.slice(1), 2 * MB, more));
+    await stage.click(path, fileOf(path.slice(1), 2 * MB, more));
     await killed;
-    await browser.wakeBackground();
-    files.release();
+    await stage.browser.wakeBackground();
+    stage.files.release();
     await endsOnce(path);
   });
 
   test(`and the daemon with it (SEED=${seed})`, async () => {
     for (const phase of ['offering', 'committing']) {
       const path = `/both-${phase}`;
-      const killed = browser.asExtension(phaseReached(phase)).then(async () => {
-        await Promise.all([browser.killBackground(), cli.kill()]);
+      const killed = stage.phaseReached(phase).then(async () => {
+        await Promise.all([stage.browser.killBackground(), stage.cli.kill()]);
       });
-      await click(path, fileOf(path.slice(1), 2 * MB));
+      await stage.click(path, fileOf(path.slice(1), 2 * MB));
       await killed;
-      await browser.wakeBackground();
+      await stage.browser.wakeBackground();
       // All may have been over by then: nobody but the user starts it. Or the host has been quicker.
-      await cli.startDaemon().catch(() => {});
-      files.release();
+      await stage.cli.startDaemon().catch(() => {});
+      stage.files.release();
       await endsOnce(path);
     }
   });
@@ -455,46 +413,30 @@ describe('at any moment, again and again', () => {
 
   test.each(['desktop', 'browser'])(`the background ends: %s (SEED=${seed})`, async (taker) => {
     const random = seededRandom(seed);
-    await browser.set({ minBytes: MB, taker });
+    await stage.browser.set({ minBytes: MB, taker });
     for (let download = 0; download < 3; download++) {
       const path = `/often-${taker}-${download}`;
-      const clicked = click(path, fileOf(path.slice(1), 2 * MB));
+      const clicked = stage.click(path, fileOf(path.slice(1), 2 * MB));
       for (let kills = 1 + Math.floor(random() * 4); kills > 0; kills--) {
         for (let turns = Math.floor(random() * 40); turns > 0; turns--) {
-          await browser.asExtension('0');
+          await stage.browser.asExtension('0');
         }
-        await browser.killBackground();
-        if (random() < 0.5) await browser.wakeBackground();
+        await stage.browser.killBackground();
+        if (random() < 0.5) await stage.browser.wakeBackground();
       }
       await clicked;
-      await browser.wakeBackground();
-      files.release();
+      await stage.browser.wakeBackground();
+      stage.files.release();
       await endsOnce(path);
     }
   });
 });
 
-/** Resolves when a hand-off has been written down as being there, or is over without that. */
-function phaseReached(phase: string): string {
-  return `new Promise((resolve) => {
-    const listener = (changes) => {
-      const reached = Object.entries(changes).some(([key, { newValue }]) => {
-        if (!key.startsWith('hand-off:')) return false;
-        return newValue === undefined || newValue.phase === ${JSON.stringify(phase)};
-      });
-      if (!reached) return;
-      chrome.storage.local.onChanged.removeListener(listener);
-      resolve();
-    };
-    chrome.storage.local.onChanged.addListener(listener);
-  })`;
-}
-
 /** One of them has it, complete; the others have nothing of it. */
 async function endsOnce(path: string): Promise<void> {
   const name = path.slice(1);
   await until(async () => {
-    await browser.wakeBackground();
+    await stage.browser.wakeBackground();
     const own = (await listed(path)).map(({ state }) => state);
     const theirs = (await taken(name)).map(({ status }) => status);
     const fetched = (await savedByExtension(name)).map(({ state }) => state);
