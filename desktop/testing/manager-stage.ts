@@ -36,6 +36,8 @@ export class ManagerStage {
   changeNetwork: (() => void) | undefined;
   rate!: SharedRate;
   manager!: Manager;
+  /** The manager that has not been closed; a closed one starts nothing any more. */
+  #open: Manager | undefined;
 
   constructor() {
     this.open();
@@ -74,9 +76,11 @@ export class ManagerStage {
       if ('gid' in event) this.events.push(event.kind);
     });
     this.manager.start();
+    this.#open = this.manager;
   }
 
   async shut(): Promise<void> {
+    this.#open = undefined;
     for (const run of this.runs) run.lingers = false;
     await this.manager.close();
     this.db.close();
@@ -87,14 +91,16 @@ export class ManagerStage {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Lets everything that has been decided happen. */
+  /** Lets everything that has been decided happen; what the end of the daemon keeps from it, never does. */
   async settled(): Promise<void> {
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     for (let i = 0; i < 5; i++) await turn();
     const lingering = () => this.runs.some((run) => run.lingers && run.context.signal.aborted);
     const { manager } = this;
     const starting = () =>
-      manager.queue.active.some(({ gid }) => manager.running(gid) === undefined) && !lingering();
+      manager === this.#open &&
+      manager.queue.active.some(({ gid }) => manager.running(gid) === undefined) &&
+      !lingering();
     while (starting()) await turn();
   }
 
