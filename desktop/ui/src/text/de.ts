@@ -408,7 +408,6 @@ export const de: Readonly<Record<Key, string>> = {
 
   'folders.text': 'Wohin gespeichert wird, wenn Kategorie oder Download nichts anderes sagen.',
   'folders.dir': 'Download-Ordner',
-  'folders.choose': 'Wählen…',
   'folders.absolute': 'Gib den vollständigen Pfad eines Ordners an.',
   'folders.state': 'Millrace führt seine Liste in',
 

@@ -394,7 +394,6 @@ export const en = {
 
   'folders.text': 'Where downloads are saved unless a category or the download says otherwise.',
   'folders.dir': 'Download folder',
-  'folders.choose': 'Choose…',
   'folders.absolute': 'Give the full path of a folder.',
   'folders.state': 'Millrace keeps its list in',
 

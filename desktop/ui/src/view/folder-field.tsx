@@ -1,17 +1,20 @@
-/** Where a download is to go; in the app the folder can be chosen. */
+/** A folder for downloads; in the app it can be chosen. */
 
 import { shell } from '../model/shell.ts';
 import { useAppState, useText } from './context.tsx';
 import { Field } from './fields.tsx';
 
 interface FolderProps {
+  /** Default: that of one download. */
+  readonly label?: string;
   readonly value: string;
   /** What is said in an empty field; default: that the category decides. */
   readonly placeholder?: string;
+  readonly problem?: string | undefined;
   readonly onChange: (dir: string) => void;
 }
 
-export function FolderField({ value, placeholder, onChange }: FolderProps) {
+export function FolderField({ label, value, placeholder, problem, onChange }: FolderProps) {
   const text = useText();
   const dir = useAppState(({ settings }) => settings?.dir ?? '');
   const chooseFolder = async () => {
@@ -20,9 +23,10 @@ export function FolderField({ value, placeholder, onChange }: FolderProps) {
   };
   return (
     <Field
-      label={text.t('add.folder')}
+      label={label ?? text.t('add.folder')}
       value={value}
       placeholder={placeholder ?? text.t('add.folder.auto', { dir })}
+      problem={problem}
       onChange={(event) => onChange(event.target.value)}
       after={
         shell && (

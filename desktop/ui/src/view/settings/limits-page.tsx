@@ -4,16 +4,15 @@ import { rate } from '../../text/format.ts';
 import { useText } from '../context.tsx';
 import { Field } from '../fields.tsx';
 import { LearnedHosts } from './learned-hosts.tsx';
+import { NumberField, readWhole } from './number-field.tsx';
 import { SaveButton } from './save-button.tsx';
 import type { PageProps } from './settings.tsx';
 
 const MAX = 100;
 
 /** @returns null: empty; undefined: no number that is allowed */
-function readCount(text: string): number | null | undefined {
-  if (text.trim() === '') return null;
-  const number = Number(text);
-  return Number.isInteger(number) && number >= 1 && number <= MAX ? number : undefined;
+function readCount(typed: string): number | null | undefined {
+  return typed.trim() === '' ? null : readWhole(typed, 1, MAX);
 }
 
 export function LimitsPage({ settings, save }: PageProps) {
@@ -43,20 +42,18 @@ export function LimitsPage({ settings, save }: PageProps) {
         onChange={(event) => setSpeed(event.target.value)}
       />
       <div className="two">
-        <Field
+        <NumberField
           label={text.t('limits.concurrent')}
-          inputMode="numeric"
           value={concurrent}
           problem={typeof together === 'number' ? undefined : text.t('limits.number.bad')}
-          onChange={(event) => setConcurrent(event.target.value)}
+          onChange={setConcurrent}
         />
-        <Field
+        <NumberField
           label={text.t('limits.perHost')}
-          inputMode="numeric"
           value={perHost}
           note={text.t('limits.perHost.help')}
           problem={each === undefined ? text.t('limits.number.bad') : undefined}
-          onChange={(event) => setPerHost(event.target.value)}
+          onChange={setPerHost}
         />
       </div>
       <SaveButton disabled={bad} save={store} />

@@ -1,0 +1,30 @@
+/** Whole numbers among the settings. */
+
+import { Field } from '../fields.tsx';
+
+/**
+ * Reads what was typed.
+ *
+ * @param least and `most`: the range, both ends included
+ * @returns undefined: no whole number of that range
+ */
+export function readWhole(typed: string, least: number, most: number): number | undefined {
+  const number = Number(typed);
+  const isGood = typed.trim() !== '' && Number.isInteger(number);
+  return isGood && number >= least && number <= most ? number : undefined;
+}
+
+interface NumberProps {
+  readonly label: string;
+  readonly note?: string;
+  readonly problem: string | undefined;
+  /** As typed. */
+  readonly value: string;
+  readonly onChange: (typed: string) => void;
+}
+
+export function NumberField({ onChange, ...field }: NumberProps) {
+  return (
+    <Field inputMode="numeric" {...field} onChange={(event) => onChange(event.target.value)} />
+  );
+}
