@@ -36,10 +36,6 @@ beforeAll(async () => {
       socket?.once('close', () => clearInterval(timer));
       return;
     }
-    if (path === '/dripping-tunnel') {
-      const timer = setInterval(() => res.write('a'), 50);
-      return void res.once('close', () => clearInterval(timer));
-    }
     const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(req.headers.range ?? '') ?? [];
     const start = Number(from ?? 0);
     const end = to ? Math.min(Number(to) + 1, CONTENT.length) : CONTENT.length;
@@ -148,7 +144,7 @@ test('where all origins are in use, a client with most loses one to a client wit
   expect(answers.filter(({ status }) => status === 429).map(codeOf)).toEqual(['too-many-origins']);
 });
 
-test('a header that drips for ever ends the request, and a dripping body or tunnel is given up', async () => {
+test('a header that drips for ever ends the request, and a dripping body is given up', async () => {
   const hasty = await EdgeProcess.start([
     ...['--origin-timeout', '1s', '--log-level', 'warn', '--allow-origin', address(0)],
   ]);
@@ -163,9 +159,6 @@ test('a header that drips for ever ends the request, and a dripping body or tunn
     await until(() => givenUp > 0);
     client.abort();
     await body;
-    await until(async () => (await hasty.status()).admission.origins?.use === 0);
-    // The edge breaks it off: what has come must not look whole.
-    expect(await fetchAll(of('/dripping-tunnel'))).toMatchObject({ status: 200, complete: false });
     await until(async () => (await hasty.status()).admission.origins?.use === 0);
   } finally {
     await hasty.stop('SIGKILL');

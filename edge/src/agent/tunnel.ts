@@ -18,7 +18,6 @@ import {
 } from '@millrace/shared/http/range-contract';
 import { parseRange } from '@millrace/shared/http/range-header';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
-import type { BodyPace } from '../egress/body-pace.ts';
 import { statusError } from '../egress/status-error.ts';
 import type { Admission } from '../policy/client-limits.ts';
 
@@ -104,8 +103,6 @@ export function tunnelHead(
 export interface TunnelOptions {
   /** The client's share: its rate holds here as well. */
   readonly admission: Pick<Admission, 'waitMs'>;
-  /** The least that the origin has to send while the client waits. */
-  readonly pace: BodyPace;
   /** Aborted when the client is gone, or must get no more: the origin's body is given up. */
   readonly signal: AbortSignal;
   /** Monotonic milliseconds. */
@@ -117,29 +114,30 @@ export interface TunnelOptions {
 /**
  * Sends the body through.
  *
- * @throws MillraceError when the origin breaks off or drips; the signal's reason
+ * A tunnel is for one client, who can leave whenever it likes. So the least pace of `BodyPace`, which
+ * chunks for many clients are held to, does not hold here: only silence ends an origin's body. Events
+ * of a server and logs that grow are slower than that, and nothing is wrong with them. What one
+ * client can hold by slow tunnels is bounded by its transfers, its share of origins and connections.
+ *
+ * @throws MillraceError when the origin breaks off; the signal's reason
  */
 export async function pipeTunnel(
   response: HttpResponse,
   res: ServerResponse,
-  { admission, pace, signal, now, onBytes }: TunnelOptions,
+  { admission, signal, now, onBytes }: TunnelOptions,
 ): Promise<void> {
   let resume = () => {};
   let timer: NodeJS.Timeout | undefined;
   const goOn = () => {
-    if (timer !== undefined || res.writableNeedDrain) return;
-    watched.resume();
-    resume();
+    if (timer === undefined && !res.writableNeedDrain) resume();
   };
-  let fail = (_: unknown) => {};
+  let giveUp = () => {};
   const aborted = new Promise<never>((_, reject) => {
-    fail = (reason) => {
+    giveUp = () => {
       response.discard();
-      reject(reason);
+      reject(signal.reason);
     };
   });
-  const giveUp = () => fail(signal.reason);
-  const watched = pace.watch(now, (error) => fail(error));
   if (signal.aborted) giveUp();
   signal.addEventListener('abort', giveUp, { once: true });
   res.on('drain', goOn);
@@ -147,10 +145,8 @@ export async function pipeTunnel(
     if (signal.aborted) return false;
     resume = again;
     onBytes(chunk.length);
-    watched.came(chunk.length);
     const taken = res.write(chunk);
     const wait = admission.waitMs(now());
-    if (!taken || wait > 0) watched.pause();
     if (wait === 0) return taken;
     timer = setTimeout(() => {
       timer = undefined;
@@ -162,7 +158,6 @@ export async function pipeTunnel(
     await Promise.race([piped, aborted]);
   } finally {
     piped.catch(() => {}); // given up
-    watched.stop();
     clearTimeout(timer);
     signal.removeEventListener('abort', giveUp);
     res.off('drain', goOn);

@@ -10,7 +10,6 @@ import type { HttpResponse } from '@millrace/shared/node/http-response';
 import { pipeTunnel, type TunnelHead, tunnelHead } from '../agent/tunnel.ts';
 import { endResponse } from '../clients/connection.ts';
 import { checkDeclared } from '../egress/content-check.ts';
-import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import type { Metrics } from '../metrics.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
@@ -22,7 +21,6 @@ export interface SendTunnelledOptions {
   /** What a client is charged for a body that is given up, where its length is not known. */
   readonly chunkBytes: number;
   readonly policy: OriginPolicy;
-  readonly client: Pick<OriginClient, 'pace'>;
   readonly records: OriginRecords;
   readonly metrics: Metrics;
   /** Monotonic milliseconds. */
@@ -90,9 +88,7 @@ export async function sendTunnelled(
     // Of a file whose length nobody knew.
     if (exchange.sentBytes > maxFileSize) controller.abort(new MillraceError('file-too-large'));
   };
-  const { signal } = controller;
-  const pace = o.client.pace();
-  await pipeTunnel(response, res, { admission, pace, signal, now, onBytes });
+  await pipeTunnel(response, res, { admission, signal: controller.signal, now, onBytes });
   await endResponse(res);
 }
 
