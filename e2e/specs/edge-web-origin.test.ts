@@ -84,7 +84,7 @@ describe('every answer to a prefixed URL keeps browsers from making a page of th
     const { 'content-security-policy': policy, 'x-content-type-options': sniffing } = headers;
     expect({ status, policy, sniffing }).toEqual({
       status: expected,
-      policy: 'sandbox',
+      policy: 'sandbox allow-downloads',
       sniffing: 'nosniff',
     });
     for (const name of Object.keys(WEAKENING).slice(3)) expect(headers[name]).toBeUndefined();
@@ -255,12 +255,29 @@ describe('a redirect to TLS', () => {
     ]);
     try {
       const { status, headers } = await fetchAll(redirecting.prefixed(origin.url('/image.iso')));
-      expect([status, headers['content-security-policy']]).toEqual([308, 'sandbox']);
+      expect([status, headers['content-security-policy']]).toEqual([
+        308,
+        'sandbox allow-downloads',
+      ]);
     } finally {
       await redirecting.stop('SIGKILL');
     }
   });
 });
+
+/** Pages that list files: as their own site serves them, and as the edge does. */
+const LISTS: [by: string, addressOf: (url: string) => string][] = [
+  ['another site', (url) => url],
+  ['a proxied page', (url) => edge.prefixed(url)],
+];
+
+/** Adds a page that links to a file behind the edge. @returns its address at the origin */
+function addList(path: string): string {
+  const body = Buffer.from(
+    `<!doctype html><title>files</title><a href="${edge.prefixed(origin.url(path))}">image.iso</a>`,
+  );
+  return origin.add('/index.html', { body, headers: { 'content-type': 'text/html' } });
+}
 
 /** A page that tries whatever a page of the edge itself could do; what works, it tells its origin. */
 function evilPage(tell: string): string {
@@ -394,12 +411,9 @@ withBrowser.describe('in Chromium', () => {
     },
   );
 
-  withBrowser.test('a file that another page links to is saved', async () => {
+  withBrowser.test.each(LISTS)('a file that %s links to is saved', async (_, addressOf) => {
     const { context, page } = await openPage(browser);
-    const link = `<a href="${edge.prefixed(origin.url('/image.iso'))}">image.iso</a>`;
-    const body = Buffer.from(link);
-    const headers = { 'content-type': 'text/html' };
-    await page.goto(origin.add('/index.html', { body, headers }));
+    await page.goto(addressOf(addList('/image.iso')));
     const saved = page.waitForEvent('download');
     await page.getByText('image.iso').click();
     expect(sha256(await readFile(await (await saved).path()))).toBe(sha256(DISK_IMAGE));
@@ -407,28 +421,45 @@ withBrowser.describe('in Chromium', () => {
   });
 });
 
-withFirefox.test('Firefox saves a file that is opened by its address', async () => {
-  const firefox = await launch({
-    browser: 'firefox',
-    executablePath: FIREFOX,
-    headless: true,
-    env: { ...process.env, HOME: folder.path },
-    extraPrefsFirefox: {
-      'browser.download.folderList': 2,
-      'browser.download.dir': folder.path,
-      'browser.helperApps.neverAsk.saveToDisk': 'application/octet-stream',
-    },
+withFirefox.describe('Firefox saves a file', () => {
+  let firefox: Awaited<ReturnType<typeof launch>>;
+  withFirefox.beforeAll(async () => {
+    firefox = await launch({
+      browser: 'firefox',
+      executablePath: FIREFOX,
+      headless: true,
+      env: { ...process.env, HOME: folder.path },
+      extraPrefsFirefox: {
+        'browser.download.folderList': 2,
+        'browser.download.dir': folder.path,
+        'browser.helperApps.neverAsk.saveToDisk': 'application/octet-stream',
+      },
+    });
   });
-  try {
+  withFirefox.afterAll(() => firefox?.close());
+
+  const isSaved = async (name: string) => {
+    const saved = () => readFile(join(folder.path, name)).catch(() => Buffer.alloc(0));
+    await until(async () => (await saved()).length === DISK_IMAGE.length);
+    expect(sha256(await saved())).toBe(sha256(DISK_IMAGE));
+  };
+
+  withFirefox.test('that is opened by its address', async () => {
     const page = await firefox.newPage();
     // There is no new page that could be waited for.
     page.goto(edge.prefixed(origin.url('/image.iso')), { timeout: 0 }).catch(() => {});
-    const saved = () => readFile(join(folder.path, 'image.iso')).catch(() => Buffer.alloc(0));
-    await until(async () => (await saved()).length === DISK_IMAGE.length);
-    expect(sha256(await saved())).toBe(sha256(DISK_IMAGE));
-  } finally {
-    await firefox.close();
-  }
+    await isSaved('image.iso');
+  });
+
+  withFirefox.test.each(LISTS)('that %s links to', async (by, addressOf) => {
+    const name = `${by.replaceAll(' ', '-')}.iso`;
+    const headers = { 'content-type': 'application/octet-stream' };
+    origin.add(`/${name}`, { body: DISK_IMAGE, headers });
+    const page = await firefox.newPage();
+    await page.goto(addressOf(addList(`/${name}`)));
+    await page.click('a');
+    await isSaved(name);
+  });
 });
 
 withBrowser.describe('an edge of one user', () => {

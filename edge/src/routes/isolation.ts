@@ -12,12 +12,13 @@ import { problemReply } from './problem-reply.ts';
 
 /**
  * What browsers are told with every answer to a prefixed URL (CSP 3, 6.3.2; Fetch, 3.6): a page gets
- * an origin of its own, runs no script and sends no form, and its type is what the field says. Files
- * that are opened by their own address are saved all the same. Of the origin's fields none of these
- * is passed on, so that nothing weakens them.
+ * an origin of its own, runs no script and sends no form, and its type is what the field says. Its
+ * links may lead to downloads, as lists of files do: no script can click them, and a file that a
+ * frame saves is one that the same link would save from any other site. Of the origin's fields none
+ * of these is passed on, so that nothing weakens them.
  */
 const FILE_FIELDS = [
-  ['content-security-policy', 'sandbox'],
+  ['content-security-policy', 'sandbox allow-downloads'],
   ['x-content-type-options', 'nosniff'],
 ] as const;
 
