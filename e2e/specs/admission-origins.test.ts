@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import { Agent, createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { contentOf, sha256 } from '../fixtures/content.ts';
 import { type Fetched, fetchAll } from '../fixtures/http-client.ts';
 import { EdgeProcess, type ResourceUse, temporaryFolder } from '../fixtures/processes.ts';
@@ -20,6 +20,9 @@ const agents: Agent[] = [];
 const held: ServerResponse[] = [];
 /** Dripping bodies that were closed. */
 let givenUp = 0;
+/** Redirects whose first answer waits until the test lets it go. */
+let heldRedirect: (() => void) | undefined;
+let heldRedirects = 0;
 let server: Server;
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;
 let edge: EdgeProcess;
@@ -34,6 +37,15 @@ beforeAll(async () => {
       const { socket } = res;
       const timer = setInterval(() => socket?.write('HTTP/1.1 103 Early Hints\r\n\r\n'), 50);
       socket?.once('close', () => clearInterval(timer));
+      return;
+    }
+    const [, isHeld, target] = /^\/(held-)?redirect-to-(\d+)$/.exec(path) ?? [];
+    if (target !== undefined) {
+      const { port } = server.address() as AddressInfo;
+      const location = `http://${address(Number(target))}:${port}/redirected`;
+      const answer = () => void res.writeHead(302, { location }).end();
+      if (isHeld === undefined || heldRedirects++ > 0) answer();
+      else heldRedirect = answer;
       return;
     }
     const [, from, to] = /^bytes=(\d+)-(\d*)$/.exec(req.headers.range ?? '') ?? [];
@@ -56,13 +68,8 @@ beforeAll(async () => {
   });
   await once(server.listen(0, '0.0.0.0'), 'listening');
   folder = await temporaryFolder();
-  const token = join(folder.path, 'token');
-  await writeFile(token, TOKEN);
-  const origins = Array.from({ length: 80 }, (_, i) => ['--allow-origin', address(i)]).flat();
-  edge = await EdgeProcess.start([
-    ...['--max-origins', String(MAX), '--client-requests', '0', '--log-level', 'warn'],
-    ...['--admin-token-file', token, ...origins],
-  ]);
+  await writeFile(join(folder.path, 'token'), TOKEN);
+  edge = await start('--max-origins', String(MAX));
 });
 afterEach(async () => {
   for (const agent of agents.splice(0)) agent.destroy();
@@ -76,14 +83,31 @@ afterAll(async () => {
   await folder.remove();
 });
 
+function start(...options: string[]): Promise<EdgeProcess> {
+  const origins = Array.from({ length: 80 }, (_, i) => ['--allow-origin', address(i)]).flat();
+  const token = join(folder.path, 'token');
+  const usual = ['--admin-token-file', token, '--client-requests', '0', '--log-level', 'warn'];
+  return EdgeProcess.start([...usual, ...origins, ...options]);
+}
+
+async function refusals(of: EdgeProcess): Promise<unknown> {
+  const headers = { authorization: `Bearer ${TOKEN}` };
+  return JSON.parse(String((await fetchAll(`${of.url}/-/refusals`, { headers })).body));
+}
+
 const address = (i: number) => `127.0.1.${i + 1}`;
 
-/** Asks the edge for a path of one origin, as one of several clients. */
-function ask(client: number, origin: number, path: string): Promise<Fetched> {
+/** Asks an edge for a path of one origin, as one of several clients. */
+function ask(
+  client: number,
+  origin: number,
+  path: string,
+  { at = edge, headers = {} }: { at?: EdgeProcess; headers?: Record<string, string> } = {},
+): Promise<Fetched> {
   const agent = new Agent({ localAddress: `127.0.0.${client + 1}` });
   agents.push(agent);
   const { port } = server.address() as AddressInfo;
-  return fetchAll(edge.prefixed(`http://${address(origin)}:${port}${path}`), { agent });
+  return fetchAll(at.prefixed(`http://${address(origin)}:${port}${path}`), { agent, headers });
 }
 
 async function origins(): Promise<ResourceUse> {
@@ -120,10 +144,7 @@ test('a client with its share of origins in use is refused more, and nobody else
   isWhole(await ask(1, 0, '/more'));
   isWhole(await ask(2, 20, '/more'));
   expect((await origins()).refused).toBe(refused + 1);
-  const report = await fetchAll(`${edge.url}/-/refusals`, {
-    headers: { authorization: `Bearer ${TOKEN}` },
-  });
-  expect(JSON.parse(String(report.body))).toMatchObject({
+  expect(await refusals(edge)).toMatchObject({
     recent: [{ resource: 'origins', outcome: 'refused', client: '127.0.0.2' }],
     clients: { origins: [{ client: '127.0.0.2', error: 0 }] },
   });
@@ -142,6 +163,80 @@ test('where all origins are in use, a client with most loses one to a client wit
   expect((await origins()).evicted).toBe(evicted + 1);
   await until(() => answers.some((answer) => answer.status === 429));
   expect(answers.filter(({ status }) => status === 429).map(codeOf)).toEqual(['too-many-origins']);
+});
+
+describe('a client that goes from origin to origin', () => {
+  const BURST = 5;
+  let strict: EdgeProcess;
+  beforeAll(async () => {
+    strict = await start('--client-origins', '1', '--trusted-proxy', '127.0.0.100/32');
+  });
+  afterAll(() => strict.stop('SIGKILL'));
+
+  const visit = (client: number, origin: number, path = '/') =>
+    ask(client, origin, path, { at: strict });
+  const newOrigins = async () => (await strict.status()).admission.newOrigins as ResourceUse;
+
+  /** One that has as many behind it as it may have at once, the first of them the given one. */
+  async function tired(client: number, first: number): Promise<void> {
+    for (let i = 0; i < BURST; i++) isWhole(await visit(client, first + i));
+  }
+
+  function isRefused(got: Fetched): void {
+    expect([got.status, codeOf(got)]).toEqual([429, 'too-many-origins']);
+    const seconds = Number(got.headers['retry-after']);
+    expect(seconds).toBeGreaterThan(0);
+    expect(seconds).toBeLessThanOrEqual(60);
+  }
+
+  test('is refused others for a while, while all it has used go on, and so does everybody else', async () => {
+    await tired(1, 0);
+    const { refused } = await newOrigins();
+    isRefused(await visit(1, 10));
+    for (let i = 0; i < BURST; i++) isWhole(await visit(1, i, '/another'));
+    isWhole(await visit(2, 10));
+    // The edge has it now, and asks nobody.
+    isWhole(await visit(1, 10));
+    isRefused(await visit(1, 10, '/another'));
+    expect(await newOrigins()).toMatchObject({ perClient: 1, refused: refused + 2 });
+    expect(await refusals(strict)).toMatchObject({
+      recent: [{ resource: 'newOrigins', outcome: 'refused', client: '127.0.0.2' }],
+      clients: { newOrigins: [{ client: '127.0.0.2', error: 0 }] },
+    });
+    const metrics = String((await fetchAll(`${strict.url}/-/metrics`)).body);
+    expect(metrics).toContain(
+      'millrace_admission_refusals_total{resource="newOrigins",outcome="refused"}',
+    );
+  });
+
+  test('does not get to others by redirects either', async () => {
+    await tired(3, 20);
+    isRefused(await visit(3, 20, '/redirect-to-30'));
+    isWhole(await visit(4, 20, '/redirect-to-30'));
+  });
+
+  test('has nobody else refused who waits for the same answer', async () => {
+    await tired(5, 40);
+    const first = visit(5, 40, '/held-redirect-to-50');
+    await until(() => heldRedirect !== undefined);
+    const second = visit(6, 40, '/held-redirect-to-50');
+    await until(async () => (await strict.status()).transfers.active === 2);
+    heldRedirect?.();
+    isRefused(await first);
+    isWhole(await second);
+  });
+
+  test('is bounded by itself behind a trusted proxy, which is not', async () => {
+    const proxied = (origin: number, client?: string) =>
+      ask(99, origin, '/proxied', {
+        at: strict,
+        headers: client === undefined ? {} : { 'x-forwarded-for': client },
+      });
+    for (let i = 0; i <= BURST; i++) isWhole(await proxied(60 + i));
+    for (let i = 0; i < BURST; i++) isWhole(await proxied(66 + i, '192.0.2.1'));
+    isRefused(await proxied(66 + BURST, '192.0.2.1'));
+    isWhole(await proxied(66 + BURST, '192.0.2.2'));
+  });
 });
 
 test('a header that drips for ever ends the request, and a dripping body is given up', async () => {

@@ -16,6 +16,7 @@ const NAMES = {
   rate: 'Bytes sent per second',
   fetched: 'Bytes fetched and not taken',
   origins: 'Origins in use',
+  newOrigins: 'New origins per minute',
   originUse: 'Quotas and rates of origins',
   memory: 'Memory',
   ownRequests: 'Requests for the edge’s own pages',

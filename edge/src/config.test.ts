@@ -49,6 +49,7 @@ describe('settings', () => {
       clientTransfers: 256,
       clientRequests: 200,
       clientRate: 0,
+      clientOrigins: 30,
       maxConnections: 20_000,
       grace: 10_000,
       logLevel: 'info',

@@ -42,6 +42,7 @@ export interface Config {
   readonly clientTransfers: number;
   readonly clientRequests: number;
   readonly clientRate: number;
+  readonly clientOrigins: number;
   readonly maxAmplification: number;
   readonly trustedProxy: readonly ReturnType<typeof parseNetwork>[];
   readonly proxyField: ProxyField;

@@ -207,6 +207,12 @@ export const SETTINGS = {
     schema: text((value) => (value === '0' ? 0 : parseRate(value))),
     default: '0',
   },
+  'client-origins': {
+    argument: '<number>',
+    help: 'origins per minute that one client address makes this edge ask, in bursts of 5 minutes; those that it has used lately do not count; 0 for no limit',
+    schema: count,
+    default: '30',
+  },
   'max-amplification': {
     argument: '<number>',
     help: 'bytes that may be fetched from origins per byte that a client address takes, beyond an allowance of 256 chunks that grows again by one each second; 0 for no limit',

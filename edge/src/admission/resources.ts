@@ -66,6 +66,13 @@ export const RESOURCES = {
     full: 'One client has at most a quarter. When all are in use, the client with most is refused, or loses its newest one to a client with fewer.',
     codes: ['too-many-origins'],
   },
+  newOrigins: {
+    what: 'origins asked per minute that the client has not used lately',
+    perClient: { option: 'client-origins' },
+    forAll: undefined,
+    full: 'The request is refused. Holders of the local token and other nodes are not counted, nor trusted proxies that name no client.',
+    codes: ['too-many-origins'],
+  },
   originUse: {
     what: 'transfers and bytes of one origin',
     perClient: undefined,

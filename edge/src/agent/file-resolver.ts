@@ -8,11 +8,12 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
 import { afterFailure, isGoodFor, secondsLeft } from '@millrace/shared/cdn/pointer-life';
 import type { RequestDemands } from '@millrace/shared/http/freshness';
 import type { Purges } from '../admin/purges.ts';
+import type { ClientOrigins } from '../admission/client-origins.ts';
 import { pointerName } from '../cache/file-version.ts';
 import { isPointer, type PointerCache, TUNNEL_VERDICT_MS } from '../cache/pointer-cache.ts';
 import type { Network } from '../peers/network.ts';
@@ -29,6 +30,7 @@ import {
 export interface ResolverOptions extends OriginVersionOptions {
   readonly pointers: PointerCache;
   readonly purges: Purges;
+  readonly clientOrigins: ClientOrigins;
   /** Other nodes, where there are any. */
   readonly network: Network | undefined;
   /** Unix milliseconds. */
@@ -87,15 +89,30 @@ export class FileResolver {
     const generation = this.#o.purges.current;
     const { grant, client } = path;
     const asked = { url, name, scope, grant, client, known, digest, generation, path };
-    const flight = this.#flight({ ...asked, demands: { ...demands, revalidate } }, signal);
-    const resolution = await flight.result;
-    if (!flight.joined || resolution.kind === 'tunnel' || resolution.outcome.hit) return resolution;
-    return { ...resolution, outcome: { ...resolution.outcome, collapsed: true } };
+    return this.#found({ ...asked, demands: { ...demands, revalidate } }, signal);
+  }
+
+  /** Asks, or waits for the answer to somebody else who asks the same. */
+  async #found(question: Question, signal: AbortSignal): Promise<Resolution> {
+    for (;;) {
+      const flight = this.#flight(question, signal);
+      try {
+        const resolution = await flight.result;
+        const isOwn = !flight.joined || resolution.kind === 'tunnel' || resolution.outcome.hit;
+        if (isOwn) return resolution;
+        return { ...resolution, outcome: { ...resolution.outcome, collapsed: true } };
+      } catch (error) {
+        // That limit was another client's, who has left with this error: the next one to ask is not
+        // to fail for it.
+        if (!flight.joined || !isMillraceError(error, 'too-many-origins')) throw error;
+      }
+    }
   }
 
   /** Who is asked; as with chunks, a request never waits for one that was forwarded less often. */
   #flight(question: Question, signal: AbortSignal) {
-    const { url, scope, demands, path } = question;
+    const { url, scope, client, demands, path } = question;
+    const { clientOrigins, now } = this.#o;
     // Whom a signed link has let in is not to fail with those who have none, and after a purge
     // nobody joins a question from before.
     const who = path.grant === undefined ? scope : 'signed';
@@ -113,6 +130,8 @@ export class FileResolver {
     const how = demands.revalidate ? 'anew' : (demands.maxAgeMs ?? '');
     return this.#flights.run(`${who} ${path.hops} ${how} ${what}`, signal, (all) =>
       this.#orStale(question, async () => {
+        // The other node sees this one only, and counts nobody.
+        clientOrigins.admit(client, scope, url.origin, now());
         const remote = await network.findVersion(url.href, demands, path, all);
         return remote === undefined ? fromOrigin(all).result : this.#learnt(question, remote);
       }),

@@ -40,7 +40,7 @@ export class CheckLimits {
   /**
    * Admits a check.
    *
-   * @param client IP address
+   * @param client IP address, or the client's key
    * @param now milliseconds
    * @returns to be called when it is over
    * @throws MillraceError `too-many-requests`

@@ -15,7 +15,6 @@ import { LRUCache } from 'lru-cache';
 import type { Admissions } from '../admission/admissions.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import { statusError } from '../egress/status-error.ts';
-import { clientKey } from '../policy/client-key.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { CheckLimits, MAX_CHECKS_AT_ONCE } from './check-limits.ts';
 import { type ProbeOptions, probeOrigin } from './origin-probe.ts';
@@ -73,7 +72,7 @@ export class LinkCheck {
   /**
    * Checks a link.
    *
-   * @param client IP address of who asks
+   * @param client key of who asks
    * @param signal aborted when nobody waits for the answer any more
    * @throws MillraceError `too-many-requests`; the signal's reason
    */
@@ -102,9 +101,7 @@ export class LinkCheck {
     try {
       records.pause(url).check(now());
       const both = AbortSignal.any([signal, deadline]);
-      const seen = await probeOrigin(this.#o, url, clientKey(client), both, (hop) =>
-        hops.push(hop),
-      );
+      const seen = await probeOrigin(this.#o, url, client, both, (hop) => hops.push(hop));
       this.#remind(url, seen);
       const report = judgeOrigin(seen);
       const type = listField(seen.begin.headers, 'content-type');

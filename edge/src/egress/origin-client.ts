@@ -19,6 +19,7 @@ import type { LinkGrant } from '@millrace/shared/node/link-signature';
 import { networkError } from '@millrace/shared/node/network-error';
 import { RangeClient } from '@millrace/shared/node/range-client';
 import type { OnRefusal } from '../admission/admissions.ts';
+import type { ClientOrigins } from '../admission/client-origins.ts';
 import { isNodeClient } from '../peers/path.ts';
 import type { OriginPolicy, Scope } from '../policy/policy.ts';
 import { publicLookup } from '../policy/public-address.ts';
@@ -35,6 +36,8 @@ export interface OriginClientOptions {
   readonly timeoutMs: number;
   /** Origins with connections at a time. */
   readonly maxOrigins: number;
+  /** Bounds the origins that a client has asked one after the other. */
+  readonly clientOrigins: ClientOrigins;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
   /** Told of clients that are refused an origin, or lose it to another client. */
@@ -214,8 +217,10 @@ export class OriginClient {
     let url = request.url;
     let waited = 0;
     for (let hop = 0; ; hop++) {
-      const anywhere = this.#o.policy.check(url, request.scope, request.grant);
-      const place = this.#enter(url.origin, request.client);
+      const { client, scope, grant } = request;
+      const anywhere = this.#o.policy.check(url, scope, grant);
+      this.#o.clientOrigins.admit(client, scope, url.origin, this.#o.now());
+      const place = this.#enter(url.origin, client);
       const use: Use = {
         done: () => place.leave(this.#o.now()),
         check: () => {

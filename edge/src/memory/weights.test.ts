@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from '@jest/globals';
+import { ClientOrigins } from '../admission/client-origins.ts';
 import { Chunk } from '../cache/chunk.ts';
 import { ChunkMemory } from '../cache/chunk-memory.ts';
 import { detached, type FileVersion } from '../cache/file-version.ts';
@@ -12,6 +13,7 @@ import { MemoryCache } from '../cache/memory-cache.ts';
 import { PointerCache } from '../cache/pointer-cache.ts';
 import { INDEX_ENTRY_BYTES } from '../cache/weights.ts';
 import { OriginRecords } from '../egress/origin-records.ts';
+import { ClientAddress } from '../policy/client-address.ts';
 import { ClientLimits } from '../policy/client-limits.ts';
 import { CLIENT_BYTES } from './process-weights.ts';
 
@@ -95,7 +97,7 @@ describe.each([
       return cache;
     });
     expect(made.count).toBe(count);
-    expectCharged(bytes, made.bytes);
+  expectCharged(bytes, made.bytes);
   });
 
   test('pointers cost what they are charged', async () => {
@@ -108,7 +110,7 @@ describe.each([
       return pointers;
     });
     expect(made.count).toBe(count);
-    expectCharged(bytes, made.bytes);
+  expectCharged(bytes, made.bytes);
   });
 
   test('records of origins cost what they are charged, and are bounded', async () => {
@@ -121,7 +123,7 @@ describe.each([
       return records;
     });
     expect(made.bytes).toBeLessThanOrEqual(4 * MiB);
-    expectCharged(bytes, made.bytes);
+  expectCharged(bytes, made.bytes);
   });
 });
 
@@ -160,6 +162,28 @@ test('clients that limits are kept for cost what they are charged', async () => 
   expect(made.clients).toBe(count);
   expectCharged(bytes, count * CLIENT_BYTES);
 });
+
+test.each([
+  ['one', 10_000, 1],
+  ['many', 1000, 150],
+])(
+  'origins that clients have asked cost what they are charged: %s each',
+  async (_what, clients, each) => {
+    const { made, bytes } = await growth(() => {
+      const origins = new ClientOrigins({
+        perMinute: 30,
+        clientAddress: new ClientAddress([], 'x-forwarded-for'),
+        onRefusal: () => {},
+      });
+      for (let i = 0; i < clients; i++) {
+        const client = `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`;
+        for (let j = 0; j < each; j++) origins.admit(client, 'public', `https://${j}.example`, i);
+      }
+      return origins;
+    });
+  expectCharged(bytes, made.bytes);
+  },
+);
 
 test('a version that is kept does not keep the header that it was cut out of', async () => {
   const count = 1000;

@@ -7,6 +7,7 @@
 import { MillraceError } from '@millrace/shared/base/errors';
 import { type Headers, listField, splitList } from '@millrace/shared/http/headers';
 import ipaddr from 'ipaddr.js';
+import { clientKey } from './client-key.ts';
 
 type Network = ReturnType<typeof ipaddr.parseCIDR>;
 
@@ -59,6 +60,15 @@ export class ClientAddress {
       if (!this.isProxy(client)) return client;
     }
     return client;
+  }
+
+  /**
+   * What the client counts as: its own address where it is a trusted proxy, `clientKey` of it else.
+   *
+   * @param address what `of` has said
+   */
+  keyOf(address: string): string {
+    return this.isProxy(address) ? address : clientKey(address);
   }
 
   /** Whether this is the address of a trusted proxy. */

@@ -29,7 +29,6 @@ import type { ClientPurger } from '../clients/purger.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import { INGRESS } from '../peers/path.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
-import { clientKey } from '../policy/client-key.ts';
 import type { Admission, ClientLimits } from '../policy/client-limits.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
 import { type OriginUse, together } from '../policy/origin-use.ts';
@@ -87,7 +86,7 @@ export class PrefixedHandler {
       req,
       res,
       client,
-      clientKey: clientKey(client),
+      clientKey: clientAddress.keyOf(client),
       admission,
       controller: new AbortController(),
       startedAt: now(),

@@ -147,7 +147,7 @@ async function checkLink(
   req.socket.once('close', onClose);
   try {
     const url = parsePastedLink(typed, [base], config.defaultScheme);
-    return { url, result: await check.check(url, client, left.signal) };
+    return { url, result: await check.check(url, clientAddress.keyOf(client), left.signal) };
   } finally {
     req.socket.off('close', onClose);
     admission.release(now());

@@ -4,7 +4,7 @@ import { ClientPurger } from '../clients/purger.ts';
 import { openTcpInfo } from '../clients/tcp-info.ts';
 import type { Config } from '../config.ts';
 import type { Figures } from '../dashboard/figures.ts';
-import { ClientAddress } from '../policy/client-address.ts';
+import type { ClientAddress } from '../policy/client-address.ts';
 import { type Amplification, ClientLimits } from '../policy/client-limits.ts';
 import { LocalAccess } from '../policy/local-access.ts';
 import { OriginUse } from '../policy/origin-use.ts';
@@ -40,13 +40,15 @@ const REGAINED_CHUNKS = 1;
  * @throws Error where a file named in the settings cannot be used
  */
 export async function openClients(
-  { config, log, metrics, admissions, account, now, wallClock, rounds }: NodeContext,
+  context: NodeContext,
   { spare }: Storage,
   { client, records, chunks, resolver }: Files,
   policy: OriginPolicy,
   transfers: Transfers,
   figures: Figures | undefined,
 ): Promise<Clients> {
+  const { config, log, metrics, admissions, account, now, wallClock, rounds } = context;
+  const { clientAddress: address } = context;
   const localAccess =
     config.localTokenFile === undefined
       ? undefined
@@ -82,7 +84,6 @@ export async function openClients(
   });
   admissions.measure('requests', { perClient: some(config.clientRequests) });
   admissions.measure('rate', { perClient: some(config.clientRate) });
-  const address = new ClientAddress(config.trustedProxy, config.proxyField);
   const prefixed = new PrefixedHandler({
     name: config.name,
     chunkBytes: config.chunkSize,

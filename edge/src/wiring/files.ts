@@ -1,5 +1,6 @@
 /** How a node gets at files, for its clients and for other nodes: from caches, peers and origins. */
 
+import { ClientOrigins } from '../admission/client-origins.ts';
 import { FileResolver } from '../agent/file-resolver.ts';
 import { ChunkStore } from '../cache/chunk-store.ts';
 import { OriginClient, originShare } from '../egress/origin-client.ts';
@@ -13,6 +14,7 @@ import type { Storage } from './storage.ts';
 
 export interface Files {
   readonly client: OriginClient;
+  readonly clientOrigins: ClientOrigins;
   readonly records: OriginRecords;
   readonly chunks: ChunkStore;
   readonly resolver: FileResolver;
@@ -24,19 +26,28 @@ export interface Files {
 
 /** @param load this node's load, told with every answer to another node */
 export function openFiles(
-  { config, log, metrics, admissions, account, now, wallClock }: NodeContext,
+  { config, log, metrics, admissions, clientAddress, account, now, wallClock }: NodeContext,
   { cache, memory, disk, purges, pointers }: Storage,
   { auth, network }: Peers,
   policy: OriginPolicy,
   load: () => number,
 ): Files {
   const onOriginBytes = (count: number) => metrics.originBytes.inc(count);
+  const clientOrigins = new ClientOrigins({
+    perMinute: config.clientOrigins,
+    clientAddress,
+    onRefusal: admissions.refused,
+  });
+  if (config.clientOrigins > 0) {
+    admissions.measure('newOrigins', { perClient: config.clientOrigins });
+  }
   const client = new OriginClient({
     policy,
     name: config.name,
     connections: config.originConnections,
     timeoutMs: config.originTimeout,
     maxOrigins: config.maxOrigins,
+    clientOrigins,
     now,
     onRefusal: admissions.refused,
   });
@@ -59,6 +70,7 @@ export function openFiles(
   });
   const resolver = new FileResolver({
     client,
+    clientOrigins,
     records,
     pointers,
     purges,
@@ -83,5 +95,5 @@ export function openFiles(
     wallClock,
     account,
   });
-  return { client, records, chunks, resolver, inside, onOriginBytes };
+  return { client, clientOrigins, records, chunks, resolver, inside, onOriginBytes };
 }

@@ -25,7 +25,7 @@ const GATHERED_CHUNKS = 32;
 export function guardMemory(
   { config, account, admissions, metrics, rounds, log, now }: NodeContext,
   { cache, memory }: Storage,
-  { records, inside }: Files,
+  { records, inside, clientOrigins }: Files,
   { limits }: Clients,
   ports: Ports,
   transfers: Transfers,
@@ -35,7 +35,7 @@ export function guardMemory(
   const connectionBytes = config.tlsCert === undefined ? CONNECTION_BYTES : TLS_CONNECTION_BYTES;
   account.share('connections', () => ports.connections * connectionBytes);
   account.share('transfers', () => (transfers.running + inside.running) * TRANSFER_BYTES);
-  account.share('clients', () => limits.clients * CLIENT_BYTES);
+  account.share('clients', () => limits.clients * CLIENT_BYTES + clientOrigins.bytes);
   account.share('origins', () => records.bytes);
   admissions.measure('memory', {
     use: () => Math.max(account.chargedBytes, account.residentBytes),

@@ -8,6 +8,7 @@ import { Admissions } from '../admission/admissions.ts';
 import type { Config } from '../config.ts';
 import { memoryLimit } from '../memory/limit.ts';
 import { Metrics } from '../metrics.ts';
+import { ClientAddress } from '../policy/client-address.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
 import { Rounds } from './rounds.ts';
 
@@ -17,6 +18,8 @@ export interface NodeContext {
   readonly metrics: Metrics;
   /** What clients take, and what they are refused. */
   readonly admissions: Admissions;
+  /** Whose a request is. */
+  readonly clientAddress: ClientAddress;
   /** What this process holds in memory, and may. */
   readonly account: MemoryAccount;
   /** Monotonic milliseconds, of which those do not count in which the process stands still. */
@@ -44,6 +47,7 @@ export function nodeContext(config: Config, log: Log, link: WorkerLink | undefin
     log,
     metrics,
     admissions: new Admissions(metrics, wallClock),
+    clientAddress: new ClientAddress(config.trustedProxy, config.proxyField),
     account: new MemoryAccount(memoryLimit(config)),
     now: () => awake.read(performance.now()),
     wallClock,

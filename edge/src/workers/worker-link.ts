@@ -107,6 +107,7 @@ export function workerConfig(config: Config, index: number): Config {
     pinQuota: config.pinQuota && Math.floor(config.pinQuota / config.workers),
     clientTransfers: share(config.clientTransfers),
     clientRequests: share(config.clientRequests),
+    clientOrigins: share(config.clientOrigins),
     maxConnections: share(config.maxConnections),
     clientConnections: share(config.clientConnections),
     maxOrigins: Math.max(4, share(config.maxOrigins)),

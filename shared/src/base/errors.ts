@@ -179,8 +179,8 @@ export const ERRORS = {
     status: 429,
     retryable: true,
     exit: EXIT.refused,
-    title: 'Too many origins at once from one address',
-    advice: 'Wait for transfers from other origins to finish.',
+    title: 'Too many origins from one address',
+    advice: 'Wait as long as Retry-After says, and for transfers from other origins to finish.',
   },
   'too-much-fetched': {
     status: 429,

@@ -78,8 +78,8 @@ export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {
     help: 'Warte, bis einer fertig ist, oder nimm weniger Verbindungen.',
   },
   'too-many-origins': {
-    title: 'Zu viele Server zugleich über diesen Edge',
-    help: 'Warte, bis Downloads von anderen Servern fertig sind, oder schalte Edges für diesen aus.',
+    title: 'Zu viele Server über diesen Edge',
+    help: 'Warte einige Minuten oder bis Downloads von anderen Servern fertig sind, oder schalte Edges für diesen aus.',
   },
   'too-many-requests': {
     title: 'Der Server will eine Pause',

@@ -84,8 +84,8 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
     help: 'Wait for one to finish, or use fewer connections.',
   },
   'too-many-origins': {
-    title: 'Too many servers at once through this edge',
-    help: 'Wait for downloads from other servers to finish, or turn edges off for this one.',
+    title: 'Too many servers through this edge',
+    help: 'Wait some minutes, or for downloads from other servers to finish, or turn edges off for this one.',
   },
   'too-many-requests': {
     title: 'The server wants a break',

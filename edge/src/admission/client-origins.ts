@@ -1,0 +1,64 @@
+/**
+ * Origins that each client makes this edge ask over time. What is served from caches asks nobody, and
+ * is not counted.
+ */
+
+import { hash, randomBytes } from 'node:crypto';
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { OriginVisits } from '@millrace/shared/cdn/origin-visits';
+import { isNodeClient } from '../peers/path.ts';
+import type { ClientAddress } from '../policy/client-address.ts';
+import type { Scope } from '../policy/policy.ts';
+import type { OnRefusal } from './admissions.ts';
+
+export interface ClientOriginsOptions {
+  /** Other origins per minute and client, in bursts of up to five minutes' worth; 0: no limit. */
+  readonly perMinute: number;
+  readonly clientAddress: ClientAddress;
+  readonly onRefusal: OnRefusal;
+}
+
+const BURST_MINUTES = 5;
+
+export class ClientOrigins {
+  readonly #o: ClientOriginsOptions;
+  readonly #visits: OriginVisits | undefined;
+
+  constructor(options: ClientOriginsOptions) {
+    this.#o = options;
+    const { perMinute } = options;
+    if (perMinute === 0) return;
+    const seed = randomBytes(16).toString('hex');
+    this.#visits = new OriginVisits({
+      perMinute,
+      burst: BURST_MINUTES * perMinute,
+      // 30 bits: V8 keeps such numbers in place.
+      digest: (origin) => Number.parseInt(hash('sha256', seed + origin).slice(0, 8), 16) >>> 2,
+    });
+  }
+
+  /** Bytes that are taken by what is remembered. */
+  get bytes(): number {
+    return this.#visits?.bytes ?? 0;
+  }
+
+  /**
+   * Admits that an origin is asked.
+   *
+   * @param client whom it is for: a client's key, or another node; undefined: nobody in particular
+   * @param scope of the request: whoever has the local token is this edge's own user
+   * @param now monotonic milliseconds
+   * @throws MillraceError `too-many-origins`
+   */
+  admit(client: string | undefined, scope: Scope, origin: string, now: Millis): void {
+    if (this.#visits === undefined || client === undefined || scope === 'private') return;
+    // Both have many clients. Other nodes count theirs themselves.
+    if (isNodeClient(client) || this.#o.clientAddress.isProxy(client)) return;
+    const retryAfterMs = this.#visits.visit(client, origin, now);
+    if (retryAfterMs === 0) return;
+    this.#o.onRefusal('newOrigins', 'refused', client);
+    const detail = `only ${this.#o.perMinute} others a minute`;
+    throw new MillraceError('too-many-origins', detail, { retryAfterMs });
+  }
+}
