@@ -87,8 +87,9 @@ export async function edgeHeaders(edge: string): Promise<Record<string, string>>
 async function registration(): Promise<Registration | undefined> {
   try {
     const value = JSON.parse(await readFile(registrationFile(), 'utf8')) as Partial<Registration>;
-    if (typeof value.url !== 'string' || typeof value.pid !== 'number') return undefined;
-    return { url: value.url, pid: value.pid };
+    if (typeof value.url !== 'string' || !URL.canParse(value.url)) return undefined;
+    if (!Number.isSafeInteger(value.pid) || (value.pid as number) < 1) return undefined;
+    return { url: value.url, pid: value.pid as number };
   } catch {
     return undefined;
   }

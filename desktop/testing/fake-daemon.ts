@@ -19,6 +19,7 @@ import { HostMemory } from '../engine/daemon/host-memory.ts';
 import { Manager } from '../engine/daemon/manager.ts';
 import { Settings } from '../engine/daemon/settings.ts';
 import { SharedRate } from '../engine/daemon/shared-rate.ts';
+import { damageTeller } from '../engine/store/damaged-rows.ts';
 import { openDatabase } from '../engine/store/database.ts';
 import { DetailStore } from '../engine/store/detail-store.ts';
 import { DownloadStore } from '../engine/store/download-store.ts';
@@ -118,6 +119,8 @@ export class FakeRun implements Run {
 export class FakeDaemon {
   readonly folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
   readonly runs: FakeRun[] = [];
+  /** What the daemon has said in its log. */
+  readonly notes: string[] = [];
   readonly removedPartials: string[] = [];
   readonly movedPartials: string[][] = [];
   now = T0;
@@ -131,7 +134,8 @@ export class FakeDaemon {
 
   open(): void {
     this.db = openDatabase(join(this.folder, 'downloads.db'), this.now).db;
-    const settingStore = new SettingStore(this.db);
+    const tell = damageTeller((text) => this.notes.push(text));
+    const settingStore = new SettingStore(this.db, tell);
     const now = () => this.now;
     const createDownload: DownloadFactory = Object.assign(
       (request: DownloadRequest, context: RunContext) => {
@@ -150,18 +154,18 @@ export class FakeDaemon {
       },
     );
     this.manager = new Manager({
-      store: new DownloadStore(this.db),
+      store: new DownloadStore(this.db, tell),
       settingStore,
-      trashStore: new TrashStore(this.db),
+      trashStore: new TrashStore(this.db, tell),
       settings: new Settings(settingStore),
-      hosts: new HostMemory(new HostStore(this.db), now),
+      hosts: new HostMemory(new HostStore(this.db, tell), now),
       rate: new SharedRate(now),
       createDownload,
       dir: this.folder,
       now,
       random: () => 0.5,
     });
-    const store = new DetailStore(this.db);
+    const store = new DetailStore(this.db, tell);
     this.chronicle = new Chronicle({ manager: this.manager, store, now, clock: now });
     this.manager.start();
   }

@@ -50,6 +50,7 @@ export async function readAddress(state: string): Promise<DaemonAddress | undefi
     if (typeof url !== 'string' || typeof ws !== 'string' || typeof pid !== 'number') {
       return undefined;
     }
+    if (!URL.canParse(url) || !URL.canParse(ws)) return undefined;
     if (processState(pid) !== 'ours') return undefined;
     return { url, ws, pid, version: String(version) };
   } catch {

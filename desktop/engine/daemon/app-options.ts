@@ -10,6 +10,7 @@ import {
 } from '@millrace/shared/bridge/settings-api';
 import { MAX_PER_HOST } from '@millrace/shared/download/host-limits';
 import { DEFAULT_TRASH, MAX_TRASH_DAYS } from '@millrace/shared/download/trash';
+import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import { parseProxy } from '../net/proxy-settings.ts';
 
@@ -32,15 +33,29 @@ const trash = z.object({
 const language = z.string().regex(/^(?:system|[a-zA-Z]{2,3}(?:-[a-zA-Z0-9]{2,8})*)$/);
 const proxy = z.string().min(1).max(2048).nullable();
 
+/** What is taken for limits that cannot be read: nothing is deleted that the user may want to keep. */
+const LONGEST_TRASH = { days: MAX_TRASH_DAYS, maxBytes: Number.MAX_SAFE_INTEGER };
+
 /** As it is kept; a member that is missing, or that an older version does not know, is the usual. */
 export const appSchema = z.object({
   proxy: proxy.catch(null),
   defaults: downloads.catch(DEFAULT_DOWNLOADS),
   appearance: appearance.catch(DEFAULT_APPEARANCE),
-  trash: trash.catch(DEFAULT_TRASH),
+  trash: trash.default(DEFAULT_TRASH).catch(LONGEST_TRASH),
   language: language.catch('system'),
   preferences: z.record(preferenceName, preference).catch({}),
 });
+
+/** Names of members that are there and cannot be read. */
+export function damagedParts(kept: unknown): string[] {
+  const parts = { proxy, defaults: downloads, appearance, trash, language };
+  const preferences = z.record(preferenceName, preference);
+  const members = Object.entries({ ...parts, preferences });
+  return members.flatMap(([name, schema]) => {
+    const value = (kept as Record<string, unknown> | null)?.[name];
+    return value === undefined || tryRead(schema, value).success ? [] : name;
+  });
+}
 
 export type AppOptions = Readonly<z.infer<typeof appSchema>>;
 

@@ -1,9 +1,10 @@
 /** What is remembered of how one download goes: its log, its speed, and its last run. */
 
 import type { NoteValues } from '@millrace/shared/base/notes';
-import type { LogEntry, SourceView } from '@millrace/shared/bridge/detail-api';
+import { LOG_EVENTS, type LogEntry, type SourceView } from '@millrace/shared/bridge/detail-api';
+import { DIGEST_ALGORITHMS } from '@millrace/shared/download/digest';
 import { SpeedRing } from '@millrace/shared/download/speed-ring';
-import { tryRead } from '@millrace/shared/schema/read';
+import { readList, tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { RunProgress } from './contract.ts';
 
@@ -22,17 +23,43 @@ export interface LastRun {
 }
 
 /** As it is kept in the database; what cannot be read is left out. */
-const keptSchema = z.object({
-  log: z.array(z.looseObject({ seq: z.number(), at: z.number(), event: z.string() })).max(MAX_LOG),
-  last: z
-    .object({
-      sources: z.array(z.looseObject({ label: z.string() })),
-      digests: z.array(z.looseObject({ by: z.string() })),
-      stored: z.array(z.number()),
-      by: z.array(z.number()),
-    })
-    .optional(),
+const entrySchema = z.object({
+  seq: z.number().int().min(0),
+  at: z.number(),
+  event: z.enum(LOG_EVENTS),
+  text: z.string().optional(),
+  note: z.string().optional(),
+  values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+  code: z.string().optional(),
+  retryAt: z.number().optional(),
 });
+const amount = z.number().min(0);
+const sourceSchema = z.object({
+  label: z.string(),
+  url: z.string(),
+  kind: z.enum(['edge', 'origin', 'mirror']),
+  state: z.enum(['trying', 'used', 'resting', 'quarantined']),
+  reason: z.string().optional(),
+  reasonCode: z.string().optional(),
+  rttMs: amount.optional(),
+  bytesPerSecond: amount,
+  receivedBytes: amount,
+  share: amount,
+  connections: amount,
+  resets: amount.default(0),
+});
+const lastSchema = z.object({
+  sources: z.array(sourceSchema),
+  digests: z.array(
+    z.object({
+      by: z.string(),
+      digest: z.object({ algorithm: z.enum(DIGEST_ALGORITHMS), hex: z.string() }),
+    }),
+  ),
+  stored: z.array(z.number().min(0).max(100)),
+  by: z.array(z.number().int().min(-1)),
+});
+const keptSchema = z.object({ log: z.unknown(), last: z.unknown() });
 
 export class Chapter {
   readonly speed = new SpeedRing();
@@ -40,13 +67,21 @@ export class Chapter {
   #log: LogEntry[] = [];
   #seq = 0;
 
-  /** @param kept what `toKeep` gave at some time */
-  constructor(kept?: unknown) {
+  /**
+   * @param kept what `toKeep` gave at some time
+   * @param onDamage called with what of it cannot be read, and is left out
+   */
+  constructor(kept?: unknown, onDamage: (why: string) => void = () => {}) {
+    if (kept === undefined) return;
     const read = tryRead(keptSchema, kept);
-    if (!read.success) return;
-    this.#log = read.data.log as unknown as LogEntry[];
+    const { items, refused } = readList(entrySchema, read.data?.log);
+    // Numbered as they came: readers ask for what came after a number.
+    this.#log = items.filter(({ seq }, i) => seq > (items[i - 1]?.seq ?? -1)).slice(-MAX_LOG);
     this.#seq = this.#log.at(-1)?.seq ?? 0;
-    this.last = read.data.last as LastRun | undefined;
+    const last = tryRead(lastSchema.optional(), read.data?.last);
+    this.last = last.data;
+    if (refused > 0 || this.#log.length < items.length) onDamage('some of its log is none');
+    if (!last.success) onDamage('its last run is none');
   }
 
   get log(): readonly LogEntry[] {

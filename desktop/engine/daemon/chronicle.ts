@@ -62,8 +62,9 @@ export class Chronicle {
   }
 
   chapter(gid: string): Chapter {
+    const { store } = this.#o;
     const present = this.#chapters.get(gid);
-    const chapter = present ?? new Chapter(this.#o.store.get(gid));
+    const chapter = present ?? new Chapter(store.get(gid), (why) => store.isDamaged(gid, why));
     // The one used last is the last to go.
     this.#chapters.delete(gid);
     this.#chapters.set(gid, chapter);

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { parseMetalinkDownloads } from '../rpc/metalink.ts';
 import { RpcServer } from '../rpc/server.ts';
+import { damageTeller } from '../store/damaged-rows.ts';
 import { openDatabase } from '../store/database.ts';
 import { DetailStore } from '../store/detail-store.ts';
 import { DownloadStore } from '../store/download-store.ts';
@@ -88,18 +89,19 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   if (note !== undefined) onNote(note);
   const now = Date.now;
   const rate = new SharedRate(() => performance.now());
-  const settingStore = new SettingStore(db);
+  const tell = damageTeller(onNote);
+  const settingStore = new SettingStore(db, tell);
   const settings = new Settings(settingStore);
   const local = new LocalEdge();
   await local.refresh();
   const manager = new Manager({
-    store: new DownloadStore(db),
+    store: new DownloadStore(db, tell),
     settingStore,
-    trashStore: new TrashStore(db),
+    trashStore: new TrashStore(db, tell),
     settings,
     edges: () => usableEdges(settings, local.url),
     localEdge: () => local.url,
-    hosts: new HostMemory(new HostStore(db), now),
+    hosts: new HostMemory(new HostStore(db, tell), now),
     rate,
     createDownload: options.createDownload ?? engineDownload,
     dir: options.dir,
@@ -110,7 +112,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   });
   const chronicle = new Chronicle({
     manager,
-    store: new DetailStore(db),
+    store: new DetailStore(db, tell),
     now,
     clock: () => performance.now(),
   });
@@ -143,7 +145,9 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       }
       return ended.promise;
     };
+    const check = new AbortController();
     const end = async () => {
+      check.abort();
       await removeAddress(state, process.pid);
       offers.close();
       await server.close();
@@ -156,8 +160,8 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const address = await server.listen(options.host ?? '127.0.0.1', options.port, DAEMON_PORT);
     opened = server;
     await writeAddress(state, { ...address, pid: process.pid, version: VERSION });
-    const damaged = manager.start();
-    if (damaged > 0) onNote(`${damaged} downloads in the list could not be read.`);
+    manager.start();
+    manager.checkKept(check.signal).catch((error) => onNote(`The list was not checked: ${error}`));
     return { url: address.url, token, manager, ended: ended.promise, close };
   } catch (error) {
     // What is half started must not keep the process alive.

@@ -7,12 +7,11 @@ import { edgeUrl } from './new-download.ts';
 
 const MAX_NAME_CHARS = 64;
 
-const edgeSchema = z.object({
+export const edgeSchema = z.object({
   url: z.string(),
   name: z.string().max(MAX_NAME_CHARS),
   enabled: z.boolean(),
 });
-export const edgesSchema = z.array(edgeSchema).max(MAX_EDGES);
 
 export type KeptEdge = Readonly<z.infer<typeof edgeSchema>>;
 

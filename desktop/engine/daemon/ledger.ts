@@ -41,15 +41,13 @@ export class Ledger {
     this.store = store;
   }
 
-  /** Takes up the queue as the last run has left it. @returns rows that could not be read */
-  load(): number {
-    const { records, damaged } = this.store.unfinished();
-    for (const record of records) {
+  /** Takes up the queue as the last run has left it. */
+  load(): void {
+    for (const record of this.store.unfinished()) {
       const state = record.state === 'active' ? 'queued' : (record.state as UnfinishedState);
       this.#records.set(record.gid, { ...record, state });
       this.queue.add(inLine(record, state));
     }
-    return damaged;
   }
 
   /** @returns takes the listener away again */
@@ -79,11 +77,12 @@ export class Ledger {
       if (found.length > 1) throw new MillraceError('no-such-download', `${gid} is not enough`);
       if (found[0] !== undefined) return this.get(found[0]);
     }
-    throw new MillraceError('no-such-download', gid.slice(0, 40));
+    const why = this.store.has(gid) ? ': what is kept of it cannot be read' : '';
+    throw new MillraceError('no-such-download', `${gid.slice(0, 40)}${why}`);
   }
 
   exists(gid: string): boolean {
-    return this.#records.has(gid) || this.#unsaved.has(gid) || this.store.get(gid) !== undefined;
+    return this.#records.has(gid) || this.#unsaved.has(gid) || this.store.has(gid);
   }
 
   newGid(): string {
@@ -184,6 +183,14 @@ export class Ledger {
     if (this.#records.has(gid)) return false;
     const unsaved = this.drop(gid);
     if (!this.store.delete(gid) && !unsaved) return false;
+    this.emit({ kind: 'forgotten', gids: [gid] });
+    return true;
+  }
+
+  /** Takes out of the database what cannot be read. @returns false if it can be, or is not there */
+  forgetDamaged(gid: string): boolean {
+    const isKnown = this.#records.has(gid) || this.#unsaved.has(gid);
+    if (isKnown || this.store.get(gid) !== undefined || !this.store.delete(gid)) return false;
     this.emit({ kind: 'forgotten', gids: [gid] });
     return true;
   }

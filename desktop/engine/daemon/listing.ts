@@ -28,7 +28,9 @@ export function listRecords(
   const states = query.status?.filter((one): one is FinishedState => isFinished(one));
   const { category, host, text } = query;
   const filter = { states, category, host, text };
-  if (sort !== 'queue') return merged(manager, unfinished, query, sort, filter);
+  if (sort !== 'queue') {
+    return manager.store.whole(() => merged(manager, unfinished, query, sort, filter));
+  }
   const history = manager.store.history(filter, {
     offset: Math.max(0, offset - unfinished.length),
     limit: Math.max(0, Math.min(limit, offset + limit - unfinished.length)),

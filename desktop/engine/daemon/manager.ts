@@ -9,6 +9,7 @@ import type { DownloadRecord, FinishedState } from '../store/record.ts';
 import type { SettingStore } from '../store/small-stores.ts';
 import type { TrashStore } from '../store/trash-store.ts';
 import { Changes, type ProveLink } from './changes.ts';
+import { checkKept } from './check-kept.ts';
 import { Conductor, type ConductorOptions } from './conductor.ts';
 import type { Run } from './contract.ts';
 import type { HostMemory } from './host-memory.ts';
@@ -82,12 +83,22 @@ export class Manager {
     return this.settings.dir ?? this.#o.dir;
   }
 
-  /** Takes up the queue as the last run has left it. @returns rows that could not be read */
-  start(): number {
-    const damaged = this.#ledger.load();
+  /** Takes up the queue as the last run has left it. */
+  start(): void {
+    this.#ledger.load();
     this.#remover.start();
     this.#conductor.start();
-    return damaged;
+  }
+
+  /** Looks at all that is kept, so that what cannot be read is left out of every total. */
+  async checkKept(signal: AbortSignal): Promise<void> {
+    const trash = this.trash.store;
+    await checkKept(
+      [this.store, trash],
+      (table, gids) =>
+        this.#ledger.emit(table === trash ? { kind: 'trash' } : { kind: 'forgotten', gids }),
+      signal,
+    );
   }
 
   /** Interrupts what runs; it goes on at the next start. */

@@ -1,8 +1,7 @@
 /** Deletes files and partial files of removed downloads, for good. */
 
 import { rm, stat } from 'node:fs/promises';
-import { tryRead } from '@millrace/shared/schema/read';
-import { z } from 'zod';
+import { readList } from '@millrace/shared/schema/read';
 import type { DownloadRecord } from '../store/record.ts';
 import type { SettingStore } from '../store/small-stores.ts';
 import { type Leftover, leftoverSchema } from '../store/trash-store.ts';
@@ -36,11 +35,11 @@ export class Removals {
 
   /** Deletes what an earlier version had still to delete. */
   start(): void {
-    const left = tryRead(z.array(leftoverSchema), this.#o.store.get(SETTING));
-    for (const leftover of left.success ? left.data : []) {
-      void this.work(this.#delete(leftover, ''));
-    }
-    if (left.success && left.data.length > 0) this.#o.store.set(SETTING, []);
+    const { store } = this.#o;
+    const { items, refused } = readList(leftoverSchema, store.get(SETTING) ?? []);
+    for (const leftover of items) void this.work(this.#delete(leftover, ''));
+    if (refused > 0) store.isDamaged(SETTING, `${refused} files or more stay on disk`);
+    else if (items.length > 0) store.set(SETTING, []);
   }
 
   /** Deletes at once. @returns when that is done */

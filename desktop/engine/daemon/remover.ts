@@ -124,7 +124,11 @@ export class Remover {
    *   than was downloaded: nothing has been removed then
    */
   async remove(what: Removing): Promise<{ gids: string[]; undo?: string }> {
-    const { all, files } = await this.#filesOf(what);
+    const damaged = this.#forgetDamaged(what);
+    const { all, files } = await this.#filesOf({
+      ...what,
+      gids: what.gids.filter((gid) => !damaged.includes(gid)),
+    });
     const forGood = what.now || this.#trashLimits().days === 0;
     const undo = randomBytes(9).toString('base64url');
     const removed = this.#atOnce(() => {
@@ -132,8 +136,8 @@ export class Remover {
       if (!forGood) this.trash.put(now, undo);
       return now;
     });
-    const gids = removed.map(({ record }) => record.gid);
-    if (!forGood) return gids.length === 0 ? { gids } : { gids, undo };
+    const gids = [...damaged, ...removed.map(({ record }) => record.gid)];
+    if (!forGood) return removed.length === 0 ? { gids } : { gids, undo };
     const deleted = this.#removals.deleteNow(removed);
     if (what.deleteFile) await deleted;
     return { gids };
@@ -193,6 +197,11 @@ export class Remover {
     return this.#atOnce(() =>
       records.flatMap((record) => (record && this.#bringBack(record) ? [record.gid] : [])),
     );
+  }
+
+  /** Takes what cannot be read out of the list, for good: the trash could not give it back. */
+  #forgetDamaged({ gids, forget }: Removing): string[] {
+    return forget ? gids.filter((gid) => this.#ledger.forgetDamaged(gid)) : [];
   }
 
   /** The files that are to be deleted, of those that are complete by now. */

@@ -1,16 +1,17 @@
 /** What the daemon is set to: limits, schedule, categories; checked when read, kept when changed. */
 
+import { MAX_EDGES } from '@millrace/shared/bridge/edge-api';
 import {
   type Category,
   checkCategories,
   DEFAULT_CATEGORIES,
 } from '@millrace/shared/download/category';
 import { DAYS, MAX_WINDOWS, type ScheduleWindow } from '@millrace/shared/download/schedule';
-import { readOrThrow, tryRead } from '@millrace/shared/schema/read';
+import { readList, readOrThrow, tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { SettingStore } from '../store/small-stores.ts';
-import { type AppOptions, appSchema } from './app-options.ts';
-import { edgesSchema, type KeptEdge } from './kept-edges.ts';
+import { type AppOptions, appSchema, damagedParts } from './app-options.ts';
+import { edgeSchema, type KeptEdge } from './kept-edges.ts';
 
 export const MAX_CONCURRENT = 100;
 
@@ -32,20 +33,18 @@ export const limitsSchema = z.object({
 });
 
 const minute = z.number().int().min(0).max(1439);
-const windowsSchema = z
-  .array(
-    z.object({
-      days: z.array(z.enum(DAYS)).min(1).max(7),
-      fromMinute: minute,
-      toMinute: minute,
-      effect: z.union([z.literal('pause'), z.number().int().min(1)]),
-    }),
-  )
-  .max(MAX_WINDOWS);
+const windowSchema = z.object({
+  days: z.array(z.enum(DAYS)).min(1).max(7),
+  fromMinute: minute,
+  toMinute: minute,
+  effect: z.union([z.literal('pause'), z.number().int().min(1)]),
+});
 
-const categoriesSchema = z.array(
-  z.object({ name: z.string(), folder: z.string(), extensions: z.array(z.string()) }),
-);
+const categorySchema = z.object({
+  name: z.string(),
+  folder: z.string(),
+  extensions: z.array(z.string()),
+});
 
 const optionsSchema = z.record(z.string(), z.string());
 
@@ -62,12 +61,12 @@ export class Settings {
   constructor(store: SettingStore) {
     this.#store = store;
     this.#limits = read(store, 'limits', limitsSchema) ?? DEFAULT_LIMITS;
-    this.#windows = read(store, 'schedule', windowsSchema) ?? [];
-    this.#categories = read(store, 'categories', categoriesSchema) ?? DEFAULT_CATEGORIES;
+    this.#windows = readItems(store, 'schedule', windowSchema)?.slice(0, MAX_WINDOWS) ?? [];
+    this.#categories = readItems(store, 'categories', categorySchema) ?? DEFAULT_CATEGORIES;
     this.#aria2 = read(store, 'aria2', optionsSchema) ?? {};
     this.#dir = read(store, 'dir', z.string());
-    this.#edges = read(store, 'edges', edgesSchema) ?? [];
-    this.#app = read(store, 'app', appSchema) ?? readOrThrow(appSchema, {});
+    this.#edges = readItems(store, 'edges', edgeSchema)?.slice(0, MAX_EDGES) ?? [];
+    this.#app = readApp(store);
   }
 
   get limits(): Limits {
@@ -140,6 +139,32 @@ export class Settings {
 }
 
 function read<T>(store: SettingStore, name: string, schema: z.ZodType<T>): T | undefined {
-  const result = tryRead(schema, store.get(name));
+  const value = store.get(name);
+  // `null` is what is kept of undefined.
+  if (value === undefined || value === null) return undefined;
+  const result = tryRead(schema, value);
+  if (!result.success) store.isDamaged(name, 'it is as if it had never been set');
   return result.success ? result.data : undefined;
+}
+
+/** Limits of the trash that cannot be read are the longest: the others would delete. */
+function readApp(store: SettingStore): AppOptions {
+  const damaged = store.has('app') ? { trash: null } : {};
+  const kept = store.get('app') ?? damaged;
+  const parts = damagedParts(kept);
+  if (parts.length > 0) store.isDamaged('app', parts.join(', '));
+  return tryRead(appSchema, kept).data ?? readOrThrow(appSchema, damaged);
+}
+
+/** A list of which one damaged item costs no other; undefined if there is none. */
+function readItems<S extends z.ZodType>(
+  store: SettingStore,
+  name: string,
+  item: S,
+): z.output<S>[] | undefined {
+  const value = store.get(name);
+  if (value === undefined || value === null) return undefined;
+  const { items, refused } = readList(item, value);
+  if (refused > 0) store.isDamaged(name, `${refused} of its entries`);
+  return Array.isArray(value) ? items : undefined;
 }

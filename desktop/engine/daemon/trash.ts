@@ -11,7 +11,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { beyondKeeping, type TrashLimits } from '@millrace/shared/download/trash';
 import { DATA_SUFFIX } from '../partial-names.ts';
 import type { DownloadRecord } from '../store/record.ts';
-import type { Leftover, TrashRow, TrashStore } from '../store/trash-store.ts';
+import type { Leftover, TrashData, TrashRow, TrashStore } from '../store/trash-store.ts';
 import type { DownloadFactory, Left, RunResult } from './contract.ts';
 import { freePath } from './file-choice.ts';
 import { completedBy } from './ledger.ts';
@@ -72,7 +72,7 @@ export class Trash {
       const { gid } = record;
       const bytes = leftover === undefined ? 0 : record.storedBytes;
       // One that was removed before, came back and is removed again: its older data goes for good.
-      const before = this.store.get(gid);
+      const before = this.store.data(gid);
       if (before?.moved === true) this.#then(gid, () => this.#deleteData(before));
       this.store.put({ gid, batch, removedAt, bytes, record, leftover, moved: false });
       this.#then(gid, async () => {
@@ -116,7 +116,7 @@ export class Trash {
     });
   }
 
-  /** Deletes downloads for good. @returns how many, and bytes that they took on disk */
+  /** Deletes downloads for good, also those that cannot be read. @returns how many, and bytes that they took on disk */
   async delete(gids: readonly string[]): Promise<{ count: number; bytes: number }> {
     const deleted = await Promise.all(gids.map((gid) => this.#deleteOne(gid)));
     this.#options.onChange();
@@ -130,12 +130,14 @@ export class Trash {
   sweep(): void {
     const { limits, now } = this.#options;
     const over = beyondKeeping(this.store.entries(), limits(), now());
-    if (over.length > 0) void this.delete(over);
+    // What cannot be read is deleted by nobody but the user.
+    const readable = over.filter((gid) => this.store.get(gid) !== undefined);
+    if (readable.length > 0) void this.delete(readable);
   }
 
   #deleteOne(gid: string): Promise<number | undefined> {
     return this.#then(gid, async () => {
-      const row = this.store.get(gid);
+      const row = this.store.data(gid);
       if (row === undefined) return undefined;
       // The entry last: after a crash it is tried again.
       await this.#deleteData(row);
@@ -144,7 +146,7 @@ export class Trash {
     });
   }
 
-  async #deleteData({ gid, leftover, moved }: TrashRow): Promise<void> {
+  async #deleteData({ gid, leftover, moved }: TrashData): Promise<void> {
     if (leftover === undefined) return;
     if (!moved) return this.#options.removals.delete(leftover, NOTHING_LEFT, gid);
     const folder = dirname(keptAt(leftover.path, gid));

@@ -47,12 +47,14 @@ export function trashMethods(manager: Manager): [string, Method][] {
       }),
       ({ offset, limit }): TrashPage => {
         const { store } = manager.trash;
-        const { count, bytes } = store.totals();
         const { days } = manager.settings.app.trash;
+        // First: what of it cannot be read is not counted.
+        const rows = store.page(offset, limit);
+        const { count, bytes } = store.totals();
         return {
           total: count,
           bytes,
-          items: store.page(offset, limit).map((row) => itemOf(row, days)),
+          items: rows.map((row) => itemOf(row, days)),
         };
       },
     ),
@@ -61,8 +63,7 @@ export function trashMethods(manager: Manager): [string, Method][] {
     })),
     method('emptyTrash', z.strictObject({ gids: gids.optional() }), (p) =>
       manager.trash.delete(
-        p.gids?.map((one) => manager.trash.find(one)) ??
-          manager.trash.store.entries().map((entry) => entry.gid),
+        p.gids?.map((one) => manager.trash.find(one)) ?? manager.trash.store.gids(),
       ),
     ),
   ];

@@ -4,7 +4,7 @@
  */
 
 import { chmodSync, closeSync, existsSync, openSync, renameSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
+import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { migrate } from './schema.ts';
 
@@ -83,32 +83,47 @@ function replaceDamaged(path: string, now: number, why: string): OpenedDatabase 
   };
 }
 
-/** Copies the rows that can still be read. @returns how many */
+/** Tables whose rows are taken over; what others have follows from these, or is made anew. */
+const SAVED = ['downloads', 'trash', 'settings', 'hosts', 'details'];
+
+/** Copies the rows that can still be read. @returns how many downloads */
 function salvage(from: string, to: DatabaseSync): number {
-  let saved = 0;
   let old: DatabaseSync | undefined;
   try {
     // Reading must not change what somebody may want to repair by other means.
     old = new DatabaseSync(from, { readOnly: true });
-    const names = to.prepare('SELECT name FROM pragma_table_info(?)').all('downloads');
-    const columns = names.map(({ name }) => String(name)).filter((name) => name !== 'id');
-    const insert = to.prepare(
-      `INSERT OR IGNORE INTO downloads (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
-    );
-    for (const row of old.prepare(`SELECT ${columns.join()} FROM downloads`).iterate()) {
-      try {
-        insert.run(...columns.map((name) => row[name] ?? null));
-        saved++;
-      } catch {
-        // A row that is no row any more: the next may be.
-      }
-    }
+    for (const table of SAVED) salvageTable(old, to, table);
   } catch {
     // As far as it went.
   } finally {
     old?.close();
   }
-  return saved;
+  return Number(to.prepare('SELECT count(*) AS n FROM downloads').get()?.n);
+}
+
+function salvageTable(old: DatabaseSync, to: DatabaseSync, table: string): void {
+  const names = to.prepare('SELECT name FROM pragma_table_info(?)').all(table);
+  const columns = names.map(({ name }) => `"${name}"`).filter((name) => name !== '"id"');
+  const insert = to.prepare(
+    `INSERT OR IGNORE INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
+  );
+  // From both ends: what lies behind a damaged page can be reached from the other.
+  for (const way of ['ASC', 'DESC']) {
+    try {
+      const rows = old.prepare(`SELECT ${columns.join()} FROM ${table} ORDER BY rowid ${way}`);
+      rows.setReadBigInts(true);
+      rows.setReturnArrays(true);
+      for (const row of rows.iterate() as Iterable<unknown>) {
+        try {
+          insert.run(...(row as SQLInputValue[]));
+        } catch {
+          // A row that is no row any more: the next may be.
+        }
+      }
+    } catch {
+      // As far as it went.
+    }
+  }
 }
 
 /** An error of the database in terms of the table, where that is about the disk under it. */

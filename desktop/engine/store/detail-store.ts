@@ -1,6 +1,8 @@
 /** What is kept of how downloads went: for those who look at one long after. */
 
 import type { DatabaseSync } from 'node:sqlite';
+import type { TellDamage } from './damaged-rows.ts';
+import { parseJson } from './kept-record.ts';
 
 /** The last so many; older ones are forgotten. */
 const MAX_DETAILS = 1000;
@@ -8,19 +10,26 @@ const MAX_CHARS = 64 * 1024;
 
 export class DetailStore {
   readonly #db: DatabaseSync;
+  readonly #tell: TellDamage;
 
-  constructor(db: DatabaseSync) {
+  /** @param tell called for what cannot be read */
+  constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
+    this.#tell = tell;
   }
 
   /** @returns undefined if there is none, or none that can be read */
   get(gid: string): unknown {
     const row = this.#db.prepare('SELECT value FROM details WHERE gid = ?').get(gid);
-    try {
-      return row === undefined ? undefined : JSON.parse(String(row.value));
-    } catch {
-      return undefined;
-    }
+    const read = parseJson(row?.value);
+    if ('value' in read) return read.value;
+    this.isDamaged(gid, read.damage);
+    return undefined;
+  }
+
+  /** To be called by who cannot make sense of a value, or of some of it. */
+  isDamaged(gid: string, why: string): void {
+    this.#tell('details', gid, why);
   }
 
   /** Keeps a value as JSON; one that is too long is not kept. */

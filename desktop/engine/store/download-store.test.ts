@@ -53,7 +53,7 @@ describe('downloads', () => {
       retryAt: NOW + 2,
       category: 'images',
       error: { code: 'origin-gone', message: 'gone', detail: '' },
-      digest: { algorithm: 'sha256', hex: 'ab' },
+      digest: { algorithm: 'sha256', hex: 'ab'.repeat(32) },
     });
     store.put(full);
     store.put(record(2));
@@ -74,12 +74,11 @@ describe('downloads', () => {
     db.close();
     db = openDatabase(path, NOW).db;
     store = new DownloadStore(db);
-    const { records, damaged } = store.unfinished();
+    const records = store.unfinished();
     expect(records.map(({ state, rank }) => [state, rank])).toEqual([
       ['queued', 1],
       ['paused', 0.5],
     ]);
-    expect(damaged).toBe(0);
   });
 
   test('are found by the beginning of their gid', () => {
@@ -96,9 +95,7 @@ describe('downloads', () => {
     store.put(record(1));
     store.put(record(2));
     db.exec(`UPDATE downloads SET request = '{' WHERE gid = '${record(1).gid}'`);
-    const { records, damaged } = store.unfinished();
-    expect(gids(records)).toEqual([2]);
-    expect(damaged).toBe(1);
+    expect(gids(store.unfinished())).toEqual([2]);
   });
 
   test('a transaction that fails leaves nothing', () => {
@@ -110,7 +107,7 @@ describe('downloads', () => {
         throw new Error('no');
       });
     expect(work).toThrow('no');
-    expect(store.unfinished().records).toEqual([]);
+    expect(store.unfinished()).toEqual([]);
   });
 });
 
@@ -136,7 +133,7 @@ describe('history', () => {
     store.put(record(5));
     expect(store.purge(['error'], NOW + 4).length).toBe(1);
     expect(store.purge(undefined, undefined).length).toBe(3);
-    expect(store.unfinished().records).toHaveLength(1);
+    expect(store.unfinished()).toHaveLength(1);
     expect(store.history({ text: 'file' }, page).total).toBe(0);
   });
 });
@@ -275,7 +272,7 @@ describe('the file', () => {
     expect(opened.note).toMatch(/damaged.*moved to .*downloads\.db\.damaged-2026-11-21T/);
     const aside = readdirSync(folder).find((name) => name.includes('.damaged-')) as string;
     expect(readFileSync(join(folder, aside))).toEqual(before);
-    expect(new DownloadStore(db).unfinished().records).toEqual([]);
+    expect(new DownloadStore(db).unfinished()).toEqual([]);
   });
 
   test('of which a part is damaged gives what can still be read', () => {

@@ -1,18 +1,19 @@
 /** Downloads in the database: the queue, and the history with its search. */
 
-import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import { allRows, DamagedRows, oneRow, type TellDamage } from './damaged-rows.ts';
 import { storageError } from './database.ts';
+import { MAX_TEXT_CHARS, normalise, PUT_DOWNLOAD, toRow } from './download-row.ts';
+import { type Row, readDownloadRow } from './kept-record.ts';
 import type { DownloadRecord, FinishedState } from './record.ts';
-import { searchedText } from './searched-text.ts';
 
-/** What of the text of a download can be searched. */
-const MAX_TEXT_CHARS = 4096;
 /** Words in one search; more are not looked at. */
 const MAX_WORDS = 16;
 /** Shorter words than this are not in the index. */
 const INDEXED_CHARS = 3;
+/** Rows in memory at a time where all are looked at. */
+const CHECKED_AT_ONCE = 1000;
 
-type Row = Record<string, SQLOutputValue>;
 type Values = Record<string, SQLInputValue>;
 
 export interface HistoryFilter {
@@ -54,40 +55,15 @@ export interface HistoryRow {
   readonly value: string | number | undefined;
 }
 
-const COLUMNS = [
-  'gid',
-  'state',
-  'request',
-  'options',
-  'priority',
-  'rank',
-  'category',
-  'host',
-  'name',
-  'path',
-  'length',
-  'stored_bytes',
-  'received_bytes',
-  'created_at',
-  'started_at',
-  'finished_at',
-  'attempts',
-  'retry_at',
-  'error',
-  'digest',
-  'active_ms',
-  'text',
-] as const;
-
-const PUT = `INSERT INTO downloads (${COLUMNS.join()}) VALUES (${COLUMNS.map((c) => `:${c}`).join()})
-  ON CONFLICT (gid) DO UPDATE SET ${COLUMNS.slice(1).map((name) => `${name} = excluded.${name}`)}`;
-
 export class DownloadStore {
   readonly #db: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #damaged: DamagedRows;
 
-  constructor(db: DatabaseSync) {
+  /** @param tell called for what cannot be read */
+  constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
+    this.#damaged = new DamagedRows('downloads', tell);
   }
 
   /**
@@ -113,15 +89,46 @@ export class DownloadStore {
   /** Keeps a download, new or changed. @throws MillraceError `disk-full`, `state-unusable` */
   put(record: DownloadRecord): void {
     try {
-      this.#prepare(PUT).run(toRow(record));
+      this.#prepare(PUT_DOWNLOAD).run(toRow(record));
+      this.#damaged.forget(record.gid);
     } catch (error) {
       throw storageError(error);
     }
   }
 
+  /** @returns undefined if it is not there, or cannot be read */
   get(gid: string): DownloadRecord | undefined {
-    const row = this.#prepare('SELECT * FROM downloads WHERE gid = ?').get(gid);
-    return row === undefined ? undefined : fromRow(row);
+    const row = oneRow(this.#prepare('SELECT * FROM downloads WHERE gid = :gid'), { gid });
+    return row && this.#read(row);
+  }
+
+  /** True also for one that cannot be read: nothing else may be written in its place. */
+  has(gid: string): boolean {
+    return this.#prepare('SELECT 1 FROM downloads WHERE gid = ?').get(gid) !== undefined;
+  }
+
+  /**
+   * Looks at some finished downloads, so that those that cannot be read are known.
+   *
+   * @param after id of the last that was looked at, 0 at first
+   * @returns the same for the next call; undefined at the end
+   */
+  checkSome(after: number, limit: number): number | undefined {
+    const rows = allRows(
+      this.#prepare(
+        `SELECT * FROM downloads WHERE finished_at IS NOT NULL AND id > :after
+         ORDER BY id LIMIT :limit`,
+      ),
+      { after, limit },
+    );
+    for (const row of rows) this.#read(row);
+    const last = rows.at(-1);
+    return last === undefined ? undefined : Number(last.id);
+  }
+
+  /** Gids of those that are known to be damaged. */
+  get damaged(): string[] {
+    return this.#damaged.gids;
   }
 
   /**
@@ -139,40 +146,49 @@ export class DownloadStore {
 
   /** Gids that begin so, two at most: one is meant, two are not clear. */
   startingWith(prefix: string): string[] {
-    const rows = this.#prepare(
-      'SELECT gid FROM downloads WHERE gid >= :low AND gid < :high LIMIT 2',
-    ).all({ low: prefix, high: `${prefix}g` });
+    const where = ['gid >= :low', 'gid < :high', ...this.#damaged.conditions].join(' AND ');
+    const rows = this.#prepare(`SELECT gid FROM downloads WHERE ${where} LIMIT 2`).all({
+      low: prefix,
+      high: `${prefix}g`,
+      ...this.#damaged.values,
+    });
     return rows.map((row) => String(row.gid));
   }
 
   /** @returns whether it was there */
   delete(gid: string): boolean {
+    this.#damaged.forget(gid);
     return this.#prepare('DELETE FROM downloads WHERE gid = ?').run(gid).changes === 1;
   }
 
-  /** The queue as it was left; rows that cannot be understood are counted, not thrown. */
-  unfinished(): { records: DownloadRecord[]; damaged: number } {
-    const rows = this.#prepare('SELECT * FROM downloads WHERE finished_at IS NULL').all();
-    const records: DownloadRecord[] = [];
-    for (const row of rows) {
-      const record = tryFromRow(row);
-      if (record !== undefined) records.push(record);
-    }
-    return { records, damaged: rows.length - records.length };
+  /** The queue as it was left, without what cannot be read. */
+  unfinished(): DownloadRecord[] {
+    const rows = allRows(this.#prepare('SELECT * FROM downloads WHERE finished_at IS NULL'));
+    return rows.flatMap((row) => this.#read(row) ?? []);
   }
 
   /** The history, a page of it, and how many there are in all. */
   history(filter: HistoryFilter, page: Page): { total: number; records: DownloadRecord[] } {
-    const { where, values } = conditions(filter);
+    return this.whole(() => this.#history(filter, page));
+  }
+
+  /** Reads several things that fit together: again where some of it is found to be damaged. */
+  whole<T>(work: () => T): T {
+    return this.#damaged.whole(work);
+  }
+
+  #history(filter: HistoryFilter, page: Page): { total: number; records: DownloadRecord[] } {
+    const { where, values } = this.#conditions(filter);
     const way = page.oldestFirst === true ? 'ASC' : 'DESC';
     const order = `ORDER BY finished_at ${way}, id ${way}`;
     // A search looks at every row that it counts: it does so once.
     if (filter.text !== undefined) return this.#found(where, order, values, page);
     const count = this.#prepare(`SELECT count(*) AS n FROM downloads WHERE ${where}`).get(values);
-    const rows = this.#prepare(
-      `SELECT * FROM downloads WHERE ${where} ${order} LIMIT :limit OFFSET :offset`,
-    ).all({ ...values, limit: page.limit, offset: page.offset });
-    return { total: Number(count?.n), records: rows.flatMap((row) => tryFromRow(row) ?? []) };
+    const rows = allRows(
+      this.#prepare(`SELECT * FROM downloads WHERE ${where} ${order} LIMIT :limit OFFSET :offset`),
+      { ...values, limit: page.limit, offset: page.offset },
+    );
+    return { total: Number(count?.n), records: rows.flatMap((row) => this.#read(row) ?? []) };
   }
 
   /** Where downloads stand in the sorted history: a stretch of it, and how many there are in all. */
@@ -183,13 +199,16 @@ export class DownloadStore {
     offset: number,
     limit: number,
   ): { total: number; page: HistoryRow[] } {
-    const { where, values } = conditions(filter);
+    const { where, values } = this.#conditions(filter);
     const count = this.#prepare(`SELECT count(*) AS n FROM downloads WHERE ${where}`).get(values);
     const way = descending ? 'DESC' : 'ASC';
-    const rows = this.#prepare(
-      `SELECT gid, ${SORTS[sort]} AS value FROM downloads WHERE ${where}
-       ORDER BY ${NULLABLE.has(sort) ? 'value IS NULL,' : ''} value ${way}, id ${way} LIMIT :limit OFFSET :offset`,
-    ).all({ ...values, limit, offset });
+    const rows = allRows(
+      this.#prepare(
+        `SELECT gid, ${SORTS[sort]} AS value FROM downloads WHERE ${where}
+         ORDER BY ${NULLABLE.has(sort) ? 'value IS NULL,' : ''} value ${way}, id ${way} LIMIT :limit OFFSET :offset`,
+      ),
+      { ...values, limit, offset },
+    );
     return {
       total: Number(count?.n),
       page: rows.map(({ gid, value }) => ({
@@ -205,10 +224,10 @@ export class DownloadStore {
     const byCategory = new Map<string, number>();
     const add = (map: Map<string, number>, name: string, n: number) =>
       map.set(name, (map.get(name) ?? 0) + n);
+    const { where, values } = this.#conditions({});
     const rows = this.#prepare(
-      `SELECT state, category, count(*) AS n FROM downloads WHERE finished_at IS NOT NULL
-       GROUP BY state, category`,
-    ).all();
+      `SELECT state, category, count(*) AS n FROM downloads WHERE ${where} GROUP BY state, category`,
+    ).all(values);
     for (const { state, category, n } of rows) {
       add(byState, String(state), Number(n));
       if (category !== null) add(byCategory, String(category), Number(n));
@@ -219,32 +238,49 @@ export class DownloadStore {
   /** Downloads of a URL, whatever follows "?" in it: unfinished ones first, then the newest. */
   withUrl(url: string, limit: number): DownloadRecord[] {
     const end = url.indexOf('?');
-    const rows = this.#prepare(
-      `SELECT downloads.* FROM urls JOIN downloads USING (id) WHERE key = :key
-       ORDER BY finished_at IS NOT NULL, finished_at DESC LIMIT :limit`,
-    ).all({ key: end < 0 ? url : url.slice(0, end), limit });
-    return rows.flatMap((row) => tryFromRow(row) ?? []);
+    const rows = allRows(
+      this.#prepare(
+        `SELECT downloads.* FROM urls JOIN downloads USING (id) WHERE key = :key
+         ORDER BY finished_at IS NOT NULL, finished_at DESC LIMIT :limit`,
+      ),
+      { key: end < 0 ? url : url.slice(0, end), limit },
+    );
+    return rows.flatMap((row) => this.#read(row) ?? []);
   }
 
   #found(where: string, order: string, values: Values, { offset, limit }: Page) {
     const sql = `SELECT id FROM downloads WHERE ${where} ${order}`;
     const ids = this.#prepare(sql).all(values);
-    const get = this.#prepare('SELECT * FROM downloads WHERE id = ?');
-    const records = ids.slice(offset, offset + limit).flatMap(({ id }) => {
-      const row = get.get(id as number);
-      return (row && tryFromRow(row)) ?? [];
+    const get = this.#prepare('SELECT * FROM downloads WHERE id = :id');
+    const records = ids.slice(offset, offset + limit).flatMap(({ id = null }) => {
+      const row = oneRow(get, { id });
+      return (row && this.#read(row)) ?? [];
     });
     return { total: ids.length, records };
   }
 
-  /** Deletes from the history. @returns the gids that are gone */
+  /** Deletes from the history, but for what cannot be read. @returns the gids that are gone */
   purge(states: readonly FinishedState[] | undefined, before: number | undefined): string[] {
-    const { where, values } = conditions({ states });
+    for (let at: number | undefined = 0; at !== undefined; )
+      at = this.checkSome(at, CHECKED_AT_ONCE);
+    const { where, values } = this.#conditions({ states });
     const until = before ?? Number.MAX_SAFE_INTEGER;
     const rows = this.#prepare(
       `DELETE FROM downloads WHERE ${where} AND finished_at < :until RETURNING gid`,
     ).all({ ...values, until });
     return rows.map((row) => String(row.gid));
+  }
+
+  #read(row: Row): DownloadRecord | undefined {
+    return this.#damaged.read(row, readDownloadRow);
+  }
+
+  #conditions(filter: HistoryFilter): { where: string; values: Values } {
+    const { parts, values } = conditions(filter);
+    return {
+      where: [...parts, ...this.#damaged.conditions].join(' AND '),
+      values: { ...values, ...this.#damaged.values },
+    };
   }
 
   #prepare(sql: string): StatementSync {
@@ -257,7 +293,7 @@ export class DownloadStore {
   }
 }
 
-function conditions(filter: HistoryFilter): { where: string; values: Values } {
+function conditions(filter: HistoryFilter): { parts: string[]; values: Values } {
   const parts = ['finished_at IS NOT NULL'];
   const values: Values = {};
   if (filter.states !== undefined) {
@@ -285,83 +321,10 @@ function conditions(filter: HistoryFilter): { where: string; values: Values } {
     parts.push(`instr(text, :word${i}) > 0`);
     values[`word${i}`] = word;
   }
-  return { where: parts.join(' AND '), values };
+  return { parts, values };
 }
 
 function wordsOf(text: string): string[] {
   const words = normalise(text.slice(0, MAX_TEXT_CHARS)).split(/\s+/);
   return [...new Set(words.filter((word) => word !== ''))].slice(0, MAX_WORDS);
-}
-
-/** Case and the ways of writing one character do not matter; NUL would end the text. */
-function normalise(text: string): string {
-  return text.normalize('NFKC').toLowerCase().replaceAll('\0', '');
-}
-
-function toRow(r: DownloadRecord): Values {
-  return {
-    gid: r.gid,
-    state: r.state,
-    request: JSON.stringify(r.request),
-    options: JSON.stringify(r.options),
-    priority: r.priority,
-    rank: r.rank,
-    category: r.category ?? null,
-    host: r.host,
-    name: r.name,
-    path: r.path ?? null,
-    length: r.length ?? null,
-    stored_bytes: r.storedBytes,
-    received_bytes: r.receivedBytes,
-    created_at: Math.round(r.createdAt),
-    started_at: round(r.startedAt),
-    finished_at: round(r.finishedAt),
-    attempts: r.attempts,
-    retry_at: round(r.retryAt),
-    error: r.error === undefined ? null : JSON.stringify(r.error),
-    digest: r.digest === undefined ? null : JSON.stringify(r.digest),
-    active_ms: Math.round(r.activeMs ?? 0),
-    text: normalise(searchedText(r)).slice(0, MAX_TEXT_CHARS),
-  };
-}
-
-function round(value: number | undefined): number | null {
-  return value === undefined ? null : Math.round(value);
-}
-
-function tryFromRow(row: Row): DownloadRecord | undefined {
-  try {
-    return fromRow(row);
-  } catch {
-    return undefined;
-  }
-}
-
-function fromRow(row: Row): DownloadRecord {
-  const number = (name: string) => (row[name] === null ? undefined : Number(row[name]));
-  const text = (name: string) => (row[name] === null ? undefined : String(row[name]));
-  const json = (name: string) => (row[name] === null ? undefined : JSON.parse(String(row[name])));
-  return {
-    gid: String(row.gid),
-    state: String(row.state) as DownloadRecord['state'],
-    request: json('request'),
-    options: json('options'),
-    priority: Number(row.priority),
-    rank: Number(row.rank),
-    category: text('category'),
-    host: String(row.host),
-    name: String(row.name),
-    path: text('path'),
-    length: number('length'),
-    storedBytes: Number(row.stored_bytes),
-    receivedBytes: Number(row.received_bytes),
-    createdAt: Number(row.created_at),
-    startedAt: number('started_at'),
-    finishedAt: number('finished_at'),
-    attempts: Number(row.attempts),
-    retryAt: number('retry_at'),
-    error: json('error'),
-    digest: json('digest'),
-    activeMs: Number(row.active_ms) || undefined,
-  };
 }

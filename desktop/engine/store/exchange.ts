@@ -149,7 +149,7 @@ function endedOf(
     state,
     finishedAt: number('finishedAt') ?? 0,
     createdAt: number('createdAt') ?? 0,
-    length: number('length'),
+    length: (number('length') ?? -1) < 0 ? undefined : number('length'),
     path: typeof path === 'string' && isAbsolute(path) && !path.includes('\0') ? path : undefined,
     error:
       typeof error === 'object' && error !== null

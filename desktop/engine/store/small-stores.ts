@@ -2,25 +2,41 @@
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { HostLimit } from '@millrace/shared/download/host-limits';
+import { tryRead } from '@millrace/shared/schema/read';
+import { z } from 'zod';
+import { allRows, oneRow, type TellDamage } from './damaged-rows.ts';
 import { storageError } from './database.ts';
+import { parseJson, plain, type Row } from './kept-record.ts';
 
 /** Values by name, JSON each. */
 export class SettingStore {
   readonly #db: DatabaseSync;
+  readonly #tell: TellDamage;
 
-  constructor(db: DatabaseSync) {
+  /** @param tell called for what cannot be read */
+  constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
+    this.#tell = tell;
   }
 
   /** @returns undefined if there is none, or none that can be read */
   get(name: string): unknown {
-    const row = this.#db.prepare('SELECT value FROM settings WHERE name = ?').get(name);
+    const row = oneRow(this.#db.prepare('SELECT value FROM settings WHERE name = :name'), { name });
     if (row === undefined) return undefined;
-    try {
-      return JSON.parse(String(row.value));
-    } catch {
-      return undefined;
-    }
+    const read = parseJson(row.value);
+    if ('value' in read) return read.value;
+    this.isDamaged(name, read.damage);
+    return undefined;
+  }
+
+  /** True also where the value cannot be read. */
+  has(name: string): boolean {
+    return this.#db.prepare('SELECT 1 FROM settings WHERE name = ?').get(name) !== undefined;
+  }
+
+  /** To be called by who cannot make sense of a value, or of some of it. */
+  isDamaged(name: string, why: string): void {
+    this.#tell('settings', name, why);
   }
 
   /** @throws MillraceError `disk-full`, `state-unusable` */
@@ -35,24 +51,41 @@ export class SettingStore {
   }
 }
 
+const hostSchema = z.object({
+  host: z.string().min(1),
+  limit: z.number().int().min(1),
+  refusedAt: z.number(),
+  changedAt: z.number(),
+  restsUntil: z.number(),
+});
+
+/** Reads a row of the table of hosts; undefined if it cannot be read. */
+export function readHostRow(row: Row): HostLimit | undefined {
+  return tryRead(hostSchema, {
+    host: row.host,
+    limit: plain(row.limit),
+    refusedAt: plain(row.refused_at),
+    changedAt: plain(row.changed_at),
+    restsUntil: plain(row.rests_until),
+  }).data;
+}
+
 export class HostStore {
   readonly #db: DatabaseSync;
+  readonly #tell: TellDamage;
 
-  constructor(db: DatabaseSync) {
+  /** @param tell called for what cannot be read */
+  constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
+    this.#tell = tell;
   }
 
   all(): HostLimit[] {
-    return this.#db
-      .prepare('SELECT * FROM hosts')
-      .all()
-      .map((row) => ({
-        host: String(row.host),
-        limit: Number(row.limit),
-        refusedAt: Number(row.refused_at),
-        changedAt: Number(row.changed_at),
-        restsUntil: Number(row.rests_until),
-      }));
+    return allRows(this.#db.prepare('SELECT * FROM hosts')).flatMap((row) => {
+      const read = readHostRow(row);
+      if (read === undefined) this.#tell('hosts', String(row.host), 'is no limit of a host');
+      return read ?? [];
+    });
   }
 
   /** @throws MillraceError `disk-full`, `state-unusable` */

@@ -1,15 +1,17 @@
 /** Removed downloads in the database: each as it was, and where its data is. */
 
-import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import type { DatabaseSync } from 'node:sqlite';
 import type { TrashEntry } from '@millrace/shared/download/trash';
 import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
+import { allRows, DamagedRows, oneRow, safeNumber, type TellDamage } from './damaged-rows.ts';
 import { storageError } from './database.ts';
+import { GID, keptPath, parseJson, type Reading, type Row, readRecord } from './kept-record.ts';
 import type { DownloadRecord } from './record.ts';
 
 /** Something on disk that is to go. */
 export const leftoverSchema = z.object({
-  path: z.string(),
+  path: keptPath,
   kind: z.enum(['partial', 'file']),
   /** URLs of a partial file: one of any other stays. */
   onlyOf: z.array(z.string()).optional(),
@@ -28,27 +30,54 @@ export interface TrashRow extends TrashEntry {
   readonly moved: boolean;
 }
 
+/** What a row says of data on disk. */
+export type TrashData = Pick<TrashRow, 'gid' | 'bytes' | 'leftover' | 'moved'>;
+
 export class TrashStore {
   readonly #db: DatabaseSync;
+  readonly #damaged: DamagedRows;
 
-  constructor(db: DatabaseSync) {
+  /** @param tell called for what cannot be read */
+  constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
+    this.#damaged = new DamagedRows('trash', tell);
   }
 
-  /** What limits are about, oldest first. */
+  /** What limits are about, oldest first; nothing of an entry that cannot be read. */
   entries(): TrashEntry[] {
+    const sql = 'SELECT gid, batch, removed_at, bytes FROM trash ORDER BY id';
+    return allRows(this.#db.prepare(sql)).flatMap((row) => entryOf(row) ?? []);
+  }
+
+  /** All of them, also those that cannot be read, oldest first. */
+  gids(): string[] {
     return this.#db
-      .prepare('SELECT gid, batch, removed_at, bytes FROM trash ORDER BY id')
+      .prepare('SELECT gid FROM trash ORDER BY id')
       .all()
-      .map(entryOf);
+      .map(({ gid }) => String(gid));
   }
 
   /** Newest first. */
   page(offset: number, limit: number): TrashRow[] {
-    return this.#db
-      .prepare('SELECT * FROM trash ORDER BY id DESC LIMIT ? OFFSET ?')
-      .all(limit, offset)
-      .map(rowOf);
+    return this.#damaged.whole(() => {
+      const sql = `SELECT * FROM trash ${this.#where()} ORDER BY id DESC LIMIT :limit OFFSET :offset`;
+      const rows = allRows(this.#db.prepare(sql), { ...this.#damaged.values, limit, offset });
+      return rows.flatMap((row) => this.#read(row) ?? []);
+    });
+  }
+
+  /** As `DownloadStore.checkSome`. */
+  checkSome(after: number, limit: number): number | undefined {
+    const sql = 'SELECT * FROM trash WHERE id > :after ORDER BY id LIMIT :limit';
+    const rows = allRows(this.#db.prepare(sql), { after, limit });
+    for (const row of rows) this.#read(row);
+    const last = rows.at(-1);
+    return last === undefined ? undefined : Number(last.id);
+  }
+
+  /** Gids of those that are known to be damaged. */
+  get damaged(): string[] {
+    return this.#damaged.gids;
   }
 
   /** Those whose data has still to be moved. */
@@ -59,9 +88,28 @@ export class TrashStore {
       .map(({ gid }) => String(gid));
   }
 
+  /** @returns undefined if it is not there, or cannot be read */
   get(gid: string): TrashRow | undefined {
-    const row = this.#db.prepare('SELECT * FROM trash WHERE gid = ?').get(gid);
-    return row === undefined ? undefined : rowOf(row);
+    const row = this.#row(gid);
+    return row && this.#read(row);
+  }
+
+  /**
+   * What of an entry is needed to delete its data, also where the rest of it cannot be read.
+   *
+   * @returns undefined if it is not there
+   */
+  data(gid: string): TrashData | undefined {
+    const row = this.#row(gid);
+    if (row === undefined) return undefined;
+    this.#read(row); // says what is damaged
+    const leftover = leftoverOf(row);
+    return {
+      gid,
+      bytes: Math.max(0, safeNumber(row.bytes) ?? 0),
+      leftover: 'value' in leftover ? leftover.value : undefined,
+      moved: isMoved(row),
+    };
   }
 
   /** Gids that begin so, two at most; one that is the whole comes first. */
@@ -84,9 +132,10 @@ export class TrashStore {
   }
 
   totals(): { readonly count: number; readonly bytes: number } {
+    // Unlike sum(), total() does not fail where the sum is too large for it.
     const { count, bytes } = this.#db
-      .prepare('SELECT count(*) AS count, coalesce(sum(bytes), 0) AS bytes FROM trash')
-      .get() as { count: number; bytes: number };
+      .prepare(`SELECT count(*) AS count, total(bytes) AS bytes FROM trash ${this.#where()}`)
+      .get(this.#damaged.values) as { count: number; bytes: number };
     return { count, bytes };
   }
 
@@ -111,33 +160,62 @@ export class TrashStore {
           leftover === undefined ? null : JSON.stringify(leftover),
           moved ? 1 : 0,
         );
+      this.#damaged.forget(gid);
     } catch (error) {
       throw storageError(error);
     }
   }
 
   delete(gid: string): void {
+    this.#damaged.forget(gid);
     this.#db.prepare('DELETE FROM trash WHERE gid = ?').run(gid);
+  }
+
+  #row(gid: string): Row | undefined {
+    return oneRow(this.#db.prepare('SELECT * FROM trash WHERE gid = :gid'), { gid });
+  }
+
+  #read(row: Row): TrashRow | undefined {
+    return this.#damaged.read(row, readTrashRow);
+  }
+
+  #where(): string {
+    return ['WHERE true', ...this.#damaged.conditions].join(' AND ');
   }
 }
 
-type Row = Record<string, SQLOutputValue>;
-
-function entryOf(row: Row): TrashEntry {
-  return {
-    gid: String(row.gid),
-    batch: String(row.batch),
-    removedAt: Number(row.removed_at),
-    bytes: Number(row.bytes),
-  };
+/** Reads a row of the trash. */
+export function readTrashRow(row: Row): Reading<TrashRow> {
+  const entry = entryOf(row);
+  if (entry === undefined) return { damage: 'removed_at or bytes: is no number that can be' };
+  const leftover = leftoverOf(row);
+  if ('damage' in leftover) return { damage: `leftover: ${leftover.damage}` };
+  const json = parseJson(row.record);
+  const record = 'damage' in json ? json : readRecord(json.value);
+  if ('damage' in record) return { damage: `record: ${record.damage}` };
+  if (record.value.gid !== entry.gid) return { damage: 'record: is of another download' };
+  const moved = isMoved(row);
+  return { value: { ...entry, record: record.value, leftover: leftover.value, moved } };
 }
 
-function rowOf(row: Row): TrashRow {
-  const leftover = typeof row.leftover === 'string' ? JSON.parse(row.leftover) : undefined;
-  return {
-    ...entryOf(row),
-    record: JSON.parse(String(row.record)) as DownloadRecord,
-    leftover: tryRead(leftoverSchema, leftover).data,
-    moved: row.moved === 1,
-  };
+function entryOf(row: Row): TrashEntry | undefined {
+  const removedAt = safeNumber(row.removed_at);
+  const bytes = safeNumber(row.bytes);
+  if (removedAt === undefined || bytes === undefined || bytes < 0) return undefined;
+  return { gid: String(row.gid), batch: String(row.batch), removedAt, bytes };
+}
+
+function leftoverOf({ gid, leftover }: Row): Reading<Leftover | undefined> {
+  // It is a part of the path of what is deleted.
+  if (!GID.test(String(gid))) return { damage: 'is of no download' };
+  const json = parseJson(leftover);
+  if ('damage' in json) return json;
+  if (json.value === undefined) return { value: undefined };
+  const read = tryRead(leftoverSchema, json.value);
+  return read.success ? { value: read.data } : { damage: 'is of another kind' };
+}
+
+/** Also where a large number in the row made all of them `bigint`. */
+function isMoved({ moved }: Row): boolean {
+  return Number(moved) === 1;
 }

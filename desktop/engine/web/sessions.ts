@@ -6,7 +6,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
-import { tryRead } from '@millrace/shared/schema/read';
+import { readList } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { SettingStore } from '../store/small-stores.ts';
 
@@ -16,7 +16,7 @@ const DAY_MS = 24 * 3600_000;
 /** A session that is not used for so long has ended. */
 const IDLE_MS = 30 * DAY_MS;
 
-const schema = z.array(z.object({ digest: z.string(), usedAt: z.number() })).max(MAX_SESSIONS);
+const schema = z.object({ digest: z.string(), usedAt: z.number() });
 
 export class Sessions {
   readonly #store: SettingStore;
@@ -29,9 +29,9 @@ export class Sessions {
   constructor(store: SettingStore, now: () => Millis) {
     this.#store = store;
     this.#now = now;
-    const kept = tryRead(schema, store.get(SETTING));
-    for (const { digest, usedAt } of kept.success ? kept.data : [])
-      this.#usedAt.set(digest, usedAt);
+    const { items, refused } = readList(schema, store.get(SETTING) ?? []);
+    for (const { digest, usedAt } of items.slice(-MAX_SESSIONS)) this.#usedAt.set(digest, usedAt);
+    if (refused > 0) store.isDamaged(SETTING, `${refused} of them have to log in again`);
   }
 
   /** Calls back when a session has ended. @returns takes the listener away */

@@ -28,6 +28,24 @@ export function tryRead<S extends z.ZodType>(
   }
 }
 
+/**
+ * Reads a list of which one bad item costs no other.
+ *
+ * @returns what could be read, in order, and how much could not; a value that is no list counts as one
+ */
+export function readList<S extends z.ZodType>(
+  item: S,
+  value: unknown,
+): { readonly items: z.output<S>[]; readonly refused: number } {
+  if (!Array.isArray(value)) return { items: [], refused: 1 };
+  const items: z.output<S>[] = [];
+  for (const one of value) {
+    const result = tryRead(item, one);
+    if (result.success) items.push(result.data);
+  }
+  return { items, refused: value.length - items.length };
+}
+
 /** Reads a value for a caller that takes an error for a refusal. @throws ZodError */
 export function readOrThrow<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = tryRead(schema, value);

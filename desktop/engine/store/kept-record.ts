@@ -1,0 +1,169 @@
+/**
+ * Reads downloads as they are kept: rows of the table, and whole records in the trash. A crash, a hand
+ * or another program may have changed them: what is no record is refused, with the place that is
+ * wrong.
+ */
+
+import { posix, win32 } from 'node:path';
+import type { SQLOutputValue } from 'node:sqlite';
+import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/download/digest';
+import { REQUEST_DEFAULTS } from '@millrace/shared/download/request';
+import { tryRead } from '@millrace/shared/schema/read';
+import { z } from 'zod';
+import { type DownloadRecord, FINISHED, isFinished, UNFINISHED } from './record.ts';
+
+export type Row = Readonly<Record<string, SQLOutputValue>>;
+
+/** What has been read, or why it cannot be: never with a value, which may be secret. */
+export type Reading<T> = { readonly value: T } | { readonly damage: string };
+
+/** What names a download; also a part of paths in the trash. */
+export const GID = /^[0-9a-f]{16}$/;
+
+const url = z.string().refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text));
+const path = z
+  .string()
+  .min(1)
+  .refine((text) => !text.includes('\0'));
+/** Absolute on one system or another: a list may have been made on another one. */
+export const keptPath = path.refine((text) => posix.isAbsolute(text) || win32.isAbsolute(text));
+const count = z.number().int().min(0);
+const atLeastOne = z.number().int().min(1);
+const texts = z.record(z.string(), z.string());
+const algorithm = z.enum(DIGEST_ALGORITHMS);
+const digest = z
+  .object({ algorithm, hex: z.string().regex(/^[0-9a-f]+$/) })
+  .refine((one) => one.hex.length === DIGEST_DIGITS[one.algorithm]);
+
+/** There may be a million of them. */
+const hexes = z.custom<readonly string[]>(
+  (value) => Array.isArray(value) && value.every((hex) => typeof hex === 'string'),
+);
+
+/** A member that an earlier version has not kept is as usual. */
+const request = z.object({
+  urls: z.array(url).min(1),
+  listed: z.array(url).optional(),
+  edges: z.array(z.string()).default([...REQUEST_DEFAULTS.edges]),
+  direct: z.boolean().default(REQUEST_DEFAULTS.direct),
+  dir: keptPath,
+  file: path.optional(),
+  within: path.optional(),
+  overwrite: z.boolean().default(REQUEST_DEFAULTS.overwrite),
+  rename: z.boolean().optional(),
+  connections: atLeastOne.default(REQUEST_DEFAULTS.connections),
+  connectionsPerHost: atLeastOne.default(REQUEST_DEFAULTS.connectionsPerHost),
+  redundancy: z.enum(['basic', 'aggressive', 'progress']).default(REQUEST_DEFAULTS.redundancy),
+  redundantShare: z.number().min(0).max(1).default(REQUEST_DEFAULTS.redundantShare),
+  headers: texts.default({}),
+  edgeHeaders: texts.optional(),
+  login: z.object({ user: z.string(), password: z.string() }).optional(),
+  cookieFile: path.optional(),
+  netrc: z.boolean().optional(),
+  proxy: z.string().optional(),
+  length: count.optional(),
+  digests: z.array(digest).default([]),
+  pieces: z.object({ algorithm, pieceBytes: atLeastOne, hexes }).optional(),
+  sidecars: z.boolean().default(REQUEST_DEFAULTS.sidecars),
+  limit: atLeastOne.optional(),
+  timeoutMs: z.number().min(0).default(REQUEST_DEFAULTS.timeoutMs),
+  retryForMs: z.number().min(0).optional(),
+});
+
+const options = z.object({
+  rename: z.boolean(),
+  named: z.boolean().optional(),
+  maxTries: count,
+  startAt: z.number().optional(),
+  aria2: texts.optional(),
+  handOff: z.string().optional(),
+});
+
+const record = z
+  .object({
+    gid: z.string().regex(GID),
+    state: z.enum([...UNFINISHED, ...FINISHED]),
+    request,
+    options,
+    priority: z.number().int(),
+    rank: z.number(),
+    category: z.string().optional(),
+    host: z.string(),
+    name: z.string(),
+    path: path.optional(),
+    length: count.optional(),
+    storedBytes: count,
+    receivedBytes: count,
+    createdAt: z.number(),
+    startedAt: z.number().optional(),
+    finishedAt: z.number().optional(),
+    activeMs: z.number().optional(),
+    attempts: count,
+    retryAt: z.number().optional(),
+    error: z.object({ code: z.string(), message: z.string(), detail: z.string() }).optional(),
+    digest: digest.optional(),
+  })
+  .refine(({ state, finishedAt }) => isFinished(state) === (finishedAt !== undefined), {
+    message: 'does not fit the state',
+    path: ['finishedAt'],
+  });
+
+/** Reads a record that is kept as a whole. */
+export function readRecord(value: unknown): Reading<DownloadRecord> {
+  const read = tryRead(record, value);
+  // Members that may be missing are read as undefined, as the record has them.
+  if (read.success) return { value: read.data as DownloadRecord };
+  const issue = read.error.issues[0];
+  return { damage: [issue?.path.join('.'), issue?.message].filter(Boolean).join(': ') };
+}
+
+/** Reads a row of the table of downloads. */
+export function readDownloadRow(row: Row): Reading<DownloadRecord> {
+  const { active_ms, stored_bytes, received_bytes, created_at, ...rest } = row;
+  const parts: Record<string, unknown> = {};
+  for (const name of ['request', 'options', 'error', 'digest'] as const) {
+    const part = parseJson(row[name]);
+    if ('damage' in part) return { damage: `${name}: ${part.damage}` };
+    parts[name] = part.value;
+  }
+  const { gid, state, priority, rank, category, host, name, path, length, attempts } = rest;
+  return readRecord({
+    ...parts,
+    gid,
+    state,
+    priority: plain(priority),
+    rank,
+    category: category ?? undefined,
+    host,
+    name,
+    path: path ?? undefined,
+    length: plain(length),
+    storedBytes: plain(stored_bytes),
+    receivedBytes: plain(received_bytes),
+    createdAt: plain(created_at),
+    startedAt: plain(row.started_at),
+    finishedAt: plain(row.finished_at),
+    attempts: plain(attempts),
+    retryAt: plain(row.retry_at),
+    activeMs: plain(active_ms) || undefined,
+  });
+}
+
+/** The value of a column of JSON; undefined where there is none. */
+export function parseJson(column: SQLOutputValue | undefined): Reading<unknown> {
+  if (column === null || column === undefined) return { value: undefined };
+  try {
+    return { value: JSON.parse(String(column)) };
+  } catch {
+    return { damage: 'is no JSON' };
+  }
+}
+
+/** A number of a column, also where the whole table had to be read with large ones. */
+export function plain(column: SQLOutputValue | undefined): SQLOutputValue | undefined {
+  if (typeof column === 'bigint') {
+    const number = Number(column);
+    return Number.isSafeInteger(number) ? number : column;
+  }
+  return column ?? undefined;
+}
