@@ -412,6 +412,7 @@ describe('what clients take', () => {
       await shows(page, '#admission', 'Nobody has been refused anything so far');
       await until(async () => (await guess()).status === 429);
       await shows(page, '[data-resource="guesses"] .some', /^[1-9]/);
+      await shows(page, '#admission [data-client="127.0.0.1"]', /Wrong tokens: [1-9]/);
       await shows(page, '#admission', '/-/refusals');
       expect(await barriers(page)).toEqual([]);
     } finally {

@@ -6,6 +6,7 @@ import { count, rate, size } from './words.js';
 /**
  * @typedef {{ use?: number, limit?: number, perClient?: number, refused: number, delayed: number,
  *   evicted: number }} Resource
+ * @typedef {{ resource: string, client: string, count: number, error: number }} Refused
  */
 
 /** @type {Record<string, string>} */
@@ -27,8 +28,11 @@ const NAMES = {
 const UNITS = { memory: size, fetched: size, rate };
 const HEADINGS = ['', 'In use', 'Most', 'Each client', 'Refused', 'Delayed', 'Cut off'];
 
-/** @param {Record<string, Resource>} admission by resource, in the order of the edge's table */
-export function admissionPanel(admission) {
+/**
+ * @param {Record<string, Resource>} admission by resource, in the order of the edge's table
+ * @param {readonly Refused[]} refused the clients refused most
+ */
+export function admissionPanel(admission, refused) {
   const rows = Object.entries(admission);
   const isCalm = rows.every(
     ([, { refused, delayed, evicted }]) => refused + delayed + evicted === 0,
@@ -45,13 +49,27 @@ export function admissionPanel(admission) {
         element('tbody', {}, rows.map(resourceRow)),
       ),
     ),
+    ...(isCalm
+      ? [element('p', { class: 'quiet' }, 'Nobody has been refused anything so far.')]
+      : refusedClients(refused)),
+  ];
+}
+
+/** @param {readonly Refused[]} refused */
+function refusedClients(refused) {
+  const rows = refused.map(({ resource, client, count: counted, error }) =>
     element(
-      'p',
-      { class: 'quiet' },
-      isCalm
-        ? 'Nobody has been refused anything so far.'
-        : 'Administrators find the clients concerned at /-/refusals.',
+      'li',
+      { 'data-client': client },
+      element('span', { class: 'mono' }, client),
+      // What may have been other clients' is left out.
+      ` ${NAMES[resource] ?? resource}: ${count(counted - error)}`,
     ),
+  );
+  return [
+    element('h3', {}, 'Clients refused most'),
+    element('ol', { class: 'refused' }, rows),
+    element('p', { class: 'quiet' }, 'The latest refusals are at /-/refusals.'),
   ];
 }
 

@@ -72,7 +72,7 @@ function show(data) {
 
 function draw() {
   if (latest === undefined || steps === undefined) return;
-  const { status, files } = latest;
+  const { status, files, refused } = latest;
   const shown = (/** @type {string} */ id) => ({ steps, status, width: place(id).clientWidth });
   fill('tiles', tiles(status));
   fill('bytes', bytesPanel(/** @type {any} */ (shown('bytes'))));
@@ -80,7 +80,7 @@ function draw() {
   fill('window', windowPanel(/** @type {any} */ (shown('window'))));
   fill('peers', peersPanel(status.peers));
   fill('files', filesPanel(files));
-  fill('admission', admissionPanel(status.admission));
+  fill('admission', admissionPanel(status.admission, refused));
   const errors = [{ series: 'errors', text: 'Errors' }];
   fill('errors', [
     eventsChart(/** @type {any} */ (shown('errors')), errors),

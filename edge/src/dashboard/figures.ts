@@ -2,6 +2,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { FigureHistory, type FigureSteps } from '@millrace/shared/cdn/figure-history';
+import type { RefusalReport } from '@millrace/shared/cdn/refusal-log';
 import { type FileHeat, TopFiles } from '@millrace/shared/cdn/top-files';
 import type { FileVersion } from '../cache/file-version.ts';
 import { counterValue, type Metrics } from '../metrics.ts';
@@ -34,6 +35,8 @@ export interface DashboardPart {
   readonly status: Readonly<Record<string, unknown>>;
   readonly history: FigureSteps;
   readonly files: readonly FileHeat[];
+  /** Who was refused what: only for those who have logged in. */
+  readonly refused: RefusalReport['clients'];
 }
 
 export class Figures {
@@ -71,7 +74,7 @@ export class Figures {
   };
 
   /** All of it as of now. */
-  async read(): Promise<Omit<DashboardPart, 'status'>> {
+  async read(): Promise<Pick<DashboardPart, 'history' | 'files'>> {
     await this.#sample();
     return { history: this.#history.read(), files: this.#files.top(SHOWN_FILES) };
   }

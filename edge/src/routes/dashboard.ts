@@ -6,6 +6,7 @@ import { GuessLimit } from '@millrace/shared/base/guess-limit';
 import type { Revocations, RevocationsSnapshot } from '@millrace/shared/base/revocations';
 import { SharedAnswer } from '@millrace/shared/base/shared-answer';
 import { type FigureSteps, stepsSince } from '@millrace/shared/cdn/figure-history';
+import { mostRefused, type RefusalReport } from '@millrace/shared/cdn/refusal-log';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Admissions } from '../admission/admissions.ts';
@@ -43,12 +44,15 @@ const SHARED_MS = 1000;
 const MAX_FORM_BYTES = 4096;
 /** Clients whose wrong tokens are counted: each waits for its own, and for nobody else's. */
 const MAX_GUESSERS = 10_000;
+/** Clients that were refused something: so many are shown, those refused most. */
+const SHOWN_CLIENTS = 20;
 const LOGGED_IN = '/-/dashboard';
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
 
 /** What the page is sent. */
 interface Snapshot {
   readonly history: FigureSteps;
+  readonly refused: RefusalReport['clients'];
 }
 
 export async function dashboardRoutes(
@@ -135,7 +139,8 @@ export async function dashboardRoutes(
     const snapshot = await shared.get();
     const { since } = request.query as Record<string, unknown>;
     const from = typeof since === 'string' && /^\d{1,12}$/.test(since) ? Number(since) : 0;
-    return { ...snapshot, history: stepsSince(snapshot.history, from) };
+    const refused = mostRefused(snapshot.refused, SHOWN_CLIENTS);
+    return { ...snapshot, history: stepsSince(snapshot.history, from), refused };
   });
 }
 

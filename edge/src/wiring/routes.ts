@@ -97,7 +97,11 @@ export async function addRoutes(
     membership,
     now,
   });
-  const dashboard = async () => ({ status: await ownStatus(own), ...(await figures?.read()) });
+  const dashboard = async () => ({
+    status: await ownStatus(own),
+    refused: admissions.report().clients,
+    ...(await figures?.read()),
+  });
   await server.register(dashboardRoutes, {
     config,
     admissions,

@@ -1,6 +1,7 @@
 /** What several processes tell the dashboard, as one. */
 
 import { type FigureSteps, mergeSteps } from '@millrace/shared/cdn/figure-history';
+import { mergeRefusals } from '@millrace/shared/cdn/refusal-log';
 import { mergeTopFiles } from '@millrace/shared/cdn/top-files';
 import { type DashboardPart, SHOWN_FILES, STEP_MS } from '../dashboard/figures.ts';
 import { mergeStatus } from './merge-status.ts';
@@ -20,5 +21,6 @@ export function mergeDashboard(name: string, parts: readonly DashboardPart[]) {
       parts.map(({ files }) => files),
       SHOWN_FILES,
     ),
+    refused: mergeRefusals(parts.map(({ refused }) => ({ recent: [], clients: refused }))).clients,
   };
 }

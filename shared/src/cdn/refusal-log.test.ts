@@ -3,6 +3,7 @@ import {
   MAX_RECENT_REFUSALS,
   MAX_REFUSED_CLIENTS,
   mergeRefusals,
+  mostRefused,
   RefusalLog,
 } from './refusal-log.ts';
 
@@ -45,5 +46,24 @@ describe('RefusalLog', () => {
       { client: 'x', count: 2, error: 0 },
       { client: 'y', count: 1, error: 0 },
     ]);
+  });
+
+  test('the clients refused most are named with what they were refused, by what is certain', () => {
+    const clients = {
+      origins: [
+        { client: 'often', count: 9, error: 0 },
+        { client: 'once', count: 1, error: 0 },
+      ],
+      requests: [
+        { client: 'new', count: 20, error: 18 },
+        { client: 'often', count: 3, error: 0 },
+      ],
+    };
+    expect(mostRefused(clients, 3)).toEqual([
+      { resource: 'origins', client: 'often', count: 9, error: 0 },
+      { resource: 'requests', client: 'often', count: 3, error: 0 },
+      { resource: 'requests', client: 'new', count: 20, error: 18 },
+    ]);
+    expect(mostRefused({}, 3)).toEqual([]);
   });
 });

@@ -36,6 +36,11 @@ export interface RefusalReport {
   readonly clients: Readonly<Record<string, readonly RefusedClient[]>>;
 }
 
+/** A client that was refused one resource. */
+export interface RefusedOf extends RefusedClient {
+  readonly resource: string;
+}
+
 /** Kinds of refusals remembered, one for each client, resource and outcome. */
 export const MAX_RECENT_REFUSALS = 100;
 /** Clients counted per resource. */
@@ -125,9 +130,22 @@ export function mergeRefusals(reports: readonly RefusalReport[]): RefusalReport 
   return { recent, clients };
 }
 
+/**
+ * The clients refused most, whatever it was; a client that was refused several resources is named
+ * with each.
+ *
+ * @param max the most that are named
+ */
+export function mostRefused(clients: RefusalReport['clients'], max: number): RefusedOf[] {
+  const all = Object.entries(clients).flatMap(([resource, refused]) =>
+    refused.map((client) => ({ resource, ...client })),
+  );
+  return ranked(all).slice(0, max);
+}
+
 /** By what is certain: newcomers have the counts of those whose places they took. */
-function ranked(clients: RefusedClient[]): RefusedClient[] {
-  const sure = ({ count, error }: RefusedClient) => count - error;
+function ranked<C extends RefusedClient>(clients: C[]): C[] {
+  const sure = ({ count, error }: C) => count - error;
   return clients.toSorted(
     (a, b) => sure(b) - sure(a) || b.count - a.count || (a.client < b.client ? -1 : 1),
   );
