@@ -121,6 +121,59 @@ describe('players', () => {
     expect(sha256(await readFile(path('film.mkv')))).toBe(origin.digest(url));
   });
 
+  /** A program of that name which notes what it is called with, and what it plays. */
+  async function named(name: string): Promise<string> {
+    const program = path(name);
+    await writeFile(
+      program,
+      `#!${process.execPath}
+const { createHash } = require('node:crypto');
+const { readFileSync, statSync, writeFileSync } = require('node:fs');
+const { dirname } = require('node:path');
+const last = process.argv.at(-1);
+const url = last.startsWith('http:') ? last : readFileSync(last, 'utf8').split('\\n')[1];
+const modes = url === last ? [] : [last, dirname(last)].map((one) => statSync(one).mode & 0o777);
+// As other users of the machine see it.
+const shown = readFileSync('/proc/self/cmdline', 'utf8');
+fetch(url).then((answer) => answer.arrayBuffer()).then((body) => {
+  const digest = createHash('sha256').update(Buffer.from(body)).digest('hex');
+  const told = process.env.MILLRACE_STREAM_URL === url;
+  const report = { last, shown: shown.includes(url), told, modes, digest };
+  writeFileSync(${JSON.stringify(path('played'))}, JSON.stringify(report));
+});
+`,
+      { mode: 0o755 },
+    );
+    return program;
+  }
+
+  const ADDRESS = expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/[\w-]{32}\/film\.mkv$/);
+
+  test.each([
+    ['mpv', '', false],
+    ['vlc', '--fullscreen', false],
+    ['my-player', '{playlist}', false],
+    ['mpv', '{url}', true],
+    ['my-player', '', true],
+  ])('%s %s: the address is on a command line: %s', async (name, args, shown) => {
+    const url = origin.url('none', { size: SIZE, name: 'film.mkv' });
+    const player = ['--player', `'${await named(name)}' ${args}`];
+    const run = await runCli(['stream', url, '-d', streams.dir, ...player], {
+      TMPDIR: streams.dir,
+    });
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    const played = JSON.parse(await readFile(path('played'), 'utf8'));
+    expect(played).toEqual({
+      last: shown ? ADDRESS : expect.stringMatching(/\.m3u$/),
+      shown,
+      told: true,
+      modes: shown ? [] : [0o600, 0o700],
+      digest: origin.digest(url),
+    });
+    // The playlist is gone.
+    expect((await readdir(streams.dir)).sort()).toEqual(['film.mkv', name, 'played'].sort());
+  });
+
   test('leave nothing behind with --no-keep', async () => {
     const url = origin.url('none', { size: SIZE, name: 'film.mkv' });
     const command = await player();

@@ -1,6 +1,5 @@
 /** One run of `millrace stream`: the download, the address, the player. */
 
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -13,7 +12,7 @@ import { type ServedStream, serveStream } from '../../engine/stream/serve-stream
 import { downloadUrl, requestOf, wholeRequest } from '../asked-request.ts';
 import type { CliContext, CommonOptions, Report } from '../context.ts';
 import { UsageError } from '../option-values.ts';
-import { startPlayer } from '../player.ts';
+import { type Player, startPlayer } from '../player.ts';
 import { plainLine } from '../progress-line.ts';
 import type { RequestOptions } from '../request-options.ts';
 import { terminalLine } from '../terminal-line.ts';
@@ -37,7 +36,7 @@ export class StreamRun {
   readonly #create: DownloadFactory;
   readonly #ended = new AbortController();
   #stream: ServedStream | undefined;
-  #player: ChildProcess | undefined;
+  #player: Player | undefined;
   #name = '';
   /** A line that is drawn over: not where a player has the terminal, or nobody looks. */
   readonly #moving: boolean;
@@ -95,7 +94,8 @@ export class StreamRun {
     try {
       this.#stream = await serveStream(download, finished);
       this.#showAddress(this.#stream.url);
-      const playing = command === undefined ? undefined : this.#startPlayer(command);
+      if (command !== undefined) this.#player = await startPlayer(command, this.#stream.url);
+      const playing = this.#player?.ended;
       const result = await this.#toTheEnd(finished, playing);
       clearInterval(timer);
       if (result === undefined) return EXIT.ok; // what is not kept need not be complete
@@ -108,7 +108,7 @@ export class StreamRun {
       // Its file is closed before anything else is done with it.
       this.#ended.abort();
       await finished.catch(() => {});
-      this.#player?.kill('SIGTERM');
+      await this.#player?.close();
     }
   }
 
@@ -122,12 +122,6 @@ export class StreamRun {
     if (result !== undefined || !this.#options.keep) return result;
     this.#say('The player has ended; the download goes on. Ctrl-C interrupts it.');
     return finished;
-  }
-
-  #startPlayer(command: readonly string[]): Promise<void> {
-    const { child, ended } = startPlayer(command, this.#stream?.url as string);
-    this.#player = child;
-    return ended;
   }
 
   /** The file is there; it may be played on until the user has enough. */

@@ -18,7 +18,10 @@ export function streamCommand(context: CliContext): Command {
       .argument('<url-or-id>', 'what to play: a URL, or the id of a download of the daemon'),
     'the current one',
   )
-    .option('--player <command>', 'player to start, such as mpv or "vlc --fullscreen"')
+    .option(
+      '--player <command>',
+      'player to start, such as mpv or "vlc --fullscreen"; {playlist} and {url} say where it gets what to play',
+    )
     .option('--print-url', 'print nothing but the address to open')
     .option('--no-keep', 'delete the file at the end')
     .option('--json', 'print one JSON object per line')
@@ -27,7 +30,13 @@ export function streamCommand(context: CliContext): Command {
       `
 Without --player the address is printed: open it in any player on this machine, until
 Ctrl-C. What is played, also after seeking, is fetched first. The file is kept in the
-folder, as with "get"; interrupted, the same command goes on with it.`,
+folder, as with "get"; interrupted, the same command goes on with it.
+
+Whoever has the address can read the file, and all users of a machine can read command
+lines: mpv and VLC get a playlist that only you can read. Any other program, such as a
+script, gets the address as its last argument. Write {playlist} in the command for the
+path of the playlist, {url} for the address; a script also finds the address in
+MILLRACE_STREAM_URL, where nobody else can read it.`,
     )
     .action(
       action<StreamOptions, [string]>(context, async (report, options, text) => {
@@ -42,7 +51,7 @@ folder, as with "get"; interrupted, the same command goes on with it.`,
 
 /** The daemon serves it: there is nothing to do here but to say where. */
 async function playDownload(
-  { state }: CliContext,
+  { state, signal }: CliContext,
   report: Report,
   { player }: StreamOptions,
   gid: string,
@@ -52,5 +61,15 @@ async function playDownload(
     daemon.call<{ url: string }>('stream', { gid }),
   );
   report.result({ event: 'stream', url }, () => [url]);
-  if (command !== undefined) await startPlayer(command, url).ended;
+  if (command === undefined) return;
+  const playing = await startPlayer(command, url);
+  const close = () => void playing.close();
+  signal.addEventListener('abort', close, { once: true });
+  if (signal.aborted) close();
+  try {
+    await playing.ended;
+  } finally {
+    signal.removeEventListener('abort', close);
+    await playing.close();
+  }
 }
