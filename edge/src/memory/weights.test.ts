@@ -97,7 +97,7 @@ describe.each([
       return cache;
     });
     expect(made.count).toBe(count);
-  expectCharged(bytes, made.bytes);
+    expectCharged(bytes, made.bytes);
   });
 
   test('pointers cost what they are charged', async () => {
@@ -110,7 +110,7 @@ describe.each([
       return pointers;
     });
     expect(made.count).toBe(count);
-  expectCharged(bytes, made.bytes);
+    expectCharged(bytes, made.bytes);
   });
 
   test('records of origins cost what they are charged, and are bounded', async () => {
@@ -123,7 +123,7 @@ describe.each([
       return records;
     });
     expect(made.bytes).toBeLessThanOrEqual(4 * MiB);
-  expectCharged(bytes, made.bytes);
+    expectCharged(bytes, made.bytes);
   });
 });
 
@@ -181,7 +181,7 @@ test.each([
       }
       return origins;
     });
-  expectCharged(bytes, made.bytes);
+    expectCharged(bytes, made.bytes);
   },
 );
 
