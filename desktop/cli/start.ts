@@ -21,6 +21,8 @@ const EDGE = fileURLToPath(new URL('../../edge/src/main.ts', import.meta.url));
 const CLI = fileURLToPath(new URL('./main.ts', import.meta.url));
 /** The edge's own variable, so that both sides mean the same port. */
 const PORT = Number(process.env.MILLRACE_EDGE_PORT ?? EDGE_PORT);
+/** Also the edge's own: what its user lists besides, such as a server of the own network. */
+const LISTED = process.env.MILLRACE_EDGE_ALLOW_ORIGIN;
 /** A window that ends so soon, with an error, has never been one. */
 const FAILS_WITHIN_MS = 10_000;
 const EDGE_URL = `http://127.0.0.1:${PORT}`;
@@ -162,7 +164,12 @@ async function startEdge(
     'local-token-file': tokenFile(),
     'log-level': 'warn',
   };
-  const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]);
+  // Flags win over the environment, which would count for nothing without this.
+  const listed = (LISTED ?? '').split(',').flatMap((origin) => origin.trim() || []);
+  const flags = [
+    ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
+    ...listed.flatMap((origin) => ['--allow-origin', origin]),
+  ];
   const child = spawn(process.execPath, [EDGE, ...flags], { stdio: ['ignore', 'pipe', stderr] });
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
   const listening = once(lines, 'line').then(([line]) => / on (http:\S+)$/.exec(line)?.[1]);

@@ -8,7 +8,7 @@ import { homeReasonText } from '@millrace/shared/download/home-reason';
 import { mayAskPlainly, type NamedBy } from '@millrace/shared/download/plain-source';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import { SourceHealth } from '@millrace/shared/download/source-health';
-import { isPublicHost } from '@millrace/shared/http/public-host';
+import { isPublicHost, mayBeTold } from '@millrace/shared/http/public-host';
 import { HttpClient, type HttpStream } from '@millrace/shared/node/http-client';
 import { httpGet } from '@millrace/shared/node/http-get';
 import { type HeaderFields, HttpSource, type SourceKind } from './http-source.ts';
@@ -84,6 +84,17 @@ export class Connections {
     this.#digestKnown = true;
   }
 
+  /** As `OwnNetwork` has it. */
+  get isHome(): boolean {
+    return this.#ownNetwork.isHome;
+  }
+
+  /** Whether an edge may be told of the download, as far as the user's own network is concerned. */
+  async mayTell(edge: string): Promise<boolean> {
+    if (mayBeTold(edge, this.isHome)) return true;
+    return this.#ownNetwork.leadsHome(new URL(edge).hostname);
+  }
+
   /** The user has named a mirror: it may be in his own network. */
   name(url: string): void {
     this.#ownNetwork.name(new URL(url));
@@ -94,17 +105,20 @@ export class Connections {
     const { edges, direct } = this.#request;
     const [url = '', ...mirrors] = this.urls;
     const { personal } = this.#fields;
-    const capability = capabilityIn(this.#download);
+    const may = await Promise.all(edges.map((edge) => this.mayTell(edge)));
+    const told = edges.filter((_, i) => may[i]);
+    const reason =
+      capabilityIn(this.#download) ?? (told.length === 0 ? ('own-network' as const) : undefined);
     if (edges.length > 0) {
       if (personal) onNote(noteOf('edges-left-out'));
-      else if (capability !== undefined) {
-        const why = homeReasonText(capability);
+      else if (reason !== undefined) {
+        const why = homeReasonText(reason);
         // Whoever wants edges only does not want the origin asked either.
         if (!direct) throw new MillraceError('source-refused', `no edge is asked: ${why}`);
         onNote(noteOf('edges-not-asked', { why }));
       }
     }
-    const used = personal || capability !== undefined ? [] : edges;
+    const used = personal || reason !== undefined ? [] : told;
     const all = await Promise.all(used.map((edge) => this.edge(edge, url, random)));
     if (direct || used.length === 0) all.push(this.source('origin', url, random));
     // Mirrors are origins as well.

@@ -66,6 +66,8 @@ export class DownloadReport {
   /** Tells of a source that is given up; passing failures are nobody's business. */
   readonly sourceFailed = (source: HttpSource, error: MillraceError): void => {
     if (source.health.quarantine === undefined) return;
+    // That is as it should be: the file is fetched directly.
+    if (source.edge !== undefined && error.code === 'private-address') return;
     this.noteOnce(noteOfError('source-left-out', error, { source: source.label }));
   };
 }

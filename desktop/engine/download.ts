@@ -11,6 +11,7 @@ import { homeReasonText } from '@millrace/shared/download/home-reason';
 import type { DownloadRequest } from '@millrace/shared/download/request';
 import type { SourceVersion } from '@millrace/shared/download/same-file';
 import { listField } from '@millrace/shared/http/headers';
+import { mayBeTold } from '@millrace/shared/http/public-host';
 import { versionOf } from './admission.ts';
 import { BlockDownload } from './block-download.ts';
 import { Connections } from './connections.ts';
@@ -207,7 +208,7 @@ export class Download {
       now: this.#now,
       signal,
       onSourceFailed: this.#report.sourceFailed,
-      onOrigin: (answer) => this.#keepHome(sources, answer),
+      onOrigin: (answer) => this.#keepHome(sources, answer, connections),
     });
     this.#first = first;
     this.#expectFile(first);
@@ -250,14 +251,19 @@ export class Download {
     };
   }
 
-  /** No edge is asked for what the origin does not give to everybody. */
-  #keepHome(sources: SourceSet, answer: OriginAnswer): void {
-    const reason = reasonInAnswer(answer);
-    if (reason === undefined) return;
-    const why = homeReasonText(reason);
-    this.#report.noteOnce(noteOf('edges-not-asked', { why }));
-    for (const { kind, health } of sources.sources) {
-      if (kind === 'edge') health.quarantineFor(new MillraceError('source-refused', why));
+  /** No edge is asked for what the origin does not give to everybody, or for the own network. */
+  async #keepHome(
+    sources: SourceSet,
+    answer: OriginAnswer,
+    connections: Connections,
+  ): Promise<void> {
+    const inAnswer = reasonInAnswer(answer);
+    const why = homeReasonText(inAnswer ?? 'own-network');
+    for (const { edge, health } of sources.sources) {
+      if (edge === undefined) continue;
+      if (inAnswer === undefined && (await connections.mayTell(edge))) continue;
+      this.#report.noteOnce(noteOf('edges-not-asked', { why }));
+      health.quarantineFor(new MillraceError('source-refused', why));
     }
   }
 
@@ -314,6 +320,8 @@ export class Download {
   #addSource(source: HttpSource): void {
     const sources = this.#sources;
     if (sources === undefined || this.#ways.excludes(source.id)) return;
+    const isHome = this.#connections?.isHome === true;
+    if (source.edge !== undefined && !mayBeTold(source.edge, isHome)) return;
     if (sources.sources.some(({ id }) => id === source.id)) return;
     sources.add(source);
     this.#blocks?.letIn(source);

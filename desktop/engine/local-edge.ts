@@ -1,6 +1,6 @@
 /**
- * The edge that runs on this machine for this user: where it is, and the token that lets our own
- * requests reach private addresses through it.
+ * The edge that runs on this machine for this user: where it is, and the token that tells our own
+ * requests from those of others.
  */
 
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';

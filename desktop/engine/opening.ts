@@ -29,7 +29,7 @@ export interface OpeningOptions {
   readonly signal: AbortSignal;
   readonly onSourceFailed: (source: HttpSource, error: MillraceError) => void;
   /** Told of the origin's answer before any edge is asked; quarantines edges that must not be. */
-  readonly onOrigin: (answer: OriginAnswer) => void;
+  readonly onOrigin: (answer: OriginAnswer) => Promise<void>;
   readonly onWaiting: (waiting: boolean) => void;
   readonly networkChange: (deadlineMs: Millis, signal: AbortSignal) => Promise<boolean>;
 }
@@ -85,9 +85,9 @@ async function askAll(options: OpeningOptions): Promise<First | undefined> {
   const hasEdges = usable.some(({ kind }) => kind === 'edge');
   if (origin !== undefined && hasEdges) {
     const first = await askOne(origin, options, signal);
-    if (first !== undefined) options.onOrigin({ status: 200, headers: first.opened.headers });
+    if (first !== undefined) await options.onOrigin({ status: 200, headers: first.opened.headers });
     else if (origin.health.lastFailure?.code === 'origin-denied') {
-      options.onOrigin({ status: 403, headers: {} });
+      await options.onOrigin({ status: 403, headers: {} });
     }
     if (first !== undefined && isPinnable(first.opened)) return first;
     fallback = first;

@@ -6,14 +6,17 @@ import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { type FetchOptions, fetchAll, openResponse } from '../fixtures/http-client.ts';
 import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { NAMES_FOR_NODE, named } from '../fixtures/public-names.ts';
 import { until } from '../fixtures/until.ts';
 
 const origin = await FaultOrigin.start();
 const port = Number(new URL(origin.url('none')).port);
-let edge: EdgeProcess | undefined;
+const edges: EdgeProcess[] = [];
 
+/** For it, names below "example" lead to this machine. */
 async function start(...options: string[]): Promise<EdgeProcess> {
-  edge = await EdgeProcess.start(options);
+  const edge = await EdgeProcess.start(options, NAMES_FOR_NODE);
+  edges.push(edge);
   return edge;
 }
 
@@ -24,7 +27,9 @@ async function outcome(url: string, options: FetchOptions = {}): Promise<string>
   return (JSON.parse(got.body.toString()) as { code: string }).code;
 }
 
-afterEach(() => edge?.stop('SIGKILL'));
+afterEach(async () => {
+  for (const edge of edges.splice(0)) await edge.stop('SIGKILL');
+});
 afterAll(() => origin.stop());
 
 describe('the allow-list', () => {
@@ -98,23 +103,34 @@ describe('private addresses', () => {
 });
 
 describe('an edge for its own user', () => {
-  test('reaches private addresses for requests with the local token alone', async () => {
+  test('reaches no private address that is not listed, also for requests with the local token', async () => {
     const folder = await temporaryFolder();
     const tokenFile = join(folder.path, 'state', 'token');
-    const e = await start('--allow-origin', '*', '--local-token-file', tokenFile);
+    const open = await start('--allow-origin', '*', '--local-token-file', tokenFile);
     const token = (await readFile(tokenFile, 'utf8')).trim();
     expect((await stat(tokenFile)).mode & 0o077).toBe(0);
-    const url = e.prefixed(origin.url('one-hour', { seed: 'local' }));
-
-    expect(await outcome(url)).toBe('private-address');
     const headers = { 'x-millrace-token': token };
-    const got = await fetchAll(url, { headers });
-    expect(got.digest).toBe(origin.digest(origin.url('one-hour', { seed: 'local' })));
-    // What the token brought into the cache is not for requests without it.
-    expect(await outcome(url)).toBe('private-address');
-    expect(await outcome(url, { headers: { 'x-millrace-token': 'x'.repeat(token.length) } })).toBe(
-      'private-address',
-    );
+    const url = origin.url('one-hour', { seed: 'local' });
+    for (const at of [url, named(url, 'localhost'), named(url)]) {
+      expect(await outcome(open.prefixed(at), { headers })).toBe('private-address');
+    }
+    const listed = await start('--allow-origin', 'files.example', '--local-token-file', tokenFile);
+    const got = await fetchAll(listed.prefixed(named(url)), { headers });
+    expect(got.digest).toBe(origin.digest(url));
+    await folder.remove();
+  });
+
+  test('serves what is not listed for requests with the local token alone', async () => {
+    const folder = await temporaryFolder();
+    const tokenFile = join(folder.path, 'token');
+    const e = await start('--allow-origin', 'other.example', '--local-token-file', tokenFile);
+    const token = (await readFile(tokenFile, 'utf8')).trim();
+    const url = e.prefixed(named(origin.url('one-hour')));
+    const withToken = (given: string) => outcome(url, { headers: { 'x-millrace-token': given } });
+    expect(await outcome(url)).toBe('origin-not-allowed');
+    expect(await withToken('x'.repeat(token.length))).toBe('origin-not-allowed');
+    // Past the list: the address is looked at next.
+    expect(await withToken(token)).toBe('private-address');
     await folder.remove();
   });
 
@@ -189,13 +205,13 @@ describe('settings', () => {
     const folder = await temporaryFolder();
     const file = join(folder.path, 'edge.yaml');
     await writeFile(file, 'name: from-file\nallow-origin: [127.0.0.1]\nchunk-size: 64KiB\n');
-    edge = await EdgeProcess.start(['--config', file], { MILLRACE_EDGE_NAME: 'from-environment' });
+    const env = { MILLRACE_EDGE_NAME: 'from-environment' };
+    let edge = await EdgeProcess.start(['--config', file], env);
     const got = await fetchAll(edge.prefixed(origin.url('none')));
     expect(got.headers.via).toBe('1.1 from-environment');
     await edge.stop();
-    edge = await EdgeProcess.start(['--config', file, '--name', 'from-flag'], {
-      MILLRACE_EDGE_NAME: 'from-environment',
-    });
+    edge = await EdgeProcess.start(['--config', file, '--name', 'from-flag'], env);
+    edges.push(edge);
     expect((await fetchAll(edge.prefixed(origin.url('none')))).headers.via).toBe('1.1 from-flag');
     await writeFile(file, 'nmae: x\n');
     await expect(EdgeProcess.start(['--config', file])).rejects.toThrow(/nmae.*Did you mean name/);

@@ -7,11 +7,12 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sha256 } from '../fixtures/content.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { fetchAll } from '../fixtures/http-client.ts';
 import { runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { NAMES_FOR_NODE, named } from '../fixtures/public-names.ts';
 import { until } from '../fixtures/until.ts';
 
 const START = fileURLToPath(new URL('../../desktop/cli/start.ts', import.meta.url));
@@ -53,14 +54,21 @@ function start(args: string[], env: Record<string, string> = environment): Child
   return child;
 }
 
-async function outputOf(child: ChildProcess): Promise<{ code: number | null; stdout: string }> {
-  let stdout = '';
+async function outputOf(
+  child: ChildProcess,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  let [stdout, stderr] = ['', ''];
   child.stdout?.on('data', (data) => {
     stdout += data;
   });
+  child.stderr?.on('data', (data) => {
+    stderr += data;
+  });
   const [code] = (await once(child, 'close')) as [number | null];
-  return { code, stdout };
+  return { code, stdout, stderr };
 }
+
+const isOfEdge = ({ headers }: { headers: object }) => 'via' in headers;
 
 /** The address that a starting edge prints. */
 async function addressOf(child: ChildProcess): Promise<string> {
@@ -71,19 +79,37 @@ async function addressOf(child: ChildProcess): Promise<string> {
   throw new Error('the edge did not start');
 }
 
+/** `npm start` without a screen, once it is up. */
+async function startApp(env: Record<string, string> = environment) {
+  const child = start([], env);
+  const lines: string[] = [];
+  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) =>
+    lines.push(line),
+  );
+  const said = (what: RegExp) => until(() => lines.some((line) => what.test(line)));
+  await said(/Ctrl-C/);
+  const text = lines.join('\n');
+  const page = /(http:\S+)\/#code=/.exec(text)?.[1] as string;
+  const edge = /runs at (http:\S+)/.exec(text)?.[1] as string;
+  const state = join(folder.path, 'state');
+  const token = (await readFile(join(state, 'daemon-token'), 'utf8')).trim();
+  const call = async <T>(method: string, params: object = {}): Promise<T> => {
+    const answer = await fetch(`${page}/jsonrpc`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [`token:${token}`, params] }),
+    });
+    return ((await answer.json()) as { result: T }).result;
+  };
+  return { child, said, page, edge, state, call };
+}
+
 test('without arguments: an edge on loopback that says what to try', async () => {
   const child = start([]);
   const url = await addressOf(child);
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
-  // Nothing on this machine is for everybody who can reach the edge ...
+  // Nothing on this machine is for everybody who can reach the edge, nor for its own user.
   expect((await fetchAll(`${url}/${origin.url('none')}`)).status).toBe(403);
-  // ... but all of it for the user's own command line.
-  const file = join(folder.path, 'file');
-  const options = ['--edge', url, '--edges-only', '-o', file];
-  const result = await runCli(['get', origin.url('none'), ...options], environment);
-  expect(result).toMatchObject({ code: 0, stderr: '' });
-  expect(sha256(await readFile(file))).toBe(origin.digest(origin.url('none')));
-  expect(origin.requests.every((r) => r.headers.via !== undefined)).toBe(true);
   child.kill('SIGTERM');
   expect((await once(child, 'exit'))[0]).toBe(0);
 });
@@ -111,24 +137,7 @@ test('without a screen: the app is a page, whose address logs in', async () => {
 });
 
 test('a daemon or an edge that is killed is started again, and its downloads go on', async () => {
-  const child = start([]);
-  const lines: string[] = [];
-  createInterface({ input: child.stdout as NodeJS.ReadableStream }).on('line', (line) =>
-    lines.push(line),
-  );
-  const said = (what: RegExp) => until(() => lines.some((line) => what.test(line)));
-  await said(/Ctrl-C/);
-  const state = join(folder.path, 'state');
-  const token = (await readFile(join(state, 'daemon-token'), 'utf8')).trim();
-  const page = /(http:\S+)\/#code=/.exec(lines.join('\n'))?.[1] as string;
-  const call = async <T>(method: string, params: object = {}): Promise<T> => {
-    const answer = await fetch(`${page}/jsonrpc`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [`token:${token}`, params] }),
-    });
-    return ((await answer.json()) as { result: T }).result;
-  };
+  const { child, said, page, call, edge, state } = await startApp();
   const url = origin.url('none', { name: 'killed.bin', seed: 'killed' });
   const before = await call<{ pid: number }>('millrace.info');
   const { gid } = await call<{ gid: string }>('millrace.add', { urls: [url] });
@@ -140,7 +149,6 @@ test('a daemon or an edge that is killed is started again, and its downloads go 
   await until(
     async () => (await call<{ status: string }>('millrace.status', { gid })).status === 'complete',
   );
-  const edge = /runs at (http:\S+)/.exec(lines.join('\n'))?.[1] as string;
   const { pid } = JSON.parse(await readFile(join(state, 'edge.json'), 'utf8')) as { pid: number };
   process.kill(pid, 'SIGKILL');
   await said(/The edge runs again\./);
@@ -150,14 +158,78 @@ test('a daemon or an edge that is killed is started again, and its downloads go 
   await expect(fetch(page)).rejects.toThrow();
 });
 
+/** Edges serve nothing of this machine unless they are told to. */
+const allowed = { MILLRACE_EDGE_ALLOW_ORIGIN: '127.0.0.1, files.example' };
+
 test('get: a download through an edge of its own where none runs', async () => {
   const file = join(folder.path, 'file');
-  const child = start(['get', origin.url('none'), '--edges-only', '-o', file]);
+  const options = ['--edges-only', '-o', file];
+  const child = start(['get', origin.url('none'), ...options], { ...environment, ...allowed });
   const { code, stdout } = await outputOf(child);
   expect(code).toBe(0);
   expect(stdout).toMatch(/via http:\/\/127\.0\.0\.1/);
   expect(sha256(await readFile(file))).toBe(origin.digest(origin.url('none')));
-  expect(origin.requests.every((r) => r.headers.via !== undefined)).toBe(true);
+  expect(origin.requests.every(isOfEdge)).toBe(true);
+});
+
+describe('what is in the own network', () => {
+  const HERE = [
+    ['at an address', (url: string) => url],
+    ['under a local name', (url: string) => named(url, 'localhost')],
+    ['under a name like any other', (url: string) => named(url)],
+  ] as const;
+  const url = origin.url('none', { seed: 'home' });
+  const digest = origin.digest(url);
+  let own: Record<string, string>;
+  let file: string;
+  beforeEach(() => {
+    own = { ...environment, ...NAMES_FOR_NODE };
+    file = join(folder.path, 'file');
+  });
+
+  test.each(HERE)(
+    '%s: get goes there itself, and nothing is said of errors',
+    async (_where, at) => {
+      const child = start(['get', at(url), '-o', file], own);
+      expect(await outputOf(child)).toMatchObject({ code: 0, stderr: '' });
+      expect(sha256(await readFile(file))).toBe(digest);
+      expect(origin.requests.some(isOfEdge)).toBe(false);
+    },
+  );
+
+  test.each(HERE)('%s: no edge gets it, not even for its own user', async (_where, at) => {
+    const child = start(['get', at(url), '--edges-only', '-o', file], own);
+    const { code, stderr } = await outputOf(child);
+    expect([code, stderr]).toEqual([4, expect.stringContaining('private')]);
+    expect(origin.requests).toEqual([]);
+  });
+
+  test.each(HERE)('%s: the app goes there itself', async (_where, at) => {
+    const { call } = await startApp(own);
+    const [dir, name] = [folder.path, 'file'];
+    const asked = { urls: [at(url)], dir, file: name, useEdges: true };
+    const { gid } = await call<{ gid: string }>('millrace.add', asked);
+    await until(async () => {
+      const { status } = await call<{ status: string }>('millrace.status', { gid });
+      expect(status).not.toBe('error');
+      return status === 'complete';
+    });
+    expect(sha256(await readFile(file))).toBe(digest);
+    expect(origin.requests.some(isOfEdge)).toBe(false);
+  });
+
+  test('the edge gets what its user has listed, and one that is elsewhere is not even asked', async () => {
+    const { edge } = await startApp({ ...own, ...allowed });
+    const get = (...options: string[]) => runCli(['get', named(url), '-o', file, ...options], own);
+    expect(await get('--edge', edge, '--edges-only')).toMatchObject({ code: 0 });
+    expect(sha256(await readFile(file))).toBe(digest);
+    expect(origin.requests.every(isOfEdge)).toBe(true);
+    origin.reset();
+    const elsewhere = await get('--edge', 'http://9.9.9.9:3125', '--overwrite');
+    expect([elsewhere.code, elsewhere.stderr]).toEqual([0, '']);
+    expect(elsewhere.stdout).toMatch(/no edge is asked.*private network/);
+    expect(origin.requests.some(isOfEdge)).toBe(false);
+  });
 });
 
 test('get: also where another program has the port', async () => {

@@ -371,7 +371,7 @@ export const SETTINGS = {
   },
   'local-token-file': {
     argument: '<file>',
-    help: 'run for one user on loopback: requests with the token in this file (made if missing) may reach private addresses and origins not listed',
+    help: 'run for one user on loopback: requests with the token in this file (made if missing) may reach public origins that are not listed',
     schema: z.string().min(1),
     default: undefined,
   },

@@ -41,15 +41,15 @@ describe('a new download', () => {
     expect(make(part).request.dir).toBe(dir);
   });
 
-  test('of this network is not fetched through the edge on this machine', () => {
-    const [localEdge, other] = ['http://127.0.0.1:3125', 'https://edge.example'];
-    const edges = [localEdge, other];
+  test('of this network is told to edges of this network only, and not to that on this machine', () => {
+    const [localEdge, other] = ['http://127.0.0.1:3125', 'http://10.0.0.2:3125'];
+    const edges = [localEdge, other, 'https://edge.example'];
     const edgesOf = (url: string) =>
       newRecord({ urls: [url], useEdges: true }, { ...around, edges, localEdge }).request.edges;
     for (const host of ['192.168.1.5', '10.0.0.1:8080', '[fd00::1]', 'nas.local', 'printer']) {
       expect(edgesOf(`http://${host}/x.bin`)).toEqual([`${other}/`]);
     }
-    expect(edgesOf('https://a.example/x.bin')).toHaveLength(2);
+    expect(edgesOf('https://a.example/x.bin')).toHaveLength(3);
   });
 
   test('takes user name and password out of the URL', () => {

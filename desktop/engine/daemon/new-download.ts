@@ -9,7 +9,7 @@ import { nameFromUrl, safeFileName } from '@millrace/shared/download/file-name';
 import { MAX_PER_HOST } from '@millrace/shared/download/host-limits';
 import { MAX_PRIORITY, MIN_PRIORITY } from '@millrace/shared/download/queue';
 import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
-import { isPublicHost } from '@millrace/shared/http/public-host';
+import { isPublicHost, mayBeTold } from '@millrace/shared/http/public-host';
 import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import { type Login, takeLogin, withoutLogin } from '../net/credentials.ts';
@@ -143,7 +143,7 @@ export interface Surroundings {
   readonly categories: readonly Category[];
   /** Edges that the user has set up and switched on. */
   readonly edges?: readonly string[];
-  /** One of them that runs on this machine for its user, and may reach what only this machine can. */
+  /** One of them that runs on this machine for its user. */
   readonly localEdge?: string | undefined;
   /** What is taken where nothing is asked for. */
   readonly defaults?: Pick<NewDownload, 'proxy' | 'connections' | 'sidecars'>;
@@ -151,10 +151,13 @@ export interface Surroundings {
   readonly now: number;
 }
 
-/** Files that only this network can reach are not fetched through the edge on this machine. */
+/**
+ * Of files in the user's network only edges in that network are told, and not the one on this
+ * machine: it reaches nothing that this machine does not.
+ */
 function edgesFor(urls: readonly string[], { edges = [], localEdge }: Surroundings) {
   if (urls.every((url) => isPublicHost(new URL(url).hostname))) return edges;
-  return edges.filter((edge) => edge !== localEdge);
+  return edges.filter((edge) => edge !== localEdge && mayBeTold(edge, true));
 }
 
 /**

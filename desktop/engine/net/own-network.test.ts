@@ -103,3 +103,39 @@ test('nothing that only a list has named is in the own network', async () => {
   await expect(looked(own, 'a.example')).rejects.toMatchObject(REFUSED);
   expect(() => own.check(new URL('http://192.168.0.1/'))).toThrow();
 });
+
+describe('whether the download is in the own network', () => {
+  test('shows in its name', () => {
+    expect(network('http://nas.local/f.iso').isHome).toBe(true);
+    expect(network('http://192.168.0.1/f.iso').isHome).toBe(true);
+    expect(network('https://a.example/f.iso').isHome).toBe(false);
+    expect(network(undefined).isHome).toBe(false);
+  });
+
+  test.each([
+    ['a private address', ['10.0.0.1'], true],
+    ['some private addresses', ['10.0.0.1', PUBLIC], true],
+    ['a public address', [PUBLIC], false],
+  ])('shows in %s, once it is connected to', async (_what, addresses, home) => {
+    const own = network('https://home.example/f.iso');
+    names.set('home.example', addresses);
+    await looked(own, 'home.example');
+    expect(own.isHome).toBe(home);
+  });
+
+  test('is another question for edges: all of their addresses are there', async () => {
+    const own = network('http://nas.local/f.iso');
+    names.set('edge.example', ['10.0.0.1']);
+    expect(await own.leadsHome('edge.example')).toBe(true);
+    names.set('edge.example', ['10.0.0.1', PUBLIC]);
+    expect(await own.leadsHome('edge.example')).toBe(false);
+    expect(await own.leadsHome('nowhere.example')).toBe(false);
+  });
+
+  test('does not show in the address of an edge', async () => {
+    const own = network('https://a.example/f.iso', 'https://edge.example');
+    names.set('edge.example', ['10.0.0.1']);
+    await looked(own, 'edge.example');
+    expect(own.isHome).toBe(false);
+  });
+});

@@ -43,6 +43,24 @@ export class OwnNetwork {
   }
 
   /**
+   * True where the download leads into the user's network, as far as its name says, and once it has
+   * been connected to, its address.
+   */
+  get isHome(): boolean {
+    return this.#isHome || this.#named.get(this.#download ?? '') === 'own';
+  }
+
+  /** True where all addresses of a host are in the user's network; false where it has none. */
+  leadsHome(hostname: string): Promise<boolean> {
+    return new Promise((resolve) => {
+      this.#resolve(hostname, { all: true }, (error, found: LookupAddress[]) => {
+        const known = error === null && found.length > 0;
+        resolve(known && found.every(({ address }) => !isPublicAddress(address)));
+      });
+    });
+  }
+
+  /**
    * To be called before each request: names are checked again where the connection is made, but
    * addresses and what a proxy would look up are not.
    *

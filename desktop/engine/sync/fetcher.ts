@@ -12,6 +12,7 @@ import { homeReasonText } from '@millrace/shared/download/home-reason';
 import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
 import { SourceHealth } from '@millrace/shared/download/source-health';
 import { formatKnownDigest, KNOWN_DIGEST } from '@millrace/shared/http/known-digest';
+import { isPublicHost, mayBeTold } from '@millrace/shared/http/public-host';
 import type { SyncContent } from '@millrace/shared/sync/manifest';
 import { Attempts, type RankedEdge, type Way, waysTo } from '@millrace/shared/sync/ways';
 import { Connections } from '../connections.ts';
@@ -74,11 +75,14 @@ export class SyncFetcher {
   static async open(url: string, given: FetcherOptions): Promise<SyncFetcher> {
     // A link that is not for everybody is not told to edges.
     const capability = given.edges.length === 0 ? undefined : capabilityIn(new URL(url));
-    if (capability !== undefined && !given.direct) {
-      throw new MillraceError('source-refused', `no edge is asked: ${homeReasonText(capability)}`);
+    const isHome = !isPublicHost(new URL(url).hostname);
+    const edges = given.edges.filter((edge) => capability === undefined && mayBeTold(edge, isHome));
+    if (given.edges.length > 0 && edges.length === 0 && !given.direct) {
+      const why = homeReasonText(capability ?? 'own-network');
+      throw new MillraceError('source-refused', `no edge is asked: ${why}`);
     }
-    const options = capability === undefined ? given : { ...given, edges: [] };
-    const { edges, proxy, timeoutMs } = options;
+    const options = { ...given, edges };
+    const { proxy, timeoutMs } = options;
     const connections = await Connections.open({
       ...REQUEST_DEFAULTS,
       urls: [url],

@@ -1,7 +1,7 @@
 /**
  * An edge that runs for its own user on loopback. Web pages can send requests there as well, so:
- * private addresses are for requests with the local token only, which no page can know; a name that
- * was made to point at loopback (DNS rebinding) does not get in; and without the token, requests that
+ * origins that are not listed are for requests with the local token only, which no page can know; a
+ * name that was made to point at loopback (DNS rebinding) does not get in; and without the token, requests that
  * a page of another site makes are refused (Fetch Metadata, W3C; Origin, RFC 6454), since what comes
  * back was fetched from the user's own address.
  */

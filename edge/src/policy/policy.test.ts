@@ -41,9 +41,14 @@ describe('OriginPolicy', () => {
     expect(() => check([], 'http://127.0.0.1/')).toThrow(refused('origin-not-allowed'));
   });
 
-  test('the owner of a local edge reaches everything', () => {
-    expect(check([], 'http://192.168.0.1/', 'private')).toBe(true);
-    expect(check([], 'https://other.example/', 'private')).toBe(true);
+  test('the owner of a local edge reaches every public origin, and of his network what is listed', () => {
+    expect(check([], 'https://other.example/', 'private')).toBe(false);
+    expect(() => check([], 'http://192.168.0.1/', 'private')).toThrow(refused('private-address'));
+    expect(() => check(['*'], 'http://nas.localhost/', 'private')).toThrow(
+      refused('private-address'),
+    );
+    expect(check(['192.168.0.1'], 'http://192.168.0.1/', 'private')).toBe(true);
+    expect(check(['nas.example'], 'http://nas.example/', 'private')).toBe(true);
   });
 
   describe('with rules', () => {

@@ -24,8 +24,8 @@ import type { OwnAddresses } from './own-addresses.ts';
 import { checkLiteral } from './public-address.ts';
 
 /**
- * What a request may reach. `private` requests carry the local token (or name a host that is
- * listed literally); what they bring in is kept apart from what everybody may have.
+ * Whose a request is. `private` requests carry the local token, and may reach origins that are not
+ * listed; what they bring in is kept apart from what everybody may have.
  */
 export type Scope = 'public' | 'private';
 
@@ -99,14 +99,14 @@ export class OriginPolicy {
     if (hasBadPort(url)) {
       throw new MillraceError('origin-not-allowed', `port ${url.port} is of another protocol`);
     }
-    if (scope === 'private') return true;
     const allowed =
+      scope === 'private' ||
       ruled.says === 'serve' ||
       (ruled.says === 'signed' && isGranted(url, grant, true)) ||
       (ruled.says === 'none' && (listed.allowed || isGranted(url, grant, false)));
     if (!allowed) throw new MillraceError('origin-not-allowed', url.host);
     if (listed.privateToo || ruled.privateToo) return true;
-    // A signature is no reason to look into the operator's network.
+    // Neither a signature nor the token is a reason to look into the operator's network.
     checkLiteral(url, this.own);
     return false;
   }

@@ -7,6 +7,17 @@ const LOCAL_NAME =
   /(?:^|\.)(?:localhost|local|localdomain|internal|intranet|lan|home|corp|private|home\.arpa)$/;
 
 /**
+ * Whether an edge may be told of a file. What is in the user's own network is told to edges in that
+ * network only; they give it only where their operators have listed it.
+ *
+ * @param isHome the file is in the user's own network
+ * @param edge base URL
+ */
+export function mayBeTold(edge: string, isHome: boolean): boolean {
+  return !isHome || !isPublicHost(new URL(edge).hostname);
+}
+
+/**
  * False for private addresses and for names that mean something on one network only. A name that is
  * public may still lead to a private address: that shows where the connection is made.
  *
