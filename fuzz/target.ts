@@ -2,6 +2,10 @@
 
 import fc from 'fast-check';
 import { type ErrorCode, isMillraceError } from '../shared/src/base/errors.ts';
+import { withoutEdits } from './mutate.ts';
+
+/** Cases in which every seed of a target is drawn: none has more than a few dozen combinations. */
+const SEED_DRAWS = 500;
 
 /** One reader under test. */
 export interface FuzzTarget {
@@ -13,6 +17,10 @@ export interface FuzzTarget {
   readonly longCases: readonly string[];
   /** Checks one of the long inputs. @throws whatever the property throws */
   runLong(name: string): void;
+  /** True where the reader takes any input for a valid one. */
+  readonly takesAll: boolean;
+  /** What the reader does with the seeds, and with mutations of them. */
+  trySeeds(seed: number): SeedReport;
 }
 
 export interface FuzzRun {
@@ -22,6 +30,19 @@ export interface FuzzRun {
   /** Called before each case, for reports about a case that never ends. */
   readonly onCase?: (value: unknown) => void;
 }
+
+export interface SeedReport {
+  /** Seeds that should be valid, each once. */
+  readonly tried: number;
+  /** Those of them that the reader has refused, as literals. */
+  readonly refused: readonly string[];
+  /** How many of some mutated cases it has refused. */
+  readonly refusedMutations: number;
+}
+
+/** What a check returns for an input that the reader has refused. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a check that refuses nothing returns nothing.
+export type Verdict = 'refused' | undefined | void;
 
 export interface FuzzFailure {
   /** The minimised case as a JavaScript literal. */
@@ -39,7 +60,11 @@ export interface TargetOptions<A extends fc.Arbitrary<unknown>> {
   /** What cases are drawn from. */
   readonly cases: A;
   /** Reads one case. Throws if a property does not hold. */
-  readonly check: (value: CaseOf<A>) => void;
+  readonly check: (value: CaseOf<A>) => Verdict;
+  /** True where the reader refuses nothing: any input means something. */
+  readonly takesAll?: boolean;
+  /** Which of the unedited cases are valid; default: all of them. */
+  readonly sound?: (value: CaseOf<A>) => boolean;
   /** Cases that failed once. They are tried first in every run. */
   readonly found?: readonly CaseOf<A>[];
   /**
@@ -51,7 +76,8 @@ export interface TargetOptions<A extends fc.Arbitrary<unknown>> {
 
 /** Makes a target. The type of its cases stays inside, so that targets of all types fit one list. */
 export function fuzzTarget<A extends fc.Arbitrary<unknown>>(options: TargetOptions<A>): FuzzTarget {
-  const { name, cases, check, found = [], long = {} } = options;
+  const { name, cases, check, found = [], long = {}, takesAll = false } = options;
+  const { sound = () => true } = options;
   return {
     name,
     longCases: Object.keys(long),
@@ -59,6 +85,21 @@ export function fuzzTarget<A extends fc.Arbitrary<unknown>>(options: TargetOptio
       const make = long[which];
       if (make === undefined) throw new RangeError(`no long case "${which}"`);
       check(make());
+    },
+    takesAll,
+    trySeeds(seed) {
+      const arbitrary = cases as fc.Arbitrary<CaseOf<A>>;
+      const seeds = new Map<string, CaseOf<A>>();
+      for (const one of withoutEdits(arbitrary, SEED_DRAWS, seed)) {
+        if (sound(one)) seeds.set(fc.stringify(one), one);
+      }
+      const refused = [...seeds].filter(([, one]) => check(one) === 'refused');
+      const mutated = fc.sample(arbitrary, { numRuns: SEED_DRAWS, seed });
+      return {
+        tried: seeds.size,
+        refused: refused.map(([literal]) => literal),
+        refusedMutations: mutated.filter((one) => check(one) === 'refused').length,
+      };
     },
     run({ cases: numRuns, seed, onCase }) {
       const property = fc.property(cases as fc.Arbitrary<CaseOf<A>>, (value) => {

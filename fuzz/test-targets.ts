@@ -15,6 +15,12 @@ export function testTargets(targets: readonly FuzzTarget[]): void {
     test(`holds for ${CASES} cases and for all that were found before`, () => {
       expect(runCases(target, CASES, SEED)).toBeUndefined();
     });
+    test('takes its seeds, and refuses what is made of them unless it takes anything', () => {
+      const { tried, refused, refusedMutations } = target.trySeeds(SEED);
+      expect(tried).toBeGreaterThan(0);
+      expect(refused).toEqual([]);
+      expect(refusedMutations > 0).toBe(!target.takesAll);
+    });
     for (const name of target.longCases) {
       test(`works in proportion to its input: ${name}`, () => {
         expect(runLongCase(target, name)).toBeUndefined();

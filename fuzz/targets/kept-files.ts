@@ -10,23 +10,13 @@ import { PIN_FILE } from '../../edge/src/admin/pins.ts';
 import { PREFETCH_FILE } from '../../edge/src/admin/prefetch-list.ts';
 import { pathOfRecord, recordName, recordOfFile } from '../../edge/src/cache/disk-record.ts';
 import { mutatedJson, mutatedJsonText, mutatedText } from '../mutate.ts';
+import { HEX64, NETWORK_PIN_SAMPLE, NOW, PIN } from '../samples.ts';
 import { fuzzTarget, hold, holdEqual, readOrThrow, weightOf } from '../target.ts';
 
-const NOW = 1_700_000_000_000;
-const HEX64 = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
-const PIN = {
-  id: 'abc',
-  url: 'http://a.example/f',
-  bytes: 10,
-  tag: 'e.a',
-  length: 5,
-  proof: HEX64,
-  expiresAt: NOW + 1e6,
-};
-const PINS = { format: 1, pins: [PIN], network: [{ ...PIN, at: NOW, until: NOW + 1e6 }] };
+const PINS = { format: 1, pins: [PIN], network: [NETWORK_PIN_SAMPLE] };
 const PREFETCHES = {
   format: 1,
-  prefetches: [{ id: 'p1', askedAt: NOW, url: 'http://a.example/f', sha256: HEX64, rate: 5 }],
+  prefetches: [{ id: 'p1', askedAt: NOW, url: 'http://a.example/f', sha256: HEX64, rate: 5000 }],
 };
 
 /** Settings as the database has them, each under its name. */
@@ -36,25 +26,39 @@ const SETTINGS = {
   categories: [{ name: 'a', folder: 'b', extensions: ['c'] }],
   aria2: { split: '5' },
   dir: '/tmp/a',
-  edges: [{ url: 'http://a.example/', on: true }],
+  edges: [{ url: 'http://a.example/', name: 'a', enabled: true }],
   app: {},
   sessions: [{ digest: HEX64, usedAt: NOW }],
 };
+const SOURCE = {
+  ...{ label: 'a', url: 'http://a.example/f', kind: 'origin', state: 'used', bytesPerSecond: 0 },
+  ...{ receivedBytes: 5, share: 1, connections: 0, resets: 0, rttMs: 1.5 },
+};
 const CHAPTER = {
-  log: [{ seq: 1, at: NOW, event: 'a', text: 'b' }],
-  last: { sources: [{ label: 'a' }], digests: [{ by: 'a' }], stored: [1, 2], by: [0, 1] },
+  log: [
+    { seq: 1, at: NOW, event: 'added' },
+    { seq: 2, at: NOW, event: 'note', text: 'b', note: 'failed', values: { why: 'b', n: 1 } },
+  ],
+  last: {
+    sources: [SOURCE],
+    digests: [{ by: 'a', digest: { algorithm: 'sha256', hex: HEX64 } }],
+    stored: [1, 2],
+    by: [0, -1],
+  },
 };
 
 /** Of every length of a list zod makes a number: of this one none can be made. */
 const NO_LENGTH = JSON.parse('{"length":{"toString":null}}') as object;
 
 /** A database with these settings in it. */
-function storeOf(kept: unknown): SettingStore {
+function storeOf(kept: unknown, onDamage = () => {}): SettingStore {
   const values = new Map<string, unknown>(
     typeof kept === 'object' && kept !== null ? Object.entries(kept) : [],
   );
   return {
     get: (name: string) => values.get(name),
+    has: (name: string) => values.has(name),
+    isDamaged: onDamage,
     set: (name: string, value: unknown) => values.set(name, value),
   } as unknown as SettingStore;
 }
@@ -73,12 +77,15 @@ export const targets = [
       JSON.stringify({ ...PREFETCHES, prefetches: NO_LENGTH }),
     ],
     check(text) {
+      let sound = false;
       for (const schema of [PIN_FILE, PREFETCH_FILE]) {
         const read = readOrThrow(() => parseKept(schema, text));
         if (read === undefined) continue;
+        sound = true;
         holdEqual(parseKept(schema, JSON.stringify(read)), read, 'it round-trips');
         hold(weightOf(read) <= 40 * text.length + 1000, 'memory is in proportion to the file');
       }
+      if (!sound) return 'refused';
     },
     long: { 'brackets inside brackets': () => '['.repeat(2 ** 20) },
   }),
@@ -95,7 +102,7 @@ export const targets = [
     ],
     check([folder, file]) {
       const name = recordOfFile(folder, file);
-      if (name === undefined) return;
+      if (name === undefined) return 'refused';
       hold(/^[0-9a-f]{64}$/.test(name), 'a record has the name that a key can give');
       hold(pathOfRecord(name) === `${folder}/${file}`, 'the record is the file that was found');
     },
@@ -106,7 +113,10 @@ export const targets = [
     found: Object.keys(SETTINGS).map((name): unknown => ({ ...SETTINGS, [name]: NO_LENGTH })),
     check(kept) {
       // The daemon begins, whatever is in its database.
-      const store = storeOf(kept);
+      let damaged = typeof kept !== 'object' || kept === null;
+      const store = storeOf(kept, () => {
+        damaged = true;
+      });
       const settings = settingsIn(store);
       const { limits, windows } = settings;
       hold(
@@ -122,6 +132,7 @@ export const targets = [
       const again = { ...settings, schedule: settings.windows };
       holdEqual(settingsIn(storeOf(again)), settings, 'it round-trips');
       new Sessions(store, () => NOW);
+      if (damaged) return 'refused';
     },
   }),
   fuzzTarget({
@@ -129,7 +140,10 @@ export const targets = [
     cases: mutatedJson([CHAPTER]),
     found: [{ ...CHAPTER, log: NO_LENGTH }],
     check(kept) {
-      const chapter = new Chapter(kept);
+      let damaged = false;
+      const chapter = new Chapter(kept, () => {
+        damaged = true;
+      });
       const before = chapter.log.length;
       chapter.note({ at: NOW, event: 'resumed' } as unknown as Parameters<Chapter['note']>[0]);
       const { log } = chapter;
@@ -138,6 +152,7 @@ export const targets = [
         log.every(({ seq, at }) => Number.isFinite(seq + at)),
         'entries have number and time',
       );
+      if (damaged) return 'refused';
     },
   }),
 ];

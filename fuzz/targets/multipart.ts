@@ -80,7 +80,9 @@ export const targets = [
     name: 'multipart',
     cases: fc.tuple(mutatedText(BODIES).map(bytesOf), cuts),
     check([bytes, at]) {
-      holdEqual(read(bytes, at), read(bytes, []), 'packets make no difference');
+      const whole = read(bytes, []);
+      holdEqual(read(bytes, at), whole, 'packets make no difference');
+      if (whole === undefined) return 'refused';
     },
     long: {
       'a header of hyphens': () => [Buffer.alloc(1_000_000, '-'), []],
@@ -90,6 +92,7 @@ export const targets = [
   }),
   fuzzTarget({
     name: 'multipart-meant',
+    takesAll: true,
     cases: fc.tuple(meant, cuts),
     check([{ text, parts }, at]) {
       holdEqual(read(bytesOf(text), at), { parts, ended: true }, 'it is what was meant');
@@ -100,7 +103,7 @@ export const targets = [
     cases: mutatedText(TYPES),
     check(type) {
       const boundary = multipartBoundary(type);
-      if (boundary === undefined) return;
+      if (boundary === undefined) return 'refused';
       hold(boundary.length > 0 && boundary.length <= 70, 'it is as long as RFC 2046 5.1 allows');
       hold(type.includes(boundary), 'it is in the type');
     },

@@ -29,6 +29,8 @@ const path = z
 export const keptPath = path.refine((text) => posix.isAbsolute(text) || win32.isAbsolute(text));
 const count = z.number().int().min(0);
 const atLeastOne = z.number().int().min(1);
+/** Unix milliseconds; the table takes no larger ones, once they are rounded. */
+const time = z.number().min(Number.MIN_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER);
 const texts = z.record(z.string(), z.string());
 const algorithm = z.enum(DIGEST_ALGORITHMS);
 const digest = z
@@ -74,7 +76,7 @@ const options = z.object({
   rename: z.boolean(),
   named: z.boolean().optional(),
   maxTries: count,
-  startAt: z.number().optional(),
+  startAt: time.optional(),
   aria2: texts.optional(),
   handOff: z.string().optional(),
 });
@@ -94,12 +96,12 @@ const record = z
     length: count.optional(),
     storedBytes: count,
     receivedBytes: count,
-    createdAt: z.number(),
-    startedAt: z.number().optional(),
-    finishedAt: z.number().optional(),
-    activeMs: z.number().optional(),
+    createdAt: time,
+    startedAt: time.optional(),
+    finishedAt: time.optional(),
+    activeMs: time.optional(),
     attempts: count,
-    retryAt: z.number().optional(),
+    retryAt: time.optional(),
     error: z.object({ code: z.string(), message: z.string(), detail: z.string() }).optional(),
     digest: digest.optional(),
   })
