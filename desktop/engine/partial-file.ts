@@ -18,6 +18,7 @@ import { fileError } from './file-error.ts';
 import { lockFile } from './file-lock.ts';
 import { exists, readAll, renameWithoutReplacing, syncFolder, writeAll } from './file-steps.ts';
 import { FileWatch } from './file-watch.ts';
+import { isHeld } from './held-name.ts';
 import { type FileNames, undoFinish } from './interrupted-finish.ts';
 import { openOwn } from './own-file.ts';
 import { DATA_SUFFIX, JOURNAL_SUFFIX, LOCK_SUFFIX } from './partial-names.ts';
@@ -30,6 +31,8 @@ const READ_BYTES = 1024 * 1024;
 export interface PartialFileOptions extends RecoveryOptions {
   /** Where the complete file will be. */
   readonly path: string;
+  /** What holds that name for this download is marked with it; undefined: nothing does. */
+  readonly held?: string | undefined;
   /** Told when more has been stored. */
   readonly onStored?: () => void;
   /** Told of bytes that were stored and no longer are: they must be fetched again. */
@@ -98,7 +101,7 @@ export class PartialFile {
     const { path, overwrite, signal } = options;
     const names = { path, data: path + DATA_SUFFIX, journal: path + JOURNAL_SUFFIX };
     try {
-      const taken = !overwrite && (await exists(path));
+      const taken = !overwrite && (await exists(path)) && !(await isOurs(options));
       if (taken && !(await exists(names.journal))) throw new MillraceError('file-exists', path);
       const unlock = await lockFile(path + LOCK_SUFFIX);
       let data: FileHandle | undefined;
@@ -308,7 +311,7 @@ export class PartialFile {
       const own = await this.#data.stat({ bigint: true });
       await this.#data.close();
       await this.#stored.close();
-      if (overwrite) await rename(this.dataPath, path);
+      if (overwrite || (await isOurs(this.#o))) await rename(this.dataPath, path);
       else await renameWithoutReplacing(this.dataPath, path);
       const named = await lstat(path, { bigint: true });
       if (named.ino !== own.ino || named.dev !== own.dev) {
@@ -390,4 +393,9 @@ export class PartialFile {
     const bytes = wrong.reduce((sum, { start, end }) => sum + end - start, 0);
     throw new MillraceError('file-changed', `${bytes} bytes are not what was written`);
   }
+}
+
+/** True if what has the name only holds it for this download. */
+async function isOurs({ path, held }: PartialFileOptions): Promise<boolean> {
+  return held !== undefined && isHeld(path, held);
 }

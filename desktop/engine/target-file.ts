@@ -160,6 +160,7 @@ export class TargetFile {
     const file = await PartialFile.open({
       path,
       overwrite: request.overwrite,
+      held: request.held,
       header: {
         url: first.source.url,
         length: version.length,

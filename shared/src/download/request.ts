@@ -25,6 +25,8 @@ export interface DownloadRequest {
   /** Absolute; no link may lead the file out of it. Set for names and folders out of lists. */
   readonly within?: string | undefined;
   readonly overwrite: boolean;
+  /** What holds the name of the file while it is downloaded is marked with this, and is replaced. */
+  readonly held?: string | undefined;
   /**
    * True: takes another name (`name.1.ext`) where an unfinished download of another file has this
    * one. Undefined: exactly if `file` is.

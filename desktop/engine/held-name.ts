@@ -1,0 +1,89 @@
+/**
+ * Keeps the name of a file from others while the file is downloaded. Chromium chooses the name of a
+ * download once, beside the files that are there then, and replaces whatever has that name in the end.
+ * So a file that says whose it is has the name until the download is complete.
+ */
+
+import { closeSync, constants, linkSync, openSync, rmSync, writeFileSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { exists, renameWithoutReplacing } from './file-steps.ts';
+import { numberedPath } from './numbered-path.ts';
+
+/** What is not yet known to be ours, or not yet complete, has this behind its name. */
+export const ASIDE_SUFFIX = '.millrace-held';
+const MAX_BYTES = 256;
+const MAX_NUMBER = 99;
+const NO_LINK = constants.O_NOFOLLOW ?? 0;
+const NO_WAIT = constants.O_NONBLOCK ?? 0;
+
+function textOf(token: string): string {
+  return `Millrace is downloading this file.\n${token}\n`;
+}
+
+/**
+ * Makes a file of that name, which is there with all that is in it or not at all.
+ *
+ * @param token nobody else's
+ * @throws Error of the file system: EEXIST where anything has the name; where the file system has no
+ *   links, what it says of that. Nothing is left then
+ */
+export function holdName(path: string, token: string): void {
+  const aside = path + ASIDE_SUFFIX;
+  const file = openSync(aside, 'wx');
+  try {
+    writeFileSync(file, textOf(token));
+    linkSync(aside, path);
+  } finally {
+    closeSync(file);
+    rmSync(aside, { force: true });
+  }
+}
+
+/** True if the name is held by that token: nothing else is there. */
+export async function isHeld(path: string, token: string): Promise<boolean> {
+  return (await textAt(path)) === textOf(token);
+}
+
+/**
+ * Lets go of a name, and of what a crash has left of holding it. What others have put there stays,
+ * also where they do so at this very moment: what is taken away is looked at before it is deleted.
+ */
+export async function releaseName(path: string, token: string): Promise<void> {
+  const aside = path + ASIDE_SUFFIX;
+  await settle(path, aside, token);
+  if (!(await isHeld(path, token))) return;
+  await rename(path, aside);
+  await settle(path, aside, token);
+}
+
+/** Deletes what is aside, or puts it back where it is not ours. */
+async function settle(path: string, aside: string, token: string): Promise<void> {
+  const text = await textAt(aside);
+  // A crash may have left its beginning only.
+  if (text !== undefined && textOf(token).startsWith(text)) return rm(aside, { force: true });
+  if (!(await exists(aside))) return;
+  for (let number = 0; number <= MAX_NUMBER; number++) {
+    const to = numberedPath(path, number);
+    if (await exists(to)) continue;
+    try {
+      return await renameWithoutReplacing(aside, to);
+    } catch (error) {
+      if (!(await exists(to))) throw error;
+    }
+  }
+}
+
+/** What a short plain file says; undefined where there is none. */
+async function textAt(path: string): Promise<string | undefined> {
+  const file = await open(path, constants.O_RDONLY | NO_LINK | NO_WAIT).catch(() => undefined);
+  if (file === undefined) return undefined;
+  try {
+    const info = await file.stat();
+    if (!info.isFile() || info.size > MAX_BYTES) return undefined;
+    return await file.readFile('utf8');
+  } catch {
+    return undefined;
+  } finally {
+    await file.close();
+  }
+}
