@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
 import type { BrowserFile } from '../fixtures/browser-files.ts';
@@ -61,8 +61,10 @@ async function takenByDesktop(path: string): Promise<void> {
   const [one, ...more] = await taken(name);
   expect(more).toEqual([]);
   expect(one?.name).toBe(`${name}.bin`);
-  expect(await digestOf(one?.path ?? '')).toBe(stage.files.digest(path));
-  await until(async () => (await saved(name)).length === 0);
+  const file = one?.path ?? '';
+  expect(await digestOf(file)).toBe(stage.files.digest(path));
+  const there = dirname(file) === stage.browser.downloads ? [basename(file)] : [];
+  await until(async () => (await saved(name)).join() === there.join());
 }
 
 /** The browser has it, complete and once; the desktop has nothing of it. */

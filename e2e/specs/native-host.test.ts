@@ -106,6 +106,36 @@ describe('a hand-off', () => {
     }
   });
 
+  test('brings the file to where the browser would have put it, whoever is killed meanwhile', async () => {
+    await cli.kill();
+    await cli.json('daemon', '--detach', '--port', '0');
+    const pictures = join(folder.path, 'Pictures');
+    await mkdir(pictures);
+    const url = origin.url('none', { size: 3 * MB });
+    for (const [number, victim] of ['host', 'daemon', 'both'].entries()) {
+      const host = await greeted();
+      const fileName = `file-${number}.iso`;
+      const offer = await offerOf(url, { fileName, path: join(pictures, fileName) });
+      await host.call('offer', offer);
+      const committed = host.call('commit', { handOff: offer.handOff }).catch(() => undefined);
+      // Whether it has been told of the commit by then is left open.
+      if (victim !== 'daemon') host.child.kill('SIGKILL');
+      if (victim !== 'host') await cli.kill();
+      await committed;
+      const next = await greeted();
+      const state = await next.call('offerState', { handOff: offer.handOff });
+      if (state.state !== 'committed') {
+        await until(async () => !(await readdir(pictures)).includes(fileName));
+        await next.call('offer', offer);
+      }
+      const { gid } = await next.call('commit', { handOff: offer.handOff });
+      await complete(next, gid);
+      expect(sha256(await readFile(join(pictures, fileName)))).toBe(origin.digest(url));
+    }
+    expect((await readdir(pictures)).sort()).toEqual(['file-0.iso', 'file-1.iso', 'file-2.iso']);
+    expect(await readdir(join(folder.path, 'Downloads')).catch(() => [])).toEqual([]);
+  });
+
   test('that does not get the same file leaves nothing', async () => {
     const host = await greeted();
     const seed = 'same';

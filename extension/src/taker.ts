@@ -18,6 +18,8 @@ export interface Offer {
   readonly finalUrl: string;
   /** Name that the browser has chosen, without folders. */
   readonly fileName: string;
+  /** Absolute: where the browser will have it. */
+  readonly path?: string;
   /** Bytes. */
   readonly length: number;
   /** Fields of the browser's answer, as they were; at least one of them is there. */

@@ -81,7 +81,8 @@ async function start(
     if (before !== undefined) {
       throw new MillraceError('daemon-running', `process ${before.pid} at ${before.url}`);
     }
-    const flags = ['--dir', folder];
+    // What nobody has chosen is the same there, and must not look chosen.
+    const flags = dir === undefined ? [] : ['--dir', folder];
     if (port !== undefined) flags.push('--port', String(port));
     for (const origin of allowOrigin) flags.push('--allow-origin', origin);
     const { pid, url } = await startDetached(state, flags);
@@ -94,6 +95,7 @@ async function start(
   const daemon = await startDaemon({
     state,
     dir: folder,
+    dirChosen: dir !== undefined,
     ...(port === undefined ? {} : { port }),
     allowedOrigins: allowOrigin,
     onNote: (text) => report.note(text),

@@ -42,13 +42,21 @@ export const appSchema = z.object({
   defaults: downloads.catch(DEFAULT_DOWNLOADS),
   appearance: appearance.catch(DEFAULT_APPEARANCE),
   trash: trash.default(DEFAULT_TRASH).catch(LONGEST_TRASH),
+  browserFolder: z.boolean().catch(true),
   language: language.catch('system'),
   preferences: z.record(preferenceName, preference).catch({}),
 });
 
 /** Names of members that are there and cannot be read. */
 export function damagedParts(kept: unknown): string[] {
-  const parts = { proxy, defaults: downloads, appearance, trash, language };
+  const parts = {
+    proxy,
+    defaults: downloads,
+    appearance,
+    trash,
+    browserFolder: z.boolean(),
+    language,
+  };
   const preferences = z.record(preferenceName, preference);
   const members = Object.entries({ ...parts, preferences });
   return members.flatMap(([name, schema]) => {
@@ -65,6 +73,7 @@ export const appChangeSchema = z.strictObject({
   defaults: z.strictObject(downloads.shape).partial().optional(),
   appearance: z.strictObject(appearance.shape).partial().optional(),
   trash: z.strictObject(trash.shape).partial().optional(),
+  browserFolder: z.boolean().optional(),
   language: language.optional(),
   preferences: z.record(preferenceName, preference.nullable()).optional(),
 });
@@ -86,6 +95,7 @@ export function changedApp(now: AppOptions, change: AppChange): AppOptions {
     defaults: { ...now.defaults, ...change.defaults },
     appearance: { ...now.appearance, ...change.appearance },
     trash: { ...now.trash, ...change.trash },
+    browserFolder: change.browserFolder ?? now.browserFolder,
     language: change.language ?? now.language,
     preferences,
   };

@@ -12,7 +12,7 @@ import { isStorageError } from '../store/database.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { afterFailure } from './after-failure.ts';
 import type { DownloadFactory, Left, Run, RunEvent, RunResult } from './contract.ts';
-import { freePath } from './file-choice.ts';
+import { atFreePath } from './file-choice.ts';
 import type { HostMemory } from './host-memory.ts';
 import { completedBy, type Ledger, targetOf } from './ledger.ts';
 import { NetworkReturn } from './network-return.ts';
@@ -213,7 +213,7 @@ export class Conductor {
     const path = join(request.dir, request.file ?? nameFromUrl(request.urls[0] as string));
     const taken = (candidate: string) => this.#ledger.isTaken(candidate, gid);
     if (!taken(path)) return request;
-    return { ...request, file: relative(request.dir, freePath(path, taken)) };
+    return atFreePath(record, path, taken);
   }
 
   #notePath(gid: string, path: string): void {
@@ -279,20 +279,16 @@ export class Conductor {
 
   /** @returns false if there is no name left */
   #rename(record: DownloadRecord, error: MillraceError): boolean {
-    const { gid, request } = record;
+    const { gid } = record;
     try {
       const named = error.code === 'file-exists' && error.detail !== '' ? error.detail : undefined;
       const taken = (path: string) => this.#ledger.isTaken(path, gid);
-      const file = relative(request.dir, freePath(named ?? targetOf(record), taken));
+      const request = atFreePath(record, named ?? targetOf(record), taken);
+      const name = request.file as string;
       this.#ledger.queue.requeue(gid);
-      this.#ledger.update(gid, {
-        state: 'queued',
-        // What has come so far is taken along.
-        name: file,
-        error: undefined,
-        request: { ...request, file },
-      });
-      this.#ledger.emit({ kind: 'note', gid, ...noteOf('name-taken', { name: file }) });
+      // What has come so far is taken along.
+      this.#ledger.update(gid, { state: 'queued', name, error: undefined, request });
+      this.#ledger.emit({ kind: 'note', gid, ...noteOf('name-taken', { name }) });
       return true;
     } catch {
       return false;

@@ -20,10 +20,12 @@ import {
   writeAddress,
 } from './address.ts';
 import { LocalEdge, usableEdges } from './app-settings.ts';
+import { BrowserPlaces } from './browser-place.ts';
 import type { ProveLink } from './changes.ts';
 import { Chronicle } from './chronicle.ts';
 import type { DownloadFactory } from './contract.ts';
 import { engineDownload } from './engine-download.ts';
+import { HeldNames } from './held-names.ts';
 import { HostMemory } from './host-memory.ts';
 import { Manager } from './manager.ts';
 import { Offers, type OffersOptions } from './offers.ts';
@@ -53,6 +55,8 @@ export interface DaemonOptions {
   readonly state: string;
   /** Where downloads go if nobody says otherwise. */
   readonly dir: string;
+  /** The user has chosen that folder: browsers' downloads go there as well. Default: false. */
+  readonly dirChosen?: boolean;
   /** A loopback address. */
   readonly host?: string;
   /** Default: aria2's 6800, or any free one where that is taken; 0: any free one. */
@@ -117,7 +121,20 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     clock: () => performance.now(),
   });
   const streams = new Streams(manager, options.serveStream ?? serveLater);
-  const offers = new Offers({ manager, prove: proveLater, now, clock: () => performance.now() });
+  const names = new HeldNames(manager, settingStore);
+  const offers = new Offers({
+    manager,
+    names,
+    places: new BrowserPlaces({
+      manager,
+      dir: options.dir,
+      chosen: options.dirChosen ?? false,
+      state,
+    }),
+    prove: proveLater,
+    now,
+    clock: () => performance.now(),
+  });
   const ended = Promise.withResolvers<void>();
   let opened: RpcServer | undefined;
   try {
@@ -154,6 +171,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       await streams.close();
       chronicle.close();
       await manager.close();
+      await names.close();
       rate.rate = undefined;
       db.close();
     };
@@ -161,6 +179,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     opened = server;
     await writeAddress(state, { ...address, pid: process.pid, version: VERSION });
     manager.start();
+    names.sweep();
     manager.checkKept(check.signal).catch((error) => onNote(`The list was not checked: ${error}`));
     return { url: address.url, token, manager, ended: ended.promise, close };
   } catch (error) {

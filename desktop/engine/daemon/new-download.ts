@@ -132,6 +132,9 @@ export const newDownloadSchema = z.strictObject({
   aria2: z.record(z.string(), z.string()).optional(),
   /** UUID of the hand-off by which a browser has given it to us. */
   handOff: z.uuid().optional(),
+  /** As `DownloadRequest` and `RecordOptions` have them. */
+  held: z.uuid().optional(),
+  elsewhere: path.optional(),
 });
 
 export type NewDownload = z.input<typeof newDownloadSchema>;
@@ -198,6 +201,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
       startAt: given.startAt,
       aria2: given.aria2,
       ...(given.handOff === undefined ? {} : { handOff: given.handOff }),
+      ...(given.elsewhere === undefined ? {} : { elsewhere: given.elsewhere }),
     },
     priority: given.priority ?? 0,
     rank: 0,
@@ -343,6 +347,7 @@ const OWN: readonly string[] = [
   'maxTries',
   'aria2',
   'handOff',
+  'elsewhere',
 ];
 
 function pickRequest(given: object): Partial<DownloadRequest> {

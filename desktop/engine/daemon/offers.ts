@@ -11,6 +11,9 @@ import { usableEdges } from '@millrace/shared/download/edge-use';
 import { safeFileName } from '@millrace/shared/download/file-name';
 import type { OfferedFile } from '@millrace/shared/download/offered-file';
 import type { DownloadRequest } from '@millrace/shared/download/request';
+import type { DownloadRecord } from '../store/record.ts';
+import { type BrowserPlaces, type Place, pathOf } from './browser-place.ts';
+import type { HeldNames } from './held-names.ts';
 import type { Manager } from './manager.ts';
 import type { NewDownload } from './new-download.ts';
 
@@ -25,6 +28,8 @@ export const HAND_OFF_KEPT_MS = 24 * 3600_000;
 
 export interface OffersOptions {
   readonly manager: Manager;
+  readonly places: Pick<BrowserPlaces, 'of'>;
+  readonly names: Pick<HeldNames, 'while'>;
   /** Rejects where the request does not bring the file. */
   readonly prove: (
     request: DownloadRequest,
@@ -37,13 +42,20 @@ export interface OffersOptions {
   readonly clock: () => Millis;
 }
 
+/** What a proven offer becomes. */
+interface Proven {
+  readonly download: NewDownload;
+  /** Where the browser would have it; undefined: it is not to be there. */
+  readonly place: Place | undefined;
+}
+
 interface Offer {
   /** To tell another offer of the same name from the same one. */
   readonly text: string;
   readonly proof: Promise<void>;
   readonly abort: AbortController;
   /** Set when it is proven. */
-  proven: { readonly download: NewDownload; readonly at: Millis } | undefined;
+  proven: (Proven & { readonly at: Millis }) | undefined;
 }
 
 export class Offers {
@@ -74,8 +86,8 @@ export class Offers {
     }
     const abort = new AbortController();
     const proof = this.#prove(asked, abort).then(
-      (download) => {
-        offer.proven = { download, at: this.#o.clock() };
+      (proven) => {
+        offer.proven = { ...proven, at: this.#o.clock() };
       },
       (error) => {
         // Withdrawn and offered anew, it is another one's place.
@@ -103,7 +115,7 @@ export class Offers {
     const offer = this.#offers.get(handOff);
     if (offer === undefined) throw new MillraceError('no-such-download', 'no such offer');
     if (offer.proven === undefined) throw new MillraceError('wrong-state', 'it is not proven yet');
-    const { gid } = this.#o.manager.add(offer.proven.download);
+    const { gid } = this.#add(handOff, offer.proven);
     this.#offers.delete(handOff);
     return gid;
   }
@@ -133,9 +145,22 @@ export class Offers {
     this.#offers.clear();
   }
 
+  /**
+   * Where the browser would have put it, under the name that the browser keeps from its other downloads
+   * until it has ended this one: from then on the name is held here.
+   */
+  #add(handOff: string, { download, place }: Proven): DownloadRecord {
+    const { manager, names } = this.#o;
+    if (place === undefined) return manager.add(download);
+    const elsewhere = manager.draft(download).request.dir;
+    const there = { ...download, ...place, held: handOff, elsewhere };
+    const added = names.while(pathOf(place), handOff, () => manager.add(there));
+    return added ?? manager.add(download);
+  }
+
   /** @returns the download that brings the file */
-  async #prove(asked: NativeOffer, abort: AbortController): Promise<NewDownload> {
-    const { manager, prove } = this.#o;
+  async #prove(asked: NativeOffer, abort: AbortController): Promise<Proven> {
+    const { manager, places, prove } = this.#o;
     const { signal } = abort;
     const timer = setTimeout(
       () => abort.abort(new MillraceError('origin-timeout', 'it took too long')),
@@ -147,8 +172,9 @@ export class Offers {
         try {
           // With what is assumed for all downloads, such as a proxy.
           await prove(manager.draft(download).request, asked, signal);
+          const place = await places.of(download, asked.path);
           signal.throwIfAborted();
-          return download;
+          return { download, place };
         } catch (error) {
           signal.throwIfAborted();
           failure = error;

@@ -7,10 +7,19 @@
 import { posix, win32 } from 'node:path';
 import type { SQLOutputValue } from 'node:sqlite';
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/download/digest';
-import { REQUEST_DEFAULTS } from '@millrace/shared/download/request';
+import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
 import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
-import { type DownloadRecord, FINISHED, isFinished, UNFINISHED } from './record.ts';
+import {
+  type DownloadRecord,
+  FINISHED,
+  isFinished,
+  type RecordOptions,
+  UNFINISHED,
+} from './record.ts';
+
+/** A schema for each member. */
+type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
 
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
@@ -42,7 +51,10 @@ const hexes = z.custom<readonly string[]>(
   (value) => Array.isArray(value) && value.every((hex) => typeof hex === 'string'),
 );
 
-/** A member that an earlier version has not kept is as usual. */
+/**
+ * A member that an earlier version has not kept is as usual. One that is not named here would be lost
+ * with the next start: that does not compile.
+ */
 const request = z.object({
   urls: z.array(url).min(1),
   listed: z.array(url).optional(),
@@ -70,7 +82,8 @@ const request = z.object({
   limit: atLeastOne.optional(),
   timeoutMs: z.number().min(0).default(REQUEST_DEFAULTS.timeoutMs),
   retryForMs: z.number().min(0).optional(),
-});
+  held: z.string().optional(),
+} satisfies Members<DownloadRequest>);
 
 const options = z.object({
   rename: z.boolean(),
@@ -79,7 +92,8 @@ const options = z.object({
   startAt: time.optional(),
   aria2: texts.optional(),
   handOff: z.string().optional(),
-});
+  elsewhere: keptPath.optional(),
+} satisfies Members<RecordOptions>);
 
 const record = z
   .object({
@@ -104,7 +118,7 @@ const record = z
     retryAt: time.optional(),
     error: z.object({ code: z.string(), message: z.string(), detail: z.string() }).optional(),
     digest: digest.optional(),
-  })
+  } satisfies Members<DownloadRecord>)
   .refine(({ state, finishedAt }) => isFinished(state) === (finishedAt !== undefined), {
     message: 'does not fit the state',
     path: ['finishedAt'],

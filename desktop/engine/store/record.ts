@@ -61,6 +61,8 @@ export interface RecordOptions {
   readonly aria2?: Readonly<Record<string, string>> | undefined;
   /** UUID of the hand-off by which a browser has given it to us. */
   readonly handOff?: string | undefined;
+  /** Folder to go to where the name that is held for the file is lost. */
+  readonly elsewhere?: string | undefined;
 }
 
 export function isFinished(state: RecordState): state is FinishedState {

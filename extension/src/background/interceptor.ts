@@ -118,8 +118,10 @@ export class Interceptor {
     );
     if (takers.length === 0) return;
     const chosen = await chosenEdges({ seen, check }, draft.url, all, settings);
-    const offer = { ...draft, headers, ...chosen, handOff: crypto.randomUUID() };
-    await handOffs.begin(offer, refOf(item), takers);
+    const download = refOf(item);
+    const place = download.path === undefined ? {} : { path: download.path };
+    const offer = { ...draft, ...place, headers, ...chosen, handOff: crypto.randomUUID() };
+    await handOffs.begin(offer, download, takers);
   }
 }
 

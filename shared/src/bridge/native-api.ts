@@ -24,6 +24,8 @@ export interface NativeOffer {
   readonly url: string;
   readonly finalUrl: string;
   readonly fileName: string;
+  /** Absolute: where the browser will have it. A wish, which the daemon follows where it may. */
+  readonly path?: string | undefined;
   /** Bytes. */
   readonly length: number;
   readonly etag?: string | undefined;

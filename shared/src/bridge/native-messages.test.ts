@@ -24,6 +24,7 @@ describe('requests', () => {
   test.each([
     { type: 'hello', version: 1, browser: 'firefox' },
     { type: 'offer', ...OFFER },
+    { type: 'offer', ...OFFER, path: '/home/ada/Pictures/a.iso' },
     { type: 'offer', ...OFFER, etag: undefined, lastModified: 'Sat, 21 Nov 2026 20:00:00 GMT' },
     { type: 'commit', handOff: HAND_OFF },
     { type: 'withdraw', handOff: HAND_OFF },
@@ -46,6 +47,7 @@ describe('requests', () => {
     ['a type of no request', { id: 1, type: 'toString' }],
     ['a hand-off that is no UUID', { id: 1, type: 'commit', handOff: '../../etc' }],
     ['a path for a name', { id: 1, type: 'offer', ...OFFER, fileName: '../a' }],
+    ['a path with NUL in it', { id: 1, type: 'offer', ...OFFER, path: '/home/a\0b' }],
     ['no validator', { id: 1, type: 'offer', ...OFFER, etag: undefined }],
     ['no length', { id: 1, type: 'offer', ...OFFER, length: 0 }],
     ['a file: URL', { id: 1, type: 'offer', ...OFFER, url: 'file:///etc/passwd' }],

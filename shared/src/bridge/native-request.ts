@@ -100,6 +100,7 @@ function nativeOffer(given: Fields): NativeOffer {
     url: given.text('url', URL_TEXT),
     finalUrl: given.text('finalUrl', URL_TEXT),
     fileName: given.text('fileName', FILE_NAME),
+    path: given.optionalText('path', PATH),
     length: given.whole('length', 1),
     etag,
     lastModified,

@@ -64,6 +64,8 @@ export interface AppSettings {
   readonly defaults: DownloadDefaults;
   readonly appearance: Appearance;
   readonly trash: TrashLimits;
+  /** Save what a browser hands over where it would have, unless a folder is chosen here. */
+  readonly browserFolder: boolean;
   /** Language tag such as `en`; `system`: as the browser has it. */
   readonly language: string;
   /** Whatever else page or shell want to keep: column widths and the like. At most 64 small values. */
@@ -81,6 +83,7 @@ export interface SettingsChange {
   readonly defaults?: Partial<DownloadDefaults>;
   readonly appearance?: Partial<Appearance>;
   readonly trash?: Partial<TrashLimits>;
+  readonly browserFolder?: boolean;
   readonly language?: string;
   /** null takes a value out. */
   readonly preferences?: Readonly<Record<string, string | number | boolean | null>>;

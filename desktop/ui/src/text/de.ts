@@ -409,6 +409,9 @@ export const de: Readonly<Record<Key, string>> = {
   'folders.text': 'Wohin gespeichert wird, wenn Kategorie oder Download nichts anderes sagen.',
   'folders.dir': 'Download-Ordner',
   'folders.absolute': 'Gib den vollständigen Pfad eines Ordners an.',
+  'folders.browser': 'Speichern, wo der Browser es getan hätte',
+  'folders.browser.help':
+    'Was die Erweiterung übergibt, kommt in den Ordner des Browsers, wenn er in deinem Persönlichen Ordner liegt und du weder für die Kategorie noch hier einen Ordner gewählt hast.',
   'folders.state': 'Millrace führt seine Liste in',
 
   'categories.text': 'Ein Download bekommt die erste Kategorie mit der Endung seiner Datei.',

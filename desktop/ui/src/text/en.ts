@@ -395,6 +395,9 @@ export const en = {
   'folders.text': 'Where downloads are saved unless a category or the download says otherwise.',
   'folders.dir': 'Download folder',
   'folders.absolute': 'Give the full path of a folder.',
+  'folders.browser': 'Save where the browser would have',
+  'folders.browser.help':
+    'Downloads that the extension hands over go to the browser’s folder, below your home folder, unless you have chosen a folder for their category or a download folder here.',
   'folders.state': 'Millrace keeps its list in',
 
   'categories.text': 'A download gets the first category that has its file extension.',

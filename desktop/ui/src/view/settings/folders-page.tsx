@@ -1,6 +1,7 @@
 import { MAX_TRASH_DAYS } from '@millrace/shared/bridge/settings-api';
 import { useEffect, useState } from 'react';
 import { useApp, useText } from '../context.tsx';
+import { Switch } from '../fields.tsx';
 import { FolderField } from '../folder-field.tsx';
 import { NumberField, readWhole } from './number-field.tsx';
 import { SaveButton } from './save-button.tsx';
@@ -77,6 +78,14 @@ export function FoldersPage({ settings, save }: PageProps) {
         disabled={wrong || dir.trim() === settings.dir}
         save={() => save({ dir: dir.trim() })}
       />
+      <div className="switches">
+        <Switch
+          label={text.t('folders.browser')}
+          note={text.t('folders.browser.help')}
+          checked={settings.browserFolder}
+          onChange={(on) => void save({ browserFolder: on })}
+        />
+      </div>
       <TrashSettings settings={settings} save={save} />
       {state !== '' && (
         <p className="note">
