@@ -9,6 +9,7 @@ import { Cluster } from '../fixtures/cluster.ts';
 import { isLive, logIn, openPage } from '../fixtures/edge-pages.ts';
 import { FaultOrigin } from '../fixtures/fault-origin.ts';
 import { fetchAll, openResponse } from '../fixtures/http-client.ts';
+import { freePorts } from '../fixtures/nginx.ts';
 import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 import { browserOrComplain, launchBrowser } from '../fixtures/ui.ts';
@@ -142,9 +143,11 @@ describe('logging out', () => {
 
   test('ends the session for whoever has copied its cookie, at all processes and after a restart', async () => {
     const cache = join(folder.path, 'cache');
+    // Its own, and one for each process.
+    const port = await freePorts(3);
     const options = [...OPTIONS, '--workers', '2', '--cache-dir', cache, '--name', 'left'];
+    options.push('--port', String(port));
     let edge = await EdgeProcess.start(options);
-    const { port } = new URL(edge.url);
     try {
       const [mine, other, third] = [await begin(edge), await begin(edge), await begin(edge)];
       for (const cookie of [mine, other, third])
@@ -153,7 +156,7 @@ describe('logging out', () => {
       expect(await statuses(edge, mine)).toEqual([401]);
       expect(await statuses(edge, other)).toEqual([200]);
       await edge.stop('SIGKILL');
-      edge = await EdgeProcess.start([...options, '--port', port]);
+      edge = await EdgeProcess.start(options);
       expect(await statuses(edge, mine)).toEqual([401]);
       expect(await statuses(edge, other)).toEqual([200]);
       // Who is out ends nothing; who is in can end all.
@@ -274,16 +277,15 @@ describe('with real traffic', () => {
 describe('an edge that is started again', () => {
   test('is said to be offline, and its page goes on when it is back', async () => {
     // A session is good at the edge of this name.
-    const options = [...OPTIONS, '--name', 'again'];
+    const options = [...OPTIONS, '--name', 'again', '--port', String(await freePorts(1))];
     let edge = await EdgeProcess.start(options);
     const { context, page } = await openPage(browser);
     try {
-      const port = new URL(edge.url).port;
       await logIn(page, edge, TOKEN);
       await isLive(page);
       await edge.stop('SIGKILL');
       await page.getByRole('alert').filter({ hasText: 'has not answered since' }).waitFor();
-      edge = await EdgeProcess.start([...options, '--port', port]);
+      edge = await EdgeProcess.start(options);
       await isLive(page);
       await page.getByRole('alert').waitFor({ state: 'hidden' });
       await fetchAll(edge.prefixed(origin.url('one-hour')));

@@ -90,6 +90,7 @@ describe.each([
         url: LARGE.url,
         finalUrl: LARGE.url,
         fileName: 'file.bin',
+        path: '/downloads/file.bin',
         length: 64 * 1024 * 1024,
         etag: '"x"',
         headers: { cookie: 'session=42', 'user-agent': 'Browser/1' },

@@ -1,6 +1,6 @@
 /** The options: all of them on one page, with a way to each part. */
 
-import { useEffect, useSyncExternalStore } from 'react';
+import { useEffect, useRef, useSyncExternalStore } from 'react';
 import { useText } from '../common/context.tsx';
 import { Empty, Loading } from '../common/empty.tsx';
 import { Icon, IconButton, Logo } from '../common/icons.tsx';
@@ -20,14 +20,12 @@ interface OptionsProps {
 export function Options({ model, version, permissions }: OptionsProps) {
   const text = useText();
   const { settings, state, problem, note } = useSyncExternalStore(model.subscribe, model.get);
-  // What there is of the page: before the state has come it may be too short to be scrolled so far.
-  const height = settings === undefined ? 'none' : state === undefined ? 'some' : 'all';
+  const isLoaded = settings !== undefined;
+  const sections = useRef<HTMLElement>(null);
   useEffect(() => {
     // The browser has looked for the part that is asked for before there was any.
-    if (height === 'none') return;
-    const part = document.getElementById(location.hash.slice(1));
-    part?.scrollIntoView({ behavior: 'instant' });
-  }, [height]);
+    if (isLoaded && sections.current !== null) return keepInView(sections.current);
+  }, [isLoaded]);
   const save = (change: Parameters<OptionsModel['save']>[0]) => void model.save(change);
   return (
     <div className="options">
@@ -44,7 +42,7 @@ export function Options({ model, version, permissions }: OptionsProps) {
           </a>
         ))}
       </nav>
-      <main className="sections">
+      <main className="sections" ref={sections}>
         {settings === undefined && problem === undefined && (
           <Loading label={text.t('options.loading')} rows={8} />
         )}
@@ -77,6 +75,29 @@ export function Options({ model, version, permissions }: OptionsProps) {
       </section>
     </div>
   );
+}
+
+/** With these the user goes where they want to be. */
+const OWN_WAYS = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const;
+
+/**
+ * Keeps the part that the address asks for at the top while the page still grows around it: the state
+ * comes after the settings, and fonts after both. Ends when the user moves.
+ *
+ * @returns ends it
+ */
+function keepInView(sections: HTMLElement): () => void {
+  const show = () => {
+    document.getElementById(location.hash.slice(1))?.scrollIntoView({ behavior: 'instant' });
+  };
+  const observer = new ResizeObserver(show);
+  const stop = () => {
+    observer.disconnect();
+    for (const way of OWN_WAYS) removeEventListener(way, stop);
+  };
+  observer.observe(sections);
+  for (const way of OWN_WAYS) addEventListener(way, stop, { passive: true });
+  return stop;
 }
 
 const SHOWN_MS = 8000;
