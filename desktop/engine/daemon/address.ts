@@ -50,7 +50,9 @@ export async function readAddress(state: string): Promise<DaemonAddress | undefi
     if (typeof url !== 'string' || typeof ws !== 'string' || typeof pid !== 'number') {
       return undefined;
     }
-    if (!URL.canParse(url) || !URL.canParse(ws)) return undefined;
+    // They throw where they are none: the app's window has a Node without URL.canParse.
+    new URL(url);
+    new URL(ws);
     if (processState(pid) !== 'ours') return undefined;
     return { url, ws, pid, version: String(version) };
   } catch {
