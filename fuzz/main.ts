@@ -56,10 +56,10 @@ async function main(args: string[]): Promise<number> {
     const started = performance.now();
     let report: string | undefined;
     let done = 0;
-    for (const long of target.longCases) report ??= runLongCase(target, long);
+    for (const long of target.longCases) report ??= await runLongCase(target, long);
     for (let batch = 0; done < cases && report === undefined; batch++) {
       const count = Math.min(BATCH, cases - done);
-      report = runCases(target, count, (seed + batch) % 2 ** 31);
+      report = await runCases(target, count, (seed + batch) % 2 ** 31);
       done += count;
     }
     const each = ((performance.now() - started) * 1000) / Math.max(1, done);

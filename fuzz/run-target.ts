@@ -1,8 +1,9 @@
 /** Runs a target under a time limit that only a reader that hangs can exceed. */
 
+import { setTimeout } from 'node:timers/promises';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
-import type { FuzzFailure, FuzzTarget } from './target.ts';
+import type { FuzzFailure, FuzzTarget, Later } from './target.ts';
 
 /**
  * Longest time for one batch of cases or one long case. Work that grows in proportion to its input
@@ -17,18 +18,19 @@ const MAX_SHOWN = 4000;
  *
  * @returns a report of the first failure, minimised; undefined if every case holds
  */
-export function runCases(target: FuzzTarget, cases: number, seed: number): string | undefined {
+export async function runCases(
+  target: FuzzTarget,
+  cases: number,
+  seed: number,
+): Promise<string | undefined> {
   let current: unknown;
   let failure: FuzzFailure | undefined;
   const again = `npm run bench -- fuzz --target ${target.name} --seed ${seed}`;
-  const hung = interrupted(() => {
-    failure = target.run({
-      cases,
-      seed,
-      onCase: (value) => {
-        current = value;
-      },
-    });
+  const onCase = (value: unknown) => {
+    current = value;
+  };
+  const hung = await interrupted(async () => {
+    failure = await target.run({ cases, seed, timeout: HANG_MS, onCase });
   });
   if (hung)
     return `${target.name} hangs, seed ${seed}:\n${cut(fc.stringify(current))}\nagain: ${again}`;
@@ -39,9 +41,9 @@ export function runCases(target: FuzzTarget, cases: number, seed: number): strin
 }
 
 /** Tries one long case of a target. @returns as `runCases` */
-export function runLongCase(target: FuzzTarget, name: string): string | undefined {
+export async function runLongCase(target: FuzzTarget, name: string): Promise<string | undefined> {
   try {
-    const hung = interrupted(() => target.runLong(name));
+    const hung = await interrupted(async () => settled(target.runLong(name)));
     return hung ? `${target.name} hangs with the long case "${name}"` : undefined;
   } catch (error) {
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -49,15 +51,28 @@ export function runLongCase(target: FuzzTarget, name: string): string | undefine
   }
 }
 
-/** Runs synchronous work; true if it had to be interrupted. */
-function interrupted(work: () => void): boolean {
+/** Runs the first step of some work; true if it had to be interrupted. Awaits the rest. */
+async function interrupted(work: () => Promise<void>): Promise<boolean> {
   try {
-    runInNewContext('work()', { work }, { timeout: HANG_MS });
+    await runInNewContext('work()', { work }, { timeout: HANG_MS });
     return false;
   } catch (error) {
     if ((error as { code?: unknown }).code === 'ERR_SCRIPT_EXECUTION_TIMEOUT') return true;
     throw error;
   }
+}
+
+/** Awaits a promise. @throws Error if it has not settled after `HANG_MS` */
+async function settled<T>(later: Later<T>): Promise<T> {
+  if (!(later instanceof Promise)) return later;
+  const abort = new AbortController();
+  const late = setTimeout(HANG_MS, undefined, { signal: abort.signal }).then(
+    () => {
+      throw new Error('it never settles');
+    },
+    () => later,
+  );
+  return Promise.race([later, late]).finally(() => abort.abort());
 }
 
 function cut(text: string): string {

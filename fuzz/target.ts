@@ -12,21 +12,26 @@ export interface FuzzTarget {
   /** Words with hyphens; `--target` selects by it. */
   readonly name: string;
   /** Runs random cases; returns the first failure, minimised. */
-  run(options: FuzzRun): FuzzFailure | undefined;
+  run(options: FuzzRun): Later<FuzzFailure | undefined>;
   /** Names of the long inputs, for reports. */
   readonly longCases: readonly string[];
   /** Checks one of the long inputs. @throws whatever the property throws */
-  runLong(name: string): void;
+  runLong(name: string): Later<void>;
   /** True where the reader takes any input for a valid one. */
   readonly takesAll: boolean;
   /** What the reader does with the seeds, and with mutations of them. */
-  trySeeds(seed: number): SeedReport;
+  trySeeds(seed: number): Promise<SeedReport>;
 }
+
+/** A promise where the reader is asynchronous. */
+export type Later<T> = T | Promise<T>;
 
 export interface FuzzRun {
   /** Random cases to try, after those that were found earlier. */
   readonly cases: number;
   readonly seed: number;
+  /** Longest time of a case of an asynchronous reader, ms. */
+  readonly timeout: number;
   /** Called before each case, for reports about a case that never ends. */
   readonly onCase?: (value: unknown) => void;
 }
@@ -59,8 +64,10 @@ export interface TargetOptions<A extends fc.Arbitrary<unknown>> {
   readonly name: string;
   /** What cases are drawn from. */
   readonly cases: A;
-  /** Reads one case. Throws if a property does not hold. */
-  readonly check: (value: CaseOf<A>) => Verdict;
+  /** Reads one case. Throws, or rejects, if a property does not hold. */
+  readonly check: (value: CaseOf<A>) => Later<Verdict>;
+  /** True where `check` returns a promise. */
+  readonly asynchronous?: boolean;
   /** True where the reader refuses nothing: any input means something. */
   readonly takesAll?: boolean;
   /** Which of the unedited cases are valid; default: all of them. */
@@ -77,42 +84,57 @@ export interface TargetOptions<A extends fc.Arbitrary<unknown>> {
 /** Makes a target. The type of its cases stays inside, so that targets of all types fit one list. */
 export function fuzzTarget<A extends fc.Arbitrary<unknown>>(options: TargetOptions<A>): FuzzTarget {
   const { name, cases, check, found = [], long = {}, takesAll = false } = options;
-  const { sound = () => true } = options;
+  const { sound = () => true, asynchronous = false } = options;
   return {
     name,
     longCases: Object.keys(long),
     runLong(which) {
       const make = long[which];
       if (make === undefined) throw new RangeError(`no long case "${which}"`);
-      check(make());
+      const checked = check(make());
+      if (checked instanceof Promise) return checked.then(() => {});
     },
     takesAll,
-    trySeeds(seed) {
+    async trySeeds(seed) {
       const arbitrary = cases as fc.Arbitrary<CaseOf<A>>;
       const seeds = new Map<string, CaseOf<A>>();
       for (const one of withoutEdits(arbitrary, SEED_DRAWS, seed)) {
         if (sound(one)) seeds.set(fc.stringify(one), one);
       }
-      const refused = [...seeds].filter(([, one]) => check(one) === 'refused');
-      const mutated = fc.sample(arbitrary, { numRuns: SEED_DRAWS, seed });
-      return {
-        tried: seeds.size,
-        refused: refused.map(([literal]) => literal),
-        refusedMutations: mutated.filter((one) => check(one) === 'refused').length,
-      };
+      const refused: string[] = [];
+      for (const [literal, one] of seeds) {
+        if ((await check(one)) === 'refused') refused.push(literal);
+      }
+      let refusedMutations = 0;
+      for (const one of fc.sample(arbitrary, { numRuns: SEED_DRAWS, seed })) {
+        if ((await check(one)) === 'refused') refusedMutations++;
+      }
+      return { tried: seeds.size, refused, refusedMutations };
     },
-    run({ cases: numRuns, seed, onCase }) {
-      const property = fc.property(cases as fc.Arbitrary<CaseOf<A>>, (value) => {
+    run({ cases: numRuns, seed, onCase, timeout }) {
+      const arbitrary = cases as fc.Arbitrary<CaseOf<A>>;
+      const examples = found.map((value): [CaseOf<A>] => [value]);
+      const run = { numRuns: numRuns + found.length, seed, examples };
+      if (asynchronous) {
+        const property = fc.asyncProperty(arbitrary, async (value) => {
+          onCase?.(value);
+          await check(value);
+        });
+        return fc.check(property, { ...run, timeout }).then(failureOf);
+      }
+      const property = fc.property(arbitrary, (value) => {
         onCase?.(value);
         check(value);
       });
-      const examples = found.map((value): [CaseOf<A>] => [value]);
-      const result = fc.check(property, { numRuns: numRuns + found.length, seed, examples });
-      if (!result.failed) return undefined;
-      const literal = fc.stringify(result.counterexample?.[0]);
-      return { literal, error: result.errorInstance, after: result.numRuns };
+      return failureOf(fc.check(property, run));
     },
   };
+}
+
+function failureOf<T>(result: fc.RunDetails<[T]>): FuzzFailure | undefined {
+  if (!result.failed) return undefined;
+  const literal = fc.stringify(result.counterexample?.[0]);
+  return { literal, error: result.errorInstance, after: result.numRuns };
 }
 
 /**
@@ -143,6 +165,16 @@ export function readOrThrow<T>(read: () => T): T | undefined {
 /** Throws if a property does not hold. */
 export function hold(condition: boolean, property: string): asserts condition {
   if (!condition) throw new Error(`does not hold: ${property}`);
+}
+
+/** Throws if a relative path could lead out of its folder, or name something that is no file in it. */
+export function holdInside(path: string): void {
+  const parts = path.split(/[/\\]/);
+  hold(
+    path !== '' && !parts.some((part) => part === '' || /^\.+$/.test(part)),
+    'a path stays inside',
+  );
+  hold(!/^[a-z]:/i.test(path) && !/[\x00-\x1f\x7f]/.test(path), 'a path names a file');
 }
 
 /** Throws unless two values have the same JSON form. */

@@ -13,13 +13,13 @@ test('every file of targets is run by a test file beside it', () => {
   expect(tests.sort()).toEqual(targets.sort());
 });
 
-test('a fault behind one character is found, minimised and shown with its seed', () => {
+test('a fault behind one character is found, minimised and shown with its seed', async () => {
   const target = fuzzTarget({
     name: 'faulty',
     cases: mutatedText(['a sound text', 'another one']),
     check: (text) => hold(!text.includes('\0'), 'there is no NUL'),
   });
-  const report = runCases(target, 20_000, 7);
+  const report = await runCases(target, 20_000, 7);
   expect(report).toContain('seed 7');
   expect(report).toContain('--target faulty --seed 7');
   // One edit is left of up to five.
@@ -27,24 +27,41 @@ test('a fault behind one character is found, minimised and shown with its seed',
   expect(report).toContain('does not hold: there is no NUL');
 });
 
-test('a found case is tried first, however few random ones follow', () => {
+test('a found case is tried first, however few random ones follow', async () => {
   const target = fuzzTarget({
     name: 'known',
     cases: fc.constant<string>(''),
     found: ['once wrong'],
     check: (text) => hold(text === '', 'it is empty'),
   });
-  expect(runCases(target, 0, 1)).toContain('case 1');
+  expect(await runCases(target, 0, 1)).toContain('case 1');
 });
 
-test('a long case that fails is reported with its name', () => {
+test('a long case that fails is reported with its name', async () => {
   const target = fuzzTarget({
     name: 'long',
     cases: fc.constant<number>(1),
     check: (n) => hold(n === 1, 'it is one'),
     long: { 'two of them': () => 2 },
   });
-  expect(runLongCase(target, 'two of them')).toContain('two of them');
+  expect(await runLongCase(target, 'two of them')).toContain('two of them');
+});
+
+test('a fault of an asynchronous reader is found, minimised and shown with its seed', async () => {
+  const target = fuzzTarget({
+    name: 'faulty-later',
+    asynchronous: true,
+    cases: mutatedText(['a sound text', 'another one']),
+    check: async (text) => {
+      await undefined;
+      hold(!text.includes('\0'), 'there is no NUL');
+    },
+    long: { 'a NUL': () => '\0' },
+  });
+  const report = await runCases(target, 20_000, 7);
+  expect(report).toContain('--target faulty-later --seed 7');
+  expect(report).toContain('does not hold: there is no NUL');
+  expect(await runLongCase(target, 'a NUL')).toContain('a NUL');
 });
 
 test('mutations of a seed reach the seed itself, shorter and longer ones, and any byte', () => {

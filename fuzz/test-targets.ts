@@ -12,18 +12,18 @@ const SEED = 20_261_123;
 /** Declares a test for the random cases of each target, and one for each of its long cases. */
 export function testTargets(targets: readonly FuzzTarget[]): void {
   describe.each(targets.map((target) => [target.name, target] as const))('%s', (_, target) => {
-    test(`holds for ${CASES} cases and for all that were found before`, () => {
-      expect(runCases(target, CASES, SEED)).toBeUndefined();
+    test(`holds for ${CASES} cases and for all that were found before`, async () => {
+      expect(await runCases(target, CASES, SEED)).toBeUndefined();
     });
-    test('takes its seeds, and refuses what is made of them unless it takes anything', () => {
-      const { tried, refused, refusedMutations } = target.trySeeds(SEED);
+    test('takes its seeds, and refuses what is made of them unless it takes anything', async () => {
+      const { tried, refused, refusedMutations } = await target.trySeeds(SEED);
       expect(tried).toBeGreaterThan(0);
       expect(refused).toEqual([]);
       expect(refusedMutations > 0).toBe(!target.takesAll);
     });
     for (const name of target.longCases) {
-      test(`works in proportion to its input: ${name}`, () => {
-        expect(runLongCase(target, name)).toBeUndefined();
+      test(`works in proportion to its input: ${name}`, async () => {
+        expect(await runLongCase(target, name)).toBeUndefined();
       });
     }
   });

@@ -1,18 +1,15 @@
-/**
- * All files of a manifest in one tar (WORLDS 4.2: for first deployments). Of an archive nothing is
- * believed but the bytes of files that have the digest in the manifest; the rest is left in it.
- */
+/** All files of a manifest in one tar (WORLDS 4.2: for first deployments). */
 
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { SyncFile } from '@millrace/shared/sync/manifest';
-import { extract, type Header, pack } from 'tar-stream';
+import { pack } from 'tar-stream';
 import { fileError } from '../file-error.ts';
+import { readTar, type TarSink } from './tar-reader.ts';
 
 /** Files that are being written are called so at the end. */
 export const PART = '.new';
@@ -86,48 +83,19 @@ export async function readArchive(
   place: (staged: string, file: SyncFile) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const done = new Set<string>();
-  const reader = extract();
-  const source = createReadStream(path);
-  const failed = (error: Error) => reader.destroy(error);
-  source.once('error', failed);
-  const abort = () => reader.destroy(new MillraceError('interrupted'));
-  signal.addEventListener('abort', abort, { once: true });
-  source.pipe(reader as unknown as NodeJS.WritableStream);
+  const sink: TarSink = {
+    async open() {
+      const out = await open(stage, 'w', 0o600);
+      return { write: (piece) => out.writeFile(piece), close: () => out.close() };
+    },
+    place: (file) => place(stage, file),
+  };
   try {
-    for await (const entry of reader) {
-      const header: Header = entry.header;
-      const file = wanted.get(header.name);
-      const usable = header.type === 'file' && header.size === file?.size;
-      if (file !== undefined && usable && !done.has(file.path)) {
-        done.add(file.path);
-        if (await write(entry as unknown as Readable, stage, file)) await place(stage, file);
-      }
-      entry.resume();
-    }
+    await readTar(createReadStream(path), wanted, sink, signal);
   } catch (error) {
-    if (signal.aborted) throw new MillraceError('interrupted');
     if (error instanceof MillraceError) throw error;
-    if ((error as NodeJS.ErrnoException).code !== undefined) throw fileError(error, stage);
-    throw new MillraceError('malformed-response', 'the archive is damaged', { cause: error });
+    throw fileError(error, stage);
   } finally {
-    signal.removeEventListener('abort', abort);
-    source.destroy();
     await rm(stage, { force: true });
   }
-}
-
-/** @returns whether the bytes are right */
-async function write(entry: Readable, stage: string, file: SyncFile): Promise<boolean> {
-  const hash = createHash('sha256');
-  const out = await open(stage, 'w', 0o600);
-  try {
-    for await (const piece of entry as AsyncIterable<Buffer>) {
-      hash.update(piece);
-      await out.writeFile(piece);
-    }
-  } finally {
-    await out.close();
-  }
-  return hash.digest('hex') === file.sha256;
 }

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { expect, test } from '@jest/globals';
+import { pack } from 'tar-stream';
+import { MAX_HEADER_BYTES, readTar } from './tar-reader.ts';
+
+const BODY = Buffer.from('abc');
+const FILE = {
+  path: 'a.txt',
+  size: BODY.length,
+  sha256: createHash('sha256').update(BODY).digest('hex'),
+  mode: '644',
+  modified: 0,
+};
+const PIECE = 2 ** 16;
+
+/** Reads an archive with one file that has a comment; tells how much of the archive was asked for. */
+async function readCommented(comment: string) {
+  const tar = pack();
+  tar.entry({ name: FILE.path, pax: { comment } } as never, BODY);
+  tar.finalize();
+  const bytes = await buffer(tar as unknown as AsyncIterable<Uint8Array>);
+  let asked = 0;
+  const pieces = function* () {
+    for (; asked < bytes.length; asked += PIECE) yield bytes.subarray(asked, asked + PIECE);
+  };
+  const placed: string[] = [];
+  const sink = {
+    open: async () => ({ write: async () => {}, close: async () => {} }),
+    place: async ({ path }: { path: string }) => void placed.push(path),
+  };
+  const wanted = new Map([[FILE.path, FILE]]);
+  const reading = readTar(Readable.from(pieces()), wanted, sink, new AbortController().signal);
+  const code = await reading.then(
+    () => undefined,
+    (error) => error.code,
+  );
+  return { code, placed, asked };
+}
+
+test('a file whose header is long is read', async () => {
+  const { code, placed } = await readCommented('x'.repeat(MAX_HEADER_BYTES / 2));
+  expect({ code, placed }).toEqual({ code: undefined, placed: [FILE.path] });
+});
+
+test('an archive whose header would fill the memory is refused before it is read', async () => {
+  const { code, placed, asked } = await readCommented('x'.repeat(16 * MAX_HEADER_BYTES));
+  expect({ code, placed }).toEqual({ code: 'malformed-response', placed: [] });
+  expect(asked).toBeLessThan(2 * MAX_HEADER_BYTES);
+});
+
+test('an archive that is no longer wanted is not read', async () => {
+  const source = Readable.from([Buffer.alloc(1024)]);
+  const sink = { open: () => Promise.reject(new Error('opened')), place: async () => {} };
+  await expect(readTar(source, new Map(), sink, AbortSignal.abort())).rejects.toMatchObject({
+    code: 'interrupted',
+  });
+  expect(source.destroyed).toBe(true);
+});

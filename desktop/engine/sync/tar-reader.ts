@@ -1,0 +1,114 @@
+/**
+ * Reads the wanted files of a tar. Of an archive nothing is believed but the bytes of files that have
+ * the digest in the manifest.
+ */
+
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { SyncFile } from '@millrace/shared/sync/manifest';
+import { extract } from 'tar-stream';
+
+/**
+ * Longest headers before one entry, bytes. The library holds a long header, such as the pax header of
+ * a long path, in memory as a whole; paths of a manifest need some thousand bytes.
+ */
+export const MAX_HEADER_BYTES = 2 ** 20;
+
+/** Where the bytes of a file go before they are known to be right. */
+export interface TarSink {
+  open(file: SyncFile): Promise<TarSinkFile>;
+  /** Called when all bytes of the last opened file are there, and right. */
+  place(file: SyncFile): Promise<void>;
+}
+
+export interface TarSinkFile {
+  write(piece: Uint8Array): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens each wanted file once, writes its bytes, and places it if they have its digest. Entries that
+ * are not wanted, or have another size, are skipped.
+ *
+ * @param source the archive's bytes; destroyed at the end
+ * @param wanted by path
+ * @throws MillraceError `malformed-response` if the bytes are no archive; `interrupted`
+ * @throws what the sink or the source throws, if it has a `code`
+ */
+export async function readTar(
+  source: Readable,
+  wanted: ReadonlyMap<string, SyncFile>,
+  sink: TarSink,
+  signal: AbortSignal,
+): Promise<void> {
+  const done = new Set<string>();
+  const reader = extract();
+  const bounded = new BoundedHeaders(source);
+  const pieces = Readable.from(bounded.pieces(), { objectMode: false });
+  pieces.once('error', (error) => reader.destroy(error));
+  const abort = () => reader.destroy(new MillraceError('interrupted'));
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    signal.throwIfAborted();
+    pieces.pipe(reader as unknown as NodeJS.WritableStream);
+    for await (const entry of reader) {
+      const { name, type, size = 0 } = entry.header;
+      bounded.entry(size);
+      const file = wanted.get(name);
+      if (file !== undefined && type === 'file' && size === file.size && !done.has(file.path)) {
+        done.add(file.path);
+        const right = await copy(entry as unknown as AsyncIterable<Buffer>, file, sink);
+        if (right) await sink.place(file);
+      }
+      entry.resume();
+    }
+  } catch (error) {
+    if (signal.aborted) throw new MillraceError('interrupted');
+    if ((error as NodeJS.ErrnoException).code !== undefined) throw error;
+    throw new MillraceError('malformed-response', 'the archive is damaged', { cause: error });
+  } finally {
+    signal.removeEventListener('abort', abort);
+    pieces.destroy();
+    source.destroy();
+  }
+}
+
+/** Ends an archive that has more than `MAX_HEADER_BYTES` where the next entry should begin. */
+class BoundedHeaders {
+  readonly #source: Readable;
+  #passed = 0;
+  #limit = MAX_HEADER_BYTES;
+
+  constructor(source: Readable) {
+    this.#source = source;
+  }
+
+  /** To be called for each entry as it arrives. */
+  entry(size: number): void {
+    this.#limit = this.#passed + size + MAX_HEADER_BYTES;
+  }
+
+  async *pieces(): AsyncGenerator<Buffer> {
+    for await (const piece of this.#source as AsyncIterable<Buffer>) {
+      this.#passed += piece.length;
+      if (this.#passed > this.#limit) throw new MillraceError('malformed-response', 'long header');
+      yield piece;
+    }
+  }
+}
+
+/** @returns whether the bytes are right */
+async function copy(entry: AsyncIterable<Buffer>, file: SyncFile, sink: TarSink): Promise<boolean> {
+  const hash = createHash('sha256');
+  const out = await sink.open(file);
+  try {
+    for await (const piece of entry) {
+      hash.update(piece);
+      await out.write(piece);
+    }
+  } finally {
+    await out.close();
+  }
+  return hash.digest('hex') === file.sha256;
+}

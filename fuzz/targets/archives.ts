@@ -1,0 +1,184 @@
+/** Archives of folders: a stranger's tar, of which only files with known digests are believed. */
+
+import { createHash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import fc from 'fast-check';
+import { MAX_HEADER_BYTES, readTar } from '../../desktop/engine/sync/tar-reader.ts';
+import { isMillraceError } from '../../shared/src/base/errors.ts';
+import type { SyncFile } from '../../shared/src/sync/manifest.ts';
+import { mutatedBytes, mutatedJson } from '../mutate.ts';
+import { fuzzTarget, hold, type Verdict } from '../target.ts';
+
+const BLOCK = 512;
+const CHECKSUM_AT = 148;
+const CHECKSUM_BYTES = 8;
+const MAGIC_AT = 257;
+const SIGNAL = new AbortController().signal;
+
+const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+const LONG_PATH = `${'folder/'.repeat(30)}file`;
+const BODIES = new Map<string, Buffer>([
+  ['a.txt', Buffer.from('abc')],
+  ['b/empty', Buffer.alloc(0)],
+  ['b/large', Buffer.alloc(1500, 'xyz')],
+  [LONG_PATH, Buffer.from('at a long path')],
+]);
+const WANTED = new Map<string, SyncFile>(
+  [...BODIES].map(([path, body]) => [
+    path,
+    { path, size: body.length, sha256: digestOf(body), mode: '644', modified: 0 },
+  ]),
+);
+
+/** One entry; each field may be anything, as mutations make it. */
+interface Entry {
+  readonly name?: unknown;
+  readonly type?: unknown;
+  /** Bytes, if it is not the body's length. */
+  readonly size?: unknown;
+  readonly body?: unknown;
+}
+
+const file = (name: string): Entry => ({ name, type: '0', body: BODIES.get(name)?.toString() });
+
+/** A pax record states its own length, in which the digits of that length count. */
+function paxRecord(key: string, value: string): string {
+  const rest = Buffer.byteLength(` ${key}=${value}\n`);
+  let length = rest;
+  while (length !== rest + String(length).length) length = rest + String(length).length;
+  return `${length} ${key}=${value}\n`;
+}
+
+const PLAIN = [file('a.txt'), { name: 'b/', type: '5' }, file('b/empty'), file('b/large')];
+const SEEDS: readonly (readonly Entry[])[] = [
+  [
+    ...PLAIN,
+    { name: 'PaxHeader', type: 'x', body: paxRecord('path', LONG_PATH) },
+    { ...file(LONG_PATH), name: 'short' },
+  ],
+  [
+    { name: 'global', type: 'g', body: paxRecord('comment', 'x') },
+    { name: 'unwanted', type: '0', body: 'not asked for' },
+    { name: 'a.txt', type: '2' },
+    { name: '././@LongLink', type: 'L', body: `${LONG_PATH}\0` },
+    { ...file(LONG_PATH), name: 'short' },
+    ...PLAIN,
+    { ...file('a.txt'), body: 'abd' },
+  ],
+];
+
+const isEntry = (value: unknown): value is Entry => typeof value === 'object' && value !== null;
+
+function tarOf(entries: unknown): Buffer {
+  const blocks = (Array.isArray(entries) ? entries : []).filter(isEntry).flatMap(entryBlocks);
+  return Buffer.concat([...blocks, Buffer.alloc(2 * BLOCK)]);
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : `${JSON.stringify(value)}`);
+
+function entryBlocks({ name, type, size, body }: Entry): Buffer[] {
+  const bytes = Buffer.from(typeof body === 'string' ? body : '');
+  const header = Buffer.alloc(BLOCK);
+  header.write(textOf(name), 0, 100);
+  header.write('0000644\0', 100);
+  header.write('0000000\0', 108);
+  header.write('0000000\0', 116);
+  const stated = size === undefined ? bytes.length : size;
+  header.write(
+    typeof stated === 'number'
+      ? Math.abs(Math.trunc(stated)).toString(8).padStart(11, '0')
+      : textOf(stated),
+    124,
+    12,
+  );
+  header.write('00000000000\0', 136);
+  header.write(textOf(type ?? '0'), 156, 1);
+  header.write('ustar\x0000', MAGIC_AT);
+  seal(header);
+  const padding = Buffer.alloc((BLOCK - (bytes.length % BLOCK)) % BLOCK);
+  return [header, bytes, padding];
+}
+
+function seal(header: Buffer): void {
+  header.fill(' ', CHECKSUM_AT, CHECKSUM_AT + CHECKSUM_BYTES);
+  const sum = header.reduce((total, byte) => total + byte, 0);
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, CHECKSUM_AT);
+}
+
+/** Damaged headers with the checksum of their damage: readers would not look at others. */
+function sealed(bytes: Buffer): Buffer {
+  for (let at = 0; at + BLOCK <= bytes.length; at += BLOCK) {
+    const block = bytes.subarray(at, at + BLOCK);
+    if (block.toString('latin1', MAGIC_AT, MAGIC_AT + 5) === 'ustar') seal(block);
+  }
+  return bytes;
+}
+
+async function check(tar: Buffer): Promise<Verdict> {
+  const placed: string[] = [];
+  let pieces: Uint8Array[] = [];
+  let open = 0;
+  // In pieces that end in the middle of headers, as a file's do not; but a disk's may.
+  const cut = [0, 700, 701, 4096].filter((at) => at <= tar.length);
+  const source = Readable.from(cut.map((at, i) => tar.subarray(at, cut[i + 1])));
+  let refused = false;
+  try {
+    await readTar(
+      source,
+      WANTED,
+      {
+        async open(wanted) {
+          hold(WANTED.get(wanted.path) === wanted, 'only wanted files are opened');
+          hold(++open === 1, 'one file is open at a time');
+          pieces = [];
+          return {
+            async write(piece) {
+              pieces.push(piece);
+            },
+            async close() {
+              open--;
+            },
+          };
+        },
+        async place({ path, sha256 }) {
+          hold(digestOf(Buffer.concat(pieces)) === sha256, 'what is placed has its digest');
+          placed.push(path);
+        },
+      },
+      SIGNAL,
+    );
+  } catch (error) {
+    if (!isMillraceError(error) || error.code !== 'malformed-response') throw error;
+    const { cause } = error as Error;
+    if (cause instanceof Error && cause.message.startsWith('does not hold')) throw cause;
+    refused = true;
+  }
+  hold(open === 0, 'every file is closed');
+  hold(source.destroyed, 'the source is closed');
+  hold(new Set(placed).size === placed.length, 'each file is placed once');
+  if (refused || placed.length < WANTED.size) return 'refused';
+}
+
+export const targets = [
+  fuzzTarget({
+    name: 'tar',
+    asynchronous: true,
+    cases: fc.oneof(
+      mutatedJson(SEEDS).map(tarOf),
+      mutatedBytes(SEEDS.map(tarOf)).map(sealed),
+      mutatedBytes(SEEDS.map(tarOf)),
+    ),
+    check,
+    long: {
+      'a pax header of many records': () =>
+        tarOf([{ name: 'x', type: 'x', body: paxRecord('a', 'b').repeat(100_000) }, ...PLAIN]),
+      'a pax header that never ends': () =>
+        tarOf([
+          { name: 'x', type: 'x', size: 8 ** 11 - 1, body: 'x'.repeat(4 * MAX_HEADER_BYTES) },
+        ]),
+      'many entries': () => tarOf(Array.from({ length: 3000 }, () => file('a.txt'))),
+      'many empty blocks': () => Buffer.alloc(2 * MAX_HEADER_BYTES),
+    },
+  }),
+];

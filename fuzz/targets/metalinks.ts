@@ -1,0 +1,93 @@
+/** Metalink documents, which anybody may publish. */
+
+import { safePath } from '../../shared/src/download/description.ts';
+import { DIGEST_DIGITS } from '../../shared/src/download/digest.ts';
+import { parseMetalink } from '../../shared/src/download/metalink.ts';
+import { formatMetalink } from '../../shared/src/download/metalink-write.ts';
+import { mutatedBytes, mutatedText } from '../mutate.ts';
+import {
+  fuzzTarget,
+  hold,
+  holdEqual,
+  holdInside,
+  readOrRefuse,
+  type Verdict,
+  weightOf,
+} from '../target.ts';
+
+const HASH = 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad';
+const MEGABYTE = 2 ** 20;
+
+const METALINKS = [
+  `<?xml version="1.0" encoding="UTF-8"?>
+<metalink xmlns="urn:ietf:params:xml:ns:metalink" xmlns:m="urn:millrace:description">
+  <generator>x</generator><published>2026-01-01T00:00:00Z</published>
+  <file name="folder/example.iso"><identity>Example &amp; more</identity><size>100000</size>
+    <hash type="sha-256">${HASH}</hash>
+    <pieces length="65536" type="sha-256"><hash>${HASH}</hash><hash>${HASH}</hash></pieces>
+    <url location="de" priority="1" m:expires="2030-01-01T00:00:00Z">ftp://a.example/e.iso</url>
+    <url priority="2">https://b.example/e.iso</url>
+    <metaurl mediatype="torrent" name="x">https://b.example/e.torrent</metaurl>
+    <signature mediatype="application/pgp-signature">abc</signature>
+    <other xmlns="urn:x" y="z"><![CDATA[text]]></other>
+  </file>
+</metalink>`,
+  `<metalink version="3.0" type="dynamic" origin="http://a.example/e.metalink" xmlns="http://www.metalinker.org/">
+  <publisher><name>P</name><url>http://p.example/</url></publisher><files>
+  <file name="e.iso"><size>3</size><verification><hash type="md5">900150983cd24fb0d6963f7d28e17f72</hash>
+    <pieces length="2" type="sha1"><hash piece="0">a9993e364706816aba3e25717850c26c9cd0d89d</hash><hash piece="1">a9993e364706816aba3e25717850c26c9cd0d89d</hash></pieces></verification>
+    <resources><url type="http" location="us" preference="90">http://a.example/e.iso</url><url type="bittorrent">http://a.example/t</url></resources>
+  </file></files></metalink>`,
+];
+
+function checkMetalink(document: string | Uint8Array): Verdict {
+  const read = readOrRefuse(['bad-metalink'], () =>
+    parseMetalink(document, 'http://base.example/'),
+  );
+  if (read === undefined) return 'refused';
+  for (const file of read.files) {
+    holdInside(safePath(file.name));
+    for (const { url } of [...file.replicas, ...file.metaurls]) new URL(url);
+    hold(file.size === undefined || Number.isSafeInteger(file.size), 'a size is a whole number');
+    for (const { algorithm, hex } of file.digests) {
+      hold(hex.length === DIGEST_DIGITS[algorithm] && /^[0-9a-f]+$/.test(hex), 'a digest is one');
+    }
+  }
+  hold(weightOf(read) <= 64 * document.length + 20_000, 'memory is in proportion to the document');
+  const again = parseMetalink(formatMetalink(read));
+  holdEqual(parseMetalink(formatMetalink(again)), again, 'what has been written is read again');
+}
+
+const element = (content: string) =>
+  `<metalink xmlns="urn:ietf:params:xml:ns:metalink"><file name="a"><url>http://a/</url>${content}</file></metalink>`;
+
+export const targets = [
+  fuzzTarget({
+    name: 'metalink',
+    cases: mutatedText(METALINKS),
+    check: checkMetalink,
+    long: {
+      'elements inside elements': () => element('<a>'.repeat(MEGABYTE / 3)),
+      'many elements': () => element('<a/>'.repeat(50_000)),
+      'many attributes': () =>
+        element(`<a ${Array.from({ length: 50_000 }, (_, i) => `a${i}=""`).join(' ')}/>`),
+      'a long name': () => element(`<${'a'.repeat(MEGABYTE)}/>`),
+      'many line ends': () => element('\r'.repeat(MEGABYTE)),
+      'many entities': () => element('&amp;'.repeat(200_000)),
+      'blanks in an address': () => element(`<url>${' '.repeat(MEGABYTE)}a</url>`),
+      'many pieces': () =>
+        element(
+          `<pieces type="sha-1" length="1">${`<hash>${'a'.repeat(40)}</hash>`.repeat(15_000)}</pieces>`,
+        ),
+    },
+  }),
+  fuzzTarget({
+    name: 'metalink-bytes',
+    cases: mutatedBytes([
+      Buffer.from(METALINKS[0] as string),
+      Buffer.from(`\ufeff${METALINKS[1]}`, 'utf16le'),
+      Buffer.from((METALINKS[0] as string).replace('UTF-8', 'ISO-8859-1'), 'latin1'),
+    ]),
+    check: checkMetalink,
+  }),
+];
