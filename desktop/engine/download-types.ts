@@ -19,6 +19,11 @@ export interface DownloadContext {
    * slot; where no server answers at all, it fails at once. Undefined: as long as `retryForMs`.
    */
   readonly yieldsAfterMs?: Millis | undefined;
+  /**
+   * True: `settle` is called once it is written down that the download is complete. A run of it before
+   * that finds the file complete, also where the process was killed in between.
+   */
+  readonly settles?: boolean;
 }
 
 export type DownloadState =

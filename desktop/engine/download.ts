@@ -109,7 +109,9 @@ export class Download {
       this.#connections = connections;
       for (let attempt = 1; ; attempt++) {
         try {
-          return await this.#attempt(connections);
+          const result = await this.#attempt(connections);
+          if (this.#context.settles !== true) await this.settle(true);
+          return result;
         } catch (error) {
           if (this.#context.signal.aborted) throw error;
           const note = attempt < MAX_RESTARTS ? restartNote(error) : undefined;
@@ -130,6 +132,17 @@ export class Download {
       await this.#target.leave();
       await this.#connections?.close();
     }
+  }
+
+  /**
+   * Lets go of the complete file; nothing where there is none.
+   *
+   * @param written it is written down that the download is complete. Else another run of it finds
+   *   the file complete
+   * @throws MillraceError of the folder
+   */
+  async settle(written: boolean): Promise<void> {
+    await this.#target.settle(written);
   }
 
   #otherWay(error: unknown): Note | undefined {

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { movePartial, removePartial } from './left-partial.ts';
+import { movePartial, removeJournal, removePartial } from './left-partial.ts';
 import { PartialFile } from './partial-file.ts';
 
 const URL_A = 'http://a.example/x.bin';
@@ -42,6 +42,29 @@ test('what is of another URL stays where only certain ones are meant', async () 
   expect(await readdir(folder)).toEqual(before);
   await removePartial(join(folder, 'x.bin'), [URL_A]);
   expect(await readdir(folder)).toEqual([]);
+});
+
+test('a journal that a crash has left beside a complete file is deleted, and nothing else', async () => {
+  const path = join(folder, 'x.bin');
+  const file = await begin('x.bin');
+  await file.store(100, Buffer.alloc(900, 1));
+  await file.finish(1000);
+  await removeJournal(path, [URL_A]);
+  expect(await readdir(folder)).toHaveLength(3);
+  await file.settle(false);
+  await removeJournal(path, ['http://b.example/x.bin']);
+  expect(await readdir(folder)).toHaveLength(2);
+  await removeJournal(path, [URL_A]);
+  expect(await readdir(folder)).toEqual(['x.bin']);
+  const next = await PartialFile.open({
+    path,
+    overwrite: true,
+    header: { url: URL_A, length: 2000, validators: { etag: '"2"' } },
+  });
+  await next.store(0, Buffer.alloc(100, 1));
+  await next.close();
+  await removeJournal(path, [URL_A]);
+  expect(await readdir(folder)).toHaveLength(3);
 });
 
 test('what somebody is writing to stays', async () => {

@@ -41,6 +41,18 @@ export async function removePartial(path: string, onlyOf?: readonly string[]): P
 }
 
 /**
+ * Deletes the journal that a crash has left beside a complete file, unless somebody uses it.
+ *
+ * @param path of the complete file
+ * @param onlyOf URLs: a journal of any other stays
+ * @throws Error of the file system
+ */
+export async function removeJournal(path: string, onlyOf: readonly string[]): Promise<void> {
+  // With data beside it, it is of a download that goes on.
+  if (!(await exists(path + DATA_SUFFIX))) await removePartial(path, onlyOf);
+}
+
+/**
  * Takes the partial file and its journal to another path, where it is gone on with; does nothing
  * where there is none.
  *

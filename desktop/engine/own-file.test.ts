@@ -53,6 +53,7 @@ describe('a partial file', () => {
     expect(again.stored.bytes).toBe(2);
     await again.store(2, Buffer.from('cd'));
     await again.finish(4);
+    await again.settle(true);
     expect(readFileSync(path, 'utf8')).toBe('abcd');
   });
 

@@ -74,6 +74,7 @@ describe('a disk that gets full', () => {
     await file.recoverFromFailure();
     for (const unit of [1, 2, 4]) await store(unit);
     await file.finish(content.length);
+    await file.settle(true);
     expect((await readFile(path('file'))).equals(content)).toBe(true);
   });
 
@@ -102,6 +103,7 @@ describe('a disk that gets full', () => {
     expect(after.stored.bytes).toBe(bytes);
     await after.store(0, content);
     await after.finish(content.length);
+    await after.settle(true);
     expect((await readFile(path('file'))).equals(content)).toBe(true);
   });
 

@@ -14,6 +14,7 @@ describe('a file whose name is held for it', () => {
     const file = await stage.start({ held });
     await stage.store(file, [0, 1000]);
     await file.finish(1000);
+    await file.settle(true);
     expect(await stage.names()).toEqual(['file.iso']);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
@@ -27,6 +28,7 @@ describe('a file whose name is held for it', () => {
     expect(stage.stored(after)).toEqual([[0, 500]]);
     await stage.store(after, [500, 1000]);
     await after.finish(1000);
+    await after.settle(true);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
@@ -45,6 +47,7 @@ describe('a file whose name is held for it', () => {
     await stage.store(file, [0, 1000]);
     await rm(stage.path);
     await file.finish(1000);
+    await file.settle(true);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 

@@ -66,6 +66,21 @@ describe('PartialFile and the end of the process', () => {
     expect(stage.stored(await stage.start({ length }))).toEqual([[10, length]]);
   });
 
+  test('a crash before a completion is written down leaves a file that the next run knows', async () => {
+    const before = await stage.start();
+    await stage.store(before, [0, 1000]);
+    await before.finish(1000);
+    await expect(stage.start()).rejects.toMatchObject({ code: 'file-in-use' });
+    await before.settle(false);
+    expect(await stage.names()).toEqual(['file.iso', 'file.iso.millrace-journal']);
+    const after = await stage.start();
+    expect(stage.stored(after)).toEqual([[0, 1000]]);
+    await after.finish(1000);
+    await after.settle(true);
+    expect(await stage.names()).toEqual(['file.iso']);
+    expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
+  });
+
   test('a crash between the two names of a complete file costs nothing', async () => {
     const before = await stage.start();
     await stage.store(before, [0, 1000]);
@@ -74,6 +89,7 @@ describe('PartialFile and the end of the process', () => {
     const after = await stage.start();
     expect(stage.stored(after)).toEqual([[0, 1000]]);
     await after.finish(1000);
+    await after.settle(true);
     expect(await stage.names()).toEqual(['file.iso']);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
@@ -88,6 +104,7 @@ describe('PartialFile and the end of the process', () => {
       const after = await stage.start({ overwrite });
       expect(stage.stored(after)).toEqual([[0, 1000]]);
       await after.finish(1000);
+      await after.settle(true);
       expect(await stage.names()).toEqual(['file.iso']);
     },
   );
@@ -157,6 +174,7 @@ describe('PartialFile and other programs', () => {
     expect(stage.stored(after)).toEqual([[0, 300]]);
     await stage.store(after, [300, 1000]);
     await after.finish(1000);
+    await after.settle(true);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
@@ -174,6 +192,7 @@ describe('PartialFile and other programs', () => {
     expect(await stage.names()).not.toContain('file.iso');
     await stage.store(file, [0, 1000]);
     await file.finish(1000);
+    await file.settle(true);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
@@ -182,6 +201,7 @@ describe('PartialFile and other programs', () => {
     await stage.store(file, [0, 1000]);
     await utimes(stage.dataPath, 1, 1);
     await file.finish(1000);
+    await file.settle(true);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
@@ -222,6 +242,7 @@ describe('PartialFile and wrong bytes', () => {
     expect(stage.stored(after)).toEqual(left);
     await stage.store(after, [300, 500]);
     await after.finish(1000);
+    await after.settle(true);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
@@ -230,6 +251,7 @@ describe('PartialFile and wrong bytes', () => {
     await stage.store(file, [100, 200]);
     await file.store(0, Buffer.from(CONTENT).fill(0, 100, 200));
     await file.finish(1000);
+    await file.settle(true);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 

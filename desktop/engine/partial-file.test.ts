@@ -16,6 +16,7 @@ describe('PartialFile', () => {
     expect(stage.stored(file)).toEqual([[0, 1000]]);
     expect(await stage.names()).not.toContain('file.iso');
     await file.finish(1000);
+    await file.settle(true);
     expect(await stage.names()).toEqual(['file.iso']);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
@@ -33,6 +34,7 @@ describe('PartialFile', () => {
     expect([after.startedOver, verified]).toEqual([false, 1]);
     await stage.store(after, [100, 300], [400, 1000]);
     await after.finish(1000);
+    await after.settle(true);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
@@ -191,6 +193,7 @@ describe('PartialFile', () => {
     expect(await readFile(stage.path, 'utf8')).toBe('precious');
     await stage.store(file, [0, 1000]);
     await file.finish(1000);
+    await file.settle(true);
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
     expect(await stage.names()).toEqual(['file.iso']);
   });
@@ -226,6 +229,7 @@ describe('PartialFile', () => {
     const again = await stage.start({ length: undefined });
     await stage.store(again, [0, 700]);
     await again.finish(700);
+    await again.settle(true);
     expect((await readFile(stage.path)).equals(CONTENT.subarray(0, 700))).toBe(true);
     expect(await stage.names()).toEqual(['file.iso']);
   });
@@ -234,6 +238,7 @@ describe('PartialFile', () => {
     const file = await stage.start({ length: undefined });
     await stage.store(file, [0, 700]);
     await file.finish(600);
+    await file.settle(true);
     expect((await readFile(stage.path)).equals(CONTENT.subarray(0, 600))).toBe(true);
   });
 

@@ -290,7 +290,8 @@ export class PartialFile {
   }
 
   /**
-   * Gives the complete file its name, at once and without ever replacing another unless told to.
+   * Gives the complete file its name, at once and without ever replacing another unless told to;
+   * `settle` is to be called then.
    *
    * @param length what the file must have
    * @throws MillraceError; `file-changed` where somebody has written to it: what is still right
@@ -321,11 +322,23 @@ export class PartialFile {
         );
       }
       await syncFolder(dirname(path));
-      // The journal last: as long as it is there, the next run can tell that the file is ours.
-      await this.#unlock();
-      await this.#stored.journal?.remove();
     } catch (error) {
+      await this.#unlock();
       throw fileError(error, path);
+    }
+  }
+
+  /**
+   * Lets go of the complete file. Its journal stays until then, so that the next run can tell that
+   * the file was ours.
+   *
+   * @param written it is written down that the file is complete: the journal goes
+   */
+  async settle(written: boolean): Promise<void> {
+    try {
+      if (written) await this.#stored.journal?.remove();
+    } catch (error) {
+      throw fileError(error, this.#o.path);
     } finally {
       await this.#unlock();
     }

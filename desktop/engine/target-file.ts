@@ -45,6 +45,8 @@ export interface TargetFileOptions {
 export class TargetFile {
   readonly #o: TargetFileOptions;
   #file: PartialFile | undefined;
+  /** It has its name, and nobody has written down yet that it is complete. */
+  #finished: PartialFile | undefined;
   #hasher: FileHasher | undefined;
   #path: string | undefined;
 
@@ -133,7 +135,14 @@ export class TargetFile {
     await this.#closeHasher();
     await file.finish(length);
     this.#file = undefined;
+    this.#finished = file;
     return file.path;
+  }
+
+  /** Lets go of the complete file, as `PartialFile` has it; nothing where there is none. */
+  async settle(written: boolean): Promise<void> {
+    await this.#finished?.settle(written);
+    this.#finished = undefined;
   }
 
   /** Deletes what is there. */

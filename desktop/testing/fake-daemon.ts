@@ -58,6 +58,8 @@ export class FakeRun implements Run {
     return this.#end.promise;
   }
 
+  async settle(): Promise<void> {}
+
   note(text: string): void {
     this.#context.onEvent({ kind: 'note', ...noteOf('system', { text }) });
   }
@@ -147,6 +149,7 @@ export class FakeDaemon {
         removePartial: async (path: string) => {
           this.removedPartials.push(path);
         },
+        removeJournal: async () => {},
         movePartial: async (from: string, to: string) => {
           this.movedPartials.push([from, to]);
           return 0;

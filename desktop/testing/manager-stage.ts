@@ -27,6 +27,8 @@ export class ManagerStage {
   runs: ScriptedRun[] = [];
   /** Partial files that have been deleted, and from where to where they have been moved. */
   removed: string[] = [];
+  /** Files whose journals were to be deleted. */
+  journals: string[] = [];
   moved: string[][] = [];
   /** What deleting a partial file waits for. */
   deletion: Promise<void> = Promise.resolve();
@@ -131,6 +133,9 @@ export class ManagerStage {
       removePartial: async (path: string) => {
         await this.deletion;
         this.removed.push(path);
+      },
+      removeJournal: async (path: string) => {
+        this.journals.push(path);
       },
       movePartial: async (path: string, to: string) => {
         this.moved.push([path, to]);

@@ -14,6 +14,8 @@ export class ScriptedRun implements Run {
   readonly urls: string[] = [];
   readonly #end = Promise.withResolvers<RunResult>();
   storedBytes = 0;
+  /** For each time that its file was let go of: whether its completion was written down. */
+  readonly settlings: boolean[] = [];
   /** True: it has a partial file, of which it has not told anybody. */
   hasFile = false;
   /** True: the run takes its time to end when it is stopped. */
@@ -58,6 +60,10 @@ export class ScriptedRun implements Run {
 
   run(): Promise<RunResult> {
     return this.#end.promise;
+  }
+
+  async settle(written: boolean): Promise<void> {
+    this.settlings.push(written);
   }
 
   progress(): RunProgress {

@@ -232,12 +232,15 @@ export class Conductor {
     this.#ledger.update(gid, { ...placeOf(record, path), length, storedBytes: resumedBytes });
   }
 
-  #onEnded(gid: string, outcome: Outcome): void {
+  /** @returns false where the next start has to find out how it ended */
+  #onEnded(gid: string, outcome: Outcome): boolean {
+    if (this.#closed) return false;
     const record = this.#ledger.find(gid);
-    if (record === undefined || this.#closed) return;
+    if (record === undefined) return true;
     if (outcome.kind === 'complete') this.#onComplete(record, outcome);
     else this.#onFailed(record, outcome);
     this.tick();
+    return true;
   }
 
   #onComplete(record: DownloadRecord, outcome: Extract<Outcome, { kind: 'complete' }>): void {

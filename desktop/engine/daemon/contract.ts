@@ -29,6 +29,13 @@ export interface Run {
   /** @throws MillraceError; `interrupted` when the signal aborts */
   run(): Promise<RunResult>;
   progress(): RunProgress;
+  /**
+   * Lets go of the complete file; nothing where there is none.
+   *
+   * @param written it is written down that the download is complete. Else another run of it finds
+   *   the file complete
+   */
+  settle(written: boolean): Promise<void>;
   setLimit(bytesPerSecond: number | undefined): void;
   addUrl(url: string): void;
   prefer(position: number | undefined): void;
@@ -44,6 +51,12 @@ export interface DownloadFactory {
    * @param onlyOf URLs: what is there of any other stays
    */
   removePartial(path: string, onlyOf?: readonly string[]): Promise<void>;
+  /**
+   * Deletes the journal that a crash has left beside a complete file.
+   *
+   * @param onlyOf URLs: a journal of any other stays
+   */
+  removeJournal(path: string, onlyOf: readonly string[]): Promise<void>;
   /**
    * Takes the partial file, and what is beside it, to another path.
    *

@@ -13,6 +13,8 @@ export const engineDownload: DownloadFactory = Object.assign(
   {
     removePartial: async (path: string, onlyOf?: readonly string[]) =>
       (await left()).removePartial(path, onlyOf),
+    removeJournal: async (path: string, onlyOf: readonly string[]) =>
+      (await left()).removeJournal(path, onlyOf),
     movePartial: async (path: string, to: string, onlyOf?: readonly string[]) =>
       (await left()).movePartial(path, to, onlyOf),
   },

@@ -46,6 +46,28 @@ describe('a download that ends', () => {
     expect(stage.manager.get(gid)).toMatchObject({ state: 'complete', activeMs: 10_000 });
   });
 
+  test('lets go of its file once its completion is written down', async () => {
+    const gid = await stage.add();
+    const run = stage.last();
+    const written: unknown[] = [];
+    run.settle = async (isWritten) => {
+      written.push(isWritten, stage.manager.store.get(gid)?.state);
+    };
+    await run.complete();
+    expect(written).toEqual([true, 'complete']);
+  });
+
+  test('that is completed while the daemon ends is left for the next start', async () => {
+    const gid = await stage.add();
+    const run = stage.last();
+    run.lingers = true;
+    const closed = stage.manager.close();
+    await run.complete();
+    await closed;
+    expect(run.settlings).toEqual([false]);
+    expect(stage.manager.store.get(gid)?.finishedAt).toBeUndefined();
+  });
+
   test('in a failure that stays is not tried again', async () => {
     const gid = await stage.add();
     await stage.last().fail('origin-not-found', 'it answered 404');

@@ -14,6 +14,7 @@ import { Conductor, type ConductorOptions } from './conductor.ts';
 import type { Run } from './contract.ts';
 import type { HostMemory } from './host-memory.ts';
 import { Ledger, type ManagerEvent } from './ledger.ts';
+import { removeLeftJournals } from './left-journals.ts';
 import { type Change, type NewDownload, newRecord } from './new-download.ts';
 import { Remover, type Removing } from './remover.ts';
 import type { Limits, Settings } from './settings.ts';
@@ -88,6 +89,8 @@ export class Manager {
     this.#ledger.load();
     this.#remover.start();
     this.#conductor.start();
+    const isTaken = (path: string, by: string) => this.#ledger.isTaken(path, by);
+    this.#chore(removeLeftJournals(this.store, this.#o.createDownload, isTaken));
   }
 
   /** Looks at all that is kept, so that what cannot be read is left out of every total. */

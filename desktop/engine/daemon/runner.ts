@@ -37,7 +37,8 @@ export interface RunnerOptions {
   /** How a run that was not stopped stood at its end. */
   readonly onStand: (gid: string, progress: RunProgress) => void;
   /** Not called for runs that were stopped, unless they were complete before they could be. */
-  readonly onEnded: (gid: string, outcome: Outcome) => void;
+  /** Returns whether the outcome is written down, or nobody wants to know of it. */
+  readonly onEnded: (gid: string, outcome: Outcome) => boolean;
 }
 
 /** A download that has nothing under way for so long makes room for others. */
@@ -166,6 +167,7 @@ export class Runner {
         random,
         hostLimits,
         yieldsAfterMs: YIELDS_AFTER_MS,
+        settles: true,
         rateLimits: [rate.limitFor(gid)],
         onEvent: (event) => {
           if (!signal.aborted) onEvent(gid, event);
@@ -194,7 +196,9 @@ export class Runner {
     if (outcome === undefined) return;
     const progress = running.run?.progress();
     if (progress !== undefined) onStand(gid, progress);
-    onEnded(gid, outcome);
+    const written = onEnded(gid, outcome);
+    // A journal that stays is found with the next start.
+    await running.run?.settle(written).catch(() => {});
   }
 
   #leave(gid: string, running: Running): void {

@@ -27,7 +27,7 @@ const metalink = Buffer.from(METALINK).toString('base64');
 
 const createDownload: DownloadFactory = Object.assign(
   (...given: ConstructorParameters<typeof FakeRun>) => new FakeRun(...given),
-  { removePartial: async () => {}, movePartial: async () => 0 },
+  { removePartial: async () => {}, removeJournal: async () => {}, movePartial: async () => 0 },
 );
 let state: string;
 let daemon: Daemon;

@@ -50,11 +50,12 @@ const createDownload: DownloadFactory = Object.assign(
       }),
       setLimit() {},
       addUrl() {},
+      settle: async () => {},
       prefer() {},
       read: () => Promise.resolve(0),
     };
   },
-  { removePartial: async () => {}, movePartial: async () => 0 },
+  { removePartial: async () => {}, removeJournal: async () => {}, movePartial: async () => 0 },
 );
 
 let closedStreams: number;
