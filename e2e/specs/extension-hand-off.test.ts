@@ -114,10 +114,13 @@ describe('the menu', () => {
 });
 
 /** What the extension's own engine has saved of a name. */
+/** Also under a number: the browser's own may still have had the name. */
 const savedByExtension = async (name: string) =>
   (await stage.browser.listed()).filter(
     ({ filename, byExtensionId, state }) =>
-      filename.endsWith(`/${name}.bin`) && byExtensionId !== undefined && state === 'complete',
+      basename(filename).replace(/ \(\d+\)(?=\.bin$)/, '') === `${name}.bin` &&
+      byExtensionId !== undefined &&
+      state === 'complete',
   );
 
 /** The extension has fetched it and the browser has it, complete and once; the desktop has nothing. */
