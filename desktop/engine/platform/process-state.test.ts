@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { afterEach, expect, test } from '@jest/globals';
 import { processState } from './process-state.ts';
@@ -7,7 +8,7 @@ import { processState } from './process-state.ts';
 const children: ChildProcess[] = [];
 
 function start(script: string): ChildProcess {
-  const child = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn('sh', ['-c', script], { stdio: ['pipe', 'pipe', 'inherit'] });
   children.push(child);
   return child;
 }
@@ -35,10 +36,12 @@ const onLinux = (name: string, body: () => Promise<void>) => {
 };
 
 onLinux('one that has ended is gone, though its parent has not asked for its end', async () => {
-  // The shell becomes a program that knows of no children.
-  const parent = start('true & echo $!; exec sleep 1000');
+  // The shell becomes a program that knows of no children, and only then its child ends.
+  const parent = start('exec 3<&0; read line <&3 & echo $!; exec sleep 1000');
   const lines = createInterface({ input: parent.stdout as NodeJS.ReadableStream });
   const pid = Number((await once(lines, 'line'))[0]);
+  while ((await readFile(`/proc/${parent.pid}/comm`, 'utf8')) !== 'sleep\n');
+  parent.stdin?.write('end\n');
   while (processState(pid) !== 'gone') await new Promise((resolve) => setImmediate(resolve));
   expect(() => process.kill(pid, 0)).not.toThrow();
 });
