@@ -1,4 +1,4 @@
-import { describe, expect, test } from '@jest/globals';
+import { describe, expect, jest, test } from '@jest/globals';
 import { AdjustableLimit, takeFromAll } from './rate-limit.ts';
 
 const never = new AbortController().signal;
@@ -44,6 +44,22 @@ describe('AdjustableLimit', () => {
     request.abort();
     await waiting;
     expect(download.signal.aborted).toBe(false);
+  });
+
+  test('no timer is left where everybody who waited has given up', async () => {
+    jest.useFakeTimers();
+    try {
+      const { limit } = limited(1);
+      const [one, other] = [new AbortController(), new AbortController()];
+      const waits = [one, other].map(({ signal }) => limit.take(1_000_000, signal));
+      one.abort();
+      expect(jest.getTimerCount()).toBe(1);
+      other.abort();
+      await Promise.all(waits);
+      expect(jest.getTimerCount()).toBe(0);
+    } finally {
+      jest.useRealTimers();
+    }
   });
 
   test('who gives up waits no longer, and the others keep their turn', async () => {

@@ -50,8 +50,7 @@ export class AdjustableLimit implements RateLimit {
       bytesPerSecond === undefined
         ? undefined
         : new TokenBucket(bytesPerSecond, bytesPerSecond * BURST_SECONDS, this.#now());
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#stopTimer();
     this.#serve();
   }
 
@@ -78,12 +77,19 @@ export class AdjustableLimit implements RateLimit {
       const onAbort = () => {
         // The bytes have come all the same: those who go on pay for them.
         if (this.#waiting.delete(turn)) this.#bucket?.take(turn.bytes, this.#now());
+        // A timer for nobody would keep the process from ending.
+        if (this.#waiting.size === 0) this.#stopTimer();
         resolve();
       };
       signal.addEventListener('abort', onAbort, { once: true });
       this.#waiting.add(turn);
       this.#serve();
     });
+  }
+
+  #stopTimer(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   /** Lets those go whose turn has come; comes again when the next one's has. */
