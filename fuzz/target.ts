@@ -26,7 +26,7 @@ export interface FuzzTarget {
 /** A promise where the reader is asynchronous. */
 export type Later<T> = T | Promise<T>;
 
-export interface FuzzRun {
+interface FuzzRun {
   /** Random cases to try, after those that were found earlier. */
   readonly cases: number;
   readonly seed: number;
@@ -36,7 +36,7 @@ export interface FuzzRun {
   readonly onCase?: (value: unknown) => void;
 }
 
-export interface SeedReport {
+interface SeedReport {
   /** Seeds that should be valid, each once. */
   readonly tried: number;
   /** Those of them that the reader has refused, as literals. */

@@ -30,8 +30,8 @@ const ENTRIES = {
   'popup-early': { source: 'src/view/popup-early.ts' },
   options: { source: 'src/view/options.tsx' },
   picker: { source: 'src/view/picker.tsx' },
-  offscreen: { source: 'src/engine/offscreen.ts', only: 'chromium' },
-  'engine-worker': { source: 'src/engine/worker.ts' },
+  offscreen: { source: 'src/engine/link/offscreen.ts', only: 'chromium' },
+  'engine-worker': { source: 'src/engine/link/worker.ts' },
   'skip-key': { source: 'src/content/skip-key.ts' },
 };
 

@@ -7,7 +7,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { buildProgram } from '../desktop/cli/program.ts';
 import { type LimitSource, RESOURCES, type ResourceRow } from '../edge/src/admission/resources.ts';
-import { edgeCommand } from '../edge/src/config.ts';
+import { edgeCommand } from '../edge/src/config/config.ts';
 import { ERRORS } from '../shared/src/base/errors.ts';
 import { edgeMetrics, type MetricRow } from './edge-metrics.ts';
 

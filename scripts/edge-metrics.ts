@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildApp } from '../edge/src/app.ts';
-import { readConfig } from '../edge/src/config.ts';
+import { readConfig } from '../edge/src/config/config.ts';
 import { silentLog } from '../shared/src/base/log.ts';
 
 /** As the edge's server wants it. */

@@ -46,7 +46,7 @@ function bundleDaemon() {
   return bundle(join('engine', 'daemon'), {
     main: join(engine, 'daemon', 'main.ts'),
     // A thread of its own is a file of its own.
-    'hash-worker': join(engine, 'hash-worker.ts'),
+    'hash-worker': join(engine, 'hash', 'hash-worker.ts'),
   });
 }
 

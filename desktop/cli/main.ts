@@ -2,8 +2,8 @@
 
 import { EXIT } from '@millrace/shared/base/errors';
 import { CommanderError } from 'commander';
-import { stateFolder } from '../engine/local-edge.ts';
-import type { CliContext } from './context.ts';
+import { stateFolder } from '../local/local-edge.ts';
+import type { CliContext } from './console/context.ts';
 import { buildProgram } from './program.ts';
 
 const interrupted = new AbortController();

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from '@jest/globals';
-import type { CliContext } from './context.ts';
+import type { CliContext } from './console/context.ts';
 import { buildProgram, everyCommand } from './program.ts';
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url));
@@ -76,7 +76,7 @@ test('an ordinary download is made without what only special ones need', async (
   server.close();
   await rm(folder, { recursive: true });
   expect(code).toBe(0);
-  expect(loaded).toContain('/desktop/engine/download.ts');
+  expect(loaded).toContain('/desktop/engine/download/download.ts');
   expect(loaded).not.toMatch(/node_modules.*\/(zod|tough-cookie|saxes|string-width|undici|ws)\//);
   expect(loaded).not.toMatch(/desktop\/cli\/commands\/(?!get)/);
 });

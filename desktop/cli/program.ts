@@ -4,7 +4,7 @@
  */
 
 import { Command } from 'commander';
-import type { CliContext } from './context.ts';
+import type { CliContext } from './console/context.ts';
 
 type Make = (context: CliContext, program: Command) => Command;
 
@@ -42,7 +42,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
   },
   'For publishers, and operators of edges:': {
     sync: async () => (await import('./commands/sync.ts')).syncCommand,
-    edge: async () => (await import('./commands/edge.ts')).edgeCommand,
+    edge: async () => (await import('./commands/edge/edge.ts')).edgeCommand,
   },
   'Also:': {
     'native-host': async () => (await import('./commands/native-host.ts')).nativeHostCommand,

@@ -2,7 +2,7 @@
 
 import { pathToFileURL } from 'node:url';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { openInBrowser, startProgram } from '../cli/browser.ts';
+import { openInBrowser, startProgram } from '../local/browser.ts';
 import type { EngineLink } from './engine-link.ts';
 
 /** Variable with the app's program and arguments, as JSON; the launcher of the host sets it. */

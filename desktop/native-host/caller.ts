@@ -1,6 +1,9 @@
 /** Who has started the host: browsers say it in the arguments. */
 
-import { CHROMIUM_EXTENSION_ID, FIREFOX_EXTENSION_ID } from '@millrace/shared/bridge/native-api';
+import {
+  CHROMIUM_EXTENSION_ID,
+  FIREFOX_EXTENSION_ID,
+} from '@millrace/shared/bridge/native/native-api';
 
 /** Origin of our extension in Chromium and its kin. */
 export const CHROMIUM_ORIGIN = `chrome-extension://${CHROMIUM_EXTENSION_ID}/`;

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startBackground } from '../engine/daemon/background.ts';
+import { startBackground } from '../client/background.ts';
 
 const DAEMON = fileURLToPath(new URL('../engine/daemon/main.ts', import.meta.url));
 

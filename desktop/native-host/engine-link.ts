@@ -2,8 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMillraceError } from '@millrace/shared/base/errors';
-import { ON_UPDATE } from '@millrace/shared/bridge/live-api';
-import { DaemonLink } from '../engine/rpc/daemon-link.ts';
+import { ON_UPDATE } from '@millrace/shared/bridge/rpc/live-api';
+import { DaemonLink } from '../client/daemon-link.ts';
 
 export interface EngineLinkOptions {
   /** State folder. */
@@ -20,14 +20,14 @@ export interface EngineLinkOptions {
 const LOOK_AGAIN_MS = 1000;
 
 export class EngineLink {
-  readonly #o: EngineLinkOptions;
+  readonly #options: EngineLinkOptions;
   readonly #closing = new AbortController();
   #link: Promise<DaemonLink> | undefined;
   #watching = false;
   #looking = false;
 
   constructor(options: EngineLinkOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /**
@@ -51,7 +51,7 @@ export class EngineLink {
 
   /** As `call`, but on a connection of its own: the daemon serves each one call at a time. */
   async callAlone<T>(method: string, params: object): Promise<T> {
-    const link = await DaemonLink.openOrStart(this.#o.state, this.#o.start);
+    const link = await DaemonLink.openOrStart(this.#options.state, this.#options.start);
     const close = () => link.close();
     this.#closing.signal.addEventListener('abort', close, { once: true });
     try {
@@ -78,14 +78,14 @@ export class EngineLink {
   }
 
   #open(): Promise<DaemonLink> {
-    this.#link ??= this.#adopt(DaemonLink.openOrStart(this.#o.state, this.#o.start));
+    this.#link ??= this.#adopt(DaemonLink.openOrStart(this.#options.state, this.#options.start));
     return this.#link;
   }
 
   #adopt(opening: Promise<DaemonLink>): Promise<DaemonLink> {
     const adopted = opening.then(async (link) => {
       link.onNotification((method) => {
-        if (method === ON_UPDATE && this.#watching) this.#o.onChanged();
+        if (method === ON_UPDATE && this.#watching) this.#options.onChanged();
       });
       void link.closed.then(() => this.#onClosed(adopted));
       if (this.#closing.signal.aborted) link.close();
@@ -101,7 +101,7 @@ export class EngineLink {
   #onClosed(link: Promise<DaemonLink>): void {
     if (this.#link === link) this.#link = undefined;
     if (this.#closing.signal.aborted) return;
-    this.#o.onEnded();
+    this.#options.onEnded();
     void this.#lookForAnother();
   }
 
@@ -114,7 +114,7 @@ export class EngineLink {
       while (this.#watching && !signal.aborted && this.#link === undefined) {
         await sleep(LOOK_AGAIN_MS, undefined, { signal });
         if (this.#link !== undefined) break;
-        const link = this.#adopt(DaemonLink.open(this.#o.state));
+        const link = this.#adopt(DaemonLink.open(this.#options.state));
         this.#link = link;
         await link.catch(() => {});
       }
@@ -125,7 +125,7 @@ export class EngineLink {
     }
     if (this.#watching && this.#link !== undefined) {
       this.#link.then(
-        () => this.#o.onChanged(),
+        () => this.#options.onChanged(),
         () => void this.#lookForAnother(),
       );
     }

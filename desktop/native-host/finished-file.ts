@@ -3,9 +3,9 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
-import { mayRun } from '@millrace/shared/download/file-kind';
-import { browserCommand, startProgram } from '../cli/browser.ts';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import { mayRun } from '@millrace/shared/download/request/file-kind';
+import { browserCommand, startProgram } from '../local/browser.ts';
 
 /**
  * Opens a complete download with the program that the system has for it.

@@ -1,6 +1,9 @@
 import { endianness } from 'node:os';
 import { describe, expect, test } from '@jest/globals';
-import { MAX_FROM_BROWSER_BYTES, MAX_TO_BROWSER_BYTES } from '@millrace/shared/bridge/native-api';
+import {
+  MAX_FROM_BROWSER_BYTES,
+  MAX_TO_BROWSER_BYTES,
+} from '@millrace/shared/bridge/native/native-api';
 import fc from 'fast-check';
 import { encodeFrame, type Frame, FrameReader } from './frames.ts';
 

@@ -5,7 +5,10 @@
 
 import { endianness } from 'node:os';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { MAX_FROM_BROWSER_BYTES, MAX_TO_BROWSER_BYTES } from '@millrace/shared/bridge/native-api';
+import {
+  MAX_FROM_BROWSER_BYTES,
+  MAX_TO_BROWSER_BYTES,
+} from '@millrace/shared/bridge/native/native-api';
 
 const HEAD_BYTES = 4;
 const LITTLE = endianness() === 'LE';

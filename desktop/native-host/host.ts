@@ -1,7 +1,6 @@
 /** Answers what the browser extension asks. It passes on to the daemon, and decides nothing. */
 
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
 import {
   NATIVE_VERSION,
   type NativeCalls,
@@ -9,9 +8,10 @@ import {
   type NativeMessage,
   type NativeRequest,
   type NativeType,
-} from '@millrace/shared/bridge/native-api';
-import { nativeIdOf, parseNativeRequest } from '@millrace/shared/bridge/native-request';
-import { usableEdges } from '@millrace/shared/download/edge-use';
+} from '@millrace/shared/bridge/native/native-api';
+import { nativeIdOf, parseNativeRequest } from '@millrace/shared/bridge/native/native-request';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import { usableEdges } from '@millrace/shared/download/request/edge-use';
 import type { EngineLink } from './engine-link.ts';
 import { openFile, showFile } from './finished-file.ts';
 import { isSameFile } from './same-file.ts';
@@ -33,12 +33,12 @@ type Answers = {
 };
 
 export class NativeHost {
-  readonly #o: HostOptions;
+  readonly #options: HostOptions;
   #greeted = false;
   #proving = 0;
 
   constructor(options: HostOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /** Answers a message, whatever it is. Never rejects. */
@@ -75,7 +75,7 @@ export class NativeHost {
       this.#proving++;
       try {
         const { id: _id, type: _type, ...offer } = params as NativeRequest & { type: 'offer' };
-        await this.#o.engine.callAlone('offer', offer);
+        await this.#options.engine.callAlone('offer', offer);
         return {};
       } finally {
         this.#proving--;
@@ -91,7 +91,7 @@ export class NativeHost {
       return { downloads: shownDownloads(downloads) };
     },
     watch: async ({ on }) => {
-      await this.#o.engine.watch(on);
+      await this.#options.engine.watch(on);
       return {};
     },
     command: async ({ gid, command }) => {
@@ -100,7 +100,7 @@ export class NativeHost {
     },
     add: ({ links }) => this.#add(links),
     openApp: async () => {
-      await this.#o.openApp();
+      await this.#options.openApp();
       return {};
     },
   };
@@ -158,7 +158,7 @@ export class NativeHost {
 
   /** @param again it does the same twice as once */
   #call<T>(method: string, params: object, again: boolean): Promise<T> {
-    return this.#o.engine.call<T>(method, params, again);
+    return this.#options.engine.call<T>(method, params, again);
   }
 
   async #do(method: string, params: object): Promise<Record<string, never>> {

@@ -17,7 +17,7 @@ import {
 } from './registration.ts';
 
 /** current: as it should be. other: it is that of another Millrace. none: it is not registered. */
-export type HostState = 'current' | 'other' | 'none';
+type HostState = 'current' | 'other' | 'none';
 
 export interface Registered {
   readonly browser: Browser;

@@ -8,9 +8,9 @@ import { once } from 'node:events';
 import { enableCompileCache } from 'node:module';
 import { join } from 'node:path';
 import { EXIT } from '@millrace/shared/base/errors';
-import type { NativeMessage } from '@millrace/shared/bridge/native-api';
-import { makeStateFolder } from '../engine/daemon/address.ts';
-import { stateFolder } from '../engine/local-edge.ts';
+import type { NativeMessage } from '@millrace/shared/bridge/native/native-api';
+import { makeStateFolder } from '../local/daemon-address.ts';
+import { stateFolder } from '../local/local-edge.ts';
 import { isOurExtension } from './caller.ts';
 
 /** Requests that are being answered at a time; the browser waits with more. */

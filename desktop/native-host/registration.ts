@@ -5,7 +5,7 @@
  */
 
 import { posix, win32 } from 'node:path';
-import { FIREFOX_EXTENSION_ID, NATIVE_HOST } from '@millrace/shared/bridge/native-api';
+import { FIREFOX_EXTENSION_ID, NATIVE_HOST } from '@millrace/shared/bridge/native/native-api';
 import { CHROMIUM_ORIGIN } from './caller.ts';
 
 export const BROWSERS = ['chrome', 'chromium', 'edge', 'brave', 'firefox'] as const;

@@ -1,7 +1,10 @@
 /** What the extension is told of downloads: less than the page of the app is. */
 
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
-import { MAX_TO_BROWSER_BYTES, type NativeDownload } from '@millrace/shared/bridge/native-api';
+import {
+  MAX_TO_BROWSER_BYTES,
+  type NativeDownload,
+} from '@millrace/shared/bridge/native/native-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 
 const MAX_NAME_CHARS = 255;
 const MAX_MESSAGE_CHARS = 500;

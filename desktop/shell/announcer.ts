@@ -8,7 +8,7 @@ import {
   type NoticesStep,
   withEnded,
 } from './logic/notices.ts';
-import type { Words } from './logic/words.ts';
+import type { Words } from './logic/words-en.ts';
 
 export interface AnnouncerOptions {
   /** Unix ms: what ended before is no news. */
@@ -21,28 +21,28 @@ export interface AnnouncerOptions {
 }
 
 export class Announcer {
-  readonly #o: AnnouncerOptions;
+  readonly #options: AnnouncerOptions;
   #state: NoticesState = NO_NOTICES;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: AnnouncerOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   changed(downloads: readonly EndedDownload[]): void {
-    const { since, words } = this.#o;
+    const { since, words } = this.#options;
     this.#take(withEnded(this.#state, downloads, since, Date.now(), words()));
   }
 
   #take({ state, notices, deadline }: NoticesStep): void {
     this.#state = state;
     for (const { title, body, gid } of notices) {
-      if (this.#o.wanted()) this.#o.show({ title, body }, gid);
+      if (this.#options.wanted()) this.#options.show({ title, body }, gid);
     }
     clearTimeout(this.#timer);
     if (deadline === undefined) return;
     this.#timer = setTimeout(
-      () => this.#take(afterQuiet(this.#state, Date.now(), this.#o.words())),
+      () => this.#take(afterQuiet(this.#state, Date.now(), this.#options.words())),
       Math.max(0, deadline - Date.now()),
     );
   }

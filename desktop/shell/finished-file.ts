@@ -2,12 +2,12 @@
 
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
-import type { ShellAnswer } from '@millrace/shared/bridge/shell-api';
-import { mayRun } from '@millrace/shared/download/file-kind';
+import type { ShellAnswer } from '@millrace/shared/bridge/page/shell-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import { mayRun } from '@millrace/shared/download/request/file-kind';
 import { dialog, shell } from 'electron';
 import type { DaemonLink } from './daemon/daemon-link.ts';
-import type { Words } from './logic/words.ts';
+import type { Words } from './logic/words-en.ts';
 
 /** Opens it with the program that the system has for it; asks first unless it is merely shown. */
 export async function openFile(

@@ -2,7 +2,7 @@
 
 import { dirname, join } from 'node:path';
 import { app, dialog } from 'electron';
-import { stateFolder } from '../engine/local-edge.ts';
+import { stateFolder } from '../local/local-edge.ts';
 import { findOrStart } from './daemon/supervisor.ts';
 import { daemonMain } from './files.ts';
 import { daemonProgram } from './logic/daemon-program.ts';

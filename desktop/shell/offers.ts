@@ -2,9 +2,9 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
-import type { OfferedMetalink, ShellMessage } from '@millrace/shared/bridge/shell-api';
+import type { OfferedMetalink, ShellMessage } from '@millrace/shared/bridge/page/shell-api';
 import type { LaunchRequest } from './logic/links.ts';
-import type { Words } from './logic/words.ts';
+import type { Words } from './logic/words-en.ts';
 
 /** In base64 a message of this size is still one that the daemon takes. */
 const MAX_METALINK_BYTES = 8 * 1024 * 1024;

@@ -5,7 +5,7 @@ import type {
   ShellMessage,
   ShellPlatform,
   ShellPreferences,
-} from '@millrace/shared/bridge/shell-api';
+} from '@millrace/shared/bridge/page/shell-api';
 import { contextBridge, ipcRenderer } from 'electron';
 import { channel, MESSAGE_CHANNEL, type ShellCall } from './logic/payload-channels.ts';
 

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { AppSettings } from '@millrace/shared/bridge/settings-api';
-import type { ShellMessage, ShellPreferences } from '@millrace/shared/bridge/shell-api';
+import type { ShellMessage, ShellPreferences } from '@millrace/shared/bridge/page/shell-api';
+import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
 import { app, dialog, nativeTheme, session, shell } from 'electron';
 import { Announcer } from './announcer.ts';
 import type { DaemonLink } from './daemon/daemon-link.ts';
@@ -25,7 +25,8 @@ import { type LaunchRequest, nameOfUrl } from './logic/links.ts';
 import { quitQuestion } from './logic/quit-question.ts';
 import { NOTHING, type Totals, totalsOf } from './logic/totals.ts';
 import type { DaemonState } from './logic/tray-text.ts';
-import { type Words, wordsFor } from './logic/words.ts';
+import { wordsFor } from './logic/words.ts';
+import type { Words } from './logic/words-en.ts';
 import { offerOf } from './offers.ts';
 import { watchQuitting } from './quitting.ts';
 import { StatusDisplay } from './status-display.ts';

@@ -9,7 +9,7 @@ import {
 import { TrayIcon } from './electron/tray.ts';
 import type { Totals } from './logic/totals.ts';
 import { type DaemonState, taskbarProgress, trayText } from './logic/tray-text.ts';
-import type { Words } from './logic/words.ts';
+import type { Words } from './logic/words-en.ts';
 
 export interface StatusDisplayOptions {
   readonly trayIcon: string;
@@ -19,21 +19,21 @@ export interface StatusDisplayOptions {
 }
 
 export class StatusDisplay {
-  readonly #o: StatusDisplayOptions;
+  readonly #options: StatusDisplayOptions;
   readonly #tray: TrayIcon;
   #text = '';
   #badge = 0;
   #blocker: number | undefined;
 
   constructor(options: StatusDisplayOptions) {
-    this.#o = options;
+    this.#options = options;
     this.#tray = new TrayIcon(options.trayIcon, () => options.onTrayClick());
   }
 
   show(state: DaemonState, sums: Totals, words: Words, window: BrowserWindow | undefined): void {
     const text = trayText(state, sums, words);
     this.#tray.show(text, state === 'running' && sums.active > 0 ? sums.share : undefined);
-    if (text !== this.#text) this.#tray.setMenu(this.#o.menu(text));
+    if (text !== this.#text) this.#tray.setMenu(this.#options.menu(text));
     this.#text = text;
     window?.setProgressBar(taskbarProgress(sums));
     if (this.#badge !== sums.active) app.setBadgeCount(sums.active);

@@ -6,25 +6,25 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
-import type { DownloadRequest } from '@millrace/shared/download/request';
-import { Chronicle } from '../engine/daemon/chronicle.ts';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { Manager } from '../engine/downloads/manager.ts';
 import type {
   DownloadFactory,
   Run,
   RunContext,
   RunProgress,
   RunResult,
-} from '../engine/daemon/contract.ts';
-import { HostMemory } from '../engine/daemon/host-memory.ts';
-import { Manager } from '../engine/daemon/manager.ts';
-import { Settings } from '../engine/daemon/settings.ts';
-import { SharedRate } from '../engine/daemon/shared-rate.ts';
+} from '../engine/queue/contract.ts';
+import { HostMemory } from '../engine/queue/host-memory.ts';
+import { SharedRate } from '../engine/queue/shared-rate.ts';
+import { Settings } from '../engine/settings/settings.ts';
 import { damageTeller } from '../engine/store/damaged-rows.ts';
 import { openDatabase } from '../engine/store/database.ts';
 import { DetailStore } from '../engine/store/detail-store.ts';
 import { DownloadStore } from '../engine/store/download-store.ts';
 import { HostStore, SettingStore } from '../engine/store/small-stores.ts';
 import { TrashStore } from '../engine/store/trash-store.ts';
+import { DownloadLogs } from '../engine/views/download-logs.ts';
 
 export const T0 = Date.UTC(2026, 10, 21, 12);
 export const LENGTH = 1000;
@@ -128,7 +128,7 @@ export class FakeDaemon {
   now = T0;
   db!: DatabaseSync;
   manager!: Manager;
-  chronicle!: Chronicle;
+  downloadLogs!: DownloadLogs;
 
   constructor() {
     this.open();
@@ -169,13 +169,13 @@ export class FakeDaemon {
       random: () => 0.5,
     });
     const store = new DetailStore(this.db, tell);
-    this.chronicle = new Chronicle({ manager: this.manager, store, now, clock: now });
+    this.downloadLogs = new DownloadLogs({ manager: this.manager, store, now, clock: now });
     this.manager.start();
   }
 
   /** Ends as a daemon does. */
   async shut(): Promise<void> {
-    this.chronicle.close();
+    this.downloadLogs.close();
     await this.manager.close();
     this.db.close();
   }

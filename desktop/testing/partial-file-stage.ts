@@ -4,12 +4,12 @@ import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
-import type { Validators } from '@millrace/shared/http/validators';
-import { PartialFile, type PartialFileOptions } from '../engine/partial-file.ts';
-import { DATA_SUFFIX, JOURNAL_SUFFIX } from '../engine/partial-names.ts';
+import type { Validators } from '@millrace/shared/http/fields/validators';
+import { DATA_SUFFIX, JOURNAL_SUFFIX } from '../engine/files/partial-names.ts';
+import { PartialFile, type PartialFileOptions } from '../engine/partial/partial-file.ts';
 
 export const CONTENT = Buffer.from(Array.from({ length: 1000 }, (_, i) => (i * 31) & 0xff));
-export const VERSION: Validators = { etag: '"a"' };
+const VERSION: Validators = { etag: '"a"' };
 
 export type Part = Partial<PartialFileOptions> & {
   validators?: Validators;

@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
-import type { DownloadRequest } from '@millrace/shared/download/request';
-import type { Run, RunContext, RunProgress, RunResult } from '../engine/daemon/contract.ts';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { Run, RunContext, RunProgress, RunResult } from '../engine/queue/contract.ts';
 
 /** A download that does what the test says. */
 export class ScriptedRun implements Run {

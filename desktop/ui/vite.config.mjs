@@ -9,7 +9,7 @@ export default {
   base: '/',
   // The page never scrolls as a whole; this library would also write styles into it, which the
   // content security policy forbids.
-  resolve: { alias: { 'react-remove-scroll': here('src/view/remove-scroll.tsx') } },
+  resolve: { alias: { 'react-remove-scroll': here('src/view/common/remove-scroll.tsx') } },
   build: {
     outDir: here('dist'),
     emptyOutDir: true,

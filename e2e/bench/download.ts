@@ -7,8 +7,8 @@ import { type FileHandle, mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
-import { contentOf } from '../fixtures/content.ts';
-import { Nginx } from '../fixtures/nginx.ts';
+import { contentOf } from '../fixtures/origins/content.ts';
+import { Nginx } from '../fixtures/origins/nginx.ts';
 import { type ProgramRun, runProgram } from './program-run.ts';
 import type { Stage } from './stage.ts';
 

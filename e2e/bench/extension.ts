@@ -9,8 +9,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
-import { buildEngineExtension, Taker } from '../fixtures/engine-extension.ts';
-import { ExtensionBrowser } from '../fixtures/extension.ts';
+import { buildEngineExtension, Taker } from '../fixtures/pages/engine-extension.ts';
+import { ExtensionBrowser } from '../fixtures/pages/extension.ts';
 import { until } from '../fixtures/until.ts';
 import type { Stage } from './stage.ts';
 

@@ -1,6 +1,6 @@
 /** A long history, as years of use leave it. */
 
-import type { DaemonProcess } from '../fixtures/daemon.ts';
+import type { DaemonProcess } from '../fixtures/programs/daemon.ts';
 
 /** So many at a time. */
 const PIECE = 10_000;

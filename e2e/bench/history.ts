@@ -3,8 +3,8 @@
  * How long it takes to start, to list and to search; the answers are checked as well.
  */
 
-import { DaemonProcess } from '../fixtures/daemon.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
+import { DaemonProcess } from '../fixtures/programs/daemon.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const HISTORY = 10_000;
 const QUEUE = 1000;

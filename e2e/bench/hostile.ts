@@ -5,14 +5,14 @@
  */
 
 import { parseArgs } from 'node:util';
-import { ATTACKS } from '../fixtures/hostile-attacks.ts';
+import { ATTACKS } from '../fixtures/clients/hostile-attacks.ts';
 import {
   type HostileOutcome,
   runHostile,
   type Sample,
   SPARE_DESCRIPTORS,
-} from '../fixtures/hostile-run.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
+} from '../fixtures/clients/hostile-run.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const MiB = 1024 * 1024;
 const MINUTE_MS = 60_000;

@@ -11,7 +11,7 @@
  * `npm run bench -- memory`: what floods of strangers make of an edge's memory.
  */
 
-import { nginxOrComplain } from '../fixtures/nginx.ts';
+import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
 import { decision } from './decision.ts';
 import { download } from './download.ts';
 import { extension } from './extension.ts';

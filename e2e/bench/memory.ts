@@ -10,11 +10,11 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { sha256 } from '../fixtures/content.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess } from '../fixtures/processes.ts';
-import { SlowReaders } from '../fixtures/slow-readers.ts';
-import { WideOrigin, wideBytes } from '../fixtures/wide-origin.ts';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { SlowReaders } from '../fixtures/clients/slow-readers.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { WideOrigin, wideBytes } from '../fixtures/origins/wide-origin.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 
 const MiB = 1024 * 1024;
 const HEADS = 20_000;

@@ -1,6 +1,6 @@
 /** Four edges as a network against four nginx slice caches behind a consistent-hash nginx. */
 
-import { Cluster } from '../fixtures/cluster.ts';
+import { Cluster } from '../fixtures/programs/cluster.ts';
 import { cached, contest, type Scenario } from './contest.ts';
 import type { Side } from './measure.ts';
 import { NginxNetwork } from './nginx-network.ts';

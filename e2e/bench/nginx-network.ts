@@ -4,7 +4,7 @@
  */
 
 import { join } from 'node:path';
-import { Nginx } from '../fixtures/nginx.ts';
+import { Nginx } from '../fixtures/origins/nginx.ts';
 import type { Stage } from './stage.ts';
 
 export class NginxNetwork {

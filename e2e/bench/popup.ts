@@ -5,9 +5,9 @@
  */
 
 import type { CDPSession, Page } from 'playwright-core';
-import { extensionUrl } from '../fixtures/extension.ts';
-import { FakeBackgroundBrowser } from '../fixtures/fake-background.ts';
-import { manyShown } from '../fixtures/shown-downloads.ts';
+import { extensionUrl } from '../fixtures/pages/extension.ts';
+import { FakeBackgroundBrowser } from '../fixtures/pages/fake-background.ts';
+import { manyShown } from '../fixtures/pages/shown-downloads.ts';
 
 /** A page of one row without any script: what the browser itself needs. */
 const BARE = '<!doctype html><main role="grid"><p role="row">bare</p></main>';

@@ -2,9 +2,9 @@
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder } from '../fixtures/processes.ts';
-import { electronOrComplain, Screen, Shell, waiting } from '../fixtures/shell.ts';
-import { startUiDaemon } from '../fixtures/ui.ts';
+import { startUiDaemon } from '../fixtures/pages/ui.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
+import { electronOrComplain, Screen, Shell, waiting } from '../fixtures/programs/shell.ts';
 import { fillHistory } from './fill-history.ts';
 
 const ENTRIES = 10_000;

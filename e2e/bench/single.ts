@@ -1,7 +1,7 @@
 /** One edge against one nginx with its slice module. */
 
-import { Nginx } from '../fixtures/nginx.ts';
-import { EdgeProcess } from '../fixtures/processes.ts';
+import { Nginx } from '../fixtures/origins/nginx.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { cached, contest, type Scenario } from './contest.ts';
 import type { Side } from './measure.ts';
 import type { Stage } from './stage.ts';

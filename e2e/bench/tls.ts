@@ -5,8 +5,8 @@
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
-import { makeCertificate } from '../fixtures/certificate.ts';
-import { EdgeProcess } from '../fixtures/processes.ts';
+import { makeCertificate } from '../fixtures/origins/certificate.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { cpuSeconds } from './measure.ts';
 import type { Stage } from './stage.ts';
 

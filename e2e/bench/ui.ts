@@ -4,10 +4,10 @@
  */
 
 import type { Browser, Page } from 'playwright-core';
-import type { DaemonProcess } from '../fixtures/daemon.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
-import { SlowFiles } from '../fixtures/slow-files.ts';
-import { launchBrowser, openUi, startUiDaemon } from '../fixtures/ui.ts';
+import { SlowFiles } from '../fixtures/origins/slow-files.ts';
+import { launchBrowser, openUi, startUiDaemon } from '../fixtures/pages/ui.ts';
+import type { DaemonProcess } from '../fixtures/programs/daemon.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 import { fillHistory } from './fill-history.ts';
 

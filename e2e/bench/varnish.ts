@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { EdgeProcess } from '../fixtures/processes.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { contest } from './contest.ts';
 import type { Side } from './measure.ts';
 import { SCENARIOS } from './single.ts';

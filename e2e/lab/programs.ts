@@ -6,8 +6,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { nginxConfiguration, nginxSent } from '../fixtures/nginx.ts';
-import type { EdgeStatus } from '../fixtures/processes.ts';
+import { nginxConfiguration, nginxSent } from '../fixtures/origins/nginx.ts';
+import type { EdgeStatus } from '../fixtures/programs/processes.ts';
 import type { Host, Run, RunOptions } from './host.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));

@@ -6,7 +6,7 @@
  */
 
 import { connect } from 'node:net';
-import { portOf } from '../fixtures/port-of.ts';
+import { portOf } from '../fixtures/programs/port-of.ts';
 
 export interface ResumingCrowdResult {
   readonly bytes: number;

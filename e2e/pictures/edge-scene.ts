@@ -4,11 +4,11 @@ import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { Cluster } from '../fixtures/cluster.ts';
-import { contentOf } from '../fixtures/content.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { freePort, Nginx } from '../fixtures/nginx.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { contentOf } from '../fixtures/origins/content.ts';
+import { freePorts, Nginx } from '../fixtures/origins/nginx.ts';
+import { Cluster } from '../fixtures/programs/cluster.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
 
 export const TOKEN = 'a-token-for-the-picture';
 
@@ -71,7 +71,7 @@ export class EdgeScene {
     const origin = await FaultOrigin.start();
     const lines = await Promise.all(
       EDGES.map(async ([name, ms]) => {
-        const port = await freePort();
+        const port = await freePorts(1);
         return { name, port, line: await delayed(port, ms) };
       }),
     );

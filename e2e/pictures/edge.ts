@@ -7,8 +7,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { checkUrl, isLive, logIn, openPage } from '../fixtures/edge-pages.ts';
-import { launchBrowser } from '../fixtures/ui.ts';
+import { checkUrl, isLive, logIn, openPage } from '../fixtures/pages/edge-pages.ts';
+import { launchBrowser } from '../fixtures/pages/ui.ts';
 import { EdgeScene, TOKEN } from './edge-scene.ts';
 
 const folder = process.argv[2] ?? fileURLToPath(new URL('../../edge/screenshots', import.meta.url));

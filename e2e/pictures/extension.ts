@@ -7,8 +7,8 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { FakeBackgroundBrowser } from '../fixtures/fake-background.ts';
-import { SHOWN } from '../fixtures/shown-downloads.ts';
+import { FakeBackgroundBrowser } from '../fixtures/pages/fake-background.ts';
+import { SHOWN } from '../fixtures/pages/shown-downloads.ts';
 
 const folder =
   process.argv[2] ?? fileURLToPath(new URL('../../extension/screenshots', import.meta.url));

@@ -7,7 +7,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
-import { launchBrowser, openUi } from '../fixtures/ui.ts';
+import { launchBrowser, openUi } from '../fixtures/pages/ui.ts';
 import { Scene } from './scene.ts';
 
 const folder =

@@ -1,9 +1,9 @@
 /** A daemon with downloads as people have them: running, done, failed, over edges and mirrors. */
 
-import { DaemonProcess } from '../fixtures/daemon.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
-import { SlowFiles } from '../fixtures/slow-files.ts';
-import { PAGE } from '../fixtures/ui.ts';
+import { SlowFiles } from '../fixtures/origins/slow-files.ts';
+import { PAGE } from '../fixtures/pages/ui.ts';
+import { DaemonProcess } from '../fixtures/programs/daemon.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const MIB = 1024 * 1024;

@@ -1,13 +1,13 @@
 /**
- * A node's response to a client, in virtual time: the agent (`Transfer`, with window and retry timer)
+ * A node's response to a client, in virtual time: the agent (`DeliveryMachine`, with window and retry timer)
  * as the edge's delivery has it, with models of stores and sockets.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
-import { TransferDriver } from '@millrace/shared/cdn/transfer-driver';
-import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/window';
+import { DeliveryDriver } from '@millrace/shared/cdn/delivery/delivery-driver';
+import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
+import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/delivery/window';
 import { INGRESS, type SimNode } from './node.ts';
 import { Flow, type Host } from './wire.ts';
 
@@ -29,8 +29,8 @@ export interface DeliveryOptions {
 }
 
 export class SimDelivery {
-  readonly #o: DeliveryOptions;
-  readonly #driver: TransferDriver;
+  readonly #options: DeliveryOptions;
+  readonly #driver: DeliveryDriver;
   readonly #window: CongestionWindow;
   readonly #flows = new Set<Flow>();
   /** Slices that the connection is to carry, one after the other. */
@@ -41,12 +41,12 @@ export class SimDelivery {
   constructor(options: DeliveryOptions) {
     const { node, count, inOrder } = options;
     const { o, sim } = node.world;
-    this.#o = options;
+    this.#options = options;
     this.#window = new CongestionWindow({
       max: o.bufferBytes / o.chunkBytes,
       initial: firstWindow(o.chunkBytes),
     });
-    this.#driver = new TransferDriver(
+    this.#driver = new DeliveryDriver(
       {
         slices: count,
         inOrder,
@@ -80,11 +80,11 @@ export class SimDelivery {
   }
 
   #name(slice: number): string {
-    return String(this.#o.first + slice);
+    return String(this.#options.first + slice);
   }
 
   #fetch(slice: number, attempt: number): () => void {
-    const { node, first } = this.#o;
+    const { node, first } = this.#options;
     const { figures } = node.world;
     if (attempt === 0) figures.chunkRequests++;
     if (node.cache.has(first + slice)) {
@@ -109,7 +109,7 @@ export class SimDelivery {
 
   #fetched(slice: number, attempt: number, local: boolean): void {
     if (!this.#driver.wants(slice, attempt)) return;
-    const { figures } = this.#o.node.world;
+    const { figures } = this.#options.node.world;
     figures.windowSum += this.#window.size;
     figures.windowSamples++;
     this.#driver.fetched(slice, attempt, local);
@@ -127,7 +127,7 @@ export class SimDelivery {
   }
 
   #start(slice: number): void {
-    const { node, from, to, delayMs, first, onBytes } = this.#o;
+    const { node, from, to, delayMs, first, onBytes } = this.#options;
     const { sim, o } = node.world;
     node.served++;
     const flow: Flow = new Flow(sim, {
@@ -153,14 +153,14 @@ export class SimDelivery {
 
   #ended(error: MillraceError | undefined): void {
     this.#forget();
-    const { node, delayMs, onEnd } = this.#o;
+    const { node, delayMs, onEnd } = this.#options;
     if (error === undefined) return onEnd(undefined);
     node.world.sim.clock.in(delayMs, () => onEnd(error));
   }
 
   #forget(): void {
-    this.#o.node.transfers--;
-    this.#o.node.connections.delete(this.#breakOff);
+    this.#options.node.transfers--;
+    this.#options.node.connections.delete(this.#breakOff);
     for (const flow of this.#flows) flow.cancel();
   }
 }

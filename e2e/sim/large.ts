@@ -6,8 +6,8 @@
  */
 
 import { type Millis, seededRandom } from '@millrace/shared/base/clock';
-import { MAX_PEERS, selectPeers } from '@millrace/shared/cdn/peer-set';
-import { MAX_NODES, type Peer } from '@millrace/shared/cdn/peer-table';
+import { MAX_PEERS, selectPeers } from '@millrace/shared/cdn/routing/peer-set';
+import { MAX_NODES, type Peer } from '@millrace/shared/cdn/routing/peer-table';
 import { build, MAX_CHOICES, type NetworkOptions, SETTLED_SHARE } from './network.ts';
 import type { SimNode } from './node.ts';
 import { heartbeatMs, type Place, rttMs } from './places.ts';

@@ -2,7 +2,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { BUFFER_BYTES_PER_CLIENT, DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
-import { MAX_HOPS } from '@millrace/shared/cdn/route';
+import { MAX_HOPS } from '@millrace/shared/cdn/routing/route';
 import type { SimNode } from './node.ts';
 import { machines, type Place } from './places.ts';
 import { type Choice, MeasuredView } from './views.ts';

@@ -6,17 +6,17 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { ChunkFlights } from '@millrace/shared/cdn/chunk-flights';
-import { retrySalt } from '@millrace/shared/cdn/chunk-name';
-import { type AttemptObserver, CompetingFetch } from '@millrace/shared/cdn/competing-fetch';
-import { ForwardFetch } from '@millrace/shared/cdn/forward-fetch';
-import { PATIENCE_AT_THE_ORIGIN } from '@millrace/shared/cdn/hedge';
-import { hashText } from '@millrace/shared/cdn/hrw';
-import { PeerFailure } from '@millrace/shared/cdn/peer-failure';
-import { MIN_SILENCE_MS } from '@millrace/shared/cdn/peer-table';
-import { loadSteps, replicationFactor } from '@millrace/shared/cdn/replicas';
-import { MIN_ORIGIN_TIMEOUT_MS, RetryTimer } from '@millrace/shared/cdn/retry-timer';
-import { decideRoute, type Route, type RouteNode } from '@millrace/shared/cdn/route';
+import { retrySalt } from '@millrace/shared/cdn/chunks/chunk-name';
+import { MIN_ORIGIN_TIMEOUT_MS, RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
+import { ChunkFlights } from '@millrace/shared/cdn/fetch/chunk-flights';
+import { type AttemptObserver, CompetingFetch } from '@millrace/shared/cdn/fetch/competing-fetch';
+import { ForwardFetch } from '@millrace/shared/cdn/fetch/forward-fetch';
+import { PATIENCE_AT_THE_ORIGIN } from '@millrace/shared/cdn/fetch/hedge';
+import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
+import { hashText } from '@millrace/shared/cdn/routing/hrw';
+import { MIN_SILENCE_MS } from '@millrace/shared/cdn/routing/peer-table';
+import { loadSteps, replicationFactor } from '@millrace/shared/cdn/routing/replicas';
+import { decideRoute, type Route, type RouteNode } from '@millrace/shared/cdn/routing/route';
 import type { Place } from './places.ts';
 import { askOrigin, askPeer } from './requests.ts';
 import { GivenView, MeasuredView, type Member, type View } from './views.ts';

@@ -24,7 +24,7 @@ const FAR_SHARE = 0.05;
 const FAR_MS = 110;
 
 /** A site somewhere. */
-export function somewhere(random: Random): Place {
+function somewhere(random: Random): Place {
   let draw = random();
   let continent: (typeof CONTINENTS)[number] = CONTINENTS[0];
   for (const candidate of CONTINENTS) {

@@ -7,7 +7,7 @@ export interface Table {
 }
 
 /** Bars, one per value. */
-export interface Plot {
+interface Plot {
   readonly caption: string;
   readonly bars: readonly (readonly [label: string, value: number])[];
 }

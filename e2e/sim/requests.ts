@@ -1,8 +1,8 @@
 /** How simulated nodes ask each other and the origin for chunks: what the wires make of requests. */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import type { AttemptObserver } from '@millrace/shared/cdn/competing-fetch';
-import { PeerFailure } from '@millrace/shared/cdn/peer-failure';
+import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
+import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
 import type { Path, SimNode } from './node.ts';
 import { Flow } from './wire.ts';
 

@@ -1,6 +1,6 @@
 /** A client with the real download scheduler, which uses several edges at once. */
 
-import { Scheduler } from '@millrace/shared/download/scheduler';
+import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
 import { SimulatedDownload } from '@millrace/shared/testing/simulated-download';
 import { Downloading, type DownloadingOptions } from './downloading.ts';
 import { EdgeSource, type Seat } from './edge-source.ts';

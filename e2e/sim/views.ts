@@ -4,10 +4,10 @@
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
-import { selectPeers } from '@millrace/shared/cdn/peer-set';
-import { type Peer, PeerTable } from '@millrace/shared/cdn/peer-table';
-import type { PeerUse } from '@millrace/shared/cdn/peer-use';
-import type { Hearsay, RouteNode } from '@millrace/shared/cdn/route';
+import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
+import { type Peer, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
+import type { PeerUse } from '@millrace/shared/cdn/routing/peer-use';
+import type { Hearsay, RouteNode } from '@millrace/shared/cdn/routing/route';
 import { heartbeatMs, type Place } from './places.ts';
 
 /** What routing asks of a node's view. */

@@ -90,7 +90,7 @@ export interface FlowOptions {
 
 export class Flow {
   readonly #sim: Simulation;
-  readonly #o: FlowOptions;
+  readonly #options: FlowOptions;
   #unsent: number;
   #missing: number;
   #inFlight = 0;
@@ -98,7 +98,7 @@ export class Flow {
 
   constructor(sim: Simulation, options: FlowOptions) {
     this.#sim = sim;
-    this.#o = options;
+    this.#options = options;
     this.#unsent = options.bytes;
     this.#missing = options.bytes;
     this.#pump();
@@ -110,14 +110,14 @@ export class Flow {
 
   #pump(): void {
     const { clock } = this.#sim;
-    const { from, delayMs, pieceBytes } = this.#o;
+    const { from, delayMs, pieceBytes } = this.#options;
     while (!this.#cancelled && this.#unsent > 0 && this.#inFlight < WINDOW_PIECES) {
       const piece = Math.min(pieceBytes, this.#unsent);
       this.#unsent -= piece;
       this.#inFlight++;
       const { first, last } = from.up.send(piece, clock.now);
       clock.at(first + delayMs, () => this.#reached(piece, last + delayMs));
-      if (this.#unsent === 0) this.#o.onHandedOver?.();
+      if (this.#unsent === 0) this.#options.onHandedOver?.();
     }
   }
 
@@ -125,14 +125,14 @@ export class Flow {
   #reached(piece: number, last: Millis): void {
     const { clock } = this.#sim;
     this.#sim.quiet();
-    if (!this.#o.connected()) return;
-    const through = this.#o.to.down.send(piece, clock.now).last;
+    if (!this.#options.connected()) return;
+    const through = this.#options.to.down.send(piece, clock.now).last;
     clock.at(Math.max(through, last), () => this.#arrived(piece));
   }
 
   #arrived(piece: number): void {
     const { clock } = this.#sim;
-    const { delayMs, connected, onBytes } = this.#o;
+    const { delayMs, connected, onBytes } = this.#options;
     this.#missing -= piece;
     if (this.#missing > 0) this.#sim.quiet();
     if (this.#unsent > 0) {

@@ -1,9 +1,9 @@
 /** A simulated network: its nodes, its origin, one file, and what is counted. */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { routingKey } from '@millrace/shared/cdn/chunk-name';
-import { chunkRange } from '@millrace/shared/cdn/chunk-plan';
-import { PeerUse } from '@millrace/shared/cdn/peer-use';
+import { routingKey } from '@millrace/shared/cdn/chunks/chunk-name';
+import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
+import { PeerUse } from '@millrace/shared/cdn/routing/peer-use';
 import { SimNode } from './node.ts';
 import type { Place } from './places.ts';
 import { rttMs } from './places.ts';

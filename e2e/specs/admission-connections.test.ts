@@ -6,18 +6,18 @@ import { get, Agent as SecureAgent } from 'node:https';
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
-import { makeCertificate } from '../fixtures/certificate.ts';
-import { sha256 } from '../fixtures/content.ts';
-import { fetchAll, readAll } from '../fixtures/http-client.ts';
+import { fetchAll, readAll } from '../fixtures/clients/http-client.ts';
+import { rawConnect } from '../fixtures/clients/raw-client.ts';
+import { makeCertificate } from '../fixtures/origins/certificate.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { WideOrigin, wideBytes } from '../fixtures/origins/wide-origin.ts';
 import {
   EdgeProcess,
   type EdgeStatus,
   type ResourceUse,
   temporaryFolder,
-} from '../fixtures/processes.ts';
-import { rawConnect } from '../fixtures/raw-client.ts';
+} from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
-import { WideOrigin, wideBytes } from '../fixtures/wide-origin.ts';
 
 const MAX = 40;
 const SHARE = 10;

@@ -6,9 +6,9 @@ import { Agent, createServer, type Server, type ServerResponse } from 'node:http
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { type Fetched, fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess, type ResourceUse, temporaryFolder } from '../fixtures/processes.ts';
+import { type Fetched, fetchAll } from '../fixtures/clients/http-client.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { EdgeProcess, type ResourceUse, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const MAX = 16;

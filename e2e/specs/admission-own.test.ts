@@ -2,8 +2,8 @@
 
 import { Agent } from 'node:http';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { type Fetched, fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess, type EdgeStatus } from '../fixtures/processes.ts';
+import { type Fetched, fetchAll } from '../fixtures/clients/http-client.ts';
+import { EdgeProcess, type EdgeStatus } from '../fixtures/programs/processes.ts';
 
 const WORKERS = 2;
 const agents: Agent[] = [];

@@ -5,9 +5,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { CliProcess, EdgeProcess, runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import {
+  CliProcess,
+  EdgeProcess,
+  runCli,
+  temporaryFolder,
+} from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const origin = await FaultOrigin.start();

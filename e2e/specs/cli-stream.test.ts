@@ -3,10 +3,10 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { sha256 } from '../fixtures/content.ts';
-import { fetchAll, openResponse } from '../fixtures/http-client.ts';
-import { runCli } from '../fixtures/processes.ts';
-import { Streams } from '../fixtures/streams.ts';
+import { fetchAll, openResponse } from '../fixtures/clients/http-client.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { runCli } from '../fixtures/programs/processes.ts';
+import { Streams } from '../fixtures/programs/streams.ts';
 import { until } from '../fixtures/until.ts';
 
 const MB = 1_000_000;

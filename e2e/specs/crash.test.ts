@@ -8,9 +8,9 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { PacedOrigin } from '../fixtures/paced-origin.ts';
-import { CliProcess, type CliResult } from '../fixtures/processes.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { PacedOrigin } from '../fixtures/origins/paced-origin.ts';
+import { CliProcess, type CliResult } from '../fixtures/programs/processes.ts';
 
 /**
  * A killed process loses what it has in memory: up to 1 MiB per connection, and 4 MiB on their way to

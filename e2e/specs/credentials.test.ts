@@ -6,9 +6,9 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, expect, test } from '@jest/globals';
-import { sha256 } from '../fixtures/content.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { EdgeProcess, runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { EdgeProcess, runCli, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const files = await FaultOrigin.start();
 const edge = await EdgeProcess.start(['--allow-origin', '127.0.0.1']);

@@ -3,12 +3,12 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { afterEach, expect } from '@jest/globals';
-import { sha256 } from '../fixtures/content.ts';
-import { crowd } from '../fixtures/crowd.ts';
-import { openResponse } from '../fixtures/http-client.ts';
-import { nginxOrComplain } from '../fixtures/nginx.ts';
-import { NginxFiles } from '../fixtures/nginx-files.ts';
-import { EdgeProcess } from '../fixtures/processes.ts';
+import { crowd } from '../fixtures/clients/crowd.ts';
+import { openResponse } from '../fixtures/clients/http-client.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
+import { NginxFiles } from '../fixtures/origins/nginx-files.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 
 const MiB = 1024 * 1024;

@@ -7,8 +7,8 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { WebSocket } from 'undici';
-import { DaemonProcess } from '../fixtures/daemon.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
+import { DaemonProcess } from '../fixtures/programs/daemon.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const PAGE = 'https://page.example';

@@ -3,11 +3,11 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
-import { Aria2p, type Aria2pDownload, aria2pOrComplain } from '../fixtures/aria2p.ts';
-import { sha256 } from '../fixtures/content.ts';
-import { DaemonProcess } from '../fixtures/daemon.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { Aria2p, type Aria2pDownload, aria2pOrComplain } from '../fixtures/programs/aria2p.ts';
+import { DaemonProcess } from '../fixtures/programs/daemon.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 

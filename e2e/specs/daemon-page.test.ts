@@ -3,15 +3,15 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { DownloadDetail } from '@millrace/shared/bridge/detail-api';
-import type { EdgeTest } from '@millrace/shared/bridge/edge-api';
-import type { ListPage } from '@millrace/shared/bridge/list-api';
-import type { LiveUpdate } from '@millrace/shared/bridge/live-api';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { DaemonProcess } from '../fixtures/daemon.ts';
-import { FileServer } from '../fixtures/file-server.ts';
-import { logIn, ownOrigin, PageSocket, send } from '../fixtures/page-client.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import type { DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';
+import type { EdgeTest } from '@millrace/shared/bridge/rpc/edge-api';
+import type { ListPage } from '@millrace/shared/bridge/rpc/list-api';
+import type { LiveUpdate } from '@millrace/shared/bridge/rpc/live-api';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { FileServer } from '../fixtures/origins/file-server.ts';
+import { logIn, ownOrigin, PageSocket, send } from '../fixtures/pages/page-client.ts';
+import { DaemonProcess } from '../fixtures/programs/daemon.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const SCRIPT = 'console.log("ü")';

@@ -4,9 +4,9 @@ import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { type ByteRange, intersect } from '@millrace/shared/base/byte-range';
-import { parseJournal } from '@millrace/shared/download/journal';
-import { DaemonProcess, type View } from '../fixtures/daemon.ts';
-import { DaemonStage, digestOf } from '../fixtures/daemon-stage.ts';
+import { parseJournal } from '@millrace/shared/download/journal/journal';
+import { DaemonProcess, type View } from '../fixtures/programs/daemon.ts';
+import { DaemonStage, digestOf } from '../fixtures/programs/daemon-stage.ts';
 import { until } from '../fixtures/until.ts';
 
 const stage = await DaemonStage.forEachTest();

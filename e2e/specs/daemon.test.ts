@@ -3,8 +3,8 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { DaemonProcess, Listener, type View } from '../fixtures/daemon.ts';
-import { DaemonStage, digestOf } from '../fixtures/daemon-stage.ts';
+import { DaemonProcess, Listener, type View } from '../fixtures/programs/daemon.ts';
+import { DaemonStage, digestOf } from '../fixtures/programs/daemon-stage.ts';
 import { until } from '../fixtures/until.ts';
 
 const MB = 1_000_000;

@@ -5,18 +5,34 @@
 
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, cp, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type DeployTool, deployTool } from '../fixtures/deploy-tools.mjs';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
 import { notTested, programOrComplain } from '../fixtures/not-tested.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
-import { copyInto, DEPLOY, type Instruction, ROOT, readStages } from '../fixtures/repository.ts';
+import { type DeployTool, deployTool } from '../fixtures/programs/deploy-tools.mjs';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
+import {
+  copyInto,
+  DEPLOY,
+  type Instruction,
+  ROOT,
+  readStages,
+} from '../fixtures/programs/repository.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 
@@ -240,7 +256,8 @@ describe('Prometheus', () => {
   test('alerts ask for figures that an edge has', async () => {
     const rules = await readFile(join(DEPLOY, 'prometheus/alerts.yml'), 'utf8');
     const asked = new Set(rules.match(/\bmillrace_[a-z_]+\b/g));
-    const sources = ['metrics.ts', 'gauges.ts', 'tls/open-tls.ts'];
+    const names = await readdir(join(ROOT, 'edge/src'), { recursive: true });
+    const sources = names.filter((name) => /(?<!\.test)\.ts$/.test(name));
     const code = await Promise.all(
       sources.map((name) => readFile(join(ROOT, 'edge/src', name), 'utf8')),
     );

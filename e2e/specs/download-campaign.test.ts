@@ -16,11 +16,11 @@ import {
   planDownload,
   servedVersions,
   servesEmpty,
-} from '../fixtures/download-campaign.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { forgetContent } from '../fixtures/fault-origin-answer.ts';
-import { filesIn, runWatched, type WatchedResult } from '../fixtures/faults-run.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+} from '../fixtures/faults/download-campaign.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { forgetContent } from '../fixtures/faults/fault-origin-answer.ts';
+import { filesIn, runWatched, type WatchedResult } from '../fixtures/faults/faults-run.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 /** Exit statuses of failures that a source can cause: network, refused, checksum, source. */
 const FAILURES = [3, 4, 5, 7];

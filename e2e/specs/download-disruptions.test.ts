@@ -4,10 +4,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { type Break, BreakingLink } from '../fixtures/faults-link.ts';
-import { filesIn, runWatched, type WatchedResult } from '../fixtures/faults-run.ts';
-import { type CliProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { type Break, BreakingLink } from '../fixtures/faults/faults-link.ts';
+import { filesIn, runWatched, type WatchedResult } from '../fixtures/faults/faults-run.ts';
+import { type CliProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const BYTES = 4_000_000;
 /** What may come twice: redundant fetches are 2% at most, and a little for what was under way. */

@@ -4,11 +4,11 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { atATime } from '../fixtures/at-a-time.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { forgetContent } from '../fixtures/fault-origin-answer.ts';
-import { classOf, FAULT_NAMES, versionsOf } from '../fixtures/faults.ts';
-import { filesIn, runWatched } from '../fixtures/faults-run.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { forgetContent } from '../fixtures/faults/fault-origin-answer.ts';
+import { classOf, FAULT_NAMES, versionsOf } from '../fixtures/faults/faults.ts';
+import { filesIn, runWatched } from '../fixtures/faults/faults-run.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 /** Exit statuses, as documented. */
 const [OK, NETWORK, REFUSED, CHECKSUM, SOURCE] = [0, 3, 4, 5, 7];

@@ -8,9 +8,9 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { CERTIFICATE, KEY } from '@millrace/shared/testing/certificate';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { FileServer } from '../fixtures/file-server.ts';
-import { runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { FileServer } from '../fixtures/origins/file-server.ts';
+import { runCli, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const SIZE = 3_000_000;
 const SOURCE = 7;

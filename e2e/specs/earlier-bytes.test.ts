@@ -6,8 +6,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { runCli, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const BODY = contentOf('earlier bytes', 3_000_000);
 const PAGE = Buffer.from('<!doctype html><title>Log in</title>');

@@ -3,11 +3,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { ADMIN_TOKEN, ask, digestThrough, ended } from '../fixtures/admin-client.ts';
-import { AdminStage, FRESH } from '../fixtures/admin-stage.ts';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess, runCli } from '../fixtures/processes.ts';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { ADMIN_TOKEN, ask, digestThrough, ended } from '../fixtures/programs/admin-client.ts';
+import { AdminStage, FRESH } from '../fixtures/programs/admin-stage.ts';
+import { EdgeProcess, runCli } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const BYTES = 300_000;

@@ -3,9 +3,9 @@
 import { readdir, readFile, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { fetchAll, openResponse } from '../fixtures/http-client.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { fetchAll, openResponse } from '../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const origin = await FaultOrigin.start();

@@ -1,11 +1,11 @@
 /** Requests that say what the content must be: `Millrace-Digest`. */
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { Cluster } from '../fixtures/cluster.ts';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { FileServer, type ServedFile } from '../fixtures/file-server.ts';
-import { type Fetched, fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { type Fetched, fetchAll } from '../fixtures/clients/http-client.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { FileServer, type ServedFile } from '../fixtures/origins/file-server.ts';
+import { Cluster } from '../fixtures/programs/cluster.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const MiB = 1024 * 1024;
 const OPTIONS = ['--allow-origin', '127.0.0.1', '--log-level', 'warn'];

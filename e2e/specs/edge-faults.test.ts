@@ -2,11 +2,11 @@
 
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { atATime } from '../fixtures/at-a-time.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { forgetContent } from '../fixtures/fault-origin-answer.ts';
-import { classOf, FAULT_NAMES } from '../fixtures/faults.ts';
-import { type Fetched, fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess } from '../fixtures/processes.ts';
+import { type Fetched, fetchAll } from '../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { forgetContent } from '../fixtures/faults/fault-origin-answer.ts';
+import { classOf, FAULT_NAMES } from '../fixtures/faults/faults.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 
 /** What a client must get; where several are possible, the better ones first. */
 type Outcome = 'bytes' | 'reset' | number;

@@ -4,17 +4,17 @@ import { mkdir, readFile, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, expect } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { barriers, overflow } from '../fixtures/axe.ts';
-import { Cluster } from '../fixtures/cluster.ts';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { checkUrl, findingsOn, openPage } from '../fixtures/edge-pages.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
-import { freePort, Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
-import { EdgeProcess, runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { freePort, Nginx, nginxOrComplain } from '../fixtures/origins/nginx.ts';
+import { barriers, overflow } from '../fixtures/pages/axe.ts';
+import { checkUrl, findingsOn, openPage } from '../fixtures/pages/edge-pages.ts';
+import { browserOrComplain, launchBrowser } from '../fixtures/pages/ui.ts';
+import type { OpenPage } from '../fixtures/pages/window.ts';
+import { Cluster } from '../fixtures/programs/cluster.ts';
+import { EdgeProcess, runCli, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
-import { browserOrComplain, launchBrowser } from '../fixtures/ui.ts';
-import type { OpenPage } from '../fixtures/window.ts';
 
 const { beforeAll, describe, test } = testsWhere(
   browserOrComplain('the page for publishers') && nginxOrComplain('links of an nginx'),

@@ -3,10 +3,10 @@
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { type FetchOptions, fetchAll, openResponse } from '../fixtures/http-client.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
-import { NAMES_FOR_NODE, named } from '../fixtures/public-names.ts';
+import { type FetchOptions, fetchAll, openResponse } from '../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { NAMES_FOR_NODE, named } from '../fixtures/origins/public-names.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const origin = await FaultOrigin.start();

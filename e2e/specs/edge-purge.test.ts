@@ -3,13 +3,13 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { ADMIN_TOKEN, ask, digestThrough } from '../fixtures/admin-client.ts';
-import { AdminStage, FRESH } from '../fixtures/admin-stage.ts';
-import type { Cluster, Node } from '../fixtures/cluster.ts';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import type { ServedFile } from '../fixtures/file-server.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
-import type { EdgeProcess } from '../fixtures/processes.ts';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import type { ServedFile } from '../fixtures/origins/file-server.ts';
+import { ADMIN_TOKEN, ask, digestThrough } from '../fixtures/programs/admin-client.ts';
+import { AdminStage, FRESH } from '../fixtures/programs/admin-stage.ts';
+import type { Cluster, Node } from '../fixtures/programs/cluster.ts';
+import type { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const CHUNK = 65_536;

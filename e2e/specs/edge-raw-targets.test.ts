@@ -6,11 +6,11 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { connect as secureConnect } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
-import { makeCertificate } from '../fixtures/certificate.ts';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { EchoOrigin } from '../fixtures/echo-origin.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { makeCertificate } from '../fixtures/origins/certificate.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { EchoOrigin } from '../fixtures/origins/echo-origin.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const origin = await EchoOrigin.start();
@@ -28,7 +28,7 @@ const slowUrl = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
 
 const folder = await temporaryFolder();
 const pair = makeCertificate(folder.path, 'edge');
-const probe = fileURLToPath(new URL('../fixtures/heap-probe.mjs', import.meta.url));
+const probe = fileURLToPath(new URL('../fixtures/clients/heap-probe.mjs', import.meta.url));
 const options = ['--allow-origin', '127.0.0.1', '--default-scheme', 'http', '--log-level', 'warn'];
 const limits = ['--client-requests', '0', '--client-transfers', '0'];
 const edge = await EdgeProcess.start(

@@ -2,11 +2,14 @@
 
 import { Agent, request } from 'node:http';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { MultipartReader, multipartBoundary } from '@millrace/shared/http/multipart-reader';
-import { sha256 } from '../fixtures/content.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { type Fetched, fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess } from '../fixtures/processes.ts';
+import {
+  MultipartReader,
+  multipartBoundary,
+} from '@millrace/shared/http/messages/multipart-reader';
+import { type Fetched, fetchAll } from '../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 
 const origin = await FaultOrigin.start();
 const edge = await EdgeProcess.start([

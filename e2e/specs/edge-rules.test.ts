@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { signLink } from '@millrace/shared/node/link-signature';
-import { Cluster } from '../fixtures/cluster.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { type FetchOptions, fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess, runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { type FetchOptions, fetchAll } from '../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { Cluster } from '../fixtures/programs/cluster.ts';
+import { EdgeProcess, runCli, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const SECRET = 'a secret of publishers';

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { fetchAll, openResponse, readAll } from '../fixtures/http-client.ts';
-import { EdgeProcess } from '../fixtures/processes.ts';
+import { fetchAll, openResponse, readAll } from '../fixtures/clients/http-client.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 /** More than the buffers of two connections and of the edge hold. */

@@ -8,23 +8,23 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
-import { contentOf, sha256 } from '../fixtures/content.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { classOf, FAULT_NAMES, versionsOf } from '../fixtures/faults/faults.ts';
+import { BODY_FAULTS } from '../fixtures/faults/faults-bodies.ts';
+import { RANGE_FAULTS } from '../fixtures/faults/faults-ranges.ts';
+import { VERSION_FAULTS } from '../fixtures/faults/faults-versions.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { PacedOrigin } from '../fixtures/origins/paced-origin.ts';
+import { NAMES_FOR_NODE, named } from '../fixtures/origins/public-names.ts';
 import {
   buildEngineExtension,
   killBrowser,
   type Offered,
   type ShownInBrowser,
   Taker,
-} from '../fixtures/engine-extension.ts';
-import { ExtensionBrowser } from '../fixtures/extension.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { classOf, FAULT_NAMES, versionsOf } from '../fixtures/faults.ts';
-import { BODY_FAULTS } from '../fixtures/faults-bodies.ts';
-import { RANGE_FAULTS } from '../fixtures/faults-ranges.ts';
-import { VERSION_FAULTS } from '../fixtures/faults-versions.ts';
-import { PacedOrigin } from '../fixtures/paced-origin.ts';
-import { EdgeProcess } from '../fixtures/processes.ts';
-import { NAMES_FOR_NODE, named } from '../fixtures/public-names.ts';
+} from '../fixtures/pages/engine-extension.ts';
+import { ExtensionBrowser } from '../fixtures/pages/extension.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const MIB = 1024 * 1024;

@@ -9,11 +9,11 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { expect } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { buildExtension, ExtensionBrowser } from '../fixtures/extension.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
-import { SlowFiles } from '../fixtures/slow-files.ts';
+import { SlowFiles } from '../fixtures/origins/slow-files.ts';
+import { buildExtension, ExtensionBrowser } from '../fixtures/pages/extension.ts';
+import { browserOrComplain } from '../fixtures/pages/ui.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
-import { browserOrComplain } from '../fixtures/ui.ts';
 import { until } from '../fixtures/until.ts';
 
 const MB = 1024 * 1024;

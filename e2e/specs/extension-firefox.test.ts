@@ -4,12 +4,12 @@ import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import type { Page } from 'puppeteer-core';
-import { BrowserFiles } from '../fixtures/browser-files.ts';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { DaemonCli, isAlive } from '../fixtures/daemon-cli.ts';
-import { buildExtension } from '../fixtures/extension.ts';
-import { FirefoxBrowser, firefoxOrComplain } from '../fixtures/firefox.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
+import { BrowserFiles } from '../fixtures/origins/browser-files.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { buildExtension } from '../fixtures/pages/extension.ts';
+import { FirefoxBrowser, firefoxOrComplain } from '../fixtures/pages/firefox.ts';
+import { DaemonCli, isAlive } from '../fixtures/programs/daemon-cli.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 

@@ -4,9 +4,9 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { buildExtension } from '../fixtures/extension.ts';
 import { notTested } from '../fixtures/not-tested.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
+import { buildExtension } from '../fixtures/pages/extension.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const WEB_EXT = 'web-ext@10.7.0';
 

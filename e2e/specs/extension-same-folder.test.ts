@@ -7,10 +7,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
-import { sha256 } from '../fixtures/content.ts';
-import { ExtensionStage } from '../fixtures/extension-stage.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { ExtensionStage } from '../fixtures/pages/extension-stage.ts';
+import { browserOrComplain } from '../fixtures/pages/ui.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
-import { browserOrComplain } from '../fixtures/ui.ts';
 import { until } from '../fixtures/until.ts';
 
 const MB = 1024 * 1024;

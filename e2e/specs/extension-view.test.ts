@@ -2,13 +2,13 @@
 
 import { expect } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { barriers, overflow } from '../fixtures/axe.ts';
-import { buildExtension, ExtensionBrowser } from '../fixtures/extension.ts';
-import { FakeBackgroundBrowser } from '../fixtures/fake-background.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
-import { idOf, manyShown, SHOWN } from '../fixtures/shown-downloads.ts';
+import { barriers, overflow } from '../fixtures/pages/axe.ts';
+import { buildExtension, ExtensionBrowser } from '../fixtures/pages/extension.ts';
+import { FakeBackgroundBrowser } from '../fixtures/pages/fake-background.ts';
+import { idOf, manyShown, SHOWN } from '../fixtures/pages/shown-downloads.ts';
+import { browserOrComplain } from '../fixtures/pages/ui.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
-import { browserOrComplain } from '../fixtures/ui.ts';
 import { until } from '../fixtures/until.ts';
 
 const { afterAll, afterEach, beforeAll, beforeEach, describe, test } = testsWhere(

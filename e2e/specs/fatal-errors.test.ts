@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from '@jest/globals';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
-const probe = fileURLToPath(new URL('../fixtures/fault-probe.mjs', import.meta.url));
+const probe = fileURLToPath(new URL('../fixtures/faults/fault-probe.mjs', import.meta.url));
 const NODE_OPTIONS = `--import=${probe}`;
 const DAEMON = fileURLToPath(new URL('../../desktop/engine/daemon/main.ts', import.meta.url));
 const folder = await temporaryFolder();

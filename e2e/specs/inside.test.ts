@@ -4,11 +4,11 @@ import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { formatAuthentication, signedText } from '@millrace/shared/cdn/inside-message';
-import { Cluster, usablePeers } from '../fixtures/cluster.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { formatAuthentication, signedText } from '@millrace/shared/cdn/routing/inside-message';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { Cluster, usablePeers } from '../fixtures/programs/cluster.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const CHUNK = 65_536;

@@ -1,7 +1,7 @@
 /** The experiments in virtual time, at small size: what their figures rest on. */
 
 import { describe, expect, test } from '@jest/globals';
-import { CongestionWindow } from '@millrace/shared/cdn/window';
+import { CongestionWindow } from '@millrace/shared/cdn/delivery/window';
 import { median } from '../lab/report.ts';
 import { download, playingDelay } from '../lab/virtual/replica-download.ts';
 import { respond } from '../lab/virtual/response.ts';

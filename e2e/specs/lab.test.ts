@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { nginxOrComplain } from '../fixtures/nginx.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 import { Gate } from '../lab/gate.ts';
@@ -17,7 +17,7 @@ import { listens, runCurl, runMillrace, startEdge, startNginx } from '../lab/pro
 import { anycast, pair } from '../lab/topologies.ts';
 
 const OWNER = fileURLToPath(new URL('../fixtures/lab-owner.ts', import.meta.url));
-const CROWD = fileURLToPath(new URL('../fixtures/crowd-client.ts', import.meta.url));
+const CROWD = fileURLToPath(new URL('../fixtures/clients/crowd-client.ts', import.meta.url));
 const BYTES = 3_000_001;
 const content = contentOf('lab', BYTES);
 

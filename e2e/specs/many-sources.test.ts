@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { Cluster } from '../fixtures/cluster.ts';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { FileServer } from '../fixtures/file-server.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
-import { runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { FileServer } from '../fixtures/origins/file-server.ts';
+import { Cluster } from '../fixtures/programs/cluster.ts';
+import { runCli, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const SIZE = 6_000_000;
 /** Six samples of 16 KiB for each source, from it and from another. */

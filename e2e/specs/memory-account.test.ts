@@ -3,12 +3,12 @@
 import { randomBytes } from 'node:crypto';
 import { Agent } from 'node:http';
 import { afterAll, afterEach, expect, test } from '@jest/globals';
-import { sha256 } from '../fixtures/content.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess } from '../fixtures/processes.ts';
-import { SlowReaders } from '../fixtures/slow-readers.ts';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { SlowReaders } from '../fixtures/clients/slow-readers.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { WideOrigin, wideBytes } from '../fixtures/origins/wide-origin.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
-import { WideOrigin, wideBytes } from '../fixtures/wide-origin.ts';
 
 const MiB = 1024 * 1024;
 const LIMIT = 320 * MiB;

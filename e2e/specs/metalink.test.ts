@@ -3,9 +3,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { FileServer } from '../fixtures/file-server.ts';
-import { runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { FileServer } from '../fixtures/origins/file-server.ts';
+import { runCli, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const SIZE = 3_000_000;
 

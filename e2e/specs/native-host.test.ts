@@ -18,12 +18,18 @@ import {
   MAX_FROM_BROWSER_BYTES,
   type NativeDownload,
   type NativeOffer,
-} from '@millrace/shared/bridge/native-api';
-import { sha256 } from '../fixtures/content.ts';
-import { DaemonCli, isAlive } from '../fixtures/daemon-cli.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { frame, framed, HostProcess, type HostStart, offerOf } from '../fixtures/native-host.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
+} from '@millrace/shared/bridge/native/native-api';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { DaemonCli, isAlive } from '../fixtures/programs/daemon-cli.ts';
+import {
+  frame,
+  framed,
+  HostProcess,
+  type HostStart,
+  offerOf,
+} from '../fixtures/programs/native-host.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const MB = 1_000_000;

@@ -1,12 +1,17 @@
 /** Nodes that die, hang, lie, leave and come back: what clients of the other nodes notice of it. */
 
 import { expect } from '@jest/globals';
-import { hashText, rank } from '@millrace/shared/cdn/hrw';
-import { Cluster, type ClusterOptions, type Node, usablePeers } from '../fixtures/cluster.ts';
-import { crowd } from '../fixtures/crowd.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
-import { nginxOrComplain } from '../fixtures/nginx.ts';
-import { NginxFiles, type OriginFile } from '../fixtures/nginx-files.ts';
+import { hashText, rank } from '@millrace/shared/cdn/routing/hrw';
+import { crowd } from '../fixtures/clients/crowd.ts';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
+import { NginxFiles, type OriginFile } from '../fixtures/origins/nginx-files.ts';
+import {
+  Cluster,
+  type ClusterOptions,
+  type Node,
+  usablePeers,
+} from '../fixtures/programs/cluster.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 

@@ -2,14 +2,17 @@
 
 import { afterEach, test as anywhere, describe, expect } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
-import { MultipartReader, multipartBoundary } from '@millrace/shared/http/multipart-reader';
-import { Cluster, type Node } from '../fixtures/cluster.ts';
-import { sha256 } from '../fixtures/content.ts';
-import { crowd } from '../fixtures/crowd.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { fetchAll, openResponse } from '../fixtures/http-client.ts';
-import { nginxOrComplain } from '../fixtures/nginx.ts';
-import { NginxFiles } from '../fixtures/nginx-files.ts';
+import {
+  MultipartReader,
+  multipartBoundary,
+} from '@millrace/shared/http/messages/multipart-reader';
+import { crowd } from '../fixtures/clients/crowd.ts';
+import { fetchAll, openResponse } from '../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
+import { NginxFiles } from '../fixtures/origins/nginx-files.ts';
+import { Cluster, type Node } from '../fixtures/programs/cluster.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 
 const MiB = 1024 * 1024;

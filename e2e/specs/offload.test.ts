@@ -3,11 +3,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { Cluster } from '../fixtures/cluster.ts';
-import { sha256 } from '../fixtures/content.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { type Fetched, fetchAll, openResponse, readAll } from '../fixtures/http-client.ts';
-import { CliProcess, EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { type Fetched, fetchAll, openResponse, readAll } from '../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { Cluster } from '../fixtures/programs/cluster.ts';
+import { CliProcess, EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const TOKEN = 'token of the administrator';

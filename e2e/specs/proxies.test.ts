@@ -8,10 +8,10 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { CERTIFICATE, KEY } from '@millrace/shared/testing/certificate';
-import { sha256 } from '../fixtures/content.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { type CliResult, runCli, temporaryFolder } from '../fixtures/processes.ts';
-import { ProxyProcess, proxiesOrComplain } from '../fixtures/proxies.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { type CliResult, runCli, temporaryFolder } from '../fixtures/programs/processes.ts';
+import { ProxyProcess, proxiesOrComplain } from '../fixtures/programs/proxies.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 
 const { afterAll, afterEach, beforeAll, beforeEach, describe, test } = testsWhere(

@@ -4,10 +4,10 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
-import { Nginx, nginxOrComplain } from '../fixtures/nginx.ts';
-import { EdgeProcess, runCli, temporaryFolder } from '../fixtures/processes.ts';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { Nginx, nginxOrComplain } from '../fixtures/origins/nginx.ts';
+import { EdgeProcess, runCli, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 
 const { afterAll, beforeAll, describe, test } = testsWhere(

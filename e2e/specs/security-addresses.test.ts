@@ -5,10 +5,10 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
-import { EchoOrigin } from '../fixtures/echo-origin.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
-import { Namespace, namespacesOrComplain } from '../fixtures/namespace.ts';
-import { EdgeProcess } from '../fixtures/processes.ts';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { EchoOrigin } from '../fixtures/origins/echo-origin.ts';
+import { Namespace, namespacesOrComplain } from '../fixtures/programs/namespace.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 

@@ -1,9 +1,9 @@
 /** Strangers of all kinds at once beside honest clients: half a minute of `npm run bench -- hostile`. */
 
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { ATTACKS } from '../fixtures/hostile-attacks.ts';
-import { runHostile, SPARE_DESCRIPTORS } from '../fixtures/hostile-run.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
+import { ATTACKS } from '../fixtures/clients/hostile-attacks.ts';
+import { runHostile, SPARE_DESCRIPTORS } from '../fixtures/clients/hostile-run.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const MiB = 1024 * 1024;
 const SEED = 20_261_123;

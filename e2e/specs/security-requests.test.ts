@@ -3,10 +3,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { EchoOrigin } from '../fixtures/echo-origin.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
-import { rawConnect, rawExchange } from '../fixtures/raw-client.ts';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { rawConnect, rawExchange } from '../fixtures/clients/raw-client.ts';
+import { EchoOrigin } from '../fixtures/origins/echo-origin.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const origin = await EchoOrigin.start();

@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { sha256 } from '../fixtures/content.ts';
-import { DaemonProcess } from '../fixtures/daemon.ts';
-import { DaemonCli } from '../fixtures/daemon-cli.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { HostProcess } from '../fixtures/native-host.ts';
-import { temporaryFolder } from '../fixtures/processes.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { DaemonProcess } from '../fixtures/programs/daemon.ts';
+import { DaemonCli } from '../fixtures/programs/daemon-cli.ts';
+import { HostProcess } from '../fixtures/programs/native-host.ts';
+import { temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 let folder: Awaited<ReturnType<typeof temporaryFolder>>;

@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { fetchAll, openResponse } from '../fixtures/http-client.ts';
-import { Streams } from '../fixtures/streams.ts';
+import { fetchAll, openResponse } from '../fixtures/clients/http-client.ts';
+import { Streams } from '../fixtures/programs/streams.ts';
 import { until } from '../fixtures/until.ts';
 
 const MB = 1_000_000;

@@ -16,10 +16,10 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from '@jest/globals';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { nginxOrComplain } from '../fixtures/nginx.ts';
-import { EdgeProcess, runCli } from '../fixtures/processes.ts';
-import { apply, filesIn, published, readJson, SyncStage } from '../fixtures/sync-stage.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { nginxOrComplain } from '../fixtures/origins/nginx.ts';
+import { EdgeProcess, runCli } from '../fixtures/programs/processes.ts';
+import { apply, filesIn, published, readJson, SyncStage } from '../fixtures/programs/sync-stage.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 
 const MiB = 1024 * 1024;

@@ -6,11 +6,11 @@
 import { lstat, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
-import { Cluster } from '../fixtures/cluster.ts';
-import { contentOf } from '../fixtures/content.ts';
-import { freePort, nginxOrComplain } from '../fixtures/nginx.ts';
-import { CliProcess, EdgeProcess } from '../fixtures/processes.ts';
-import { apply, bytesOf, filesIn, published, SyncStage } from '../fixtures/sync-stage.ts';
+import { contentOf } from '../fixtures/origins/content.ts';
+import { freePort, nginxOrComplain } from '../fixtures/origins/nginx.ts';
+import { Cluster } from '../fixtures/programs/cluster.ts';
+import { CliProcess, EdgeProcess } from '../fixtures/programs/processes.ts';
+import { apply, bytesOf, filesIn, published, SyncStage } from '../fixtures/programs/sync-stage.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 

@@ -2,11 +2,11 @@
 
 import { readFile } from 'node:fs/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import { sha256 } from '../fixtures/content.ts';
-import { EdgeProcess } from '../fixtures/processes.ts';
-import { SlowFiles } from '../fixtures/slow-files.ts';
-import { paste, rowOf, says } from '../fixtures/ui.ts';
-import { UiStage } from '../fixtures/ui-stage.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { SlowFiles } from '../fixtures/origins/slow-files.ts';
+import { paste, rowOf, says } from '../fixtures/pages/ui.ts';
+import { UiStage } from '../fixtures/pages/ui-stage.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const MIB = 1024 * 1024;

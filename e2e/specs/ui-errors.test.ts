@@ -3,10 +3,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { sha256 } from '../fixtures/content.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { rowOf, says } from '../fixtures/ui.ts';
-import { UiStage } from '../fixtures/ui-stage.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { sha256 } from '../fixtures/origins/content.ts';
+import { rowOf, says } from '../fixtures/pages/ui.ts';
+import { UiStage } from '../fixtures/pages/ui-stage.ts';
 
 let origin: FaultOrigin;
 const ui = new UiStage('error messages in the interface', async (stage) => {

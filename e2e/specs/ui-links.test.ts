@@ -1,10 +1,10 @@
 /** Links in the interface: thousands of them at once, and a new one in place of an old one. */
 
 import { expect, test } from '@jest/globals';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { FileServer } from '../fixtures/file-server.ts';
-import { rowOf } from '../fixtures/ui.ts';
-import { UiStage } from '../fixtures/ui-stage.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { FileServer } from '../fixtures/origins/file-server.ts';
+import { rowOf } from '../fixtures/pages/ui.ts';
+import { UiStage } from '../fixtures/pages/ui-stage.ts';
 import { until } from '../fixtures/until.ts';
 
 const SIZE = 2_000_000;

@@ -1,8 +1,8 @@
 /** The interface with thousands of downloads: scrolled, searched, sorted, selected, reordered. */
 
 import { expect, test } from '@jest/globals';
-import { rowOf } from '../fixtures/ui.ts';
-import { UiStage } from '../fixtures/ui-stage.ts';
+import { rowOf } from '../fixtures/pages/ui.ts';
+import { UiStage } from '../fixtures/pages/ui-stage.ts';
 import { until } from '../fixtures/until.ts';
 
 const ENTRIES = 2000;

@@ -1,10 +1,10 @@
 /** The interface for everybody: accessible in both themes, in two languages, in narrow windows. */
 
 import { expect, test } from '@jest/globals';
-import { barriers, overflow } from '../fixtures/axe.ts';
-import { SlowFiles } from '../fixtures/slow-files.ts';
-import { rowOf } from '../fixtures/ui.ts';
-import { UiStage } from '../fixtures/ui-stage.ts';
+import { SlowFiles } from '../fixtures/origins/slow-files.ts';
+import { barriers, overflow } from '../fixtures/pages/axe.ts';
+import { rowOf } from '../fixtures/pages/ui.ts';
+import { UiStage } from '../fixtures/pages/ui-stage.ts';
 
 const MIB = 1024 * 1024;
 

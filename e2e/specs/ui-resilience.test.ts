@@ -1,9 +1,9 @@
 /** The interface when the daemon goes away and comes back, and when nobody is logged in. */
 
 import { expect, test } from '@jest/globals';
-import { SlowFiles } from '../fixtures/slow-files.ts';
-import { rowOf, says, startUiDaemon } from '../fixtures/ui.ts';
-import { UiStage } from '../fixtures/ui-stage.ts';
+import { SlowFiles } from '../fixtures/origins/slow-files.ts';
+import { rowOf, says, startUiDaemon } from '../fixtures/pages/ui.ts';
+import { UiStage } from '../fixtures/pages/ui-stage.ts';
 import { until } from '../fixtures/until.ts';
 
 const MIB = 1024 * 1024;

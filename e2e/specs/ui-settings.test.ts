@@ -4,9 +4,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import type { Locator } from 'playwright-core';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { rowOf } from '../fixtures/ui.ts';
-import { UiStage } from '../fixtures/ui-stage.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { rowOf } from '../fixtures/pages/ui.ts';
+import { UiStage } from '../fixtures/pages/ui-stage.ts';
 import { until } from '../fixtures/until.ts';
 
 const NAMES = ['one.zip', 'two.zip', 'three.mkv'];

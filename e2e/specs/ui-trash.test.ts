@@ -4,10 +4,10 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
-import { contentOf, sha256 } from '../fixtures/content.ts';
-import { FileServer } from '../fixtures/file-server.ts';
-import { rowOf, startUiDaemon } from '../fixtures/ui.ts';
-import { UiStage } from '../fixtures/ui-stage.ts';
+import { contentOf, sha256 } from '../fixtures/origins/content.ts';
+import { FileServer } from '../fixtures/origins/file-server.ts';
+import { rowOf, startUiDaemon } from '../fixtures/pages/ui.ts';
+import { UiStage } from '../fixtures/pages/ui-stage.ts';
 import { until } from '../fixtures/until.ts';
 
 const SIZE = 3_000_000;

@@ -5,15 +5,15 @@ import { createHash } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
-import type { CrowdResult } from '../fixtures/crowd-client.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { openResponse } from '../fixtures/http-client.ts';
-import { Namespace, namespacesOrComplain } from '../fixtures/namespace.ts';
-import { EdgeProcess } from '../fixtures/processes.ts';
+import type { CrowdResult } from '../fixtures/clients/crowd-client.ts';
+import { openResponse } from '../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { Namespace, namespacesOrComplain } from '../fixtures/programs/namespace.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
 import { until } from '../fixtures/until.ts';
 
-const CLIENT = fileURLToPath(new URL('../fixtures/crowd-client.ts', import.meta.url));
+const CLIENT = fileURLToPath(new URL('../fixtures/clients/crowd-client.ts', import.meta.url));
 /** More than the sockets on both sides hold, so that the edge has to wait for the client. */
 const FILE_BYTES = 32 * 1024 * 1024;
 /** Slow enough for the line to be cut in the middle of the file. */

@@ -3,11 +3,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { usablePeers } from '../fixtures/cluster.ts';
-import { crowd } from '../fixtures/crowd.ts';
-import { FaultOrigin } from '../fixtures/fault-origin.ts';
-import { fetchAll } from '../fixtures/http-client.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/processes.ts';
+import { crowd } from '../fixtures/clients/crowd.ts';
+import { fetchAll } from '../fixtures/clients/http-client.ts';
+import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
+import { usablePeers } from '../fixtures/programs/cluster.ts';
+import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 
 const TOKEN = 'token of the administrator';

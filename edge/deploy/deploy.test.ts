@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ERRORS } from '@millrace/shared/base/errors';
 import { parse } from 'yaml';
-import { edgeCommand, readConfig } from '../src/config.ts';
+import { edgeCommand, readConfig } from '../src/config/config.ts';
 
 const read = (path: string) => readFileSync(fileURLToPath(new URL(path, import.meta.url)), 'utf8');
 

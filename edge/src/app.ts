@@ -4,20 +4,20 @@
  */
 
 import type { Log } from '@millrace/shared/base/log';
-import { loadSteps } from '@millrace/shared/cdn/replicas';
+import { loadSteps } from '@millrace/shared/cdn/routing/replicas';
 import type { FastifyInstance } from 'fastify';
-import type { Config } from './config.ts';
-import { Figures } from './dashboard/figures.ts';
-import { addAdminGauges, addCacheGauges, addClientGauges } from './gauges.ts';
-import { loopbackFor } from './http-server.ts';
-import type { Metrics } from './metrics.ts';
-import { nodeUrl } from './peers/seeds.ts';
+import { Exchanges } from './clients/exchanges.ts';
+import type { Config } from './config/config.ts';
+import { nodeUrl } from './config/seeds.ts';
+import { Figures } from './figures/dashboard-figures.ts';
+import type { Metrics } from './figures/metrics.ts';
+import { loopbackFor } from './listen/http-server.ts';
 import { AllowList } from './policy/allow-list.ts';
 import { OwnAddresses } from './policy/own-addresses.ts';
 import { OriginPolicy } from './policy/policy.ts';
-import { Transfers } from './routes/transfers.ts';
 import { openClients } from './wiring/clients.ts';
 import { openFiles } from './wiring/files.ts';
+import { addAdminGauges, addCacheGauges, addClientGauges } from './wiring/gauges.ts';
 import { guardMemory } from './wiring/memory.ts';
 import { nodeContext } from './wiring/node-context.ts';
 import { openPeers } from './wiring/peers.ts';
@@ -25,19 +25,12 @@ import { openPorts } from './wiring/ports.ts';
 import { addRoutes } from './wiring/routes.ts';
 import { openStorage } from './wiring/storage.ts';
 import { openUpkeep } from './wiring/upkeep.ts';
+import type { Addresses } from './workers/messages.ts';
 import type { WorkerLink } from './workers/worker-link.ts';
-
-/** Where an edge listens, for people. */
-export interface Addresses {
-  /** For clients. */
-  readonly address: string;
-  /** For administrators, where that is another. */
-  readonly admin: string | undefined;
-}
 
 export interface App {
   readonly server: FastifyInstance;
-  readonly transfers: Transfers;
+  readonly transfers: Exchanges;
   readonly metrics: Metrics;
   /** Begins to listen and to look for peers. @returns where */
   listen(): Promise<Addresses>;
@@ -60,7 +53,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   const own = new OwnAddresses({ publicUrl: config.publicUrl, now: context.now });
   void own.refreshName();
   const policy = new OriginPolicy(new AllowList(config.allowOrigin), config, own);
-  const transfers = new Transfers(metrics, (client) =>
+  const transfers = new Exchanges(metrics, (client) =>
     context.admissions.refused('memory', 'evicted', client),
   );
   const load = () => loadSteps(transfers.running + files.inside.running);

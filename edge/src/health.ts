@@ -6,9 +6,9 @@
 
 import { request as plain } from 'node:http';
 import { request as secure } from 'node:https';
-import { readConfig } from './config.ts';
-import { loopbackFor } from './http-server.ts';
-import { nodeUrl } from './peers/seeds.ts';
+import { readConfig } from './config/config.ts';
+import { nodeUrl } from './config/seeds.ts';
+import { loopbackFor } from './listen/http-server.ts';
 
 const TIMEOUT_MS = 4000;
 

@@ -4,9 +4,10 @@ import cluster from 'node:cluster';
 import { writeSync } from 'node:fs';
 import { onFatalError } from '@millrace/shared/node/fatal-log';
 import { type Logger, pino } from 'pino';
-import { type Addresses, type App, buildApp } from './app.ts';
-import { type Config, canReload, readConfig, Stop } from './config.ts';
+import { type App, buildApp } from './app.ts';
+import { type Config, canReload, readConfig, Stop } from './config/config.ts';
 import { OriginRules } from './policy/origin-rules.ts';
+import type { Addresses } from './workers/messages.ts';
 import { Supervisor, WORKER_INDEX } from './workers/supervisor.ts';
 import { WorkerLink, workerConfig } from './workers/worker-link.ts';
 

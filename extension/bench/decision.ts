@@ -1,9 +1,9 @@
 /** How long the extension takes to decide whether a download is taken, with all that it keeps full. */
 
+import { DEFAULT_SETTINGS, type Settings } from '../src/contract/settings.ts';
 import { decide } from '../src/intercept/decision.ts';
 import { edgesFor } from '../src/intercept/edges.ts';
 import { MAX_REQUESTS, RequestLog } from '../src/intercept/request-log.ts';
-import { DEFAULT_SETTINGS, type Settings } from '../src/settings.ts';
 
 const ROUNDS = 20_000;
 const LENGTH = 64 * 1024 * 1024;

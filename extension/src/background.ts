@@ -21,9 +21,9 @@ import { StaleEntries } from './background/stale-entries.ts';
 import { Takers } from './background/takers.ts';
 import { api, isFirefox } from './browser/api.ts';
 import { BrowserDownloads } from './browser/downloads.ts';
-import { BrowserTaker } from './engine/taker.ts';
+import { HandOffStore } from './browser/hand-off-store.ts';
+import { BrowserTaker } from './engine/link/taker.ts';
 import { HandOffs } from './hand-off/hand-offs.ts';
-import { HandOffStore } from './hand-off/store.ts';
 import { DesktopTaker } from './takers/desktop.ts';
 
 const settings = new KeptSettings(api.storage, () => void activity.show().catch(() => {}));

@@ -1,19 +1,19 @@
 /** Fields of answers that origins, mirrors and edges send, and of requests that clients send. */
 
 import fc from 'fast-check';
-import { nameFor } from '../../desktop/engine/server-name.ts';
-import { DIGEST_DIGITS } from '../../shared/src/download/digest.ts';
-import { contentDigests, fileDigests } from '../../shared/src/download/digest-fields.ts';
-import { parseMirrorLinks } from '../../shared/src/download/mirror-links.ts';
-import { parseContentRange } from '../../shared/src/http/content-range.ts';
-import { parseEdgeLinks } from '../../shared/src/http/edge-links.ts';
-import { readFreshness } from '../../shared/src/http/freshness.ts';
-import { formatHttpDate, parseHttpDate } from '../../shared/src/http/http-date.ts';
-import { formatKnownDigest, readKnownDigest } from '../../shared/src/http/known-digest.ts';
-import { parseLinks } from '../../shared/src/http/link.ts';
-import { parseRange, resolveRanges } from '../../shared/src/http/range-header.ts';
-import { parseRetryAfter } from '../../shared/src/http/retry-after.ts';
-import { parseEtagList, readValidators } from '../../shared/src/http/validators.ts';
+import { nameFor } from '../../desktop/engine/download/server-name.ts';
+import { DIGEST_DIGITS } from '../../shared/src/base/digest.ts';
+import { parseMirrorLinks } from '../../shared/src/download/metalink/mirror-links.ts';
+import { readFreshness } from '../../shared/src/http/answers/freshness.ts';
+import { parseContentRange } from '../../shared/src/http/fields/content-range.ts';
+import { contentDigests, fileDigests } from '../../shared/src/http/fields/digest-fields.ts';
+import { formatHttpDate, parseHttpDate } from '../../shared/src/http/fields/http-date.ts';
+import { formatKnownDigest, readKnownDigest } from '../../shared/src/http/fields/known-digest.ts';
+import { parseRange, resolveRanges } from '../../shared/src/http/fields/range-header.ts';
+import { parseRetryAfter } from '../../shared/src/http/fields/retry-after.ts';
+import { parseEtagList, readValidators } from '../../shared/src/http/fields/validators.ts';
+import { parseEdgeLinks } from '../../shared/src/http/urls/edge-links.ts';
+import { parseLinks } from '../../shared/src/http/urls/link.ts';
 import { mutatedText } from '../mutate.ts';
 import { fuzzTarget, hold, readOrRefuse, weightOf } from '../target.ts';
 

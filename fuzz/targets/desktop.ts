@@ -1,13 +1,16 @@
 /** What the app reads from files of other programs, from the browser and from its own clients. */
 
 import fc from 'fast-check';
+import { importList } from '../../desktop/engine/downloads/exchange.ts';
 import { Cookies } from '../../desktop/engine/net/cookies.ts';
 import { findInNetrc } from '../../desktop/engine/net/netrc.ts';
-import { importList } from '../../desktop/engine/store/exchange.ts';
 import { FrameReader } from '../../desktop/native-host/frames.ts';
-import { parseCall, parseFromServer } from '../../shared/src/bridge/json-rpc.ts';
-import { parseNativeMessage, parseNativeResult } from '../../shared/src/bridge/native-answer.ts';
-import { nativeIdOf, parseNativeRequest } from '../../shared/src/bridge/native-request.ts';
+import {
+  parseNativeMessage,
+  parseNativeResult,
+} from '../../shared/src/bridge/native/native-answer.ts';
+import { nativeIdOf, parseNativeRequest } from '../../shared/src/bridge/native/native-request.ts';
+import { parseCall, parseFromServer } from '../../shared/src/bridge/rpc/json-rpc.ts';
 import { mutatedBytes, mutatedJson, mutatedJsonText, mutatedText } from '../mutate.ts';
 import { fuzzTarget, hold, holdEqual, readOrRefuse, weightOf } from '../target.ts';
 

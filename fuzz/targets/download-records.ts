@@ -1,16 +1,16 @@
 /** What describes a download: journals, manifests, lists of digests, links, names. */
 
 import fc from 'fast-check';
-import { parseChecksumFile } from '../../shared/src/download/checksum-file.ts';
-import { DIGEST_DIGITS } from '../../shared/src/download/digest.ts';
-import { safeFileName } from '../../shared/src/download/file-name.ts';
+import { DIGEST_DIGITS } from '../../shared/src/base/digest.ts';
 import {
   formatEntry,
   formatFlushed,
   formatHeader,
   parseJournal,
-} from '../../shared/src/download/journal.ts';
-import { linksInText } from '../../shared/src/download/links-in-text.ts';
+} from '../../shared/src/download/journal/journal.ts';
+import { parseChecksumFile } from '../../shared/src/download/metalink/checksum-file.ts';
+import { safeFileName } from '../../shared/src/download/request/file-name.ts';
+import { linksInText } from '../../shared/src/download/request/links-in-text.ts';
 import { EMPTY_SHA256, formatManifest, parseManifest } from '../../shared/src/sync/manifest.ts';
 import { mutatedJsonText, mutatedText } from '../mutate.ts';
 import { fuzzTarget, hold, holdEqual, holdInside, readOrRefuse, weightOf } from '../target.ts';

@@ -2,9 +2,9 @@
 
 import type { IncomingMessage } from 'node:http';
 import fc from 'fast-check';
-import { parseEdgeList } from '../../desktop/engine/edge-list.ts';
-import { NETWORK_PIN, PIN_LIST, PURGE_LOG } from '../../edge/src/admin/messages.ts';
-import { formatPurgeLines, readPurgeLines } from '../../edge/src/admin/purge-file.ts';
+import { parseEdgeList } from '../../desktop/engine/sources/edge-list.ts';
+import { NETWORK_PIN, PIN_LIST, PURGE_LOG } from '../../edge/src/cache/commands.ts';
+import { formatPurgeLines, readPurgeLines } from '../../edge/src/cache/purge-file.ts';
 import { ClusterAuth } from '../../edge/src/peers/cluster-auth.ts';
 import { ANSWER, askingNode } from '../../edge/src/peers/heartbeat.ts';
 import { readVersion, writeVersion } from '../../edge/src/peers/version-message.ts';
@@ -13,9 +13,9 @@ import {
   formatAuthentication,
   INSIDE,
   parseAuthentication,
-} from '../../shared/src/cdn/inside-message.ts';
-import { NetworkPins } from '../../shared/src/cdn/network-pins.ts';
-import { prefixesOf } from '../../shared/src/cdn/purge-target.ts';
+} from '../../shared/src/cdn/routing/inside-message.ts';
+import { NetworkPins } from '../../shared/src/cdn/upkeep/network-pins.ts';
+import { prefixesOf } from '../../shared/src/cdn/upkeep/purge-target.ts';
 import { readOrThrow as readBySchema } from '../../shared/src/schema/read.ts';
 import { mutatedJson, mutatedJsonText, mutatedText } from '../mutate.ts';
 import { HEX64, NETWORK_PIN_SAMPLE, NOW } from '../samples.ts';

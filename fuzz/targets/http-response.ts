@@ -1,8 +1,8 @@
 /** Responses of origins: heads and bodies as our own connections read them, held against llhttp. */
 
 import fc from 'fast-check';
-import { BodyDecoder, bodyFraming } from '../../shared/src/http/body-decoder.ts';
-import { type MessageHead, parseMessageHead } from '../../shared/src/http/message-head.ts';
+import { BodyDecoder, bodyFraming } from '../../shared/src/http/messages/body-decoder.ts';
+import { type MessageHead, parseMessageHead } from '../../shared/src/http/messages/message-head.ts';
 import { parseWithLlhttp } from '../llhttp.ts';
 import { mutatedText } from '../mutate.ts';
 import { fuzzTarget, hold, holdEqual, readOrRefuse } from '../target.ts';

@@ -1,9 +1,9 @@
 /** Downloads as the database keeps them: rows of the list and of the trash. */
 
-import { targetOf } from '../../desktop/engine/daemon/ledger.ts';
-import { newRecord } from '../../desktop/engine/daemon/new-download.ts';
+import { exportList } from '../../desktop/engine/downloads/exchange.ts';
+import { newRecord } from '../../desktop/engine/downloads/new-download.ts';
+import { targetOf } from '../../desktop/engine/queue/records.ts';
 import { toRow } from '../../desktop/engine/store/download-row.ts';
-import { exportList } from '../../desktop/engine/store/exchange.ts';
 import { type Row, readDownloadRow } from '../../desktop/engine/store/kept-record.ts';
 import { type DownloadRecord, isFinished } from '../../desktop/engine/store/record.ts';
 import { readTrashRow } from '../../desktop/engine/store/trash-store.ts';

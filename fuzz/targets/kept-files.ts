@@ -1,14 +1,14 @@
 /** What the programs keep on disk for themselves: what a crash, a hand or another program leaves of it. */
 
 import fc from 'fast-check';
-import { Chapter } from '../../desktop/engine/daemon/chapter.ts';
-import { MAX_CONCURRENT, Settings } from '../../desktop/engine/daemon/settings.ts';
+import { MAX_CONCURRENT, Settings } from '../../desktop/engine/settings/settings.ts';
 import type { SettingStore } from '../../desktop/engine/store/small-stores.ts';
+import { DownloadLog } from '../../desktop/engine/views/download-log.ts';
 import { Sessions } from '../../desktop/engine/web/sessions.ts';
-import { parseKept } from '../../edge/src/admin/kept-file.ts';
-import { PIN_FILE } from '../../edge/src/admin/pins.ts';
 import { PREFETCH_FILE } from '../../edge/src/admin/prefetch-list.ts';
 import { pathOfRecord, recordName, recordOfFile } from '../../edge/src/cache/disk-record.ts';
+import { parseKept } from '../../edge/src/cache/kept-file.ts';
+import { PIN_FILE } from '../../edge/src/cache/pins.ts';
 import { mutatedJson, mutatedJsonText, mutatedText } from '../mutate.ts';
 import { HEX64, NETWORK_PIN_SAMPLE, NOW, PIN } from '../samples.ts';
 import { fuzzTarget, hold, holdEqual, readOrThrow, weightOf } from '../target.ts';
@@ -136,17 +136,19 @@ export const targets = [
     },
   }),
   fuzzTarget({
-    name: 'download-chapter',
+    name: 'download-log',
     cases: mutatedJson([CHAPTER]),
     found: [{ ...CHAPTER, log: NO_LENGTH }],
     check(kept) {
       let damaged = false;
-      const chapter = new Chapter(kept, () => {
+      const downloadLog = new DownloadLog(kept, () => {
         damaged = true;
       });
-      const before = chapter.log.length;
-      chapter.note({ at: NOW, event: 'resumed' } as unknown as Parameters<Chapter['note']>[0]);
-      const { log } = chapter;
+      const before = downloadLog.log.length;
+      downloadLog.note({ at: NOW, event: 'resumed' } as unknown as Parameters<
+        DownloadLog['note']
+      >[0]);
+      const { log } = downloadLog;
       hold(log.length <= 200 && log.length <= before + 1, 'the log is bounded');
       hold(
         log.every(({ seq, at }) => Number.isFinite(seq + at)),

@@ -1,9 +1,9 @@
 /** Metalink documents, which anybody may publish. */
 
-import { safePath } from '../../shared/src/download/description.ts';
-import { DIGEST_DIGITS } from '../../shared/src/download/digest.ts';
-import { parseMetalink } from '../../shared/src/download/metalink.ts';
-import { formatMetalink } from '../../shared/src/download/metalink-write.ts';
+import { DIGEST_DIGITS } from '../../shared/src/base/digest.ts';
+import { parseMetalink } from '../../shared/src/download/metalink/metalink.ts';
+import { formatMetalink } from '../../shared/src/download/metalink/metalink-write.ts';
+import { safePath } from '../../shared/src/download/request/file-path.ts';
 import { mutatedBytes, mutatedText } from '../mutate.ts';
 import {
   fuzzTarget,

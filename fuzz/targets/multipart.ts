@@ -5,7 +5,7 @@ import {
   type MultipartEvent,
   MultipartReader,
   multipartBoundary,
-} from '../../shared/src/http/multipart-reader.ts';
+} from '../../shared/src/http/messages/multipart-reader.ts';
 import { mutatedText } from '../mutate.ts';
 import { fuzzTarget, hold, holdEqual, readOrRefuse } from '../target.ts';
 

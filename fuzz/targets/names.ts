@@ -1,14 +1,14 @@
 /** What operators write for an edge, names of chunks, and signed links. */
 
 import { createHmac } from 'node:crypto';
-import { parseSeed } from '../../edge/src/peers/seeds.ts';
+import { parseSeed } from '../../edge/src/config/seeds.ts';
 import { OriginRules } from '../../edge/src/policy/origin-rules.ts';
 import { checkLink, signLink } from '../../shared/node/link-signature.ts';
-import { formatChunkName, parseChunkName } from '../../shared/src/cdn/chunk-name.ts';
-import { parsePrefix, parseVersion, prefixesOf } from '../../shared/src/cdn/purge-target.ts';
-import { versionOfTag, versionTag } from '../../shared/src/cdn/version-tag.ts';
-import { parseOriginUrl } from '../../shared/src/http/prefixed-url.ts';
-import { parseSignedTarget } from '../../shared/src/http/signed-link.ts';
+import { formatChunkName, parseChunkName } from '../../shared/src/cdn/chunks/chunk-name.ts';
+import { versionOfTag, versionTag } from '../../shared/src/cdn/chunks/version-tag.ts';
+import { parsePrefix, parseVersion, prefixesOf } from '../../shared/src/cdn/upkeep/purge-target.ts';
+import { parseOriginUrl } from '../../shared/src/http/urls/prefixed-url.ts';
+import { parseSignedTarget } from '../../shared/src/http/urls/signed-link.ts';
 import { mutatedJsonText, mutatedText } from '../mutate.ts';
 import { fuzzTarget, hold, holdEqual, readOrRefuse } from '../target.ts';
 

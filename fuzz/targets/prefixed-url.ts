@@ -2,13 +2,13 @@
 
 import fc from 'fast-check';
 import { MAX_URL_CHARS } from '../../shared/src/base/limits.ts';
-import { pathReadings } from '../../shared/src/http/path-readings.ts';
+import { pathReadings } from '../../shared/src/http/urls/path-readings.ts';
 import {
   formatPrefixedUrl,
   parseOriginUrl,
   parsePrefixedTarget,
   requestTarget,
-} from '../../shared/src/http/prefixed-url.ts';
+} from '../../shared/src/http/urls/prefixed-url.ts';
 import { mutatedText } from '../mutate.ts';
 import { fuzzTarget, hold, holdEqual, readOrRefuse } from '../target.ts';
 

@@ -1,7 +1,7 @@
 /** Requests whose target has bytes above ASCII: encoded, llhttp reads them as they were meant. */
 
 import fc from 'fast-check';
-import { encodeRawTarget, hasRawTarget } from '../../shared/src/http/raw-target.ts';
+import { encodeRawTarget, hasRawTarget } from '../../shared/src/http/urls/raw-target.ts';
 import { parseWithLlhttp } from '../llhttp.ts';
 import { mutatedText } from '../mutate.ts';
 import { fuzzTarget, hold, holdEqual } from '../target.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { Dispatcher } from 'undici';
-import type { Headers } from '../src/http/headers.ts';
+import type { Headers } from '../src/http/fields/headers.ts';
 import { httpGet } from './http-get.ts';
 import { networkError } from './network-error.ts';
 import { RangeClient, type RangeClientOptions } from './range-client.ts';

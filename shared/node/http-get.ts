@@ -2,7 +2,7 @@
 
 import type { Dispatcher } from 'undici';
 import { MillraceError } from '../src/base/errors.ts';
-import { requestTarget } from '../src/http/prefixed-url.ts';
+import { requestTarget } from '../src/http/urls/prefixed-url.ts';
 import { HttpResponse } from './http-response.ts';
 import { networkError } from './network-error.ts';
 

@@ -5,7 +5,7 @@
 
 import type { Dispatcher } from 'undici';
 import { MillraceError } from '../src/base/errors.ts';
-import type { Headers } from '../src/http/headers.ts';
+import type { Headers } from '../src/http/fields/headers.ts';
 
 /** An answer whose body is read as a whole or given up. */
 export interface HttpAnswer {

@@ -4,8 +4,8 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { MillraceError } from '../src/base/errors.ts';
 import { MAX_LINK_SECRETS } from '../src/base/limits.ts';
-import { pathReadings } from '../src/http/path-readings.ts';
-import { formatPermit, parsePermit, permitText } from '../src/http/signed-link.ts';
+import { pathReadings } from '../src/http/urls/path-readings.ts';
+import { formatPermit, parsePermit, permitText } from '../src/http/urls/signed-link.ts';
 
 const MIN_SECRET_CHARS = 16;
 

@@ -5,9 +5,9 @@
 
 import { isMillraceError, MillraceError } from '../src/base/errors.ts';
 import { WaitingLine } from '../src/base/waiting-line.ts';
-import type { Headers } from '../src/http/headers.ts';
-import type { MessageHead } from '../src/http/message-head.ts';
-import { requestTarget } from '../src/http/prefixed-url.ts';
+import type { Headers } from '../src/http/fields/headers.ts';
+import type { MessageHead } from '../src/http/messages/message-head.ts';
+import { requestTarget } from '../src/http/urls/prefixed-url.ts';
 import {
   RangeConnection,
   type RangeConnectionOptions,
@@ -58,12 +58,12 @@ const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const FIELD_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 export class RangeClient {
-  readonly #o: RangeClientOptions;
+  readonly #options: RangeClientOptions;
   readonly #pools = new Map<string, Pool>();
   readonly #idleSince = new Map<RangeConnection, NodeJS.Timeout>();
 
   constructor(options: RangeClientOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /**
@@ -137,14 +137,14 @@ export class RangeClient {
     signal: AbortSignal,
   ): Promise<{ connection: RangeConnection; pool: Pool; reused: boolean }> {
     const pool = this.#pool(url);
-    while (pool.open.size >= this.#o.connections && !this.#hasIdle(pool)) {
+    while (pool.open.size >= this.#options.connections && !this.#hasIdle(pool)) {
       await turn(pool, signal);
       if (pool.cutOff !== undefined) throw pool.cutOff;
     }
     signal.throwIfAborted();
     const idle = this.#takeIdle(pool);
     if (idle !== undefined) return { connection: idle, pool, reused: true };
-    const connection = new RangeConnection(url, this.#o);
+    const connection = new RangeConnection(url, this.#options);
     pool.open.add(connection);
     connection.onClosed = () => {
       pool.open.delete(connection);

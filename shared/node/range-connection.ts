@@ -7,8 +7,8 @@
 
 import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
 import { MillraceError } from '../src/base/errors.ts';
-import { BodyDecoder, bodyFraming } from '../src/http/body-decoder.ts';
-import { type MessageHead, parseMessageHead } from '../src/http/message-head.ts';
+import { BodyDecoder, bodyFraming } from '../src/http/messages/body-decoder.ts';
+import { type MessageHead, parseMessageHead } from '../src/http/messages/message-head.ts';
 
 export interface RangeConnectionOptions {
   readonly lookup?: LookupFunction;
@@ -75,7 +75,7 @@ type State =
   | { readonly kind: 'closed' };
 
 export class RangeConnection {
-  readonly #o: RangeConnectionOptions;
+  readonly #options: RangeConnectionOptions;
   readonly #socket: Socket;
   /** Collects a head; what follows it in the same read is the beginning of the body. */
   readonly #headBuffer = Buffer.allocUnsafeSlow(HEAD_BUFFER_BYTES);
@@ -95,7 +95,7 @@ export class RangeConnection {
 
   /** @param url of the origin: scheme, host and port count */
   constructor(url: URL, options: RangeConnectionOptions) {
-    this.#o = options;
+    this.#options = options;
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const common = {
       host,
@@ -155,7 +155,7 @@ export class RangeConnection {
     this.#headBytes = 0;
     this.#early = this.#headBuffer.subarray(0, 0);
     this.#socket.ref();
-    if (this.#connected) this.#socket.setTimeout(this.#o.timeoutMs);
+    if (this.#connected) this.#socket.setTimeout(this.#options.timeoutMs);
     this.#socket.write(head, 'latin1');
     if (this.#connected) this.#startHeadTimer();
     return new Promise((resolve, reject) => {
@@ -182,7 +182,7 @@ export class RangeConnection {
     return new Promise((resolve, reject) => {
       this.#state = { kind: 'body', into, onBytes, resolve, reject };
       this.#filled = 0;
-      this.#socket.setTimeout(this.#o.timeoutMs);
+      this.#socket.setTimeout(this.#options.timeoutMs);
       const early = this.#early.copy(into);
       if (this.#early.length > into.length) return this.#fail(tooLong());
       // An empty body is complete without another read.
@@ -217,7 +217,7 @@ export class RangeConnection {
       const resume = () => {
         if (this.#state !== state || !state.paused) return;
         state.paused = false;
-        this.#socket.setTimeout(this.#o.timeoutMs);
+        this.#socket.setTimeout(this.#options.timeoutMs);
         this.#socket.resume();
       };
       const state: Extract<State, { kind: 'pieces' }> = {
@@ -225,7 +225,7 @@ export class RangeConnection {
         room: plain ? room : undefined,
       };
       this.#state = state;
-      this.#socket.setTimeout(this.#o.timeoutMs);
+      this.#socket.setTimeout(this.#options.timeoutMs);
       if (this.#piecesRead(this.#early)) this.#socket.resume();
     });
   }
@@ -333,7 +333,7 @@ export class RangeConnection {
   }
 
   #startHeadTimer(): void {
-    const { headTimeoutMs } = this.#o;
+    const { headTimeoutMs } = this.#options;
     if (headTimeoutMs !== undefined) this.#setDeadline(headTimeoutMs);
   }
 

@@ -4,7 +4,7 @@
  */
 
 import type { ByteRange } from '../src/base/byte-range.ts';
-import type { Assignment } from '../src/download/scheduler.ts';
+import type { Assignment } from '../src/download/scheduler/scheduler.ts';
 import { BlockMap, type Redundancy } from './block-map.ts';
 import type { Chooser } from './simulated-download.ts';
 

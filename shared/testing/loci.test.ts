@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { RedundancyMode } from '../src/download/request.ts';
-import { Scheduler } from '../src/download/scheduler.ts';
+import type { RedundancyMode } from '../src/download/request/request.ts';
+import { Scheduler } from '../src/download/scheduler/scheduler.ts';
 import { LociBlocks } from './loci-blocks.ts';
 import { type Chooser, type Milestone, SimulatedDownload } from './simulated-download.ts';
 import { SimulatedLink, SimulatedSource } from './simulated-source.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { Scheduler } from '../src/download/scheduler.ts';
+import { Scheduler } from '../src/download/scheduler/scheduler.ts';
 import { SimulatedDownload } from './simulated-download.ts';
 import { SimulatedLink, SimulatedSource } from './simulated-source.ts';
 import { VirtualClock } from './virtual-clock.ts';

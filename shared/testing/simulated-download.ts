@@ -7,8 +7,8 @@ import type { ByteRange } from '../src/base/byte-range.ts';
 import { RangeSet } from '../src/base/byte-range.ts';
 import { type Millis, seededRandom } from '../src/base/clock.ts';
 import { MillraceError } from '../src/base/errors.ts';
-import { ASK_AGAIN_MS, type Assignment } from '../src/download/scheduler.ts';
-import { SourceHealth } from '../src/download/source-health.ts';
+import { ASK_AGAIN_MS, type Assignment } from '../src/download/scheduler/scheduler.ts';
+import { SourceHealth } from '../src/download/transfer/source-health.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 /** What a download asks of its scheduler. */
@@ -58,7 +58,7 @@ export interface Milestone {
 }
 
 export class SimulatedDownload {
-  readonly #o: SimulatedDownloadOptions;
+  readonly #options: SimulatedDownloadOptions;
   readonly #connections: Connection[] = [];
   readonly stored = new RangeSet();
   readonly milestones: Milestone[] = [];
@@ -69,7 +69,7 @@ export class SimulatedDownload {
   receivedBytes = 0;
 
   constructor(options: SimulatedDownloadOptions) {
-    this.#o = options;
+    this.#options = options;
     const random = seededRandom(options.seed ?? 1);
     for (const source of options.sources) {
       const state = { source, health: new SourceHealth(random), heardAt: Number.NEGATIVE_INFINITY };
@@ -86,7 +86,7 @@ export class SimulatedDownload {
    * @throws Error if it takes longer than `limit`
    */
   run(limit: Millis = 3_600_000): Millis {
-    const { clock, chooser } = this.#o;
+    const { clock, chooser } = this.#options;
     const startedAt = clock.now;
     this.start();
     if (!clock.run(() => chooser.done, startedAt + limit)) {
@@ -100,7 +100,7 @@ export class SimulatedDownload {
   start(): void {
     if (this.#stopped) return;
     this.wake();
-    this.#o.clock.in(ASK_AGAIN_MS, () => this.start());
+    this.#options.clock.in(ASK_AGAIN_MS, () => this.start());
   }
 
   stop(): void {
@@ -115,7 +115,7 @@ export class SimulatedDownload {
   }
 
   onBytes(assignment: Assignment, range: ByteRange): void {
-    const { clock, chooser } = this.#o;
+    const { clock, chooser } = this.#options;
     this.receivedBytes += range.end - range.start;
     this.stored.add(range);
     const position = this.stored.ranges[0]?.start === 0 ? (this.stored.ranges[0]?.end ?? 0) : 0;
@@ -124,7 +124,7 @@ export class SimulatedDownload {
     }
     const outdone = chooser.onBytes(assignment, range, clock.now);
     for (const c of this.#connections) if (outdone.some((a) => c.does(a))) c.cancel();
-    this.#o.onProgress?.(this);
+    this.#options.onProgress?.(this);
   }
 }
 
@@ -139,7 +139,7 @@ interface SourceState {
 /** One of the connections that a download may use at a time. */
 class Connection {
   readonly #download: SimulatedDownload;
-  readonly #o: SimulatedDownloadOptions;
+  readonly #options: SimulatedDownloadOptions;
   readonly #state: SourceState;
   #tcp: DownloadConnection | undefined;
   #assignment: Assignment | undefined;
@@ -149,7 +149,7 @@ class Connection {
 
   constructor(download: SimulatedDownload, options: SimulatedDownloadOptions, state: SourceState) {
     this.#download = download;
-    this.#o = options;
+    this.#options = options;
     this.#state = state;
   }
 
@@ -158,7 +158,7 @@ class Connection {
   }
 
   ask(): void {
-    const { clock, chooser, timeoutMs = 20_000 } = this.#o;
+    const { clock, chooser, timeoutMs = 20_000 } = this.#options;
     if (this.#assignment !== undefined) {
       if (clock.now - this.#heardAt > timeoutMs) this.#fail('origin-timeout');
       return;
@@ -185,7 +185,7 @@ class Connection {
   #onData(assignment: Assignment, bytes: number): void {
     if (this.#assignment !== assignment) return;
     const range = { start: this.#at, end: Math.min(this.#at + bytes, assignment.end) };
-    this.#heardAt = this.#state.heardAt = this.#o.clock.now;
+    this.#heardAt = this.#state.heardAt = this.#options.clock.now;
     this.#state.health.onBytes();
     if (range.end > range.start) {
       this.#at = range.end;
@@ -200,7 +200,7 @@ class Connection {
     if (this.#assignment !== undefined) {
       // A source that has sent something meanwhile, on whichever connection, is not down.
       const isAlive = this.#state.heardAt >= this.#askedAt;
-      this.#state.health.onFailure(new MillraceError(code), isAlive, this.#o.clock.now);
+      this.#state.health.onFailure(new MillraceError(code), isAlive, this.#options.clock.now);
     }
     this.#end('failed', false);
   }
@@ -210,8 +210,8 @@ class Connection {
     this.#assignment = undefined;
     if (!keepOpen) this.#tcp?.close();
     if (assignment === undefined) return;
-    this.#o.chooser.onEnd(assignment, outcome, this.#o.clock.now);
+    this.#options.chooser.onEnd(assignment, outcome, this.#options.clock.now);
     // Not at once: who ends several requests ends all of them first.
-    this.#o.clock.in(0, () => this.#download.wake());
+    this.#options.clock.in(0, () => this.#download.wake());
   }
 }

@@ -24,13 +24,13 @@ const SLOWEST = 1 / 20;
 const LEAST_SLOW = 1 / 10;
 
 export class VaryingLink implements Link {
-  readonly #o: VaryingLinkOptions;
+  readonly #options: VaryingLinkOptions;
   #freeAt: Millis = 0;
   #rate = 0;
   #spellEnd: Millis = 0;
 
   constructor(options: VaryingLinkOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   send(bytes: number, at: Millis): Millis {
@@ -48,7 +48,7 @@ export class VaryingLink implements Link {
   }
 
   #newSpell(): void {
-    const { bytesPerSecond, random, spread, slowdowns } = this.#o;
+    const { bytesPerSecond, random, spread, slowdowns } = this.#options;
     const slow = random() < slowdowns ? SLOWEST + random() * (LEAST_SLOW - SLOWEST) : 1;
     // Less half the variance, so that the mean is what was asked for.
     const wander = Math.exp(spread * normal(random) - spread ** 2 / 2);

@@ -1,30 +1,30 @@
 /** `millrace add`: gives downloads to the daemon, starting it where none runs. */
 
 import { asMillraceError, type ErrorCode, EXIT, MillraceError } from '@millrace/shared/base/errors';
-import type { AddManyResult } from '@millrace/shared/bridge/adding-api';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { AddManyResult } from '@millrace/shared/bridge/rpc/adding-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Command } from 'commander';
 import { withoutLogin } from '../../engine/net/credentials.ts';
-import { downloadUrl, refuseOneFileOptions, requestOf } from '../asked-request.ts';
 import {
   action,
   type CliContext,
   type CommonOptions,
   errorObject,
   type Report,
-} from '../context.ts';
-import { DaemonLink, openOrStart } from '../daemon-link.ts';
-import { logFile } from '../daemon-process.ts';
-import { readMetalink } from '../fetch-metalink.ts';
-import { looksLikeMetalinkName } from '../metalink-name.ts';
-import { repeated, UsageError } from '../option-values.ts';
+} from '../console/context.ts';
+import { DaemonLink, openOrStart } from '../console/daemon-link.ts';
+import { logFile } from '../console/daemon-process.ts';
+import { downloadUrl, refuseOneFileOptions, requestOf } from '../options/asked-request.ts';
+import { readMetalink } from '../options/fetch-metalink.ts';
+import { looksLikeMetalinkName } from '../options/metalink-name.ts';
 import {
   addQueueOptions,
   addRequestOptions,
   type QueueOptions,
   type RequestOptions,
-} from '../request-options.ts';
-import { readUrlList } from '../url-list.ts';
+} from '../options/request-options.ts';
+import { readUrlList } from '../options/url-list.ts';
+import { repeated, UsageError } from '../text/option-values.ts';
 import { counted } from '../view/download-words.ts';
 import { changeLine } from '../view/watch-model.ts';
 

@@ -1,17 +1,17 @@
 /** `millrace change` and `url`: what can be changed of a download that is there. */
 
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Command } from 'commander';
-import { requestOf } from '../asked-request.ts';
-import { action, type CliContext, type CommonOptions } from '../context.ts';
-import { withDaemon } from '../daemon-link.ts';
-import { idValue, noneAsNull, rateOrNone, UsageError, urlValue } from '../option-values.ts';
+import { action, type CliContext, type CommonOptions } from '../console/context.ts';
+import { withDaemon } from '../console/daemon-link.ts';
+import { requestOf } from '../options/asked-request.ts';
 import {
   addQueueOptions,
   type QueueOptions,
   type RequestOptions,
   requestOption,
-} from '../request-options.ts';
+} from '../options/request-options.ts';
+import { idValue, noneAsNull, rateOrNone, UsageError, urlValue } from '../text/option-values.ts';
 import { changeLine } from '../view/watch-model.ts';
 
 type Changeable = (typeof CHANGEABLE)[number];

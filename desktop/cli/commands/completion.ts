@@ -1,12 +1,12 @@
 /** `millrace completion`: what shells load, and what they ask. */
 
 import { basename } from 'node:path';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Argument, Command } from 'commander';
 import { complete } from '../completion/model.ts';
 import { completionScript, SHELLS, type Shell } from '../completion/scripts.ts';
-import type { CliContext } from '../context.ts';
-import { withDaemon } from '../daemon-link.ts';
+import type { CliContext } from '../console/context.ts';
+import { withDaemon } from '../console/daemon-link.ts';
 import { printable } from '../text/printable.ts';
 
 const MAX_IDS = 50;

@@ -1,10 +1,10 @@
 /** `millrace pause`, `resume` and `remove`. */
 
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Command } from 'commander';
-import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
-import { type DaemonLink, withDaemon } from '../daemon-link.ts';
-import { idValue, repeated } from '../option-values.ts';
+import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
+import { type DaemonLink, withDaemon } from '../console/daemon-link.ts';
+import { idValue, repeated } from '../text/option-values.ts';
 import { counted, isStopped } from '../view/download-words.ts';
 import { fetchAll, whichOnes } from './list.ts';
 

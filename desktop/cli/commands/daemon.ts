@@ -6,11 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { formatRate } from '@millrace/shared/base/units';
 import { Command } from 'commander';
-import { processState } from '../../engine/platform/process-state.ts';
-import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
-import { DaemonLink, withDaemon } from '../daemon-link.ts';
-import { logFile, runningDaemon, startDetached } from '../daemon-process.ts';
-import { repeated, wholeNumber } from '../option-values.ts';
+import { processState } from '../../local/process-state.ts';
+import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
+import { DaemonLink, withDaemon } from '../console/daemon-link.ts';
+import { logFile, runningDaemon, startDetached } from '../console/daemon-process.ts';
+import { repeated, wholeNumber } from '../text/option-values.ts';
 import { ago } from '../view/download-words.ts';
 import { nowText, type ScheduleNow } from '../view/schedule-text.ts';
 

@@ -3,11 +3,11 @@
 import { open, readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { EXIT, MillraceError } from '@millrace/shared/base/errors';
-import type { ImportPreview } from '@millrace/shared/bridge/adding-api';
+import type { ImportPreview } from '@millrace/shared/bridge/rpc/adding-api';
 import { Command, Option } from 'commander';
-import { action, type CliContext, type CommonOptions } from '../context.ts';
-import { withDaemon } from '../daemon-link.ts';
-import { UsageError } from '../option-values.ts';
+import { action, type CliContext, type CommonOptions } from '../console/context.ts';
+import { withDaemon } from '../console/daemon-link.ts';
+import { UsageError } from '../text/option-values.ts';
 import { counted } from '../view/download-words.ts';
 import { importLines } from '../view/import-text.ts';
 

@@ -1,14 +1,23 @@
 /** One run of `millrace get`: one download after the other, and how it goes. */
 
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
-import type { DownloadRequest } from '@millrace/shared/download/request';
-import { Download } from '../../engine/download.ts';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { Download } from '../../engine/download/download.ts';
 import { withoutLogin } from '../../engine/net/credentials.ts';
-import { type AskedRequest, downloadUrl, requestOf, wholeRequest } from '../asked-request.ts';
-import type { CliContext, Report } from '../context.ts';
-import { looksLikeMetalinkName } from '../metalink-name.ts';
+import type { CliContext, CommonOptions, Report } from '../console/context.ts';
+import {
+  type AskedRequest,
+  downloadUrl,
+  requestOf,
+  wholeRequest,
+} from '../options/asked-request.ts';
+import { looksLikeMetalinkName } from '../options/metalink-name.ts';
+import type { RequestOptions } from '../options/request-options.ts';
 import { type TransferView, transferView } from '../view/transfer-view.ts';
-import type { GetOptions } from './get.ts';
+
+export interface GetOptions extends RequestOptions, CommonOptions {
+  readonly quiet?: boolean;
+}
 
 /**
  * Downloads the URLs in order; a failure does not keep the next from being tried.
@@ -70,7 +79,7 @@ async function requestsFor(
     return [wholeRequest({ ...asked, urls: [downloadUrl(text), ...mirrors] }, cwd)];
   }
   // Loaded here: most downloads have none, and do without an XML parser.
-  const { describedDownloads } = await import('../described-downloads.ts');
+  const { describedDownloads } = await import('../options/described-downloads.ts');
   return describedDownloads(text, wholeRequest(asked, cwd), cwd, signal);
 }
 

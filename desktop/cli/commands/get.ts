@@ -1,13 +1,10 @@
 /** `millrace get`: downloads here and now. */
 
 import { Command } from 'commander';
-import { refuseOneFileOptions } from '../asked-request.ts';
-import { action, type CliContext, type CommonOptions } from '../context.ts';
-import { addRequestOptions, type RequestOptions } from '../request-options.ts';
-
-export interface GetOptions extends RequestOptions, CommonOptions {
-  readonly quiet?: boolean;
-}
+import { action, type CliContext } from '../console/context.ts';
+import { refuseOneFileOptions } from '../options/asked-request.ts';
+import { addRequestOptions } from '../options/request-options.ts';
+import type { GetOptions } from './get-run.ts';
 
 export function getCommand(context: CliContext): Command {
   return addRequestOptions(

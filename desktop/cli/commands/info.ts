@@ -1,10 +1,10 @@
 /** `millrace info`: everything about one download. */
 
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Command } from 'commander';
-import { action, type CliContext, type CommonOptions } from '../context.ts';
-import { withDaemon } from '../daemon-link.ts';
-import { idValue } from '../option-values.ts';
+import { action, type CliContext, type CommonOptions } from '../console/context.ts';
+import { withDaemon } from '../console/daemon-link.ts';
+import { idValue } from '../text/option-values.ts';
 import { infoText, type SourceView } from '../view/info-text.ts';
 
 const CELLS = 60;

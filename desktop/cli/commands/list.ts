@@ -1,11 +1,11 @@
 /** `millrace list` and `millrace history`: what the daemon has. */
 
 import { parseDuration } from '@millrace/shared/base/units';
-import type { DownloadStatus, DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { DownloadStatus, DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Argument, Command, Option } from 'commander';
-import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
-import { type DaemonLink, withDaemon } from '../daemon-link.ts';
-import { reading, UsageError, wholeNumber } from '../option-values.ts';
+import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
+import { type DaemonLink, withDaemon } from '../console/daemon-link.ts';
+import { reading, UsageError, wholeNumber } from '../text/option-values.ts';
 import { downloadTable } from '../view/download-table.ts';
 import { counted } from '../view/download-words.ts';
 

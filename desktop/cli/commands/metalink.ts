@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto';
 import { open, writeFile } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { describeDownload } from '@millrace/shared/download/described-request';
-import type { FileDescription } from '@millrace/shared/download/description';
-import { formatMetalink } from '@millrace/shared/download/metalink-write';
+import { describeDownload } from '@millrace/shared/download/metalink/described-request';
+import type { FileDescription } from '@millrace/shared/download/metalink/description';
+import { formatMetalink } from '@millrace/shared/download/metalink/metalink-write';
 import { Command } from 'commander';
-import { action, type CliContext, type CommonOptions } from '../context.ts';
-import { repeated, urlValue } from '../option-values.ts';
+import { action, type CliContext, type CommonOptions } from '../console/context.ts';
+import { repeated, urlValue } from '../text/option-values.ts';
 
 interface MetalinkOptions extends CommonOptions {
   readonly url?: readonly string[];

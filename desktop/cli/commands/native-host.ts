@@ -16,8 +16,8 @@ import {
   type HostProgram,
   type Surroundings,
 } from '../../native-host/registration.ts';
-import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
-import { UsageError } from '../option-values.ts';
+import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
+import { UsageError } from '../text/option-values.ts';
 
 interface HostOptions extends CommonOptions {
   readonly dir?: string;

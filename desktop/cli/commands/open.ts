@@ -2,10 +2,10 @@
 
 import { pathToFileURL } from 'node:url';
 import { Command } from 'commander';
-import { canOpen, openInBrowser } from '../browser.ts';
-import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
-import { openOrStart } from '../daemon-link.ts';
-import { logFile } from '../daemon-process.ts';
+import { canOpen, openInBrowser } from '../../local/browser.ts';
+import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
+import { openOrStart } from '../console/daemon-link.ts';
+import { logFile } from '../console/daemon-process.ts';
 
 interface OpenOptions extends CommonOptions {
   readonly print?: boolean;

@@ -2,9 +2,15 @@
 
 import { formatRate } from '@millrace/shared/base/units';
 import { Argument, Command } from 'commander';
-import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
-import { withDaemon } from '../daemon-link.ts';
-import { countOrNone, noneAsNull, rateOrNone, UsageError, wholeNumber } from '../option-values.ts';
+import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
+import { withDaemon } from '../console/daemon-link.ts';
+import {
+  countOrNone,
+  noneAsNull,
+  rateOrNone,
+  UsageError,
+  wholeNumber,
+} from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
 import { table } from '../text/table.ts';
 import {

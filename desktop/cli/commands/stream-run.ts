@@ -6,17 +6,17 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { EXIT } from '@millrace/shared/base/errors';
 import { formatBytes } from '@millrace/shared/base/units';
-import type { DownloadRequest } from '@millrace/shared/download/request';
-import type { DownloadFactory, Run, RunEvent, RunResult } from '../../engine/daemon/contract.ts';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { DownloadFactory, Run, RunEvent, RunResult } from '../../engine/queue/contract.ts';
 import { type ServedStream, serveStream } from '../../engine/stream/serve-stream.ts';
-import { downloadUrl, requestOf, wholeRequest } from '../asked-request.ts';
-import type { CliContext, CommonOptions, Report } from '../context.ts';
-import { UsageError } from '../option-values.ts';
-import { type Player, startPlayer } from '../player.ts';
-import { plainLine } from '../progress-line.ts';
-import type { RequestOptions } from '../request-options.ts';
-import { terminalLine } from '../terminal-line.ts';
+import type { CliContext, CommonOptions, Report } from '../console/context.ts';
+import { type Player, startPlayer } from '../console/player.ts';
+import { downloadUrl, requestOf, wholeRequest } from '../options/asked-request.ts';
+import type { RequestOptions } from '../options/request-options.ts';
+import { UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
+import { plainLine } from '../text/progress-line.ts';
+import { terminalLine } from '../text/terminal-line.ts';
 import { splitWords } from '../text/words.ts';
 
 export interface StreamOptions extends RequestOptions, CommonOptions {

@@ -1,10 +1,10 @@
 /** `millrace stream`: plays a file while it is being downloaded. */
 
 import { Command } from 'commander';
-import { action, type CliContext, type Report } from '../context.ts';
-import { withDaemon } from '../daemon-link.ts';
-import { startPlayer } from '../player.ts';
-import { addRequestOptions } from '../request-options.ts';
+import { action, type CliContext, type Report } from '../console/context.ts';
+import { withDaemon } from '../console/daemon-link.ts';
+import { startPlayer } from '../console/player.ts';
+import { addRequestOptions } from '../options/request-options.ts';
 import { splitWords } from '../text/words.ts';
 import type { StreamOptions } from './stream-run.ts';
 

@@ -2,20 +2,47 @@
 
 import { chmod, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import type { Digest } from '@millrace/shared/base/digest';
 import { EXIT, MillraceError } from '@millrace/shared/base/errors';
 import { MAX_MANIFEST_BYTES } from '@millrace/shared/base/limits';
-import { REQUEST_DEFAULTS } from '@millrace/shared/download/request';
+import { REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
 import { type Manifest, parseManifest } from '@millrace/shared/sync/manifest';
 import { syncScript } from '@millrace/shared/sync/sync-script';
 import { type ApplyProgress, applyManifest } from '../../engine/sync/apply.ts';
 import { SyncFetcher } from '../../engine/sync/fetcher.ts';
 import { MANIFEST_NAME, publish, replace } from '../../engine/sync/publish.ts';
-import { type CliContext, errorObject, type Report } from '../context.ts';
-import { UsageError } from '../option-values.ts';
-import { RETRY_FOR_MS } from '../request-options.ts';
+import {
+  type CliContext,
+  type CommonOptions,
+  errorObject,
+  type Report,
+} from '../console/context.ts';
+import { RETRY_FOR_MS } from '../options/request-options.ts';
+import { UsageError } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
 import { appliedLine, planLines, progressText, publishedLines } from '../view/sync-text.ts';
-import type { ApplyOptions, PublishOptions, ScriptOptions } from './sync.ts';
+
+interface ScriptOptions extends CommonOptions {
+  readonly script?: string;
+  readonly edge?: readonly string[];
+  readonly edgesOnly?: boolean;
+}
+
+export interface ApplyOptions extends ScriptOptions {
+  readonly checksum?: Digest;
+  readonly delete?: boolean;
+  readonly dryRun?: boolean;
+  readonly archive?: boolean;
+  readonly proxy?: string;
+  readonly timeout?: number;
+  readonly retryFor?: number;
+}
+
+export interface PublishOptions extends ScriptOptions {
+  readonly url: string;
+  readonly output?: string;
+  readonly archive?: boolean;
+}
 
 const FAILURES_NAMED = 10;
 const PROGRESS_MS = 200;

@@ -1,32 +1,11 @@
 /** `millrace sync`: a folder that is published at one place and brought to many others. */
 
-import type { Digest } from '@millrace/shared/download/digest';
+import type { Digest } from '@millrace/shared/base/digest';
 import { Command, InvalidArgumentError } from 'commander';
-import { action, type CliContext, type CommonOptions } from '../context.ts';
-import { digestValue, urlValue } from '../option-values.ts';
-import { requestOption } from '../request-options.ts';
-
-export interface ScriptOptions extends CommonOptions {
-  readonly script?: string;
-  readonly edge?: readonly string[];
-  readonly edgesOnly?: boolean;
-}
-
-export interface PublishOptions extends ScriptOptions {
-  readonly url: string;
-  readonly output?: string;
-  readonly archive?: boolean;
-}
-
-export interface ApplyOptions extends ScriptOptions {
-  readonly checksum?: Digest;
-  readonly delete?: boolean;
-  readonly dryRun?: boolean;
-  readonly archive?: boolean;
-  readonly proxy?: string;
-  readonly timeout?: number;
-  readonly retryFor?: number;
-}
+import { action, type CliContext } from '../console/context.ts';
+import { requestOption } from '../options/request-options.ts';
+import { digestValue, urlValue } from '../text/option-values.ts';
+import type { ApplyOptions, PublishOptions } from './sync-run.ts';
 
 const SCRIPT = 'write a shell script that does it with curl and sha256sum';
 

@@ -1,11 +1,11 @@
 /** `millrace trash`: removed downloads, brought back or deleted for good. */
 
 import { formatBytes } from '@millrace/shared/base/units';
-import type { Emptied, TrashItem, TrashPage } from '@millrace/shared/bridge/trash-api';
+import type { Emptied, TrashItem, TrashPage } from '@millrace/shared/bridge/rpc/trash-api';
 import { Command } from 'commander';
-import { action, type CliContext, type CommonOptions } from '../context.ts';
-import { type DaemonLink, withDaemon } from '../daemon-link.ts';
-import { idValue, repeated, UsageError } from '../option-values.ts';
+import { action, type CliContext, type CommonOptions } from '../console/context.ts';
+import { type DaemonLink, withDaemon } from '../console/daemon-link.ts';
+import { idValue, repeated, UsageError } from '../text/option-values.ts';
 import { table } from '../text/table.ts';
 import { ago, counted, shortIdChars } from '../view/download-words.ts';
 

@@ -1,12 +1,12 @@
 /** `millrace watch`: what the daemon does, as it happens. */
 
 import { asMillraceError, EXIT, MillraceError } from '@millrace/shared/base/errors';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Command } from 'commander';
-import { action, type CliContext, type CommonOptions, type Report } from '../context.ts';
-import { type DaemonLink, withDaemon } from '../daemon-link.ts';
-import { idValue, repeated } from '../option-values.ts';
+import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
+import { type DaemonLink, withDaemon } from '../console/daemon-link.ts';
 import { LiveArea } from '../text/live-area.ts';
+import { idValue, repeated } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
 import { WatchModel } from '../view/watch-model.ts';
 import { fetchAll } from './list.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { CliContext } from '../context.ts';
+import type { CliContext } from '../console/context.ts';
 import { buildProgram, everyCommand } from '../program.ts';
 import { complete } from './model.ts';
 import { completionScript, SHELLS } from './scripts.ts';

@@ -2,7 +2,7 @@
 
 import type { Command, Option } from 'commander';
 
-export interface Candidate {
+interface Candidate {
   readonly text: string;
   /** A few words about it; may be empty. */
   readonly about: string;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { UsageError } from '../option-values.ts';
+import { UsageError } from './option-values.ts';
 import { splitWords } from './words.ts';
 
 test.each([

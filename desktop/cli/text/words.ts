@@ -1,6 +1,6 @@
 /** Command lines in words. */
 
-import { UsageError } from '../option-values.ts';
+import { UsageError } from './option-values.ts';
 
 /**
  * Splits a command as a shell does with quotes, and nothing else that a shell does.

@@ -2,8 +2,8 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { formatDuration } from '@millrace/shared/base/units';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
-import type { Meaning } from './style.ts';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { Meaning } from '../text/style.ts';
 
 const MIN_ID_CHARS = 6;
 

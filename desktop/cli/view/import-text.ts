@@ -1,7 +1,11 @@
 /** The preview of an import, in lines. */
 
 import { formatBytes } from '@millrace/shared/base/units';
-import type { DelicateKind, ImportEntry, ImportPreview } from '@millrace/shared/bridge/adding-api';
+import type {
+  DelicateKind,
+  ImportEntry,
+  ImportPreview,
+} from '@millrace/shared/bridge/rpc/adding-api';
 import { printable } from '../text/printable.ts';
 import { type Column, table } from '../text/table.ts';
 import { counted } from './download-words.ts';

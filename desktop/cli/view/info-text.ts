@@ -2,12 +2,12 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
-import { blockStrip } from '../progress-line.ts';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { printable } from '../text/printable.ts';
+import { blockStrip } from '../text/progress-line.ts';
+import type { Meaning, Style } from '../text/style.ts';
 import { type Column, table } from '../text/table.ts';
 import { ago, meaningOf, note, share } from './download-words.ts';
-import type { Meaning, Style } from './style.ts';
 
 /** A source as the engine tells of it. */
 export interface SourceView {

@@ -3,11 +3,15 @@
 import { basename } from 'node:path';
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
-import type { DownloadEvent, DownloadProgress, DownloadResult } from '../../engine/download.ts';
-import type { Report, Terminal } from '../context.ts';
-import { plainLine } from '../progress-line.ts';
-import type { terminalLine } from '../terminal-line.ts';
+import type {
+  DownloadEvent,
+  DownloadProgress,
+  DownloadResult,
+} from '../../engine/download/download.ts';
+import type { Report, Terminal } from '../console/context.ts';
 import { printable } from '../text/printable.ts';
+import { plainLine } from '../text/progress-line.ts';
+import type { terminalLine } from '../text/terminal-line.ts';
 
 const TERMINAL_INTERVAL_MS = 200;
 const PLAIN_INTERVAL_MS = 5000;
@@ -32,7 +36,7 @@ export async function transferView(
   if (report.json) return new JsonView(report);
   if (quiet || out.stdout.isTTY !== true) return new TextView(out, report, quiet);
   // Loaded here: only a terminal has columns to be counted.
-  const { terminalLine } = await import('../terminal-line.ts');
+  const { terminalLine } = await import('../text/terminal-line.ts');
   return new TextView(out, report, false, terminalLine);
 }
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import fc from 'fast-check';
+import { plainStyle } from '../text/style.ts';
 import { downloadTable, summary } from './download-table.ts';
 import { ago, note, share, shortIdChars } from './download-words.ts';
 import { infoText } from './info-text.ts';
 import { formatWindow, nowText, parseWindow } from './schedule-text.ts';
-import { plainStyle } from './style.ts';
 import { changeLine, WatchModel } from './watch-model.ts';
 
 const MiB = 2 ** 20;

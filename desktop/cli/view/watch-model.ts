@@ -2,7 +2,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { formatBytes, formatRate } from '@millrace/shared/base/units';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { printable } from '../text/printable.ts';
 import { downloadTable, summary, type TableOptions } from './download-table.ts';
 import { isStopped, note, share } from './download-words.ts';

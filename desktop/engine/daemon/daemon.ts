@@ -3,39 +3,39 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { parseMetalinkDownloads } from '../rpc/metalink.ts';
-import { RpcServer } from '../rpc/server.ts';
-import { damageTeller } from '../store/damaged-rows.ts';
-import { openDatabase } from '../store/database.ts';
-import { DetailStore } from '../store/detail-store.ts';
-import { DownloadStore } from '../store/download-store.ts';
-import { HostStore, SettingStore } from '../store/small-stores.ts';
-import { TrashStore } from '../store/trash-store.ts';
-import { Sessions } from '../web/sessions.ts';
 import {
   daemonToken,
   makeStateFolder,
   readAddress,
   removeAddress,
   writeAddress,
-} from './address.ts';
-import { LocalEdge, usableEdges } from './app-settings.ts';
-import { BrowserPlaces } from './browser-place.ts';
-import type { ProveLink } from './changes.ts';
-import { Chronicle } from './chronicle.ts';
-import type { DownloadFactory } from './contract.ts';
+} from '../../local/daemon-address.ts';
+import type { ProveLink } from '../downloads/changes.ts';
+import { Manager } from '../downloads/manager.ts';
+import { parseMetalinkDownloads } from '../downloads/metalinks.ts';
+import { type ServeStream, Streams } from '../downloads/streams.ts';
+import { BrowserPlaces } from '../offers/browser-place.ts';
+import { HeldNames } from '../offers/held-names.ts';
+import { Offers, type OffersOptions } from '../offers/offers.ts';
+import type { DownloadFactory } from '../queue/contract.ts';
+import { HostMemory } from '../queue/host-memory.ts';
+import { SharedRate } from '../queue/shared-rate.ts';
+import { RpcServer } from '../rpc/server.ts';
+import { Settings } from '../settings/settings.ts';
+import { damageTeller } from '../store/damaged-rows.ts';
+import { openDatabase } from '../store/database.ts';
+import { DetailStore } from '../store/detail-store.ts';
+import { DownloadStore } from '../store/download-store.ts';
+import { HostStore, SettingStore } from '../store/small-stores.ts';
+import { TrashStore } from '../store/trash-store.ts';
+import { LocalEdge, usableEdges } from '../views/app-settings.ts';
+import { DownloadLogs } from '../views/download-logs.ts';
+import { Sessions } from '../web/sessions.ts';
 import { engineDownload } from './engine-download.ts';
-import { HeldNames } from './held-names.ts';
-import { HostMemory } from './host-memory.ts';
-import { Manager } from './manager.ts';
-import { Offers, type OffersOptions } from './offers.ts';
-import { Settings } from './settings.ts';
-import { SharedRate } from './shared-rate.ts';
-import { type ServeStream, Streams } from './streams.ts';
 
-export const VERSION = '0.1.0';
+const VERSION = '0.1.0';
 /** aria2's, so that its front ends find it. */
-export const DAEMON_PORT = 6800;
+const DAEMON_PORT = 6800;
 /** Longest wait for what a new link says of the file. */
 const LINK_TIMEOUT_MS = 20_000;
 /** The interface as it is built. */
@@ -114,7 +114,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     networkChange,
     proveLink: proveLinkLater,
   });
-  const chronicle = new Chronicle({
+  const downloadLogs = new DownloadLogs({
     manager,
     store: new DetailStore(db, tell),
     now,
@@ -142,7 +142,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const server = new RpcServer({
       manager,
       streams,
-      chronicle,
+      downloadLogs,
       local,
       offers,
       token,
@@ -169,7 +169,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
       offers.close();
       await server.close();
       await streams.close();
-      chronicle.close();
+      downloadLogs.close();
       await manager.close();
       await names.close();
       rate.rate = undefined;
@@ -203,12 +203,12 @@ async function openState(state: string) {
 
 /** Loaded with the first offer. */
 const proveLater: OffersOptions['prove'] = async (request, offered, signal) => {
-  const { proveOffer } = await import('../offer-proof.ts');
+  const { proveOffer } = await import('../sources/offer-proof.ts');
   return proveOffer(request, offered, signal);
 };
 
 const proveLinkLater: ProveLink = async (request, begun) => {
-  const { proveLink } = await import('../link-proof.ts');
+  const { proveLink } = await import('../sources/link-proof.ts');
   const late = new MillraceError('origin-timeout', 'the link does not answer');
   const abort = new AbortController();
   const timer = setTimeout(() => abort.abort(late), LINK_TIMEOUT_MS);

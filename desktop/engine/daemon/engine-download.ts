@@ -1,13 +1,13 @@
 /** The engine's downloads, as the daemon wants them. Loaded with the first: starting is quick without. */
 
-import type { DownloadRequest } from '@millrace/shared/download/request';
-import type { DownloadFactory, RunContext } from './contract.ts';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { DownloadFactory, RunContext } from '../queue/contract.ts';
 
-const left = () => import('../left-partial.ts');
+const left = () => import('../partial/left-partial.ts');
 
 export const engineDownload: DownloadFactory = Object.assign(
   async (request: DownloadRequest, context: RunContext) => {
-    const { Download } = await import('../download.ts');
+    const { Download } = await import('../download/download.ts');
     return new Download(request, context);
   },
   {

@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { asMillraceError } from '@millrace/shared/base/errors';
 import { onFatalError } from '@millrace/shared/node/fatal-log';
-import { stateFolder } from '../local-edge.ts';
-import { makeStateFolder } from './address.ts';
+import { makeStateFolder } from '../../local/daemon-address.ts';
+import { stateFolder } from '../../local/local-edge.ts';
 
 const { values } = parseArgs({
   options: {

@@ -6,7 +6,7 @@
 import { networkInterfaces } from 'node:os';
 import type { Millis } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';
-import { type NetworkLook, NetworkState } from '@millrace/shared/download/network-state';
+import { type NetworkLook, NetworkState } from '@millrace/shared/download/transfer/network-state';
 
 /** How often the machine is looked at: some tens of microseconds each time. */
 const LOOK_MS = 2000;

@@ -8,8 +8,8 @@
 import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { isPublicAddress } from '@millrace/shared/http/public-address';
-import { isPublicHost } from '@millrace/shared/http/public-host';
+import { isPublicAddress } from '@millrace/shared/http/urls/public-address';
+import { isPublicHost } from '@millrace/shared/http/urls/public-host';
 
 export interface NamedHosts {
   /** The download itself; undefined where nothing of its URLs is the user's own choice. */

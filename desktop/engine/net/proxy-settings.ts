@@ -6,7 +6,7 @@
 import { MillraceError } from '@millrace/shared/base/errors';
 import { isLoopback, parseNoProxy } from './no-proxy.ts';
 
-export type ProxyScheme = 'http' | 'https' | 'socks4' | 'socks4a' | 'socks5';
+type ProxyScheme = 'http' | 'https' | 'socks4' | 'socks4a' | 'socks5';
 
 export interface ProxyServer {
   readonly scheme: ProxyScheme;

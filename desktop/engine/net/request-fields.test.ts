@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Chain } from '@millrace/shared/http/credentials-scope';
+import type { Chain } from '@millrace/shared/http/urls/credentials-scope';
 import fc from 'fast-check';
 import { takeLogin, withoutLogin } from './credentials.ts';
 import { RequestFields, type RequestFieldsOptions } from './request-fields.ts';

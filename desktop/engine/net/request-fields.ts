@@ -4,15 +4,15 @@
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
+import { fieldValue, userFields } from '@millrace/shared/http/fields/field-syntax';
+import type { Headers } from '@millrace/shared/http/fields/headers';
 import {
   type Chain,
   mayHaveCookies,
   mayLogIn,
   referrerIn,
   scopeOf,
-} from '@millrace/shared/http/credentials-scope';
-import { fieldValue, userFields } from '@millrace/shared/http/field-syntax';
-import type { Headers } from '@millrace/shared/http/headers';
+} from '@millrace/shared/http/urls/credentials-scope';
 import { Cookies } from './cookies.ts';
 import { basicAuthorization, type Login, takeLogin } from './credentials.ts';
 

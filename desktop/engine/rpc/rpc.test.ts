@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
-import type { DownloadFactory, RunContext } from '../daemon/contract.ts';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import { findDaemon, RpcClient } from '../../client/rpc-client.ts';
 import { type Daemon, startDaemon } from '../daemon/daemon.ts';
-import type { ServeStream } from '../daemon/streams.ts';
-import { findDaemon, RpcClient } from './client.ts';
+import type { ServeStream } from '../downloads/streams.ts';
+import type { DownloadFactory, RunContext } from '../queue/contract.ts';
 
 /** Runs until it is interrupted, unless its URL says how it ends. */
 const createDownload: DownloadFactory = Object.assign(

@@ -5,28 +5,28 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { RPC_PATH, SESSION_ENDED, SESSION_PATH } from '@millrace/shared/bridge/session-api';
+import { RPC_PATH, SESSION_ENDED, SESSION_PATH } from '@millrace/shared/bridge/page/session-api';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { type LocalEdge, settingsOf } from '../daemon/app-settings.ts';
-import type { Chronicle } from '../daemon/chronicle.ts';
-import type { Manager } from '../daemon/manager.ts';
-import type { Offers } from '../daemon/offers.ts';
-import type { Streams } from '../daemon/streams.ts';
+import type { Manager } from '../downloads/manager.ts';
+import type { ParseMetalink } from '../downloads/metalinks.ts';
+import type { Streams } from '../downloads/streams.ts';
+import type { Offers } from '../offers/offers.ts';
+import { type LocalEdge, settingsOf } from '../views/app-settings.ts';
+import type { DownloadLogs } from '../views/download-logs.ts';
+import { ConnectionPlaces } from '../web/connection-places.ts';
+import { type GuardOptions, isLoopback, isOwnOrigin, refuse, Secret } from '../web/guard.ts';
 import { GOOD_FOR_MS, LoginCodes } from '../web/login-codes.ts';
 import { LoginPages } from '../web/login-page.ts';
 import { refusePage } from '../web/page-guard.ts';
+import { RequestBodies } from '../web/request-bodies.ts';
 import { SessionRoute } from '../web/session-route.ts';
 import type { Sessions } from '../web/sessions.ts';
 import { StaticPage } from '../web/static-page.ts';
-import { aria2Methods } from './aria2-methods.ts';
-import { ConnectionPlaces } from './connection-places.ts';
-import { type CallContext, Dispatcher, type Subscriber } from './dispatcher.ts';
-import { type GuardOptions, isLoopback, isOwnOrigin, refuse, Secret } from './guard.ts';
-import { LiveFeed } from './live-feed.ts';
-import type { ParseMetalink } from './metalink.ts';
-import { millraceMethods } from './millrace-methods.ts';
-import { NOTIFICATIONS, Notifier } from './notifier.ts';
-import { RequestBodies } from './request-bodies.ts';
+import { aria2Methods } from './aria2/methods.ts';
+import { type CallContext, Dispatcher, type Subscriber } from './calls/dispatcher.ts';
+import { LiveFeed } from './calls/live-feed.ts';
+import { NOTIFICATIONS, Notifier } from './calls/notifier.ts';
+import { millraceMethods } from './millrace/methods.ts';
 
 // An import would load what Node's http has of fetch and WebSocket as well: a tenth of the start.
 const { createServer } = process.getBuiltinModule('node:http');
@@ -34,7 +34,7 @@ const { createServer } = process.getBuiltinModule('node:http');
 export interface RpcServerOptions {
   readonly manager: Manager;
   readonly streams: Streams;
-  readonly chronicle: Chronicle;
+  readonly downloadLogs: DownloadLogs;
   readonly local: LocalEdge;
   readonly offers: Offers;
   readonly token: string;
@@ -70,7 +70,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const TRY_AGAIN_LATER = 1013;
 
 export class RpcServer {
-  readonly #o: RpcServerOptions;
+  readonly #options: RpcServerOptions;
   readonly #http: Server;
   readonly #webSockets = upgrades(MAX_BODY_BYTES);
   readonly #strangeWebSockets = upgrades(MAX_STRANGE_MESSAGE_BYTES);
@@ -90,12 +90,12 @@ export class RpcServer {
   #guard: GuardOptions | undefined;
 
   constructor(options: RpcServerOptions) {
-    this.#o = options;
+    this.#options = options;
     this.#secret = new Secret(options.token);
     this.#notifier = new Notifier(options.manager);
     this.#live = new LiveFeed({
       manager: options.manager,
-      chronicle: options.chronicle,
+      downloadLogs: options.downloadLogs,
       settings: () => settingsOf(options.manager, options.local.url),
       clock: () => performance.now(),
     });
@@ -156,7 +156,7 @@ export class RpcServer {
       await this.#listenAt(host, 0);
     }
     const { address, port: actual } = this.#http.address() as AddressInfo;
-    this.#guard = { address, port: actual, allowedOrigins: this.#o.allowedOrigins };
+    this.#guard = { address, port: actual, allowedOrigins: this.#options.allowedOrigins };
     await this.#loginPages.sweep();
     const authority = this.#authority;
     return { url: `http://${authority}${RPC_PATH}`, ws: `ws://${authority}${RPC_PATH}` };
@@ -204,7 +204,7 @@ export class RpcServer {
 
   async #answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const { origin } = req.headers;
-    if (origin !== undefined && this.#o.allowedOrigins.includes(origin)) allow(res, origin);
+    if (origin !== undefined && this.#options.allowedOrigins.includes(origin)) allow(res, origin);
     if (req.method === 'OPTIONS') return void res.writeHead(204).end();
     if (req.method !== 'POST') {
       res.setHeader('allow', 'POST');
@@ -257,7 +257,7 @@ export class RpcServer {
   /** Who a request is from: somebody with the token, or our own page, logged in. */
   #trust(req: IncomingMessage): { trusted: boolean; token: boolean; session?: string } {
     const token = this.#secret.inHeader(req);
-    const session = isOwnOrigin(req) ? this.#o.sessions.of(req) : undefined;
+    const session = isOwnOrigin(req) ? this.#options.sessions.of(req) : undefined;
     return { trusted: token || session !== undefined, token, ...(session && { session }) };
   }
 

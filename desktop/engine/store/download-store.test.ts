@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { newRecord } from '../daemon/new-download.ts';
+import { newRecord } from '../downloads/new-download.ts';
 import { openDatabase } from './database.ts';
 import { DownloadStore } from './download-store.ts';
 import type { DownloadRecord } from './record.ts';

@@ -6,8 +6,8 @@
 
 import { posix, win32 } from 'node:path';
 import type { SQLOutputValue } from 'node:sqlite';
-import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/download/digest';
-import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
+import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
+import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
 import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import {

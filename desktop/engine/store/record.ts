@@ -1,7 +1,7 @@
 /** A download as it is kept: what was asked for, where it stands, how it ended. */
 
-import type { Digest } from '@millrace/shared/download/digest';
-import type { DownloadRequest } from '@millrace/shared/download/request';
+import type { Digest } from '@millrace/shared/base/digest';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
 
 export const UNFINISHED = ['queued', 'active', 'waiting', 'paused'] as const;
 export const FINISHED = ['complete', 'error', 'removed'] as const;

@@ -1,7 +1,7 @@
 /** Settings and learned host limits in the database. */
 
 import type { DatabaseSync } from 'node:sqlite';
-import type { HostLimit } from '@millrace/shared/download/host-limits';
+import type { HostLimit } from '@millrace/shared/download/transfer/host-limits';
 import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import { allRows, oneRow, type TellDamage } from './damaged-rows.ts';
@@ -60,7 +60,7 @@ const hostSchema = z.object({
 });
 
 /** Reads a row of the table of hosts; undefined if it cannot be read. */
-export function readHostRow(row: Row): HostLimit | undefined {
+function readHostRow(row: Row): HostLimit | undefined {
   return tryRead(hostSchema, {
     host: row.host,
     limit: plain(row.limit),

@@ -1,7 +1,7 @@
 /** Removed downloads in the database: each as it was, and where its data is. */
 
 import type { DatabaseSync } from 'node:sqlite';
-import type { TrashEntry } from '@millrace/shared/download/trash';
+import type { TrashEntry } from '@millrace/shared/download/queue/trash';
 import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import { allRows, DamagedRows, oneRow, safeNumber, type TellDamage } from './damaged-rows.ts';

@@ -9,8 +9,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { basename } from 'node:path';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { Playback } from '@millrace/shared/download/playback';
-import { PROBLEM_TYPE, toProblem } from '@millrace/shared/http/problem';
+import { Playback } from '@millrace/shared/download/scheduler/playback';
+import { PROBLEM_TYPE, toProblem } from '@millrace/shared/http/answers/problem';
 import { type StreamedFile, type StreamHead, streamHead } from './stream-head.ts';
 import { type StreamedDownload, StreamSource } from './stream-source.ts';
 

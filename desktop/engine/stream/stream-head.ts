@@ -2,9 +2,9 @@
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { decideAnswer } from '@millrace/shared/http/answer';
-import { formatContentRange } from '@millrace/shared/http/content-range';
-import type { Headers } from '@millrace/shared/http/headers';
+import { decideAnswer } from '@millrace/shared/http/answers/answer';
+import { formatContentRange } from '@millrace/shared/http/fields/content-range';
+import type { Headers } from '@millrace/shared/http/fields/headers';
 import { create as createDisposition } from 'content-disposition';
 
 /** What is served: a file that is complete or being downloaded. */

@@ -11,8 +11,8 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Manifest, SyncContent, SyncFile } from '@millrace/shared/sync/manifest';
 import { type LocalEntry, planSync, type SyncPlan, type Wanted } from '@millrace/shared/sync/plan';
 import { fileUrl, STAGING } from '@millrace/shared/sync/sync-path';
-import { fileError } from '../file-error.ts';
-import { lockFile } from '../file-lock.ts';
+import { fileError } from '../files/file-error.ts';
+import { lockFile } from '../files/file-lock.ts';
 import { readArchive } from './archive.ts';
 import { digestOf, SMALL_BYTES } from './describe-file.ts';
 import type { SyncFetcher } from './fetcher.ts';
@@ -144,7 +144,7 @@ async function clearStaged(staging: string): Promise<void> {
 class Run {
   readonly #manifest: Manifest;
   readonly #fetcher: SyncFetcher;
-  readonly #o: ApplyOptions;
+  readonly #options: ApplyOptions;
   readonly #root: string;
   readonly #staging: string;
   readonly #placer: Placer;
@@ -166,7 +166,7 @@ class Run {
   ) {
     this.#manifest = manifest;
     this.#fetcher = fetcher;
-    this.#o = options;
+    this.#options = options;
     this.#root = root;
     this.#staging = staging;
     this.#placer = new Placer(root);
@@ -177,7 +177,7 @@ class Run {
   async carryOut(first: SyncPlan, again: () => Promise<SyncPlan>): Promise<Applied> {
     let plan = first;
     for (const path of plan.clear) await this.#remove(path);
-    if (this.#o.archive && this.#isFirst(plan)) {
+    if (this.#options.archive && this.#isFirst(plan)) {
       await this.#unpack(plan);
       plan = await again();
     }
@@ -324,7 +324,7 @@ class Run {
   }
 
   #tell({ fetchFiles, fetchBytes }: SyncPlan): void {
-    this.#o.onProgress?.({ files: this.#fetched, ofFiles: fetchFiles, ofBytes: fetchBytes });
+    this.#options.onProgress?.({ files: this.#fetched, ofFiles: fetchFiles, ofBytes: fetchBytes });
   }
 
   #stagePath(): string {

@@ -8,7 +8,7 @@ import { pipeline } from 'node:stream/promises';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { SyncFile } from '@millrace/shared/sync/manifest';
 import { pack } from 'tar-stream';
-import { fileError } from '../file-error.ts';
+import { fileError } from '../files/file-error.ts';
 import { readTar, type TarSink } from './tar-reader.ts';
 
 /** Files that are being written are called so at the end. */

@@ -7,20 +7,20 @@
 import { createHash } from 'node:crypto';
 import type { Random } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { capabilityIn } from '@millrace/shared/download/capability-url';
-import { homeReasonText } from '@millrace/shared/download/home-reason';
-import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request';
-import { SourceHealth } from '@millrace/shared/download/source-health';
-import { formatKnownDigest, KNOWN_DIGEST } from '@millrace/shared/http/known-digest';
-import { isPublicHost, mayBeTold } from '@millrace/shared/http/public-host';
+import { capabilityIn } from '@millrace/shared/download/request/capability-url';
+import { homeReasonText } from '@millrace/shared/download/request/home-reason';
+import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
+import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
+import { formatKnownDigest, KNOWN_DIGEST } from '@millrace/shared/http/fields/known-digest';
+import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
 import type { SyncContent } from '@millrace/shared/sync/manifest';
 import { Attempts, type RankedEdge, type Way, waysTo } from '@millrace/shared/sync/ways';
-import { Connections } from '../connections.ts';
-import { Download } from '../download.ts';
-import { HttpSource } from '../http-source.ts';
-import { edgeHeaders } from '../local-edge.ts';
-import { sleep } from '../sleep.ts';
-import { readSmallFile } from '../small-file.ts';
+import { edgeHeaders } from '../../local/local-edge.ts';
+import { Download } from '../download/download.ts';
+import { sleep } from '../platform/sleep.ts';
+import { Connections } from '../sources/connections.ts';
+import { HttpSource } from '../sources/http-source.ts';
+import { readSmallFile } from '../sources/small-file.ts';
 import { namedEdges } from './named-edges.ts';
 
 export interface FetcherOptions {
@@ -53,7 +53,7 @@ const LOCAL_FAULTS: readonly string[] = [
 ];
 
 export class SyncFetcher {
-  readonly #o: FetcherOptions;
+  readonly #options: FetcherOptions;
   readonly #connections: Connections;
   readonly #edges: readonly RankedEdge[];
   /** What edges of this user let themselves be asked with, by address. */
@@ -65,7 +65,7 @@ export class SyncFetcher {
     edges: readonly RankedEdge[],
     tokens: ReadonlyMap<string, Readonly<Record<string, string>>>,
   ) {
-    this.#o = options;
+    this.#options = options;
     this.#connections = connections;
     this.#edges = edges;
     this.#tokens = tokens;
@@ -105,7 +105,7 @@ export class SyncFetcher {
    * @throws MillraceError: what was wrong with the first way if all fail
    */
   async small(url: string, { size, sha256 }: SyncContent, signal: AbortSignal): Promise<Buffer> {
-    return this.#attempt(waysTo(url, this.#edges, this.#o.direct), signal, async (way) => {
+    return this.#attempt(waysTo(url, this.#edges, this.#options.direct), signal, async (way) => {
       const body = await this.#read(url, way, size, sha256, signal);
       const found = createHash('sha256').update(body).digest('hex');
       if (found === sha256) return body;
@@ -120,7 +120,7 @@ export class SyncFetcher {
    * @throws as `small`
    */
   async current(url: string, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
-    const ways = waysTo(url, this.#edges, this.#o.direct);
+    const ways = waysTo(url, this.#edges, this.#options.direct);
     return this.#attempt(
       ways.map(({ edge }) => ({ edge, revalidate: true })),
       signal,
@@ -142,7 +142,7 @@ export class SyncFetcher {
     name: string,
     signal: AbortSignal,
   ): Promise<string> {
-    const { edges, direct, retryForMs } = this.#o;
+    const { edges, direct, retryForMs } = this.#options;
     const known = { [KNOWN_DIGEST]: formatKnownDigest(content.sha256) };
     const anew = { ...known, 'cache-control': 'no-cache' };
     const open = direct || edges.length === 0;
@@ -171,7 +171,7 @@ export class SyncFetcher {
   }
 
   #request(url: string, content: SyncContent, dir: string, file: string): DownloadRequest {
-    const { proxy, timeoutMs } = this.#o;
+    const { proxy, timeoutMs } = this.#options;
     const { size, sha256, pieces } = content;
     return {
       ...REQUEST_DEFAULTS,
@@ -193,12 +193,12 @@ export class SyncFetcher {
     const download = new Download(request, {
       signal,
       onEvent: () => {},
-      random: this.#o.random,
+      random: this.#options.random,
     });
     let told = 0;
     const tell = () => {
       const { receivedBytes } = download.progress();
-      this.#o.onBytes(Math.max(0, receivedBytes - told));
+      this.#options.onBytes(Math.max(0, receivedBytes - told));
       told = Math.max(told, receivedBytes);
     };
     const timer = setInterval(tell, PROGRESS_MS);
@@ -215,7 +215,7 @@ export class SyncFetcher {
     signal: AbortSignal,
     act: (way: Way) => Promise<T>,
   ): Promise<T> {
-    const attempts = new Attempts(ways, this.#o.random);
+    const attempts = new Attempts(ways, this.#options.random);
     let way = attempts.first;
     for (;;) {
       try {
@@ -255,10 +255,10 @@ export class SyncFetcher {
       // The token is for this edge, and for nobody that it might send us to.
       fields: { for: (target) => ({ ...asked, ...(target.origin === origin ? token : {}) }) },
       get: this.#connections.get,
-      health: new SourceHealth(this.#o.random),
+      health: new SourceHealth(this.#options.random),
     });
     const { body } = await readSmallFile(source, maxBytes, signal);
-    this.#o.onBytes(body.length);
+    this.#options.onBytes(body.length);
     return body;
   }
 }

@@ -5,9 +5,9 @@
 
 import type { Random } from '@millrace/shared/base/clock';
 import { type RankedEdge, rankedEdges } from '@millrace/shared/sync/ways';
-import type { Connections } from '../connections.ts';
-import { parseEdgeList } from '../edge-list.ts';
-import { readSmallFile } from '../small-file.ts';
+import type { Connections } from '../sources/connections.ts';
+import { parseEdgeList } from '../sources/edge-list.ts';
+import { readSmallFile } from '../sources/small-file.ts';
 
 const MAX_LIST_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 3000;

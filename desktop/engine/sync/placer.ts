@@ -17,7 +17,7 @@ import { lstat, mkdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { isExecutable, type SyncFile } from '@millrace/shared/sync/manifest';
 import { foldersAbove } from '@millrace/shared/sync/sync-path';
-import { fileError } from '../file-error.ts';
+import { fileError } from '../files/file-error.ts';
 import { within } from './pinned-folder.ts';
 
 type Settled = Pick<SyncFile, 'path' | 'mode' | 'modified'>;

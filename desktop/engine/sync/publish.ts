@@ -7,13 +7,13 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_MANIFEST_BYTES, MAX_MANIFEST_FILES } from '@millrace/shared/base/limits';
 import { formatManifest, type Manifest, type SyncFile } from '@millrace/shared/sync/manifest';
 import { STAGING } from '@millrace/shared/sync/sync-path';
-import { fileError } from '../file-error.ts';
+import { fileError } from '../files/file-error.ts';
 import { PART, writeArchive } from './archive.ts';
 import { describeFile } from './describe-file.ts';
 import { inParallel } from './in-parallel.ts';
 
 export const MANIFEST_NAME = 'millrace-sync.json';
-export const ARCHIVE_NAME = 'millrace-sync.tar';
+const ARCHIVE_NAME = 'millrace-sync.tar';
 
 export interface PublishOptions {
   /** The folder. */

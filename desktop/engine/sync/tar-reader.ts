@@ -22,7 +22,7 @@ export interface TarSink {
   place(file: SyncFile): Promise<void>;
 }
 
-export interface TarSinkFile {
+interface TarSinkFile {
   write(piece: Uint8Array): Promise<void>;
   close(): Promise<void>;
 }

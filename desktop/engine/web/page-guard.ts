@@ -1,7 +1,7 @@
 /** Who may see the page: it holds no secret, but other sites should not even find out it is there. */
 
 import type { IncomingMessage } from 'node:http';
-import { type GuardOptions, isOurs, isOwnOrigin, type Refusal } from '../rpc/guard.ts';
+import { type GuardOptions, isOurs, isOwnOrigin, type Refusal } from './guard.ts';
 
 /** Links to the page may be followed from anywhere; nobody else may take it or parts of it in. */
 export function refusePage(req: IncomingMessage, options: GuardOptions): Refusal | undefined {

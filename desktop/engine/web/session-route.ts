@@ -5,7 +5,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { GuessLimit } from '@millrace/shared/base/guess-limit';
 import { readOrThrow } from '@millrace/shared/schema/read';
 import { z } from 'zod';
-import type { Secret } from '../rpc/guard.ts';
+import type { Secret } from './guard.ts';
 import type { LoginCodes } from './login-codes.ts';
 import type { Sessions } from './sessions.ts';
 
@@ -28,16 +28,16 @@ export interface SessionRouteOptions {
 }
 
 export class SessionRoute {
-  readonly #o: SessionRouteOptions;
+  readonly #options: SessionRouteOptions;
   readonly #guesses = new GuessLimit();
 
   constructor(options: SessionRouteOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /** Answers a request that the guard has let through. */
   async serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
-    const { sessions } = this.#o;
+    const { sessions } = this.#options;
     res.setHeader('cache-control', 'no-store');
     const port = req.socket.localPort as number;
     if (req.method === 'GET') {
@@ -59,11 +59,11 @@ export class SessionRoute {
   }
 
   #check(given: z.output<typeof requestSchema>): { status: number; retryAfterMs: Millis } {
-    const { codes, secret, now } = this.#o;
+    const { codes, secret, now } = this.#options;
     const wait = this.#guesses.waitMs(now());
     if (wait > 0) return { status: 429, retryAfterMs: wait };
     const right = 'code' in given ? codes.take(given.code) : secret.matches(given.token);
-    if (right && 'code' in given) this.#o.onCode();
+    if (right && 'code' in given) this.#options.onCode();
     if (right) this.#guesses.onRight();
     else this.#guesses.onWrong(now());
     return { status: right ? 204 : 401, retryAfterMs: this.#guesses.waitMs(now()) };

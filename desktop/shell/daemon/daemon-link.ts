@@ -5,7 +5,7 @@
 
 import { once } from 'node:events';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { parseFromServer } from '@millrace/shared/bridge/json-rpc';
+import { parseFromServer } from '@millrace/shared/bridge/rpc/json-rpc';
 import WebSocket from 'ws';
 
 const CONNECT_TIMEOUT_MS = 5000;

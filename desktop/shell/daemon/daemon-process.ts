@@ -5,8 +5,8 @@ import { once } from 'node:events';
 import { open, readFile, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { type DaemonAddress, findDaemon, makeStateFolder } from '../../engine/daemon/address.ts';
-import { processState } from '../../engine/platform/process-state.ts';
+import { type DaemonAddress, findDaemon, makeStateFolder } from '../../local/daemon-address.ts';
+import { processState } from '../../local/process-state.ts';
 import type { Program } from '../logic/daemon-program.ts';
 
 const START_TIMEOUT_MS = 30_000;

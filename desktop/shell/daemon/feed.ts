@@ -1,9 +1,9 @@
 /** What happens to downloads, as the daemon tells it. */
 
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
-import type { Totals } from '@millrace/shared/bridge/list-api';
-import { type LiveUpdate, ON_UPDATE, type WatchResult } from '@millrace/shared/bridge/live-api';
-import type { AppSettings } from '@millrace/shared/bridge/settings-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { Totals } from '@millrace/shared/bridge/rpc/list-api';
+import { type LiveUpdate, ON_UPDATE, type WatchResult } from '@millrace/shared/bridge/rpc/live-api';
+import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
 import type { DaemonLink } from './daemon-link.ts';
 
 export interface FeedListener {

@@ -66,7 +66,7 @@ export interface SupervisorOptions extends DaemonPlace {
 }
 
 export class Supervisor {
-  readonly #o: SupervisorOptions;
+  readonly #options: SupervisorOptions;
   #link: DaemonLink | undefined;
   #daemon: FoundDaemon | undefined;
   #ownedPid: number | undefined;
@@ -77,7 +77,7 @@ export class Supervisor {
   #stopping = false;
 
   constructor(options: SupervisorOptions) {
-    this.#o = options;
+    this.#options = options;
     this.#first = options.first;
     this.#ownedPid = options.earlierPid;
   }
@@ -101,7 +101,7 @@ export class Supervisor {
   async run(): Promise<void> {
     while (!this.#stopping) {
       let reason = '';
-      this.#o.onState('starting');
+      this.#options.onState('starting');
       try {
         await this.#once();
       } catch (error) {
@@ -111,13 +111,13 @@ export class Supervisor {
       if (this.#stopping) return;
       this.#link = undefined;
       this.#current = undefined;
-      this.#o.onState('down');
+      this.#options.onState('down');
       const { ends, next } = afterEnd(this.#ends, Date.now());
       this.#ends = ends;
       if (next.kind === 'restart') {
         await new Promise((resolve) => setTimeout(resolve, next.afterMs));
       } else {
-        await this.#o.onGaveUp(reason);
+        await this.#options.onGaveUp(reason);
         this.#ends = [];
       }
     }
@@ -132,7 +132,7 @@ export class Supervisor {
     if (started || daemon.pid === this.#ownedPid) {
       await link.call('shutdown').catch(() => {});
       if (!(await hasGone(daemon.pid, STOP_TIMEOUT_MS))) process.kill(daemon.pid, 'SIGTERM');
-      this.#o.onOwned(undefined);
+      this.#options.onOwned(undefined);
     }
     link.close();
   }
@@ -140,19 +140,19 @@ export class Supervisor {
   /** One daemon, for as long as it answers. */
   async #once(): Promise<void> {
     const before = this.#daemon;
-    this.#current = this.#first ?? findOrStart(this.#o, before?.url);
+    this.#current = this.#first ?? findOrStart(this.#options, before?.url);
     this.#first = undefined;
     const { daemon, link, started } = await this.#current;
     if (this.#stopping) return;
     if (started) {
       this.#ownedPid = daemon.pid;
-      this.#o.onOwned(daemon.pid);
+      this.#options.onOwned(daemon.pid);
     }
     this.#daemon = daemon;
     this.#link = link;
-    this.#o.onState('running');
+    this.#options.onState('running');
     const restarted = before !== undefined && before.pid !== daemon.pid;
-    await this.#o.onReady(link, daemon, restarted);
+    await this.#options.onReady(link, daemon, restarted);
     await link.closed;
   }
 }

@@ -1,8 +1,8 @@
 /** The menus of app and tray. */
 
-import type { ShellCommand } from '@millrace/shared/bridge/shell-api';
+import type { ShellCommand } from '@millrace/shared/bridge/page/shell-api';
 import { app, Menu, type MenuItemConstructorOptions } from 'electron';
-import type { Words } from '../logic/words.ts';
+import type { Words } from '../logic/words-en.ts';
 
 export interface MenuActions {
   open(): void;

@@ -1,7 +1,7 @@
 /** The window: on a page of our own until the daemon's can be shown. */
 
 import { join } from 'node:path';
-import type { ShellMessage } from '@millrace/shared/bridge/shell-api';
+import type { ShellMessage } from '@millrace/shared/bridge/page/shell-api';
 import { BrowserWindow, nativeTheme, screen } from 'electron';
 import { MESSAGE_CHANNEL } from '../logic/payload-channels.ts';
 import { type Bounds, boundsOnScreen } from '../logic/preferences.ts';
@@ -24,7 +24,7 @@ export interface WindowOptions {
 }
 
 export class MainWindow {
-  readonly #o: WindowOptions;
+  readonly #options: WindowOptions;
   #window: BrowserWindow | undefined;
   #listening = false;
   #wanted = false;
@@ -32,7 +32,7 @@ export class MainWindow {
   #kept: ShellMessage[] = [];
 
   constructor(options: WindowOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   get browserWindow(): BrowserWindow | undefined {
@@ -51,7 +51,7 @@ export class MainWindow {
   /** Loads the daemon's page, where there is a window. */
   async load(): Promise<void> {
     if (this.#window === undefined) return;
-    const address = await this.#o.address();
+    const address = await this.#options.address();
     if (address === undefined || this.#window === undefined) return;
     this.#listening = false;
     // A daemon that was started again is at the same address: that only the log-in code behind the
@@ -81,11 +81,11 @@ export class MainWindow {
   }
 
   #create(): void {
-    const { files, icon } = this.#o;
+    const { files, icon } = this.#options;
     const screens = screen.getAllDisplays().map(({ workArea }) => workArea);
     const window = new BrowserWindow({
       ...SIZE,
-      ...boundsOnScreen(this.#o.bounds(), screens),
+      ...boundsOnScreen(this.#options.bounds(), screens),
       minWidth: 360,
       minHeight: 320,
       show: false,
@@ -110,8 +110,8 @@ export class MainWindow {
       if (this.#wanted) window.show();
     });
     window.on('close', (event) => {
-      this.#o.onBounds(window.getNormalBounds());
-      if (!this.#o.onClose()) return;
+      this.#options.onBounds(window.getNormalBounds());
+      if (!this.#options.onClose()) return;
       event.preventDefault();
       this.hide();
     });

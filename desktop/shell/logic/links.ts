@@ -1,7 +1,7 @@
 /** Links and files that come from outside: as arguments, by `millrace:` links, by the clipboard. */
 
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
-import { categoryOf, DEFAULT_CATEGORIES } from '@millrace/shared/download/category';
+import { categoryOf, DEFAULT_CATEGORIES } from '@millrace/shared/download/request/category';
 
 export const SCHEME = 'millrace';
 

@@ -3,12 +3,12 @@
  * it is told in one, so that a finished queue is not a dozen bubbles.
  */
 
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
-import type { Words } from './words.ts';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { Words } from './words-en.ts';
 
 export type EndedDownload = Pick<DownloadView, 'gid' | 'name' | 'status' | 'finishedAt' | 'error'>;
 
-export interface Notice {
+interface Notice {
   readonly title: string;
   readonly body: string;
   /** The download that a click shows; undefined: the list. */

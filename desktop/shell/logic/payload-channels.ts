@@ -1,6 +1,6 @@
 /** What the page may ask the shell for, and where the two meet. Kept small: the preload has it. */
 
-import type { ShellPreferences } from '@millrace/shared/bridge/shell-api';
+import type { ShellPreferences } from '@millrace/shared/bridge/page/shell-api';
 
 /** Payloads as they are once they have been checked. */
 export interface ShellCalls {

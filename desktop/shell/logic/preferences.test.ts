@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { PREFERENCE_NAMES } from '@millrace/shared/bridge/shell-api';
+import { PREFERENCE_NAMES } from '@millrace/shared/bridge/page/shell-api';
 import fc from 'fast-check';
 import { boundsOnScreen, DEFAULT_PREFERENCES, readChanges, readRemembered } from './preferences.ts';
 

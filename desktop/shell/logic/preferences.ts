@@ -1,7 +1,7 @@
 /** What the user has chosen of the app: read, checked, changed. */
 
-import { isObject } from '@millrace/shared/bridge/json-rpc';
-import { PREFERENCE_NAMES, type ShellPreferences } from '@millrace/shared/bridge/shell-api';
+import { PREFERENCE_NAMES, type ShellPreferences } from '@millrace/shared/bridge/page/shell-api';
+import { isObject } from '@millrace/shared/bridge/rpc/json-rpc';
 
 export const DEFAULT_PREFERENCES: ShellPreferences = {
   watchClipboard: false,

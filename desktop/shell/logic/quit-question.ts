@@ -1,6 +1,6 @@
 /** Whether the user is asked before the app quits, and what. */
 
-import type { Words } from './words.ts';
+import type { Words } from './words-en.ts';
 
 export interface QuitState {
   /** Downloads that run. */
@@ -14,7 +14,6 @@ export interface QuitState {
 }
 
 export const QUIT_ANSWERS = ['background', 'quit', 'cancel'] as const;
-export type QuitAnswer = (typeof QUIT_ANSWERS)[number];
 
 export interface QuitQuestion {
   readonly message: string;

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import type { Totals as DaemonTotals } from '@millrace/shared/bridge/list-api';
+import type { Totals as DaemonTotals } from '@millrace/shared/bridge/rpc/list-api';
 import { NOTHING, totalsOf } from './totals.ts';
 
 const none = { active: 0, queued: 0, waiting: 0, paused: 0, complete: 9, error: 1, removed: 2 };

@@ -1,6 +1,6 @@
 /** What all downloads together come to, for tray and taskbar. */
 
-import type { Totals as DaemonTotals } from '@millrace/shared/bridge/list-api';
+import type { Totals as DaemonTotals } from '@millrace/shared/bridge/rpc/list-api';
 
 export interface Totals {
   readonly active: number;

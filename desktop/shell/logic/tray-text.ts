@@ -2,7 +2,7 @@
 
 import { formatRate } from '@millrace/shared/base/units';
 import type { Totals } from './totals.ts';
-import type { Words } from './words.ts';
+import type { Words } from './words-en.ts';
 
 export type DaemonState = 'starting' | 'running' | 'down';
 

@@ -1,6 +1,6 @@
 /** The shell's texts in German. */
 
-import type { Words } from './words.ts';
+import type { Words } from './words-en.ts';
 
 const several = (n: number, one: string, more: string) => (n === 1 ? one : `${n} ${more}`);
 

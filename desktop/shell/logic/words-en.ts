@@ -80,3 +80,5 @@ export const en = {
   cannotRead: (name: string) => `${name} could not be read`,
   tooLarge: 'It is too large to be a Metalink file.',
 };
+
+export type Words = typeof en;

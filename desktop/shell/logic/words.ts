@@ -1,9 +1,7 @@
 /** What the shell itself says: menus, tray, notifications, questions. The page has its own texts. */
 
 import { de } from './words-de.ts';
-import { en } from './words-en.ts';
-
-export type Words = typeof en;
+import { en, type Words } from './words-en.ts';
 
 const CATALOGUES: Readonly<Record<string, Words>> = { en, de };
 

@@ -16,14 +16,14 @@ import './style/details.css';
 import './style/dialog.css';
 import './style/settings.css';
 
-import { codeInFragment } from '@millrace/shared/bridge/session-api';
+import { codeInFragment } from '@millrace/shared/bridge/page/session-api';
 import { createRoot } from 'react-dom/client';
 import { hasSession, logIn, type SessionAnswer } from './api/session.ts';
 import { Actions } from './model/actions.ts';
 import { App } from './model/app.ts';
-import { Provider } from './view/context.tsx';
-import { Root } from './view/root.tsx';
-import { applyKeptTheme } from './view/theme.ts';
+import { Provider } from './view/common/context.tsx';
+import { applyKeptTheme } from './view/common/theme.ts';
+import { Root } from './view/frame/root.tsx';
 
 /** With the code of a log-in link, or with the session that there is. */
 async function enter(): Promise<SessionAnswer | undefined> {

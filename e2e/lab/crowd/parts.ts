@@ -1,7 +1,10 @@
 /** The file out of an answer whose chunks came in any order. */
 
 import { readFile, writeFile } from 'node:fs/promises';
-import { MultipartReader, multipartBoundary } from '@millrace/shared/http/multipart-reader';
+import {
+  MultipartReader,
+  multipartBoundary,
+} from '@millrace/shared/http/messages/multipart-reader';
 
 /**
  * Replaces a body by the file that it describes.

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { contentOf } from '../../fixtures/content.ts';
+import { contentOf } from '../../fixtures/origins/content.ts';
 import { Gate } from '../gate.ts';
 import type { Host } from '../host.ts';
 import { Lab } from '../lab.ts';

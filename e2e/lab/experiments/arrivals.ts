@@ -7,7 +7,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { contentOf } from '../../fixtures/content.ts';
+import { contentOf } from '../../fixtures/origins/content.ts';
 import { type Experiment, type ExperimentOptions, repeated } from '../experiment.ts';
 import { Lab } from '../lab.ts';
 import { startEdge, startNginx } from '../programs.ts';

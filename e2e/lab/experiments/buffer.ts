@@ -5,7 +5,7 @@
  */
 
 import { BUFFER_BYTES_PER_CLIENT, DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
-import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/window';
+import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/delivery/window';
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
 import { type Findings, median, type Table } from '../report.ts';
 import { FILE_BYTES, type Response, respond, TAILS } from '../virtual/response.ts';

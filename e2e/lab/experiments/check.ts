@@ -3,7 +3,7 @@
 import { writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { contentOf } from '../../fixtures/content.ts';
+import { contentOf } from '../../fixtures/origins/content.ts';
 import type { Experiment } from '../experiment.ts';
 import type { Host } from '../host.ts';
 import { Lab } from '../lab.ts';

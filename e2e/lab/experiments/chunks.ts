@@ -4,10 +4,10 @@
  */
 
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
-import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/window';
+import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/delivery/window';
 import { sample } from '../../bench/measure.ts';
 import { Stage } from '../../bench/stage.ts';
-import { EdgeProcess } from '../../fixtures/processes.ts';
+import { EdgeProcess } from '../../fixtures/programs/processes.ts';
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
 import { type Findings, median, type Table } from '../report.ts';
 import { type Response, respond } from '../virtual/response.ts';

@@ -5,7 +5,7 @@
 
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { contentOf, sha256 } from '../../fixtures/content.ts';
+import { contentOf, sha256 } from '../../fixtures/origins/content.ts';
 import { type Experiment, type ExperimentOptions, repeated } from '../experiment.ts';
 import { Gate } from '../gate.ts';
 import type { Host, Run } from '../host.ts';

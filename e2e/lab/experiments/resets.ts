@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { contentOf } from '../../fixtures/content.ts';
+import { contentOf } from '../../fixtures/origins/content.ts';
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
 import { Gate } from '../gate.ts';
 import type { Host, Run } from '../host.ts';

@@ -6,15 +6,15 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { contentOf } from '../../fixtures/content.ts';
-import type { CrowdResult } from '../../fixtures/crowd-client.ts';
+import type { CrowdResult } from '../../fixtures/clients/crowd-client.ts';
+import { contentOf } from '../../fixtures/origins/content.ts';
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
 import type { Host } from '../host.ts';
 import { Lab } from '../lab.ts';
 import { type LabEdge, startEdge, startNginx } from '../programs.ts';
 import { type Findings, median } from '../report.ts';
 
-const CROWD = fileURLToPath(new URL('../../fixtures/crowd-client.ts', import.meta.url));
+const CROWD = fileURLToPath(new URL('../../fixtures/clients/crowd-client.ts', import.meta.url));
 /** Long enough for the line to be cut in the middle; half of what ANYCAST 4.2 took. */
 const LONG_BYTES = 200_000_000;
 const SHORT_BYTES = 1_000_000;

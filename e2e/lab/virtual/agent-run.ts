@@ -1,15 +1,15 @@
 /**
- * One response of an edge, in whichever world: the project's agent (`Transfer` with its window,
+ * One response of an edge, in whichever world: the project's agent (`DeliveryMachine` with its window,
  * timer and hedging) fetches chunks and hands them to the client, and what happened to each chunk is
  * written down. The world says what time it is, and how chunks travel.
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { isHedgeJustified } from '@millrace/shared/cdn/hedge';
-import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
-import { TransferDriver } from '@millrace/shared/cdn/transfer-driver';
-import type { CongestionWindow } from '@millrace/shared/cdn/window';
+import { DeliveryDriver } from '@millrace/shared/cdn/delivery/delivery-driver';
+import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
+import type { CongestionWindow } from '@millrace/shared/cdn/delivery/window';
+import { isHedgeJustified } from '@millrace/shared/cdn/fetch/hedge';
 
 /** What becomes of one request for a chunk. */
 export interface FetchObserver {
@@ -50,8 +50,8 @@ export interface ChunkTrace {
 const WATCH_MS = 200;
 
 export class AgentRun {
-  readonly #o: AgentRunOptions;
-  readonly #driver: TransferDriver;
+  readonly #options: AgentRunOptions;
+  readonly #driver: DeliveryDriver;
   readonly #timer = new RetryTimer();
   /** Bytes and time of the request of a slice that is farthest. */
   readonly #progress = new Map<number, { startedAt: Millis; bytes: number; at: Millis }>();
@@ -67,9 +67,9 @@ export class AgentRun {
   onEnd: () => void = () => {};
 
   constructor(options: AgentRunOptions) {
-    this.#o = options;
+    this.#options = options;
     const { chunks, window, inOrder, random, world } = options;
-    this.#driver = new TransferDriver(
+    this.#driver = new DeliveryDriver(
       {
         slices: chunks,
         inOrder,
@@ -107,7 +107,7 @@ export class AgentRun {
   }
 
   #begin(slice: number, attempt: number): () => void {
-    const now = this.#o.world.now();
+    const now = this.#options.world.now();
     if (this.traces[slice] === undefined) {
       this.traces[slice] = { startedAt: now, after: this.#lastSent, readyAt: 0, sentAt: 0 };
       this.mostHeld = Math.max(
@@ -126,7 +126,7 @@ export class AgentRun {
 
   /** A chunk is late: another node is asked as soon as that is worth its bytes. */
   #hedge(slice: number, attempt: number, ask: () => void): void {
-    const { world, chunkBytes } = this.#o;
+    const { world, chunkBytes } = this.#options;
     const progress = this.#progress.get(slice);
     if (progress === undefined || !this.#driver.wants(slice, attempt)) return;
     const now = world.now();
@@ -142,7 +142,7 @@ export class AgentRun {
   }
 
   #fetch(slice: number, attempt: number): () => void {
-    const { world } = this.#o;
+    const { world } = this.#options;
     this.requests++;
     let bytes = 0;
     return world.fetch(slice, attempt, {
@@ -169,10 +169,10 @@ export class AgentRun {
     const slice = this.#sendQueue[0];
     if (this.#sending || slice === undefined) return;
     this.#sending = true;
-    this.#o.world.send(slice, () => {
+    this.#options.world.send(slice, () => {
       this.#sending = false;
       this.#sendQueue.shift();
-      (this.traces[slice] as ChunkTrace).sentAt = this.#o.world.now();
+      (this.traces[slice] as ChunkTrace).sentAt = this.#options.world.now();
       this.#lastSent = slice;
       this.#driver.sent(slice);
       this.#send();

@@ -4,8 +4,8 @@
  */
 
 import { seededRandom } from '@millrace/shared/base/clock';
-import type { RedundancyMode } from '@millrace/shared/download/request';
-import { Scheduler } from '@millrace/shared/download/scheduler';
+import type { RedundancyMode } from '@millrace/shared/download/request/request';
+import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
 import { LociBlocks } from '@millrace/shared/testing/loci-blocks';
 import {
   type Chooser,

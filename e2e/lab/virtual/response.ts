@@ -1,7 +1,7 @@
 /** One response of the project's agent over simulated nodes, in virtual time. */
 
 import { seededRandom } from '@millrace/shared/base/clock';
-import type { CongestionWindow } from '@millrace/shared/cdn/window';
+import type { CongestionWindow } from '@millrace/shared/cdn/delivery/window';
 import { VirtualClock } from '@millrace/shared/testing/virtual-clock';
 import { median, percentile } from '../report.ts';
 import { AgentRun, type ChunkTrace } from './agent-run.ts';

@@ -4,7 +4,7 @@
  */
 
 import { seededRandom } from '@millrace/shared/base/clock';
-import { hashText, rank } from '@millrace/shared/cdn/hrw';
+import { hashText, rank } from '@millrace/shared/cdn/routing/hrw';
 import {
   type SimulatedConnection,
   SimulatedLink,

@@ -6,9 +6,9 @@
  */
 
 import type { Random } from '@millrace/shared/base/clock';
-import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
-import { TransferDriver } from '@millrace/shared/cdn/transfer-driver';
-import type { CongestionWindow } from '@millrace/shared/cdn/window';
+import { DeliveryDriver } from '@millrace/shared/cdn/delivery/delivery-driver';
+import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
+import type { CongestionWindow } from '@millrace/shared/cdn/delivery/window';
 
 /** What a fetch meets: drawn anew for every attempt, which goes to another peer. */
 export interface Peer {
@@ -60,7 +60,7 @@ export function runAgent(run: AgentRun): AgentResult {
   const came = new Map<number, number>();
   let wake: { readonly at: number; readonly run: () => void } | undefined;
   let complete: boolean | undefined;
-  const driver: TransferDriver = new TransferDriver(
+  const driver: DeliveryDriver = new DeliveryDriver(
     {
       slices: run.chunks,
       inOrder: true,

@@ -1,6 +1,6 @@
 /** The ways to let a window grow that NSDI figure 9 compares. */
 
-import { CongestionWindow, type Growth, paperGrowth } from '@millrace/shared/cdn/window';
+import { CongestionWindow, type Growth, paperGrowth } from '@millrace/shared/cdn/delivery/window';
 
 /** The paper's buffer holds so many chunks of 60 KB. */
 export const PAPER_MAX = 60;

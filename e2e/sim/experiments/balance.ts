@@ -2,10 +2,10 @@
 
 import { type Random, seededRandom } from '@millrace/shared/base/clock';
 import { BUFFER_BYTES_PER_CLIENT, DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
-import { hashText, score } from '@millrace/shared/cdn/hrw';
-import { MAX_PEERS } from '@millrace/shared/cdn/peer-set';
-import { replicationFactor } from '@millrace/shared/cdn/replicas';
-import { decideRoute, type RouteNode } from '@millrace/shared/cdn/route';
+import { hashText, score } from '@millrace/shared/cdn/routing/hrw';
+import { MAX_PEERS } from '@millrace/shared/cdn/routing/peer-set';
+import { replicationFactor } from '@millrace/shared/cdn/routing/replicas';
+import { decideRoute, type RouteNode } from '@millrace/shared/cdn/routing/route';
 import { buildLarge } from '../large.ts';
 import type { Settings } from '../main.ts';
 import type { SimNode } from '../node.ts';

@@ -1,6 +1,6 @@
 /** Nodes come, leave and fail while clients download. */
 
-import { rank } from '@millrace/shared/cdn/hrw';
+import { rank } from '@millrace/shared/cdn/routing/hrw';
 import { CROWD_COLUMNS, crowd, crowdRow, neighbours } from '../crowd.ts';
 import { beat } from '../heartbeats.ts';
 import type { Settings } from '../main.ts';

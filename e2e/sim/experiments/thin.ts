@@ -5,7 +5,7 @@
 
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
 import { formatBytes } from '@millrace/shared/base/units';
-import { MAX_HOPS } from '@millrace/shared/cdn/route';
+import { MAX_HOPS } from '@millrace/shared/cdn/routing/route';
 import { SimClient } from '../client.ts';
 import type { Downloading } from '../downloading.ts';
 import type { Settings } from '../main.ts';

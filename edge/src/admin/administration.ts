@@ -12,16 +12,16 @@ import {
 } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { RevocationsSnapshot } from '@millrace/shared/base/revocations';
-import type { PurgeTarget } from '@millrace/shared/cdn/purge-target';
+import type { PurgeTarget } from '@millrace/shared/cdn/upkeep/purge-target';
 import type { FileResolver } from '../agent/file-resolver.ts';
-import type { EndedSessions } from '../dashboard/ended-sessions.ts';
+import type { Command, Outcome } from '../cache/commands.ts';
+import { type Pins, proofOf } from '../cache/pins.ts';
+import { newPurge, type Purges } from '../cache/purges.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
-import type { Command, Outcome } from './messages.ts';
+import type { EndedSessions } from './ended-sessions.ts';
 import type { NodeResult, PeerCommands } from './peer-commands.ts';
-import { type Pins, proofOf } from './pins.ts';
 import type { PrefetchOrder } from './prefetch-run.ts';
 import type { Prefetcher, PrefetchView } from './prefetcher.ts';
-import { newPurge, type Purges } from './purges.ts';
 
 export interface AdministrationOptions {
   readonly purges: Purges;
@@ -58,23 +58,23 @@ export interface PinView {
 }
 
 export class Administration {
-  readonly #o: AdministrationOptions;
+  readonly #options: AdministrationOptions;
 
   constructor(options: AdministrationOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   async purge(
     target: PurgeTarget,
     network: boolean,
   ): Promise<{ readonly id: string; readonly purged: PurgeTarget } & Passed> {
-    const purge = newPurge(target, this.#o.wallClock());
+    const purge = newPurge(target, this.#options.wallClock());
     const nodes = await this.#do({ do: 'purge', purge, network }, network);
     return { id: purge.id, purged: target, ...nodes };
   }
 
   prefetch(order: PrefetchOrder): Promise<PrefetchView> {
-    return this.#o.prefetcher.start(order);
+    return this.#options.prefetcher.start(order);
   }
 
   /** Prefetches of all processes. */
@@ -106,7 +106,7 @@ export class Administration {
   ): Promise<{ readonly pin: PinView; readonly capability: string } & Passed> {
     const demands = { revalidate: false, maxAgeMs: undefined, onlyIfCached: false };
     const { signal } = new AbortController();
-    const resolution = await this.#o.resolver.resolve(url, 'public', demands, signal);
+    const resolution = await this.#options.resolver.resolve(url, 'public', demands, signal);
     if (resolution.kind === 'tunnel') throw new MillraceError('not-cacheable', resolution.reason);
     const { tag, length } = resolution.pointer.version;
     const capability = randomBytes(24).toString('base64url');
@@ -134,7 +134,7 @@ export class Administration {
    * @throws MillraceError `no-such-entry`, `pin-refused`
    */
   async extend(id: string, forMs: number, network: boolean): Promise<{ pin: PinView } & Passed> {
-    const everywhere = network || this.#o.pins.isOfNetwork(id);
+    const everywhere = network || this.#options.pins.isOfNetwork(id);
     const at = this.#stamp(id, everywhere);
     const nodes = await this.#do({ do: 'extend', id, forMs, ...at }, everywhere);
     return { pin: this.#pinOf(id), ...nodes };
@@ -153,14 +153,14 @@ export class Administration {
 
   /** @returns all pins, and the quota in bytes */
   pins(): { quotaBytes: number; usedBytes: number; pins: PinView[] } {
-    const { ledger } = this.#o.pins;
+    const { ledger } = this.#options.pins;
     const { quotaBytes, usedBytes } = ledger;
-    return { quotaBytes, usedBytes, pins: this.#o.pins.all.map(({ id }) => this.#pinOf(id)) };
+    return { quotaBytes, usedBytes, pins: this.#options.pins.all.map(({ id }) => this.#pinOf(id)) };
   }
 
   /** Figures of this process. */
   counts() {
-    const { purges, prefetcher, pins } = this.#o;
+    const { purges, prefetcher, pins } = this.#options;
     const { count, usedBytes, quotaBytes } = pins.ledger;
     return {
       purges: purges.count,
@@ -180,7 +180,7 @@ export class Administration {
 
   /** True for whoever was given the pin. */
   holds(id: string, capability: string): boolean {
-    return this.#o.pins.holds(id, capability);
+    return this.#options.pins.holds(id, capability);
   }
 
   /** Carries out a command in this process; never rejects. */
@@ -189,13 +189,13 @@ export class Administration {
       return { ok: true, value: (await this.#carryOut(command)) ?? null };
     } catch (thrown) {
       const { code, detail, cause } = asMillraceError(thrown);
-      if (code === 'internal') this.#o.log.error({ err: cause ?? thrown }, 'internal error');
+      if (code === 'internal') this.#options.log.error({ err: cause ?? thrown }, 'internal error');
       return { ok: false, code, detail };
     }
   };
 
   async #carryOut(command: Command): Promise<unknown> {
-    const { purges, pins, prefetcher, endedSessions, log } = this.#o;
+    const { purges, pins, prefetcher, endedSessions, log } = this.#options;
     switch (command.do) {
       case 'purge': {
         const { purge, network } = command;
@@ -232,7 +232,7 @@ export class Administration {
     const failed = outcomes.find((outcome) => !outcome.ok);
     // What is purged must not be served elsewhere because one process here is in trouble.
     const isPassed = network && (failed === undefined || command.do === 'purge');
-    const nodes = isPassed ? ((await this.#o.peers?.pass(command)) ?? []) : [];
+    const nodes = isPassed ? ((await this.#options.peers?.pass(command)) ?? []) : [];
     if (failed !== undefined) {
       const code = failed.code as ErrorCode;
       throw new MillraceError(Object.hasOwn(ERRORS, code) ? code : 'internal', failed.detail);
@@ -241,14 +241,14 @@ export class Administration {
   }
 
   #everyProcess(command: Command): Promise<Outcome[]> {
-    const { link } = this.#o;
+    const { link } = this.#options;
     return link === undefined
       ? this.carryOut(command).then((outcome) => [outcome])
       : link.command(command);
   }
 
   #pinOf(id: string): PinView {
-    const { pins } = this.#o;
+    const { pins } = this.#options;
     const { url, bytes, length, tag, expiresAt } = pins.find(id);
     const network = pins.isOfNetwork(id);
     const held = pins.ledger.get(id) !== undefined;
@@ -257,6 +257,6 @@ export class Administration {
 
   /** When a change is asked for that all nodes are to carry out. */
   #stamp(id: string, network: boolean): { readonly at?: number } {
-    return network ? { at: this.#o.pins.stamp(id) } : {};
+    return network ? { at: this.#options.pins.stamp(id) } : {};
   }
 }

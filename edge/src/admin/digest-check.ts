@@ -2,9 +2,9 @@
 
 import { createHash, type Hash } from 'node:crypto';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { fileDigests } from '@millrace/shared/download/digest-fields';
-import type { Chunk } from '../cache/chunk.ts';
-import type { Pointer } from '../cache/file-version.ts';
+import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
+import type { Chunk } from '../files/chunk.ts';
+import type { Pointer } from '../files/file-version.ts';
 
 /** Chunks that are held at a time because one before them is missing. */
 const MAX_EARLY = 8;

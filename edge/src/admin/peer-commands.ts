@@ -8,13 +8,14 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import { LazyAgent } from '@millrace/shared/node/lazy-agent';
 import { readOrThrow } from '@millrace/shared/schema/read';
+import { type Command, OUTCOME, type Outcome, PIN_LIST, PURGE_LOG } from '../cache/commands.ts';
+import type { Pins } from '../cache/pins.ts';
+import type { Purges } from '../cache/purges.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import { readText } from '../peers/heartbeat.ts';
 import { COMMAND_PATH, PINS_PATH, PURGE_LOG_PATH } from '../peers/node-requests.ts';
 import { textDigest } from '../peers/text-digest.ts';
-import { type Command, OUTCOME, type Outcome, PIN_LIST, PURGE_LOG } from './messages.ts';
-import type { Pins } from './pins.ts';
-import type { Purges } from './purges.ts';
+import type { Digests } from '../peers/version-message.ts';
 
 /** How long another node may take. */
 const TIMEOUT_MS = 5000;
@@ -47,19 +48,13 @@ export interface NodeResult {
   readonly detail?: string;
 }
 
-/** Of what a node remembers; those of older nodes may be missing. */
-export interface Digests {
-  readonly purges?: string | undefined;
-  readonly pins?: string | undefined;
-}
-
 export class PeerCommands {
-  readonly #o: PeerCommandsOptions;
+  readonly #options: PeerCommandsOptions;
   readonly #agent = new LazyAgent({ connections: 2, pipelining: 1, allowH2: false });
   readonly #reading = new Set<string>();
 
   constructor(options: PeerCommandsOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   async stop(): Promise<void> {
@@ -69,7 +64,7 @@ export class PeerCommands {
   /** Has all other nodes carry out a command. */
   async pass(command: Command): Promise<NodeResult[]> {
     return Promise.all(
-      [...this.#o.peers()].map(async ({ name, url }) => {
+      [...this.#options.peers()].map(async ({ name, url }) => {
         try {
           const outcome = await this.#send({ name, url }, command);
           if (outcome.ok) return { name, url, ok: true };
@@ -84,7 +79,7 @@ export class PeerCommands {
 
   /** Of what all nodes of a network are to know. */
   get digests(): Digests {
-    const { purges, pins } = this.#o;
+    const { purges, pins } = this.#options;
     return { purges: purges.digest, pins: pins.digest };
   }
 
@@ -94,7 +89,7 @@ export class PeerCommands {
    */
   readonly heard = async (node: OtherNode, digests: Digests): Promise<void> => {
     const { url } = node;
-    const { purges, pins, log } = this.#o;
+    const { purges, pins, log } = this.#options;
     const own = this.digests;
     if (digests.pins !== undefined && digests.pins !== own.pins) {
       void this.#once(`${url}${PINS_PATH}`, async (from) => {
@@ -120,14 +115,17 @@ export class PeerCommands {
     try {
       await read(from);
     } catch (error) {
-      this.#o.log.warn({ err: error, url: from }, 'what another node remembers cannot be read');
+      this.#options.log.warn(
+        { err: error, url: from },
+        'what another node remembers cannot be read',
+      );
     } finally {
       this.#reading.delete(from);
     }
   }
 
   async #send({ name, url }: OtherNode, command: Command): Promise<Outcome> {
-    const auth = this.#o.commandAuth;
+    const auth = this.#options.commandAuth;
     if (auth === undefined) throw new MillraceError('inside-request-refused', 'there is no secret');
     const body = JSON.stringify(command);
     const target = `${COMMAND_PATH}?digest=${textDigest(body)}`;
@@ -151,7 +149,7 @@ export class PeerCommands {
   }
 
   async #get({ name, url }: OtherNode, path: string): Promise<unknown> {
-    const { auth } = this.#o;
+    const { auth } = this.#options;
     const { headers, nonce } = auth.sign(name, 'GET', path, {});
     const response = await (await this.#agent.get()).request({
       method: 'GET',

@@ -1,7 +1,7 @@
 /** The beat to which prefetches ask for chunks: how clients do is looked at, and then who waits goes on. */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { PrefetchPace } from '@millrace/shared/cdn/prefetch-plan';
+import { PrefetchPace } from '@millrace/shared/cdn/upkeep/prefetch-plan';
 
 export interface PrefetchBeatOptions {
   /** Monotonic milliseconds. */
@@ -15,17 +15,17 @@ const TICK_MS = 50;
 export class PrefetchBeat {
   /** Of all prefetches together. */
   readonly pace = new PrefetchPace();
-  readonly #o: PrefetchBeatOptions;
+  readonly #options: PrefetchBeatOptions;
   #timer: NodeJS.Timeout | undefined;
   #waiting: (() => void)[] = [];
 
   constructor(options: PrefetchBeatOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /** Transfers of clients under way. */
   get transfers(): number {
-    return this.#o.clients().transfers;
+    return this.#options.clients().transfers;
   }
 
   start(): void {
@@ -45,8 +45,8 @@ export class PrefetchBeat {
   }
 
   #tick(): void {
-    const { transfers, bytes } = this.#o.clients();
-    this.pace.onClients(transfers, bytes, this.#o.now());
+    const { transfers, bytes } = this.#options.clients();
+    this.pace.onClients(transfers, bytes, this.#options.now());
     this.#goOn();
   }
 

@@ -2,8 +2,8 @@
 
 import type { Log } from '@millrace/shared/base/log';
 import { z } from 'zod';
-import { KeptFile } from './kept-file.ts';
-import { ID, PREFETCH_BODY } from './messages.ts';
+import { ID, PREFETCH_BODY } from '../cache/commands.ts';
+import { KeptFile } from '../cache/kept-file.ts';
 
 /** The file of prefetches. */
 export const PREFETCH_FILE = z.object({

@@ -6,12 +6,12 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
-import { chunkRange } from '@millrace/shared/cdn/chunk-plan';
-import { type PlannedChunk, PrefetchPlan } from '@millrace/shared/cdn/prefetch-plan';
-import { isTransient } from '@millrace/shared/cdn/transfer';
+import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
+import { isTransient } from '@millrace/shared/cdn/delivery/delivery';
+import { type PlannedChunk, PrefetchPlan } from '@millrace/shared/cdn/upkeep/prefetch-plan';
+import type { ChunkStore } from '../agent/chunk-store.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
-import type { ChunkStore } from '../cache/chunk-store.ts';
-import type { Pointer } from '../cache/file-version.ts';
+import type { Pointer } from '../files/file-version.ts';
 import { type DigestCheck, digestCheck } from './digest-check.ts';
 import type { PrefetchBeat } from './prefetch-beat.ts';
 
@@ -48,7 +48,7 @@ export interface PrefetchStand {
 
 export class PrefetchRun {
   readonly #order: PrefetchOrder;
-  readonly #o: PrefetchRunOptions;
+  readonly #options: PrefetchRunOptions;
   readonly #controller = new AbortController();
   readonly #bucket: TokenBucket | undefined;
   #plan: PrefetchPlan | undefined;
@@ -56,7 +56,7 @@ export class PrefetchRun {
 
   constructor(order: PrefetchOrder, options: PrefetchRunOptions) {
     this.#order = order;
-    this.#o = options;
+    this.#options = options;
     const { rate } = order;
     this.#bucket = rate === undefined ? undefined : new TokenBucket(rate, rate, options.now());
   }
@@ -80,7 +80,7 @@ export class PrefetchRun {
    * @throws MillraceError `not-cacheable`, `checksum-mismatch`, and why a chunk cannot be had
    */
   async run(): Promise<string | undefined> {
-    const { resolver, chunkBytes } = this.#o;
+    const { resolver, chunkBytes } = this.#options;
     const { url, sha256 } = this.#order;
     const { signal } = this.#controller;
     const demands = { revalidate: false, maxAgeMs: undefined, onlyIfCached: false };
@@ -106,7 +106,7 @@ export class PrefetchRun {
 
   /** Asks for one chunk after the other. Beside clients, only the first lane does. */
   async #lane(plan: PrefetchPlan, pointer: Pointer, lane: number): Promise<void> {
-    const { now, beat } = this.#o;
+    const { now, beat } = this.#options;
     const { signal } = this.#controller;
     while (!plan.done && !signal.aborted) {
       const { transfers } = beat;
@@ -134,7 +134,7 @@ export class PrefetchRun {
     { version, finalUrl }: Pointer,
     planned: PlannedChunk,
   ): Promise<void> {
-    const { chunks, chunkBytes, now, onBytes } = this.#o;
+    const { chunks, chunkBytes, now, onBytes } = this.#options;
     const { signal } = this.#controller;
     const range = chunkRange(planned.index, chunkBytes, version.length);
     const directUrl = finalUrl === version.url ? undefined : finalUrl;
@@ -156,6 +156,6 @@ export class PrefetchRun {
   }
 
   #hasRate(): boolean {
-    return this.#bucket === undefined || this.#bucket.waitMs(this.#o.now()) === 0;
+    return this.#bucket === undefined || this.#bucket.waitMs(this.#options.now()) === 0;
   }
 }

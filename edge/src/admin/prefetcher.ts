@@ -7,8 +7,8 @@ import { randomBytes } from 'node:crypto';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
+import type { ChunkStore } from '../agent/chunk-store.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
-import type { ChunkStore } from '../cache/chunk-store.ts';
 import { PrefetchBeat, type PrefetchBeatOptions } from './prefetch-beat.ts';
 import type { KeptPrefetch, PrefetchList } from './prefetch-list.ts';
 import { type PrefetchOrder, PrefetchRun, type PrefetchStand } from './prefetch-run.ts';
@@ -67,14 +67,14 @@ interface Job {
 }
 
 export class Prefetcher {
-  readonly #o: PrefetcherOptions;
+  readonly #options: PrefetcherOptions;
   readonly #jobs = new Map<string, Job>();
   readonly #beat: PrefetchBeat;
   #begun = false;
   #closed = false;
 
   constructor(options: PrefetcherOptions) {
-    this.#o = options;
+    this.#options = options;
     this.#beat = new PrefetchBeat(options);
     this.#takeUp(options.left);
   }
@@ -93,7 +93,7 @@ export class Prefetcher {
     if (this.#in('waiting').length >= MAX_WAITING) {
       throw new MillraceError('queue-full', `${MAX_WAITING} prefetches wait already`);
     }
-    const job = this.#add(randomBytes(8).toString('hex'), order, this.#o.wallClock());
+    const job = this.#add(randomBytes(8).toString('hex'), order, this.#options.wallClock());
     await this.#keep();
     return this.#view(job);
   }
@@ -106,7 +106,7 @@ export class Prefetcher {
 
   /** Goes on with what an earlier run has not got to the end of: what it has cached is there. */
   #takeUp(left: readonly KeptPrefetch[]): void {
-    const { log, check } = this.#o;
+    const { log, check } = this.#options;
     for (const { id, url, askedAt, rate, sha256 } of left) {
       try {
         const order = { url: new URL(url), rate, sha256 };
@@ -119,7 +119,7 @@ export class Prefetcher {
   }
 
   #add(id: string, order: PrefetchOrder, askedAt: Millis): Job {
-    const run = new PrefetchRun(order, { ...this.#o, beat: this.#beat });
+    const run = new PrefetchRun(order, { ...this.#options, beat: this.#beat });
     const job: Job = { id, order, askedAt, run, state: 'waiting' };
     this.#jobs.set(job.id, job);
     this.#next();
@@ -147,18 +147,18 @@ export class Prefetcher {
     this.#closed = true;
     for (const job of [...this.#in('running'), ...this.#in('waiting')]) {
       // Whoever looks at it now must not be told that it is over.
-      if (this.#o.list === undefined) this.stop(job.id);
+      if (this.#options.list === undefined) this.stop(job.id);
       else job.state = 'waiting';
       job.run.abort(new MillraceError('interrupted', 'the edge ends'));
     }
     this.#beat.stop();
-    await this.#o.list?.close();
+    await this.#options.list?.close();
   }
 
   /** Resolves when those that are not over are written down. */
   async #keep(): Promise<void> {
     if (this.#closed) return;
-    await this.#o.list?.write(() =>
+    await this.#options.list?.write(() =>
       [...this.#in('running'), ...this.#in('waiting')].map(({ id, order, askedAt }) => {
         const { url, rate, sha256 } = order;
         return { id, url: url.href, askedAt, rate, sha256 };
@@ -197,14 +197,14 @@ export class Prefetcher {
   #end(job: Job, state: PrefetchState): void {
     if (job.state !== 'running' && job.state !== 'waiting') return;
     job.state = state;
-    job.endedAt = this.#o.wallClock();
+    job.endedAt = this.#options.wallClock();
     const { url } = job.order;
     const { fetchedBytes } = job.run.stand;
-    this.#o.log.info(
+    this.#options.log.info(
       { url: `${url.origin}${url.pathname}`, state, fetchedBytes, code: job.error?.code },
       'a prefetch has ended',
     );
-    this.#o.onEnded(state);
+    this.#options.onEnded(state);
     void this.#keep();
     const over = [...this.#jobs.values()].filter(({ endedAt }) => endedAt !== undefined);
     for (const { id } of over.slice(0, Math.max(0, over.length - MAX_OVER))) this.#jobs.delete(id);
@@ -220,7 +220,7 @@ export class Prefetcher {
       askedAt,
       ...(endedAt === undefined ? {} : { endedAt }),
       ...run.stand,
-      outlivesRestart: this.#o.list !== undefined,
+      outlivesRestart: this.#options.list !== undefined,
       ...(sha256 === undefined ? {} : { sha256 }),
       ...(error === undefined ? {} : { code: error.code, detail: error.detail }),
     };

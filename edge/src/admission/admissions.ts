@@ -9,8 +9,8 @@ import {
   RefusalLog,
   type RefusalOutcome,
   type RefusalReport,
-} from '@millrace/shared/cdn/refusal-log';
-import type { Metrics } from '../metrics.ts';
+} from '@millrace/shared/cdn/admission/refusal-log';
+import type { Metrics } from '../figures/metrics.ts';
 import { clientKey } from '../policy/client-key.ts';
 import { RESOURCE_NAMES, type Resource } from './resources.ts';
 

@@ -6,10 +6,10 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { OriginVisits } from '@millrace/shared/cdn/origin-visits';
-import { isNodeClient } from '../peers/path.ts';
+import { OriginVisits } from '@millrace/shared/cdn/admission/origin-visits';
+import type { Scope } from '../files/file-version.ts';
+import { isNodeClient } from '../files/path.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
-import type { Scope } from '../policy/policy.ts';
 import type { OnRefusal } from './admissions.ts';
 
 export interface ClientOriginsOptions {
@@ -22,11 +22,11 @@ export interface ClientOriginsOptions {
 const BURST_MINUTES = 5;
 
 export class ClientOrigins {
-  readonly #o: ClientOriginsOptions;
+  readonly #options: ClientOriginsOptions;
   readonly #visits: OriginVisits | undefined;
 
   constructor(options: ClientOriginsOptions) {
-    this.#o = options;
+    this.#options = options;
     const { perMinute } = options;
     if (perMinute === 0) return;
     const seed = randomBytes(16).toString('hex');
@@ -54,11 +54,11 @@ export class ClientOrigins {
   admit(client: string | undefined, scope: Scope, origin: string, now: Millis): void {
     if (this.#visits === undefined || client === undefined || scope === 'private') return;
     // Both have many clients. Other nodes count theirs themselves.
-    if (isNodeClient(client) || this.#o.clientAddress.isProxy(client)) return;
+    if (isNodeClient(client) || this.#options.clientAddress.isProxy(client)) return;
     const retryAfterMs = this.#visits.visit(client, origin, now);
     if (retryAfterMs === 0) return;
-    this.#o.onRefusal('newOrigins', 'refused', client);
-    const detail = `only ${this.#o.perMinute} others a minute`;
+    this.#options.onRefusal('newOrigins', 'refused', client);
+    const detail = `only ${this.#options.perMinute} others a minute`;
     throw new MillraceError('too-many-origins', detail, { retryAfterMs });
   }
 }

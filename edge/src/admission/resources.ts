@@ -4,8 +4,10 @@
  */
 
 import type { ErrorCode } from '@millrace/shared/base/errors';
-import { MAX_CHECKS_AT_ONCE } from '../check/check-limits.ts';
-import type { SETTINGS } from '../settings.ts';
+
+import type { SETTINGS } from '../config/settings.ts';
+
+export const MAX_CHECKS_AT_ONCE = 4;
 
 /** One row of the table. */
 export interface ResourceRow {

@@ -1,22 +1,23 @@
 /**
- * The shell around the agent's state machine: fetches the chunks that `Transfer` orders from the
+ * The shell around the agent's state machine: fetches the chunks that `DeliveryMachine` orders from the
  * store, writes them to the client's socket, and reports back.
  */
 
 import type { ServerResponse } from 'node:http';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
-import { chunkRange } from '@millrace/shared/cdn/chunk-plan';
-import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
-import { TransferDriver } from '@millrace/shared/cdn/transfer-driver';
-import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/window';
+import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
+import { DeliveryDriver } from '@millrace/shared/cdn/delivery/delivery-driver';
+import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
+import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/delivery/window';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
-import type { Chunk } from '../cache/chunk.ts';
-import type { ChunkRequest, ChunkStore, Found } from '../cache/chunk-store.ts';
-import type { FileVersion } from '../cache/file-version.ts';
+import type { Admission } from '../admission/client-limits.ts';
 import { writeLoaned } from '../clients/loaned-write.ts';
-import { INGRESS } from '../peers/path.ts';
-import type { Admission } from '../policy/client-limits.ts';
+import type { Chunk } from '../files/chunk.ts';
+import type { ChunkRequest } from '../files/chunk-request.ts';
+import type { FileVersion } from '../files/file-version.ts';
+import { INGRESS } from '../files/path.ts';
+import type { ChunkStore, Found } from './chunk-store.ts';
 import type { BodyPlan } from './response-head.ts';
 
 export interface DeliveryOptions {
@@ -47,7 +48,7 @@ export interface DeliveryOptions {
 }
 
 /** Figures of deliveries. */
-export interface DeliveryObserver {
+interface DeliveryObserver {
   /** @param index of the chunk in the file */
   chunk(found: Found, index: number): void;
   retry(): void;
@@ -57,8 +58,8 @@ export interface DeliveryObserver {
 }
 
 export class Delivery {
-  readonly #o: DeliveryOptions;
-  readonly #driver: TransferDriver;
+  readonly #options: DeliveryOptions;
+  readonly #driver: DeliveryDriver;
   readonly #window: CongestionWindow;
   /** Chunks in hand, by slice. */
   readonly #found = new Map<number, Found>();
@@ -70,11 +71,11 @@ export class Delivery {
   #reject: (error: unknown) => void = () => {};
 
   constructor(options: DeliveryOptions) {
-    this.#o = options;
+    this.#options = options;
     const { plan, random, spare, waitsForMemory, store, now, chunkBytes } = options;
     const max = BUFFER_BYTES_PER_CLIENT / chunkBytes;
     this.#window = new CongestionWindow({ max, initial: firstWindow(chunkBytes) });
-    this.#driver = new TransferDriver(
+    this.#driver = new DeliveryDriver(
       {
         slices: plan.slices.count,
         inOrder: plan.inOrder,
@@ -111,7 +112,7 @@ export class Delivery {
    * @throws MillraceError when a chunk cannot be had; the signal's reason when that aborts
    */
   run(): Promise<void> {
-    const { signal } = this.#o;
+    const { signal } = this.#options;
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -132,14 +133,14 @@ export class Delivery {
     }
     for (const slice of this.#driver.fetching()) {
       const { range } = this.#request(slice);
-      const begun = this.#o.store.share(this.#request(slice), INGRESS) > 0;
+      const begun = this.#options.store.share(this.#request(slice), INGRESS) > 0;
       if (begun) bytes += range.end - range.start;
     }
     return bytes;
   }
 
   #fetch(slice: number, attempt: number): () => void {
-    const { store, observe } = this.#o;
+    const { store, observe } = this.#options;
     const request = this.#request(slice);
     const chunk = store.peek(request);
     if (chunk !== undefined) {
@@ -162,7 +163,7 @@ export class Delivery {
   }
 
   #fetched(slice: number, attempt: number, found: Found): void {
-    const { observe, admission, plan } = this.#o;
+    const { observe, admission, plan } = this.#options;
     observe.chunk(found, plan.slices.at(slice).chunk);
     const { tier, joined, chunk } = found;
     if (!joined && (tier === 'source' || tier === 'peer')) admission.fetched(chunk.data.length);
@@ -172,12 +173,12 @@ export class Delivery {
   }
 
   async #send(slice: number): Promise<void> {
-    const { plan, res, admission, now, signal, observe } = this.#o;
+    const { plan, res, admission, now, signal, observe } = this.#options;
     const found = this.#found.get(slice);
     this.#found.delete(slice);
     if (found === undefined) return; // settled meanwhile
     try {
-      if (!this.#begun) await this.#o.begin(found);
+      if (!this.#begun) await this.#options.begin(found);
     } catch (error) {
       found.chunk.release();
       throw error;
@@ -207,13 +208,13 @@ export class Delivery {
   }
 
   #bytesOf(chunk: Chunk, slice: number): Buffer {
-    const { range, chunk: index } = this.#o.plan.slices.at(slice);
-    const start = index * this.#o.chunkBytes;
+    const { range, chunk: index } = this.#options.plan.slices.at(slice);
+    const start = index * this.#options.chunkBytes;
     return chunk.data.subarray(range.start - start, range.end - start);
   }
 
   #request(slice: number): ChunkRequest {
-    const { version, directUrl, grant, client, chunkBytes, plan } = this.#o;
+    const { version, directUrl, grant, client, chunkBytes, plan } = this.#options;
     const { chunk } = plan.slices.at(slice);
     return {
       version,
@@ -228,7 +229,7 @@ export class Delivery {
     // If this process was held up, what has come in meanwhile is still in the sockets: let it be
     // read before anything is judged late.
     const later = () => setImmediate(run);
-    const timer = setTimeout(later, Math.max(0, time - this.#o.now()));
+    const timer = setTimeout(later, Math.max(0, time - this.#options.now()));
     return () => clearTimeout(timer);
   }
 
@@ -244,7 +245,7 @@ export class Delivery {
     for (const slice of this.#driver.fetching()) {
       const request = this.#request(slice);
       const bytes = request.range.end - request.range.start;
-      this.#o.admission.fetched(this.#o.store.share(request, INGRESS) * bytes);
+      this.#options.admission.fetched(this.#options.store.share(request, INGRESS) * bytes);
     }
     for (const { chunk } of this.#found.values()) chunk.release();
     this.#found.clear();

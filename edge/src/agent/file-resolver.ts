@@ -10,16 +10,15 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
-import { afterFailure, isGoodFor, secondsLeft } from '@millrace/shared/cdn/pointer-life';
-import type { RequestDemands } from '@millrace/shared/http/freshness';
-import type { Purges } from '../admin/purges.ts';
+import { afterFailure, isGoodFor, secondsLeft } from '@millrace/shared/cdn/chunks/pointer-life';
+import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
 import type { ClientOrigins } from '../admission/client-origins.ts';
-import { pointerName } from '../cache/file-version.ts';
 import { isPointer, type PointerCache, TUNNEL_VERDICT_MS } from '../cache/pointer-cache.ts';
+import type { Purges } from '../cache/purges.ts';
+import { pointerName, type Scope } from '../files/file-version.ts';
+import { INGRESS, type Path } from '../files/path.ts';
 import type { Network } from '../peers/network.ts';
-import { INGRESS, type Path } from '../peers/path.ts';
 import type { RemoteVersion } from '../peers/version-message.ts';
-import type { Scope } from '../policy/policy.ts';
 import {
   OriginVersion,
   type OriginVersionOptions,
@@ -46,12 +45,12 @@ interface Question extends VersionQuestion {
 }
 
 export class FileResolver {
-  readonly #o: ResolverOptions;
+  readonly #options: ResolverOptions;
   readonly #origin: OriginVersion;
   readonly #flights = new SingleFlight<string, Resolution>();
 
   constructor(options: ResolverOptions) {
-    this.#o = options;
+    this.#options = options;
     this.#origin = new OriginVersion(options);
   }
 
@@ -69,12 +68,12 @@ export class FileResolver {
     signal: AbortSignal,
     path: Path = INGRESS,
   ): Promise<Resolution> {
-    if (this.#o.purges.settling !== undefined) await this.#o.purges.settling;
-    const now = this.#o.wallClock();
+    if (this.#options.purges.settling !== undefined) await this.#options.purges.settling;
+    const now = this.#options.wallClock();
     const { digest } = demands;
     const name = pointerName({ url: url.href, digest });
-    const entry = await this.#o.pointers.load(name, scope);
-    const revalidate = demands.revalidate || this.#o.pointers.isDoubted(name, scope);
+    const entry = await this.#options.pointers.load(name, scope);
+    const revalidate = demands.revalidate || this.#options.pointers.isDoubted(name, scope);
     if (entry !== undefined && !revalidate) {
       if (!isPointer(entry)) {
         if (now < entry.until)
@@ -86,7 +85,7 @@ export class FileResolver {
     }
     if (demands.onlyIfCached) throw new MillraceError('not-cached');
     const known = entry !== undefined && isPointer(entry) ? entry : undefined;
-    const generation = this.#o.purges.current;
+    const generation = this.#options.purges.current;
     const { grant, client } = path;
     const asked = { url, name, scope, grant, client, known, digest, generation, path };
     return this.#found({ ...asked, demands: { ...demands, revalidate } }, signal);
@@ -112,11 +111,11 @@ export class FileResolver {
   /** Who is asked; as with chunks, a request never waits for one that was forwarded less often. */
   #flight(question: Question, signal: AbortSignal) {
     const { url, scope, client, demands, path } = question;
-    const { clientOrigins, now } = this.#o;
+    const { clientOrigins, now } = this.#options;
     // Whom a signed link has let in is not to fail with those who have none, and after a purge
     // nobody joins a question from before.
     const who = path.grant === undefined ? scope : 'signed';
-    const what = `${question.name}${this.#o.purges.era(url.href, undefined)}`;
+    const what = `${question.name}${this.#options.purges.era(url.href, undefined)}`;
     const name = `origin ${who} ${what}`;
     const fromOrigin = (end: AbortSignal) =>
       this.#flights.run(name, end, (all) =>
@@ -124,7 +123,7 @@ export class FileResolver {
           this.#kept(question, await this.#origin.ask(question, all)),
         ),
       );
-    const network = scope === 'public' ? this.#o.network : undefined;
+    const network = scope === 'public' ? this.#options.network : undefined;
     if (network === undefined || this.#flights.has(name)) return fromOrigin(signal);
     if (network.routeVersion(url.href, path, new Set()).to === 'origin') return fromOrigin(signal);
     const how = demands.revalidate ? 'anew' : (demands.maxAgeMs ?? '');
@@ -149,7 +148,7 @@ export class FileResolver {
 
   /** Keeps it for those who ask later. */
   #kept({ name, scope, generation }: Question, resolution: Resolution): Resolution {
-    const { pointers, wallClock } = this.#o;
+    const { pointers, wallClock } = this.#options;
     const entry =
       resolution.kind === 'file'
         ? resolution.pointer
@@ -166,7 +165,7 @@ export class FileResolver {
     try {
       return await ask();
     } catch (error) {
-      const now = this.#o.wallClock();
+      const now = this.#options.wallClock();
       const { code } = asMillraceError(error);
       const after = afterFailure(code, known?.freshness, now);
       if (after === 'stale' && known !== undefined) {
@@ -175,7 +174,7 @@ export class FileResolver {
         return { kind: 'file', pointer: known, outcome };
       }
       // What the origin denies or no longer has must not be served on from memory.
-      if (after === 'forgotten') this.#o.pointers.drop(name, scope);
+      if (after === 'forgotten') this.#options.pointers.drop(name, scope);
       throw error;
     }
   }

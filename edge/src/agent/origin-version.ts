@@ -7,30 +7,29 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
-import { chunkRange } from '@millrace/shared/cdn/chunk-plan';
-import type { StartAttempt } from '@millrace/shared/cdn/competing-fetch';
-import { freshnessByDigest } from '@millrace/shared/cdn/pointer-life';
-import { versionTag } from '@millrace/shared/cdn/version-tag';
-import type { CacheOutcome } from '@millrace/shared/http/cache-status';
-import { parseContentRange } from '@millrace/shared/http/content-range';
-import { readFreshness } from '@millrace/shared/http/freshness';
-import { type Headers, listField } from '@millrace/shared/http/headers';
-import { formatHttpDate } from '@millrace/shared/http/http-date';
-import { rebuildLinks } from '@millrace/shared/http/link-rebuild';
-import { checkIdentity, checkRangeAnswer } from '@millrace/shared/http/range-contract';
-import { formatRange } from '@millrace/shared/http/range-header';
-import { canPin, matchVersion, readValidators } from '@millrace/shared/http/validators';
+import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
+import { freshnessByDigest } from '@millrace/shared/cdn/chunks/pointer-life';
+import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
+import type { StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
+import { readFreshness } from '@millrace/shared/http/answers/freshness';
+import { checkIdentity, checkRangeAnswer } from '@millrace/shared/http/answers/range-contract';
+import type { CacheOutcome } from '@millrace/shared/http/fields/cache-status';
+import { parseContentRange } from '@millrace/shared/http/fields/content-range';
+import { type Headers, listField } from '@millrace/shared/http/fields/headers';
+import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
+import { formatRange } from '@millrace/shared/http/fields/range-header';
+import { canPin, matchVersion, readValidators } from '@millrace/shared/http/fields/validators';
+import { rebuildLinks } from '@millrace/shared/http/urls/link-rebuild';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
-import type { ChunkBuffer, ChunkMemory } from '../cache/chunk-memory.ts';
-import type { ChunkStore } from '../cache/chunk-store.ts';
-import { detached, type FileVersion, type Pointer } from '../cache/file-version.ts';
 import { checkAsked, checkDeclared } from '../egress/content-check.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import { readChunk } from '../egress/origin-source.ts';
 import { statusError } from '../egress/status-error.ts';
-import type { Scope } from '../policy/policy.ts';
+import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
+import { detached, type FileVersion, type Pointer, type Scope } from '../files/file-version.ts';
+import type { ChunkStore } from './chunk-store.ts';
 
 export interface OriginVersionOptions {
   readonly client: OriginClient;
@@ -82,23 +81,23 @@ const PASSED_FIELDS = [
 ] as const;
 
 export class OriginVersion {
-  readonly #o: OriginVersionOptions;
+  readonly #options: OriginVersionOptions;
 
   constructor(options: OriginVersionOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /** @throws MillraceError; the signal's reason */
   async ask(question: VersionQuestion, signal: AbortSignal): Promise<Resolution> {
     const { url, scope, grant, client, known } = question;
-    this.#o.records.pause(url).check(this.#o.now());
-    const response = await this.#o.client.open({
+    this.#options.records.pause(url).check(this.#options.now());
+    const response = await this.#options.client.open({
       url,
       scope,
       grant,
       client,
       headers: {
-        range: formatRange({ start: 0, end: this.#o.chunkBytes }),
+        range: formatRange({ start: 0, end: this.#options.chunkBytes }),
         ...(known === undefined ? {} : ifChanged(known.version)),
       },
       signal,
@@ -128,9 +127,9 @@ export class OriginVersion {
       return tunnel('empty', response);
     }
     if (status !== 206) {
-      throw statusError(response, this.#o.records.pause(response.url), this.#o.now());
+      throw statusError(response, this.#options.records.pause(response.url), this.#options.now());
     }
-    const asked = { start: 0, end: this.#o.chunkBytes };
+    const asked = { start: 0, end: this.#options.chunkBytes };
     const { total, validators } = checkRangeAnswer(headers, asked);
     const freshness = readFreshness(headers, response.requestedAt, response.arrivedAt);
     const tag = total === undefined ? undefined : versionTag(validators, total, digest);
@@ -173,8 +172,8 @@ export class OriginVersion {
     generation: number,
     signal: AbortSignal,
   ): Promise<boolean> {
-    const range = chunkRange(0, this.#o.chunkBytes, version.length);
-    const { client, memory, onOriginBytes } = this.#o;
+    const range = chunkRange(0, this.#options.chunkBytes, version.length);
+    const { client, memory, onOriginBytes } = this.#options;
     const request = { version, range };
     const body: StartAttempt<ChunkBuffer> = async (_attempt, end, observer) => {
       observer.onSent();
@@ -195,10 +194,10 @@ export class OriginVersion {
         end.removeEventListener('abort', abort);
       }
     };
-    if (!this.#o.chunks.adopt(request, body, generation)) response.discard();
+    if (!this.#options.chunks.adopt(request, body, generation)) response.discard();
     if (version.digest === undefined || range.end < version.length) return false;
     // However it comes to be here, it has been compared.
-    (await this.#o.chunks.get(request, signal)).chunk.release();
+    (await this.#options.chunks.get(request, signal)).chunk.release();
     return true;
   }
 }

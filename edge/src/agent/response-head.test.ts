@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Answer } from '@millrace/shared/http/answer';
-import type { FileVersion } from '../cache/file-version.ts';
+import type { Answer } from '@millrace/shared/http/answers/answer';
+import type { FileVersion } from '../files/file-version.ts';
 import { responseHead } from './response-head.ts';
 
 const CHUNK = 100;

@@ -1,12 +1,12 @@
 /** From an answer to the response's status line and header, and the plan of its body. */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
-import { SlicePlan } from '@millrace/shared/cdn/chunk-plan';
-import type { Answer } from '@millrace/shared/http/answer';
-import { formatContentRange } from '@millrace/shared/http/content-range';
-import { rebuildLinks } from '@millrace/shared/http/link-rebuild';
-import { type Multipart, multipart } from '@millrace/shared/http/multipart';
-import type { FileVersion } from '../cache/file-version.ts';
+import { SlicePlan } from '@millrace/shared/cdn/chunks/chunk-plan';
+import type { Answer } from '@millrace/shared/http/answers/answer';
+import { formatContentRange } from '@millrace/shared/http/fields/content-range';
+import { type Multipart, multipart } from '@millrace/shared/http/messages/multipart';
+import { rebuildLinks } from '@millrace/shared/http/urls/link-rebuild';
+import type { FileVersion } from '../files/file-version.ts';
 
 export interface ResponseHead {
   readonly status: number;

@@ -7,19 +7,19 @@ import type { ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
-import type { OriginPause } from '@millrace/shared/cdn/origin-pause';
-import { parseContentRange } from '@millrace/shared/http/content-range';
-import { type Headers, listField, singleField } from '@millrace/shared/http/headers';
-import { rebuildLinks } from '@millrace/shared/http/link-rebuild';
+import type { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';
 import {
   checkIdentity,
   checkRangeAnswer,
   readContentLength,
-} from '@millrace/shared/http/range-contract';
-import { parseRange } from '@millrace/shared/http/range-header';
+} from '@millrace/shared/http/answers/range-contract';
+import { parseContentRange } from '@millrace/shared/http/fields/content-range';
+import { type Headers, listField, singleField } from '@millrace/shared/http/fields/headers';
+import { parseRange } from '@millrace/shared/http/fields/range-header';
+import { rebuildLinks } from '@millrace/shared/http/urls/link-rebuild';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
+import type { Admission } from '../admission/client-limits.ts';
 import { statusError } from '../egress/status-error.ts';
-import type { Admission } from '../policy/client-limits.ts';
 
 /** Conditional fields go to the origin, which alone knows the file. */
 const CONDITIONAL = [

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { silentLog } from '@millrace/shared/base/log';
-import { sha256 } from './chunk.ts';
+import { sha256 } from '../files/chunk.ts';
 import { DiskCache } from './disk-cache.ts';
 import { recordPath } from './disk-record.ts';
 import { INDEX_ENTRY_BYTES } from './weights.ts';

@@ -8,9 +8,10 @@ import { randomUUID } from 'node:crypto';
 import { type FileHandle, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Log } from '@millrace/shared/base/log';
-import { OBJECT_BYTES } from '@millrace/shared/cdn/memory-weight';
-import { sha256 } from './chunk.ts';
-import type { ChunkBuffer } from './chunk-memory.ts';
+import { OBJECT_BYTES } from '@millrace/shared/cdn/admission/memory-weight';
+import { sha256 } from '../files/chunk.ts';
+import type { ChunkBuffer } from '../files/chunk-memory.ts';
+import { ownText } from '../files/file-version.ts';
 import {
   decodeHead,
   encodeHead,
@@ -20,7 +21,6 @@ import {
   recordName,
   recordOfFile,
 } from './disk-record.ts';
-import { ownText } from './file-version.ts';
 import { KeepingLru } from './keeping-lru.ts';
 import { INDEX_ENTRY_BYTES, writeBytes } from './weights.ts';
 
@@ -60,7 +60,7 @@ export interface StoredRecord {
 }
 
 export class DiskCache {
-  readonly #o: DiskCacheOptions;
+  readonly #options: DiskCacheOptions;
   /** Name of the record -> bytes, least recently used first. */
   readonly #index: KeepingLru<number>;
   readonly #queue: QueuedWrite[] = [];
@@ -73,7 +73,7 @@ export class DiskCache {
   readonly stats = { damaged: 0, skipped: 0, failed: 0 };
 
   private constructor(options: DiskCacheOptions) {
-    this.#o = options;
+    this.#options = options;
     this.#index = new KeepingLru({
       maxSize: () => options.maxBytes,
       maxCount: Math.floor((options.maxIndexBytes ?? Number.POSITIVE_INFINITY) / INDEX_ENTRY_BYTES),
@@ -146,7 +146,7 @@ export class DiskCache {
     const buffer = allocate(bytes);
     let record: StoredRecord | undefined;
     try {
-      record = await readRecord(join(this.#o.dir, path), key, buffer);
+      record = await readRecord(join(this.#options.dir, path), key, buffer);
     } catch (error) {
       buffer.release();
       this.#index.delete(name);
@@ -157,7 +157,7 @@ export class DiskCache {
     buffer.release();
     this.stats.damaged++;
     this.#index.delete(name);
-    this.#o.log.warn({ path }, 'a cached record was damaged and has been dropped');
+    this.#options.log.warn({ path }, 'a cached record was damaged and has been dropped');
     return undefined;
   }
 
@@ -225,7 +225,7 @@ export class DiskCache {
     const path = pathOfRecord(name);
     const head = encodeHead(write.meta, write.data.length, await write.digest());
     if (head.length > MAX_HEAD_BYTES) return;
-    const aside = join(this.#o.dir, 'tmp', randomUUID());
+    const aside = join(this.#options.dir, 'tmp', randomUUID());
     try {
       const file = await open(aside, 'wx');
       try {
@@ -233,8 +233,8 @@ export class DiskCache {
       } finally {
         await file.close();
       }
-      await mkdir(join(this.#o.dir, path.slice(0, 2)), { recursive: true });
-      await rename(aside, join(this.#o.dir, path));
+      await mkdir(join(this.#options.dir, path.slice(0, 2)), { recursive: true });
+      await rename(aside, join(this.#options.dir, path));
     } catch (error) {
       await rm(aside, { force: true }).catch(() => {});
       throw error;
@@ -244,13 +244,13 @@ export class DiskCache {
 
   async #scan(): Promise<void> {
     const found: { name: string; bytes: number; at: number }[] = [];
-    for (const folder of await readdir(this.#o.dir)) {
+    for (const folder of await readdir(this.#options.dir)) {
       if (!isRecordFolder(folder)) continue;
-      for (const file of await filesIn(join(this.#o.dir, folder))) {
+      for (const file of await filesIn(join(this.#options.dir, folder))) {
         const name = recordOfFile(folder, file);
         if (name === undefined) continue;
         // Of a link, what it leads to is none of ours.
-        const info = await lstat(join(this.#o.dir, folder, file)).catch(() => undefined);
+        const info = await lstat(join(this.#options.dir, folder, file)).catch(() => undefined);
         if (!info?.isFile()) continue;
         found.push({ name: ownText(name), bytes: info.size, at: info.mtimeMs });
       }
@@ -264,7 +264,10 @@ export class DiskCache {
     const now = Date.now();
     if (now - this.#complainedAt < COMPLAIN_EVERY_MS) return;
     this.#complainedAt = now;
-    this.#o.log.error({ err: error, dir: this.#o.dir }, `cannot ${what} the disk cache`);
+    this.#options.log.error(
+      { err: error, dir: this.#options.dir },
+      `cannot ${what} the disk cache`,
+    );
   }
 }
 

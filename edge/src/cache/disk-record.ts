@@ -8,7 +8,7 @@
 
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
-import { isObject } from '@millrace/shared/bridge/json-rpc';
+import { isObject } from '@millrace/shared/bridge/rpc/json-rpc';
 
 const MAGIC = Buffer.from('MILLRACE');
 const FORMAT = 1;

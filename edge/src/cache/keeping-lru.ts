@@ -19,7 +19,7 @@ export interface KeepingLruOptions<V> {
 }
 
 export class KeepingLru<V extends {}> {
-  readonly #o: KeepingLruOptions<V>;
+  readonly #options: KeepingLruOptions<V>;
   readonly #entries: LRUCache<string, V>;
   /** Entries that would have had to go. */
   readonly #kept = new Map<string, V>();
@@ -27,7 +27,7 @@ export class KeepingLru<V extends {}> {
   #evictedSize = 0;
 
   constructor(options: KeepingLruOptions<V>) {
-    this.#o = options;
+    this.#options = options;
     this.#entries = new LRUCache({
       // The bound is kept here: the library's own would evict what is to be kept.
       maxSize: Number.MAX_SAFE_INTEGER,
@@ -50,7 +50,7 @@ export class KeepingLru<V extends {}> {
   }
 
   get maxSize(): number {
-    return this.#o.maxSize();
+    return this.#options.maxSize();
   }
 
   get(key: string): V | undefined {
@@ -70,21 +70,22 @@ export class KeepingLru<V extends {}> {
 
   set(key: string, value: V): void {
     const before = this.#take(key);
-    if (before !== undefined) this.#o.dispose(before, key, 'set');
-    if (this.#o.sizeOf(value, key) > this.maxSize) return this.#o.dispose(value, key, 'gone');
+    if (before !== undefined) this.#options.dispose(before, key, 'set');
+    if (this.#options.sizeOf(value, key) > this.maxSize)
+      return this.#options.dispose(value, key, 'gone');
     this.#entries.set(key, value);
     this.trim();
   }
 
   delete(key: string): void {
     const value = this.#take(key);
-    if (value !== undefined) this.#o.dispose(value, key, 'gone');
+    if (value !== undefined) this.#options.dispose(value, key, 'gone');
   }
 
   /** Pins have ended: what was kept for them is an entry like any other again. */
   release(): void {
     for (const [key, value] of this.#kept) {
-      if (this.#o.isKept(key, value)) continue;
+      if (this.#options.isKept(key, value)) continue;
       this.#take(key);
       this.#entries.set(key, value);
     }
@@ -94,18 +95,18 @@ export class KeepingLru<V extends {}> {
   /** Evicts what the bounds have no room for any more. */
   trim(): void {
     const { maxSize } = this;
-    const { maxCount = Number.POSITIVE_INFINITY } = this.#o;
+    const { maxCount = Number.POSITIVE_INFINITY } = this.#options;
     while (this.size > maxSize || this.count > maxCount) {
       const oldest = this.#entries.rkeys().next().value;
       // All that is left is kept: quotas are to prevent that.
       if (oldest === undefined) return;
       const value = this.#take(oldest) as V;
-      if (!this.#o.isKept(oldest, value)) {
-        this.#evictedSize += this.#o.sizeOf(value, oldest);
-        this.#o.dispose(value, oldest, 'gone');
+      if (!this.#options.isKept(oldest, value)) {
+        this.#evictedSize += this.#options.sizeOf(value, oldest);
+        this.#options.dispose(value, oldest, 'gone');
       } else {
         this.#kept.set(oldest, value);
-        this.#keptSize += this.#o.sizeOf(value, oldest);
+        this.#keptSize += this.#options.sizeOf(value, oldest);
       }
     }
   }
@@ -114,7 +115,7 @@ export class KeepingLru<V extends {}> {
     const kept = this.#kept.get(key);
     if (kept !== undefined) {
       this.#kept.delete(key);
-      this.#keptSize -= this.#o.sizeOf(kept, key);
+      this.#keptSize -= this.#options.sizeOf(kept, key);
       return kept;
     }
     const value = this.#entries.peek(key);

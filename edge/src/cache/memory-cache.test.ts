@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { Chunk } from './chunk.ts';
-import { ChunkMemory } from './chunk-memory.ts';
-import type { FileVersion } from './file-version.ts';
+import { Chunk } from '../files/chunk.ts';
+import { ChunkMemory } from '../files/chunk-memory.ts';
+import type { FileVersion } from '../files/file-version.ts';
 import { MemoryCache } from './memory-cache.ts';
 import { chunkBytes } from './weights.ts';
 

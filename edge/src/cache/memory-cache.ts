@@ -1,6 +1,6 @@
 /** The memory tier: least recently used chunks go first, bounded in bytes. */
 
-import type { Chunk } from './chunk.ts';
+import type { Chunk } from '../files/chunk.ts';
 import { KeepingLru } from './keeping-lru.ts';
 import { chunkBytes } from './weights.ts';
 

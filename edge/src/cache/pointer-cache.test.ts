@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { silentLog } from '@millrace/shared/base/log';
+import { type Pointer, scopedKey } from '../files/file-version.ts';
 import { DiskCache } from './disk-cache.ts';
-import type { Pointer } from './file-version.ts';
-import { isPointer, PointerCache, scopedKey } from './pointer-cache.ts';
+import { isPointer, PointerCache } from './pointer-cache.ts';
 
 const URL_A = 'https://example.com/a';
 const VERDICT = { reason: 'no-ranges', until: 1000 };

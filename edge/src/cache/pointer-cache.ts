@@ -4,23 +4,21 @@
  * there could not be found after a restart without asking the origin for each file anew.
  */
 
-import type { Millis } from '@millrace/shared/base/clock';
-import { ENTRY_BYTES, textBytes } from '@millrace/shared/cdn/memory-weight';
+import { ENTRY_BYTES, textBytes } from '@millrace/shared/cdn/admission/memory-weight';
 import { LRUCache } from 'lru-cache';
-import { Purges } from '../admin/purges.ts';
-import type { Scope } from '../policy/policy.ts';
-import { sha256 } from './chunk.ts';
-import type { ChunkBuffer } from './chunk-memory.ts';
+import { sha256 } from '../files/chunk.ts';
+import type { ChunkBuffer } from '../files/chunk-memory.ts';
+import {
+  ownText,
+  type Pointer,
+  type PointerEntry,
+  type Scope,
+  scopedKey,
+  urlOfPointer,
+} from '../files/file-version.ts';
 import type { DiskCache } from './disk-cache.ts';
-import { ownText, type Pointer, urlOfPointer } from './file-version.ts';
+import { Purges } from './purges.ts';
 import { pointerBytes } from './weights.ts';
-
-/** An origin's answer that cannot be cut into chunks, remembered so as not to ask twice. */
-export interface TunnelVerdict {
-  /** One word for Cache-Status: why the file is tunnelled. */
-  readonly reason: string;
-  readonly until: Millis;
-}
 
 /** How long it is taken for granted that a file can only be tunnelled. */
 export const TUNNEL_VERDICT_MS = 60_000;
@@ -29,8 +27,6 @@ const DEFAULT_MAX_BYTES = 32 * 1024 * 1024;
 /** Share of the memory that files in doubt may take, of which little is remembered. */
 const DOUBTED_SHARE = 1 / 16;
 const NOTHING: ChunkBuffer = { data: Buffer.alloc(0), release() {} };
-
-export type PointerEntry = Pointer | TunnelVerdict;
 
 interface Marked {
   readonly entry: PointerEntry;
@@ -144,14 +140,6 @@ export class PointerCache {
 /** Tells the two kinds of entry apart. */
 export function isPointer(entry: PointerEntry): entry is Pointer {
   return 'version' in entry;
-}
-
-/**
- * The key of a URL or chunk name in caches: private files have keys of their own, so that what the
- * owner of a local edge fetches from their own network answers nobody else.
- */
-export function scopedKey(scope: Scope, name: string): string {
-  return scope === 'private' ? `private ${name}` : name;
 }
 
 /** The key of a file's pointer on disk. */

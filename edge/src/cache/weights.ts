@@ -5,9 +5,8 @@ import {
   fieldsBytes,
   OBJECT_BYTES,
   textBytes,
-} from '@millrace/shared/cdn/memory-weight';
-import type { FileVersion } from './file-version.ts';
-import type { PointerEntry } from './pointer-cache.ts';
+} from '@millrace/shared/cdn/admission/memory-weight';
+import type { FileVersion, PointerEntry } from '../files/file-version.ts';
 
 /**
  * A chunk's own objects: the chunk, its loan of memory, the Buffer and what is behind it, and the
@@ -20,7 +19,7 @@ export const INDEX_ENTRY_BYTES = 240;
 const WRITE_BYTES = 1024;
 
 /** A version of a file. Several entries may share one; each is charged for it. */
-export function versionBytes({ url, tag, validators, digest, fields }: FileVersion): number {
+function versionBytes({ url, tag, validators, digest, fields }: FileVersion): number {
   const texts = textBytes(url) + textBytes(tag) + textBytes(digest);
   const tags = textBytes(validators.etag) + textBytes(validators.weakEtag);
   return 2 * OBJECT_BYTES + texts + tags + fieldsBytes(fields);

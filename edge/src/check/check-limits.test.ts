@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { CheckLimits, MAX_CHECKS_AT_ONCE } from './check-limits.ts';
+import { MAX_CHECKS_AT_ONCE } from '../admission/resources.ts';
+import { CheckLimits } from './check-limits.ts';
 
 const url = (host: string) => new URL(`https://${host}/f.iso`);
 const refused = expect.objectContaining({ code: 'too-many-requests' });

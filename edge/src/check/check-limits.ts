@@ -8,9 +8,9 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
 import { LRUCache } from 'lru-cache';
 import type { OnRefusal } from '../admission/admissions.ts';
+import { MAX_CHECKS_AT_ONCE } from '../admission/resources.ts';
 import { clientKey } from '../policy/client-key.ts';
 
-export const MAX_CHECKS_AT_ONCE = 4;
 /** Per client and second, with some saved up: people paste one link after the other. */
 const CLIENT_RATE = 0.5;
 const CLIENT_BURST = 20;

@@ -3,20 +3,21 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { SingleFlight } from '@millrace/shared/base/single-flight';
-import { ENTRY_BYTES, textBytes, valueBytes } from '@millrace/shared/cdn/memory-weight';
-import { listField } from '@millrace/shared/http/headers';
+import { ENTRY_BYTES, textBytes, valueBytes } from '@millrace/shared/cdn/admission/memory-weight';
+import { listField } from '@millrace/shared/http/fields/headers';
 import {
   type Hop,
   judgeOrigin,
   type OriginReport,
   type OriginSighting,
-} from '@millrace/shared/http/origin-check';
+} from '@millrace/shared/http/origin/origin-check';
 import { LRUCache } from 'lru-cache';
 import type { Admissions } from '../admission/admissions.ts';
+import { MAX_CHECKS_AT_ONCE } from '../admission/resources.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import { statusError } from '../egress/status-error.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
-import { CheckLimits, MAX_CHECKS_AT_ONCE } from './check-limits.ts';
+import { CheckLimits } from './check-limits.ts';
 import { type ProbeOptions, probeOrigin } from './origin-probe.ts';
 
 /** What came of a check. */
@@ -48,13 +49,13 @@ const REMEMBERED_MS = 15_000;
 const MAX_REMEMBERED_BYTES = 4 * 1024 * 1024;
 
 export class LinkCheck {
-  readonly #o: LinkCheckOptions;
+  readonly #options: LinkCheckOptions;
   readonly #limits: CheckLimits;
   readonly #flights = new SingleFlight<string, CheckResult>();
   readonly #known: LRUCache<string, CheckResult>;
 
   constructor(options: LinkCheckOptions) {
-    this.#o = options;
+    this.#options = options;
     const { admissions } = options;
     this.#limits = new CheckLimits(admissions?.refused);
     admissions?.measure('checks', {
@@ -78,15 +79,17 @@ export class LinkCheck {
    */
   async check(url: URL, client: string, signal: AbortSignal): Promise<CheckResult> {
     try {
-      this.#o.policy.check(url, 'public');
+      this.#options.policy.check(url, 'public');
     } catch (error) {
-      const needsLink = this.#o.policy.isServedByLink(url);
+      const needsLink = this.#options.policy.isServedByLink(url);
       return { kind: 'failed', error: asMillraceError(error), hops: [], needsLink };
     }
     const known = this.#known.get(url.href);
     if (known !== undefined) return known;
     const key = url.href;
-    const done = this.#flights.has(key) ? () => {} : this.#limits.admit(client, url, this.#o.now());
+    const done = this.#flights.has(key)
+      ? () => {}
+      : this.#limits.admit(client, url, this.#options.now());
     try {
       return await this.#flights.run(key, signal, (all) => this.#probe(url, client, all)).result;
     } finally {
@@ -95,19 +98,19 @@ export class LinkCheck {
   }
 
   async #probe(url: URL, client: string, signal: AbortSignal): Promise<CheckResult> {
-    const { records, now } = this.#o;
+    const { records, now } = this.#options;
     const hops: Hop[] = [];
     const deadline = AbortSignal.timeout(DEADLINE_MS);
     try {
       records.pause(url).check(now());
       const both = AbortSignal.any([signal, deadline]);
-      const seen = await probeOrigin(this.#o, url, client, both, (hop) => hops.push(hop));
+      const seen = await probeOrigin(this.#options, url, client, both, (hop) => hops.push(hop));
       this.#remind(url, seen);
       const report = judgeOrigin(seen);
       const type = listField(seen.begin.headers, 'content-type');
       const urls = [url, ...seen.hops.slice(-1).map(({ to }) => new URL(to))];
       if (report.service !== 'none') {
-        this.#o.policy.checkSeen(urls, { type, length: report.length });
+        this.#options.policy.checkSeen(urls, { type, length: report.length });
       }
       return this.#remember(url, { kind: 'seen', seen, report });
     } catch (thrown) {
@@ -123,7 +126,7 @@ export class LinkCheck {
   #remind(url: URL, { begin }: OriginSighting): void {
     if (begin.status !== 429 && begin.status !== 503) return;
     const answer = { ...begin, url, discard() {}, readInto: async () => {} };
-    statusError(answer, this.#o.records.pause(url), this.#o.now());
+    statusError(answer, this.#options.records.pause(url), this.#options.now());
   }
 
   #remember(url: URL, result: CheckResult): CheckResult {

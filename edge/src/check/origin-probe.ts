@@ -5,13 +5,13 @@
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { type ErrorCode, isMillraceError } from '@millrace/shared/base/errors';
-import { looksSigned } from '@millrace/shared/download/signed-url';
-import { parseContentRange } from '@millrace/shared/http/content-range';
-import { listField } from '@millrace/shared/http/headers';
-import { formatHttpDate } from '@millrace/shared/http/http-date';
-import type { Hop, OriginSighting, SeenAnswer } from '@millrace/shared/http/origin-check';
-import { formatRange } from '@millrace/shared/http/range-header';
-import { readValidators, type Validators } from '@millrace/shared/http/validators';
+import { looksSigned } from '@millrace/shared/download/request/signed-url';
+import { parseContentRange } from '@millrace/shared/http/fields/content-range';
+import { listField } from '@millrace/shared/http/fields/headers';
+import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
+import { formatRange } from '@millrace/shared/http/fields/range-header';
+import { readValidators, type Validators } from '@millrace/shared/http/fields/validators';
+import type { Hop, OriginSighting, SeenAnswer } from '@millrace/shared/http/origin/origin-check';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { OriginClient } from '../egress/origin-client.ts';
 

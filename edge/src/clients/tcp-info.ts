@@ -4,7 +4,7 @@
  */
 
 import type { Socket } from 'node:net';
-import type { TcpState } from '@millrace/shared/cdn/vanished-client';
+import type { TcpState } from '@millrace/shared/cdn/clients/vanished-client';
 
 /** Undefined for a socket without a connection: closed, or not TCP. */
 export type ReadTcpInfo = (socket: Socket) => TcpState | undefined;

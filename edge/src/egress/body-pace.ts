@@ -8,7 +8,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
 
 /** Bytes per second below which an origin counts as one that does not answer. */
-export const MIN_BYTES_PER_SECOND = 256;
+const MIN_BYTES_PER_SECOND = 256;
 
 export class BodyPace {
   readonly #windowMs: Millis;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
-import type { FileVersion } from '../cache/file-version.ts';
+import type { FileVersion } from '../files/file-version.ts';
 import { checkAsked, checkContent, checkDeclared } from './content-check.ts';
 
 const body = Buffer.from('bytes of the file');

@@ -1,13 +1,13 @@
 /** Bodies whose digest the origin gives are held to it: a damaged one is never cached. */
 
 import { createHash } from 'node:crypto';
+import { strongest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { strongest } from '@millrace/shared/download/digest';
-import { contentDigests, fileDigests } from '@millrace/shared/download/digest-fields';
-import { formatKnownDigest } from '@millrace/shared/http/known-digest';
+import { contentDigests, fileDigests } from '@millrace/shared/http/fields/digest-fields';
+import { formatKnownDigest } from '@millrace/shared/http/fields/known-digest';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
-import { sha256 } from '../cache/chunk.ts';
-import type { ChunkRequest } from '../cache/chunk-store.ts';
+import { sha256 } from '../files/chunk.ts';
+import type { ChunkRequest } from '../files/chunk-request.ts';
 
 /**
  * Compares a body with the Content-Digest of its answer (RFC 9530, 2), if there is one.

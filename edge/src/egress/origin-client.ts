@@ -8,11 +8,11 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
 import { Turns } from '@millrace/shared/base/turns';
-import { type OriginPlace, OriginPlaces } from '@millrace/shared/cdn/origin-places';
-import { singleField } from '@millrace/shared/http/headers';
-import type { Hop } from '@millrace/shared/http/origin-check';
-import { parseOriginUrl } from '@millrace/shared/http/prefixed-url';
-import { viaItem } from '@millrace/shared/http/via';
+import { type OriginPlace, OriginPlaces } from '@millrace/shared/cdn/admission/origin-places';
+import { singleField } from '@millrace/shared/http/fields/headers';
+import { viaItem } from '@millrace/shared/http/fields/via';
+import type { Hop } from '@millrace/shared/http/origin/origin-check';
+import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
 import { httpGet } from '@millrace/shared/node/http-get';
 import type { HttpAnswer, HttpResponse } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
@@ -20,8 +20,9 @@ import { networkError } from '@millrace/shared/node/network-error';
 import { RangeClient } from '@millrace/shared/node/range-client';
 import type { OnRefusal } from '../admission/admissions.ts';
 import type { ClientOrigins } from '../admission/client-origins.ts';
-import { isNodeClient } from '../peers/path.ts';
-import type { OriginPolicy, Scope } from '../policy/policy.ts';
+import type { Scope } from '../files/file-version.ts';
+import { isNodeClient } from '../files/path.ts';
+import type { OriginPolicy } from '../policy/policy.ts';
 import { publicLookup } from '../policy/public-address.ts';
 import { BodyPace } from './body-pace.ts';
 import { OriginAgents } from './origin-agents.ts';
@@ -95,7 +96,7 @@ const PACE_TIMEOUTS = 2;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 export class OriginClient {
-  readonly #o: OriginClientOptions;
+  readonly #options: OriginClientOptions;
   readonly #publicOnly: Transport;
   readonly #anywhere: Transport;
   readonly #places: OriginPlaces;
@@ -103,7 +104,7 @@ export class OriginClient {
   readonly #idleTimer: NodeJS.Timeout;
 
   constructor(options: OriginClientOptions) {
-    this.#o = options;
+    this.#options = options;
     const { maxOrigins: max, connections, now } = options;
     this.#places = new OriginPlaces({ max, share: originShare(max) });
     this.#turns = new Turns(Math.ceil(connections * CLIENT_CONNECTIONS_SHARE));
@@ -121,7 +122,7 @@ export class OriginClient {
 
   /** Measures the pace at which one body comes, or several that make up one chunk. */
   pace(): BodyPace {
-    return new BodyPace(PACE_TIMEOUTS * this.#o.timeoutMs);
+    return new BodyPace(PACE_TIMEOUTS * this.#options.timeoutMs);
   }
 
   /**
@@ -206,7 +207,7 @@ export class OriginClient {
     request: OriginRequest,
     { done: onDone, check }: Use,
   ): Promise<HttpResponse> {
-    const { timeoutMs: headMs } = this.#o;
+    const { timeoutMs: headMs } = this.#options;
     await agents.ready();
     check();
     const pool = agents.get(url.origin);
@@ -218,11 +219,11 @@ export class OriginClient {
     let waited = 0;
     for (let hop = 0; ; hop++) {
       const { client, scope, grant } = request;
-      const anywhere = this.#o.policy.check(url, scope, grant);
-      this.#o.clientOrigins.admit(client, scope, url.origin, this.#o.now());
+      const anywhere = this.#options.policy.check(url, scope, grant);
+      this.#options.clientOrigins.admit(client, scope, url.origin, this.#options.now());
       const place = this.#enter(url.origin, client);
       const use: Use = {
-        done: () => place.leave(this.#o.now()),
+        done: () => place.leave(this.#options.now()),
         check: () => {
           if (place.lost) throw tooManyOrigins('others have fewer');
         },
@@ -237,7 +238,7 @@ export class OriginClient {
       if (!REDIRECTS.has(answer.status)) return answer;
       answer.discard();
       waited += answer.arrivedAt - answer.requestedAt;
-      if (waited > CHAIN_TIMEOUTS * this.#o.timeoutMs) {
+      if (waited > CHAIN_TIMEOUTS * this.#options.timeoutMs) {
         throw new MillraceError('origin-timeout', 'the redirects took too long');
       }
       if (hop === MAX_REDIRECTS) {
@@ -253,13 +254,13 @@ export class OriginClient {
   #enter(origin: string, client: string | undefined): OriginPlace {
     const place = this.#places.enter(origin, client, client === undefined || !isNodeClient(client));
     if (place === undefined) {
-      if (client !== undefined) this.#o.onRefusal?.('origins', 'refused', client);
+      if (client !== undefined) this.#options.onRefusal?.('origins', 'refused', client);
       throw tooManyOrigins('wait for others to finish');
     }
     const { evicted, displaced } = place;
     if (evicted !== undefined) this.#cutOff(evicted);
     if (displaced !== undefined) {
-      this.#o.onRefusal?.('origins', 'evicted', displaced.client);
+      this.#options.onRefusal?.('origins', 'evicted', displaced.client);
       this.#cutOff(displaced.origin);
     }
     return place;
@@ -278,13 +279,13 @@ export class OriginClient {
     return {
       'accept-encoding': 'identity',
       'user-agent': 'Millrace/0.1',
-      via: viaItem(this.#o.name),
+      via: viaItem(this.#options.name),
       ...request.headers,
     };
   }
 
   #transport(lookup: LookupFunction | undefined): Transport {
-    const { timeoutMs, connections } = this.#o;
+    const { timeoutMs, connections } = this.#options;
     const connectTimeoutMs = Math.min(timeoutMs, MAX_CONNECT_MS);
     const withLookup = lookup === undefined ? {} : { lookup };
     const agents = new OriginAgents({

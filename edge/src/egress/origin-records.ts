@@ -1,8 +1,8 @@
 /** What this node remembers of the origins it has lately talked to. */
 
-import { ENTRY_BYTES, OBJECT_BYTES, textBytes } from '@millrace/shared/cdn/memory-weight';
-import { OriginPause } from '@millrace/shared/cdn/origin-pause';
-import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
+import { ENTRY_BYTES, OBJECT_BYTES, textBytes } from '@millrace/shared/cdn/admission/memory-weight';
+import { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';
+import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import { LRUCache } from 'lru-cache';
 
 /** Memory for the records of either kind; the ones used longest ago go first. */

@@ -5,17 +5,17 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import type { AttemptObserver } from '@millrace/shared/cdn/competing-fetch';
-import { MIN_ORIGIN_TIMEOUT_MS } from '@millrace/shared/cdn/retry-timer';
-import { formatHttpDate } from '@millrace/shared/http/http-date';
-import { checkRangeAnswer } from '@millrace/shared/http/range-contract';
-import { formatRange } from '@millrace/shared/http/range-header';
-import type { Validators } from '@millrace/shared/http/validators';
+import { MIN_ORIGIN_TIMEOUT_MS } from '@millrace/shared/cdn/delivery/retry-timer';
+import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
+import { checkRangeAnswer } from '@millrace/shared/http/answers/range-contract';
+import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
+import { formatRange } from '@millrace/shared/http/fields/range-header';
+import type { Validators } from '@millrace/shared/http/fields/validators';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
-import { allocateFor, type ChunkBuffer, type ChunkMemory } from '../cache/chunk-memory.ts';
-import type { ChunkRequest, ChunkSource } from '../cache/chunk-store.ts';
-import { type Pointer, pointerName } from '../cache/file-version.ts';
 import { isPointer, type PointerCache } from '../cache/pointer-cache.ts';
+import { allocateFor, type ChunkBuffer, type ChunkMemory } from '../files/chunk-memory.ts';
+import type { ChunkRequest, ChunkSource } from '../files/chunk-request.ts';
+import { type Pointer, pointerName } from '../files/file-version.ts';
 import type { BodyPace } from './body-pace.ts';
 import { checkAsked, checkContent } from './content-check.ts';
 import type { OriginClient } from './origin-client.ts';
@@ -41,14 +41,14 @@ export const OUTDATED = ['version-changed', 'range-ignored', 'precondition-faile
 const EXPIRED: ReadonlySet<number> = new Set([400, 401, 403, 404, 410]);
 
 export class OriginSource implements ChunkSource {
-  readonly #o: OriginSourceOptions;
+  readonly #options: OriginSourceOptions;
 
   constructor(options: OriginSourceOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   lateAfterMs(request: ChunkRequest): Millis {
-    const usual = this.#o.records.timer(this.#directUrl(request)).timeoutMs(0);
+    const usual = this.#options.records.timer(this.#directUrl(request)).timeoutMs(0);
     return Math.max(MIN_ORIGIN_TIMEOUT_MS, usual);
   }
 
@@ -60,28 +60,28 @@ export class OriginSource implements ChunkSource {
   ): Promise<ChunkBuffer> {
     const { version } = request;
     const direct = this.#directUrl(request);
-    this.#o.records.pause(direct).check(this.#o.now());
+    this.#options.records.pause(direct).check(this.#options.now());
     let sentAt: Millis | undefined;
     const timed: AttemptObserver = {
       onSent: () => {
-        sentAt ??= this.#o.now();
+        sentAt ??= this.#options.now();
         observer.onSent();
       },
       onBytes: (count) => observer.onBytes(count),
     };
-    const buffer = this.#o.memory.allocate(request.range.end - request.range.start);
+    const buffer = this.#options.memory.allocate(request.range.end - request.range.start);
     try {
       await this.#fill(buffer.data, request, signal, timed);
       await checkAsked(request, buffer.data);
       if (attempt === 0 && sentAt !== undefined) {
-        this.#o.records.timer(direct).onChunk(this.#o.now() - sentAt);
+        this.#options.records.timer(direct).onChunk(this.#options.now() - sentAt);
       }
       return buffer;
     } catch (error) {
       buffer.release();
       // The next request must find out at once what is current now.
       if (OUTDATED.some((code) => isMillraceError(error, code))) {
-        this.#o.pointers.drop(pointerName(version), version.scope, version.tag);
+        this.#options.pointers.drop(pointerName(version), version.scope, version.tag);
       }
       throw error;
     }
@@ -89,7 +89,7 @@ export class OriginSource implements ChunkSource {
 
   /** The pointer to the file, while it still is to this version. */
   #pointer({ version }: ChunkRequest): Pointer | undefined {
-    const entry = this.#o.pointers.get(pointerName(version), version.scope);
+    const entry = this.#options.pointers.get(pointerName(version), version.scope);
     return entry !== undefined && isPointer(entry) && entry.version.tag === version.tag
       ? entry
       : undefined;
@@ -128,7 +128,7 @@ export class OriginSource implements ChunkSource {
       );
       const finalUrl = again.url.href;
       if (again.status === 206 && pointer !== undefined) {
-        this.#o.pointers.put(pointerName(version), version.scope, { ...pointer, finalUrl });
+        this.#options.pointers.put(pointerName(version), version.scope, { ...pointer, finalUrl });
       }
       return again;
     }
@@ -146,7 +146,7 @@ export class OriginSource implements ChunkSource {
     onSent: () => void,
     conditions: Record<string, string>,
   ): Promise<HttpAnswer> {
-    return this.#o.client.openRange({
+    return this.#options.client.openRange({
       url: new URL(url),
       scope: version.scope,
       grant,
@@ -169,7 +169,7 @@ export class OriginSource implements ChunkSource {
   ): Promise<void> {
     const { range } = request;
     let filled = 0;
-    const pace = this.#o.client.pace();
+    const pace = this.#options.client.pace();
     for (let resumes = 0; ; resumes++) {
       const before = filled;
       const rest = { ...request, range: { start: range.start + filled, end: range.end } };
@@ -179,7 +179,7 @@ export class OriginSource implements ChunkSource {
         const body = into.subarray(filled);
         await pace.readInto(response, body, (count) => {
           filled += count;
-          this.#o.onOriginBytes(count);
+          this.#options.onOriginBytes(count);
           observer.onBytes(count);
         });
         return checkContent(response, body);
@@ -200,7 +200,7 @@ export class OriginSource implements ChunkSource {
         throw new MillraceError('version-changed', 'the file has become shorter');
       }
       if (response.status !== 206) {
-        throw statusError(response, this.#o.records.pause(response.url), this.#o.now());
+        throw statusError(response, this.#options.records.pause(response.url), this.#options.now());
       }
       checkRangeAnswer(response.headers, range, version);
     } catch (error) {

@@ -2,9 +2,9 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import type { OriginPause } from '@millrace/shared/cdn/origin-pause';
-import { listField } from '@millrace/shared/http/headers';
-import { parseRetryAfter } from '@millrace/shared/http/retry-after';
+import type { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';
+import { listField } from '@millrace/shared/http/fields/headers';
+import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
 
 /**

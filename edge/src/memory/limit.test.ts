@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { readConfig, type Stop } from '../config.ts';
+import { readConfig, type Stop } from '../config/config.ts';
 import { workerConfig } from '../workers/worker-link.ts';
 import { memoryLimit } from './limit.ts';
 

@@ -1,15 +1,15 @@
 /** How much memory a process of the edge may take, where nobody has said or to check what was said. */
 
 import { totalmem } from 'node:os';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
+import { LEAST_ROOM_BYTES } from '../config/settings.ts';
 
 const MiB = 1024 * 1024;
 /** Besides the cache: the program, connections, and chunks on their way to clients. */
 const BESIDES_CACHE_BYTES = 1792 * MiB;
 /** The same of one process among several, at least. */
 const LEAST_BESIDES_CACHE_BYTES = 512 * MiB;
-/** Without so much besides the cache, a process would refuse transfers from the start. */
-export const LEAST_ROOM_BYTES = 256 * MiB;
+
 /** Share of the machine's memory, or of what the container has, that is taken by default. */
 const MACHINE_SHARE = 0.9;
 

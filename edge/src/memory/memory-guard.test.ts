@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { silentLog } from '@millrace/shared/base/log';
-import { MemoryAccount } from '@millrace/shared/cdn/memory-account';
+import { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
 import { MemoryGuard } from './memory-guard.ts';
 
 const MiB = 1024 * 1024;

@@ -6,7 +6,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
-import type { MemoryAccount, Witness } from '@millrace/shared/cdn/memory-account';
+import type { MemoryAccount, Witness } from '@millrace/shared/cdn/admission/memory-account';
 
 export interface MemoryGuardOptions {
   readonly account: MemoryAccount;

@@ -1,7 +1,7 @@
 /** What the process takes of memory, by the system and V8. */
 
 import { getHeapStatistics } from 'node:v8';
-import type { Witness } from '@millrace/shared/cdn/memory-account';
+import type { Witness } from '@millrace/shared/cdn/admission/memory-account';
 
 /** Reserve for V8's young generation, which grows with the first requests. */
 const YOUNG_BYTES = 32 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /** What publishers can do about a finding, on the servers that most of them have. */
 
-import type { FindingId } from '@millrace/shared/http/origin-findings';
+import type { FindingId } from '@millrace/shared/http/origin/origin-findings';
 
 export interface Hint {
   readonly server: string;

@@ -1,7 +1,7 @@
 /** What the findings about an origin mean, in plain words. */
 
 import { formatBytes } from '@millrace/shared/base/units';
-import type { Finding, FindingId, Grade } from '@millrace/shared/http/origin-findings';
+import type { Finding, FindingId, Grade } from '@millrace/shared/http/origin/origin-findings';
 
 export interface Words {
   readonly title: string;

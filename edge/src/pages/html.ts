@@ -1,6 +1,6 @@
 /** HTML written as templates: whatever is put in is escaped unless it is HTML itself. */
 
-import { htmlText } from '@millrace/shared/http/link-snippets';
+import { htmlText } from '@millrace/shared/http/urls/link-snippets';
 
 /** Text that is HTML already. */
 export class Html {

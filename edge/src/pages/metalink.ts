@@ -1,12 +1,16 @@
 /** The Metalink of a file over the edges of this network (RFC 5854). */
 
+import type { Digest } from '@millrace/shared/base/digest';
 import { isMillraceError } from '@millrace/shared/base/errors';
-import { emptyFile, LAST_PRIORITY, type Replica } from '@millrace/shared/download/description';
-import type { Digest } from '@millrace/shared/download/digest';
-import { fileDigests } from '@millrace/shared/download/digest-fields';
-import { formatMetalink } from '@millrace/shared/download/metalink-write';
-import type { OriginReport, OriginSighting } from '@millrace/shared/http/origin-check';
-import { formatPrefixedUrl } from '@millrace/shared/http/prefixed-url';
+import {
+  emptyFile,
+  LAST_PRIORITY,
+  type Replica,
+} from '@millrace/shared/download/metalink/description';
+import { formatMetalink } from '@millrace/shared/download/metalink/metalink-write';
+import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
+import type { OriginReport, OriginSighting } from '@millrace/shared/http/origin/origin-check';
+import { formatPrefixedUrl } from '@millrace/shared/http/urls/prefixed-url';
 
 export interface MetalinkFile {
   readonly name: string;

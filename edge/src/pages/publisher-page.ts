@@ -1,10 +1,10 @@
 /** The page for publishers: a link goes in; what this edge can do with it comes out. */
 
 import { formatBytes } from '@millrace/shared/base/units';
-import type { Snippet } from '@millrace/shared/http/link-snippets';
-import type { Hop, Service } from '@millrace/shared/http/origin-check';
-import type { Finding, Grade } from '@millrace/shared/http/origin-findings';
-import { whyAndWhat } from '@millrace/shared/http/problem';
+import { whyAndWhat } from '@millrace/shared/http/answers/problem';
+import type { Hop, Service } from '@millrace/shared/http/origin/origin-check';
+import type { Finding, Grade } from '@millrace/shared/http/origin/origin-findings';
+import type { Snippet } from '@millrace/shared/http/urls/link-snippets';
 import type { IconName } from '@millrace/shared/style/icon-paths';
 import type { CheckResult } from '../check/link-check.ts';
 import { findingHints } from './finding-hints.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
-import { AUTH_WINDOW_MS, INSIDE } from '@millrace/shared/cdn/inside-message';
+import { AUTH_WINDOW_MS, INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import { ClusterAuth } from './cluster-auth.ts';
 import { askingNode } from './heartbeat.ts';
 

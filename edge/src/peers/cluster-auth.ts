@@ -14,8 +14,8 @@ import {
   parseAuthentication,
   ReplayGuard,
   signedText,
-} from '@millrace/shared/cdn/inside-message';
-import { type Headers, listField } from '@millrace/shared/http/headers';
+} from '@millrace/shared/cdn/routing/inside-message';
+import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 import ipaddr from 'ipaddr.js';
 
 /** Fields that are part of what is signed, in this order. */

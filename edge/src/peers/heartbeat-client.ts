@@ -4,7 +4,7 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { MAX_SILENCE_MS, MIN_SILENCE_MS } from '@millrace/shared/cdn/peer-table';
+import { MAX_SILENCE_MS, MIN_SILENCE_MS } from '@millrace/shared/cdn/routing/peer-table';
 import { LazyAgent } from '@millrace/shared/node/lazy-agent';
 import { readOrThrow } from '@millrace/shared/schema/read';
 import type { ClusterAuth } from './cluster-auth.ts';

@@ -1,10 +1,10 @@
 /** A heartbeat: what is asked, what is answered, and how much of either is read. */
 
 import type { IncomingMessage } from 'node:http';
-import { INSIDE } from '@millrace/shared/cdn/inside-message';
-import { MAX_PEERS } from '@millrace/shared/cdn/peer-set';
+import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
+import { MAX_PEERS } from '@millrace/shared/cdn/routing/peer-set';
 import { z } from 'zod';
-import { nodeUrl } from './seeds.ts';
+import { nodeUrl } from '../config/seeds.ts';
 
 const MAX_ANSWER_BYTES = 256 * 1024;
 /** Addresses told to another node at a time. */

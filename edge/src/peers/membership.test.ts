@@ -3,10 +3,10 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { silentLog } from '@millrace/shared/base/log';
+import { parseSeed } from '../config/seeds.ts';
 import { ClusterAuth } from './cluster-auth.ts';
 import { Membership, type MembershipOptions } from './membership.ts';
 import { INTRODUCTION_PATH } from './node-requests.ts';
-import { parseSeed } from './seeds.ts';
 
 const started: { stop(): Promise<void> }[] = [];
 

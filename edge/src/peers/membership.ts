@@ -7,19 +7,24 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
-import { AddressBook } from '@millrace/shared/cdn/address-book';
-import { hashText } from '@millrace/shared/cdn/hrw';
-import { INSIDE } from '@millrace/shared/cdn/inside-message';
-import { selectPeers } from '@millrace/shared/cdn/peer-set';
-import { minRtt, type Peer, type PeerPolicy, PeerTable } from '@millrace/shared/cdn/peer-table';
-import type { Hearsay, RouteNode } from '@millrace/shared/cdn/route';
+import { AddressBook } from '@millrace/shared/cdn/routing/address-book';
+import { hashText } from '@millrace/shared/cdn/routing/hrw';
+import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
+import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
+import {
+  minRtt,
+  type Peer,
+  type PeerPolicy,
+  PeerTable,
+} from '@millrace/shared/cdn/routing/peer-table';
+import type { Hearsay, RouteNode } from '@millrace/shared/cdn/routing/route';
 import { SilenceTimer } from '@millrace/shared/node/silence-timer';
-import type { Digests } from '../admin/peer-commands.ts';
+import { resolveSeeds, type Seed } from '../config/seeds.ts';
 import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
 import { askingNode, type HeartbeatAnswer, MAX_TOLD, wantedAddress } from './heartbeat.ts';
 import { HEARTBEAT_LATE_MS, HeartbeatClient } from './heartbeat-client.ts';
-import { resolveSeeds, type Seed } from './seeds.ts';
 import { textDigest } from './text-digest.ts';
+import type { Digests } from './version-message.ts';
 
 export interface MembershipOptions {
   readonly name: string;
@@ -60,7 +65,7 @@ const RESOLVE_INTERVAL_MS = 30_000;
 
 export class Membership {
   readonly table: PeerTable;
-  readonly #o: MembershipOptions;
+  readonly #options: MembershipOptions;
   readonly #client: HeartbeatClient;
   readonly #addresses = new AddressBook();
   readonly #self: ForwardTarget & { load: number };
@@ -79,7 +84,7 @@ export class Membership {
 
   constructor(options: MembershipOptions) {
     const { name, org, weight } = options;
-    this.#o = options;
+    this.#options = options;
     this.#client = new HeartbeatClient(options.auth, options.now);
     this.table = new PeerTable({ name, org });
     this.#self = { name, weight, seed: hashText(name), load: 0, url: '' };
@@ -97,7 +102,10 @@ export class Membership {
     await this.#resolve();
     // Without seeds as well: others may ask this node, and are asked from then on.
     this.#timers = [
-      setInterval(() => void this.#resolve(), this.#o.resolveIntervalMs ?? RESOLVE_INTERVAL_MS),
+      setInterval(
+        () => void this.#resolve(),
+        this.#options.resolveIntervalMs ?? RESOLVE_INTERVAL_MS,
+      ),
       this.#beats(),
     ];
     for (const timer of this.#timers) timer.unref();
@@ -122,19 +130,19 @@ export class Membership {
 
   /** This node, as routing sees it. */
   get self(): ForwardTarget {
-    this.#self.load = this.#o.own().load;
+    this.#self.load = this.#options.own().load;
     return this.#self;
   }
 
   /** The nodes that can be used now, this one first. */
   nodes(): ForwardTarget[] {
-    const now = this.#o.now();
+    const now = this.#options.now();
     return [this.self, ...this.#members.filter((peer) => this.table.isUsable(peer, now))];
   }
 
   /** Nodes that could be used but are too far to be peers. */
   far(): ForwardTarget[] {
-    const now = this.#o.now();
+    const now = this.#options.now();
     const members = new Set(this.#members);
     return [...this.table.peers].filter((p) => !members.has(p) && this.table.isUsable(p, now));
   }
@@ -142,7 +150,7 @@ export class Membership {
   /** Nodes that only others can reach at the moment. */
   hearsay(): readonly Hearsay<Peer>[] {
     if (this.#hearsay === undefined) {
-      const now = this.#o.now();
+      const now = this.#options.now();
       const usable = this.#members.filter((peer) => this.table.isUsable(peer, now));
       this.#hearsay = this.table.hearsay(usable, now);
     }
@@ -151,7 +159,7 @@ export class Membership {
 
   /** Answers a heartbeat, and learns of the node that asks. */
   answer(req: IncomingMessage): { body: string; headers: Record<string, string> } {
-    const { name, weight, policy, publicUrl, peerUrl, own, auth } = this.#o;
+    const { name, weight, policy, publicUrl, peerUrl, own, auth } = this.#options;
     const asking = askingNode(req);
     if (asking !== undefined) this.#hearOf(asking);
     const nodes = [...this.table.peers].filter((p) => this.table.isAlive(p)).map((p) => p.url);
@@ -167,7 +175,7 @@ export class Membership {
       draining,
       sees: usable.map((peer) => [peer.name, peer.weight]),
       peerUrl,
-      ...this.#o.shared?.digests,
+      ...this.#options.shared?.digests,
       ...(this.#isShared ? { insidePort: this.#port } : {}),
       nodes: nodes.slice(0, MAX_TOLD),
     };
@@ -177,7 +185,7 @@ export class Membership {
 
   /** Answers a node that does not know this one's name yet. Nothing is learnt of who asks. */
   introduce(req: IncomingMessage): { body: string; headers: Record<string, string> } {
-    const { name, peerUrl, auth } = this.#o;
+    const { name, peerUrl, auth } = this.#options;
     const insidePort = this.#isShared ? this.#port : undefined;
     const body = JSON.stringify({ name, peerUrl, insidePort });
     return { body, headers: auth.signAnswer(req, [textDigest(body)]) };
@@ -199,13 +207,16 @@ export class Membership {
 
   /** A node has sent damaged bytes: it is not asked for a while. */
   isolate(name: string, now: Millis): void {
-    this.#o.log.error({ peer: name }, 'a peer sent a damaged chunk: it is left alone for a while');
+    this.#options.log.error(
+      { peer: name },
+      'a peer sent a damaged chunk: it is left alone for a while',
+    );
     this.table.onDamaged(name, now);
     this.#hearsay = undefined;
   }
 
   async #resolve(): Promise<void> {
-    const { seeds, log, resolve = resolveSeeds } = this.#o;
+    const { seeds, log, resolve = resolveSeeds } = this.#options;
     const found = (await resolve(seeds, log)).filter((url) => {
       if (this.#mayAsk(url)) return true;
       log.warn({ url }, 'not asked: without --secret-file peers must be on loopback');
@@ -227,11 +238,16 @@ export class Membership {
 
   /** Without a secret, nobody but this machine's own processes is to be believed. */
   #mayAsk(url: string): boolean {
-    return this.#o.auth.hasSecret || isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''));
+    return (
+      this.#options.auth.hasSecret || isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''))
+    );
   }
 
   #beats(): NodeJS.Timeout {
-    return setInterval(() => this.#beat(), this.#o.heartbeatIntervalMs ?? HEARTBEAT_INTERVAL_MS);
+    return setInterval(
+      () => this.#beat(),
+      this.#options.heartbeatIntervalMs ?? HEARTBEAT_INTERVAL_MS,
+    );
   }
 
   /** The next node in turn. */
@@ -242,7 +258,7 @@ export class Membership {
 
   /** Asks a node how it is. Resolves when that is known, or the answer is late; never rejects. */
   #ping(url: string): Promise<void> {
-    const sentAt = this.#o.now();
+    const sentAt = this.#options.now();
     this.#asking++;
     return new Promise((resolve) => {
       let open = true;
@@ -261,7 +277,7 @@ export class Membership {
       this.#ask(url).then(
         () => close(() => {}),
         (error: unknown) => {
-          this.#o.log.debug({ err: error, url }, 'a heartbeat had no good answer');
+          this.#options.log.debug({ err: error, url }, 'a heartbeat had no good answer');
           close(() => this.#missed(url));
         },
       );
@@ -270,7 +286,7 @@ export class Membership {
 
   /** @throws whatever keeps a good answer from coming */
   async #ask(url: string): Promise<void> {
-    const { name, peerUrl } = this.#o;
+    const { name, peerUrl } = this.#options;
     const found = await this.#client.find(url);
     if (found.elsewhere !== undefined) {
       this.#addresses.onAnswer(url, true);
@@ -288,10 +304,11 @@ export class Membership {
 
   /** What a node says of itself, and of others. */
   async #told(url: string, answer: HeartbeatAnswer, rtt: Millis): Promise<void> {
-    const { name } = this.#o;
+    const { name } = this.#options;
     const { nodes, insidePort: _port, peerUrl: _url, instance, purges, pins, ...info } = answer;
     // Before the node can be used: what it does not have to tell is what we know already.
-    if (info.name !== name) await this.#o.shared?.heard({ name: info.name, url }, { purges, pins });
+    if (info.name !== name)
+      await this.#options.shared?.heard({ name: info.name, url }, { purges, pins });
     if (info.name === name && instance !== this.#instance) this.#warnOfTwin(url);
     const wanted = wantedAddress(url, answer);
     if (wanted === url) {
@@ -309,7 +326,10 @@ export class Membership {
   #warnOfTwin(url: string): void {
     if (this.#twins.has(url)) return;
     this.#twins.add(url);
-    this.#o.log.warn({ url }, 'another node has the same name: give each a --name of its own');
+    this.#options.log.warn(
+      { url },
+      'another node has the same name: give each a --name of its own',
+    );
   }
 
   #answered(url: string, info: Parameters<PeerTable['onAnswer']>[1], rtt: Millis): void {
@@ -317,8 +337,8 @@ export class Membership {
     const outcome = this.table.onAnswer(url, info, rtt);
     this.#addresses.onAnswer(url, outcome === 'self' || outcome === 'other');
     if (outcome !== 'peer') return;
-    this.table.onHeard(info.name, this.#o.now());
-    if (before === undefined) this.#o.log.info({ peer: info.name, url }, 'a new peer');
+    this.table.onHeard(info.name, this.#options.now());
+    if (before === undefined) this.#options.log.info({ peer: info.name, url }, 'a new peer');
   }
 
   #missed(url: string, sentAt?: Millis): void {
@@ -330,7 +350,7 @@ export class Membership {
 
   #select(): void {
     this.#hearsay = undefined;
-    const now = this.#o.now();
+    const now = this.#options.now();
     const usable = [...this.table.peers].filter(
       (p) => p.rtts.length > 0 && this.table.isUsable(p, now),
     );
@@ -340,7 +360,7 @@ export class Membership {
 
   /** Nodes that clients can reach, this one among them: what /-/edges says. */
   publicEdges() {
-    const { publicUrl, own } = this.#o;
+    const { publicUrl, own } = this.#options;
     const { name, weight, load } = this.self;
     const edges = this.describe().map((peer) => ({
       name: peer.name,
@@ -356,7 +376,7 @@ export class Membership {
 
   /** What /-/status says of the peers. */
   describe() {
-    const now = this.#o.now();
+    const now = this.#options.now();
     const members = new Set(this.#members);
     return [...this.table.peers].map((peer) => ({
       name: peer.name,

@@ -6,21 +6,21 @@
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { isMillraceError } from '@millrace/shared/base/errors';
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
-import { retrySalt, routingKey } from '@millrace/shared/cdn/chunk-name';
-import type { AttemptObserver } from '@millrace/shared/cdn/competing-fetch';
-import { PeerFailure } from '@millrace/shared/cdn/peer-failure';
-import { replicationFactor } from '@millrace/shared/cdn/replicas';
-import { RetryTimer } from '@millrace/shared/cdn/retry-timer';
-import { decideRoute, type Route } from '@millrace/shared/cdn/route';
-import type { RequestDemands } from '@millrace/shared/http/freshness';
+import { retrySalt, routingKey } from '@millrace/shared/cdn/chunks/chunk-name';
+import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
+import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
+import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
+import { replicationFactor } from '@millrace/shared/cdn/routing/replicas';
+import { decideRoute, type Route } from '@millrace/shared/cdn/routing/route';
+import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
 import { LRUCache } from 'lru-cache';
-import type { ChunkRequest } from '../cache/chunk-store.ts';
-import { pointerName } from '../cache/file-version.ts';
 import type { PointerCache } from '../cache/pointer-cache.ts';
 import { OUTDATED } from '../egress/origin-source.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics } from '../figures/metrics.ts';
+import type { ChunkRequest } from '../files/chunk-request.ts';
+import { pointerName } from '../files/file-version.ts';
+import type { Path } from '../files/path.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
-import type { Path } from './path.ts';
 import type { PeerChunk, PeerClient } from './peer-client.ts';
 import type { RemoteVersion } from './version-message.ts';
 
@@ -39,12 +39,12 @@ export interface NetworkOptions {
 const MAX_TIMERS = 10_000;
 
 export class Network {
-  readonly #o: NetworkOptions;
+  readonly #options: NetworkOptions;
   /** How long chunks take by way of peers, by the origin's host: cold ones wait for the origin. */
   readonly #timers = new LRUCache<string, RetryTimer>({ max: MAX_TIMERS });
 
   constructor(options: NetworkOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /**
@@ -64,7 +64,7 @@ export class Network {
       range: request.range,
       salt: retrySalt(attempt),
     });
-    const { chunkBytes, membership } = this.#o;
+    const { chunkBytes, membership } = this.#options;
     const nodes = membership.nodes();
     const replicas = replicationFactor(nodes.length, chunkBytes, BUFFER_BYTES_PER_CLIENT);
     return this.#decide(key, path, nodes, replicas, tried);
@@ -73,7 +73,7 @@ export class Network {
   /** Who knows which version of a file is current: the owner of its first chunk. */
   routeVersion(url: string, path: Path, tried: ReadonlySet<string>): Route<ForwardTarget> {
     const key = routingKey({ url, range: { start: 0, end: 1 }, salt: '' });
-    return this.#decide(key, path, this.#o.membership.nodes(), 1, tried);
+    return this.#decide(key, path, this.#options.membership.nodes(), 1, tried);
   }
 
   /**
@@ -83,7 +83,7 @@ export class Network {
    */
   lateAfterMs(request: ChunkRequest, peer?: string): Millis {
     // Less would take busy nodes for dead ones, and each time the origin pays.
-    const silenceMs = this.#o.membership.table.silenceMs(peer);
+    const silenceMs = this.#options.membership.table.silenceMs(peer);
     return Math.max(silenceMs, this.#timer(request).timeoutMs(0));
   }
 
@@ -101,7 +101,7 @@ export class Network {
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
-    const { client, metrics, now } = this.#o;
+    const { client, metrics, now } = this.#options;
     metrics.forwards.inc({ hop: String(path.hops + 1) });
     const startedAt = now();
     try {
@@ -114,7 +114,7 @@ export class Network {
       if (OUTDATED.some((code) => isMillraceError(error, code))) {
         // The next request must find out at once what is current now.
         const { version } = request;
-        this.#o.pointers.drop(pointerName(version), version.scope, version.tag);
+        this.#options.pointers.drop(pointerName(version), version.scope, version.tag);
       }
       throw error;
     }
@@ -132,7 +132,7 @@ export class Network {
     path: Path,
     signal: AbortSignal,
   ): Promise<RemoteVersion | undefined> {
-    const { client, metrics, chunkBytes } = this.#o;
+    const { client, metrics, chunkBytes } = this.#options;
     const range = { start: 0, end: chunkBytes };
     const failed = new Set<string>();
     for (;;) {
@@ -152,13 +152,13 @@ export class Network {
 
   /** When a node last said anything in answer to anything. */
   heardAt(peer: string): Millis | undefined {
-    return this.#o.membership.table.get(peer)?.heardAt;
+    return this.#options.membership.table.get(peer)?.heardAt;
   }
 
   /** A peer has not given a sign of life for long: it is left alone until its next heartbeat. */
   onSilent(peer: string): void {
-    this.#o.metrics.peerFailures.inc({ kind: 'silent' });
-    this.#o.membership.onSilent(peer);
+    this.#options.metrics.peerFailures.inc({ kind: 'silent' });
+    this.#options.membership.onSilent(peer);
   }
 
   #decide(
@@ -168,7 +168,7 @@ export class Network {
     replicas: number,
     tried: ReadonlySet<string>,
   ): Route<ForwardTarget> {
-    const { membership, maxHops, random } = this.#o;
+    const { membership, maxHops, random } = this.#options;
     const self = nodes[0] as ForwardTarget;
     const avoid = new Set([...path.via, ...path.avoid, ...tried]);
     const hearsay = membership.hearsay();
@@ -180,7 +180,7 @@ export class Network {
   #failed(error: unknown): void {
     if (!(error instanceof PeerFailure)) return;
     const { code } = error.reason;
-    const { membership, metrics } = this.#o;
+    const { membership, metrics } = this.#options;
     metrics.peerFailures.inc({ kind: code });
     if (code === 'origin-timeout') membership.onSilent(error.peer);
     else membership.onForwardFailed(error.peer);

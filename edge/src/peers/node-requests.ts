@@ -1,7 +1,7 @@
 /** Which requests are those of other nodes, which sign them, and not of clients. */
 
 import type { IncomingMessage } from 'node:http';
-import { INSIDE } from '@millrace/shared/cdn/inside-message';
+import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 
 export const HEARTBEAT_PATH = '/-/ping';
 /** Asks a node at an address for its name, by which it is then asked for everything else. */

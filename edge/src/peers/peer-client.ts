@@ -6,16 +6,16 @@
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { ERRORS, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
-import { formatChunkName } from '@millrace/shared/cdn/chunk-name';
-import type { AttemptObserver } from '@millrace/shared/cdn/competing-fetch';
-import { PATIENCE_WITH_THE_LIVING } from '@millrace/shared/cdn/hedge';
-import { INSIDE } from '@millrace/shared/cdn/inside-message';
-import { PeerFailure } from '@millrace/shared/cdn/peer-failure';
-import { digestTag } from '@millrace/shared/cdn/version-tag';
-import type { RequestDemands } from '@millrace/shared/http/freshness';
-import { listField, singleField } from '@millrace/shared/http/headers';
-import { PROBLEM_TYPE } from '@millrace/shared/http/problem';
-import { parseRetryAfter } from '@millrace/shared/http/retry-after';
+import { formatChunkName } from '@millrace/shared/cdn/chunks/chunk-name';
+import { digestTag } from '@millrace/shared/cdn/chunks/version-tag';
+import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
+import { PATIENCE_WITH_THE_LIVING } from '@millrace/shared/cdn/fetch/hedge';
+import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
+import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
+import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
+import { PROBLEM_TYPE } from '@millrace/shared/http/answers/problem';
+import { listField, singleField } from '@millrace/shared/http/fields/headers';
+import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
 import { networkError } from '@millrace/shared/node/network-error';
 import {
   RangeClient,
@@ -23,13 +23,13 @@ import {
   type RequestObserver,
 } from '@millrace/shared/node/range-client';
 import { SilenceTimer } from '@millrace/shared/node/silence-timer';
-import type { Purges } from '../admin/purges.ts';
-import { sha256 } from '../cache/chunk.ts';
-import { allocateFor, type ChunkBuffer, type ChunkMemory } from '../cache/chunk-memory.ts';
-import type { ChunkRequest } from '../cache/chunk-store.ts';
+import type { Purges } from '../cache/purges.ts';
+import { sha256 } from '../files/chunk.ts';
+import { allocateFor, type ChunkBuffer, type ChunkMemory } from '../files/chunk-memory.ts';
+import type { ChunkRequest } from '../files/chunk-request.ts';
+import type { Path } from '../files/path.ts';
 import type { ClusterAuth } from './cluster-auth.ts';
 import type { ForwardTarget, Membership } from './membership.ts';
-import type { Path } from './path.ts';
 import { textDigest } from './text-digest.ts';
 import { type RemoteVersion, readVersion } from './version-message.ts';
 
@@ -78,7 +78,7 @@ const OWN_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 export class PeerClient {
-  readonly #o: PeerClientOptions;
+  readonly #options: PeerClientOptions;
   /**
    * By hop: were they to share connections, two nodes could wait for each other, each with all its
    * connections to the other taken by requests that the other must forward back.
@@ -86,7 +86,7 @@ export class PeerClient {
   readonly #ranges: RangeClient[] = [];
 
   constructor(options: PeerClientOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   close(): void {
@@ -132,7 +132,7 @@ export class PeerClient {
     const digest = singleField(headers, 'content-digest') ?? '';
     const length = singleField(headers, INSIDE.fileLength) ?? '';
     try {
-      this.#o.auth.verifyAnswer(nonce, headers, ['200', digest, length]);
+      this.#options.auth.verifyAnswer(nonce, headers, ['200', digest, length]);
       if (Number(length) !== version.length) {
         throw new MillraceError('malformed-response', 'a peer has another length');
       }
@@ -157,7 +157,7 @@ export class PeerClient {
     signal: AbortSignal,
   ): Promise<RemoteVersion> {
     const silence = new AbortController();
-    const { membership, now } = this.#o;
+    const { membership, now } = this.#options;
     const silenceMs = membership.table.silenceMs(peer.name);
     let signAt = now();
     const onSilent = () => {
@@ -206,8 +206,8 @@ export class PeerClient {
     try {
       const text = (await readBody(response))?.toString() ?? '';
       const digest = textDigest(text);
-      this.#o.auth.verifyAnswer(nonce, response.headers, ['200', digest]);
-      return readVersion(text, url, this.#o.wallClock(), asked);
+      this.#options.auth.verifyAnswer(nonce, response.headers, ['200', digest]);
+      return readVersion(text, url, this.#options.wallClock(), asked);
     } catch (error) {
       const reason = error instanceof MillraceError ? error : malformed(error);
       throw new PeerFailure(peer.name, reason);
@@ -216,7 +216,7 @@ export class PeerClient {
 
   /** What the other node must not answer with: what it stored before it knew these purges. */
   #purged(url: string, tag: string | undefined): Record<string, string> {
-    const told = this.#o.purges?.told(url, tag);
+    const told = this.#options.purges?.told(url, tag);
     return told === undefined ? {} : { [INSIDE.purges]: told };
   }
 
@@ -229,7 +229,7 @@ export class PeerClient {
     signal: AbortSignal,
     observer: RequestObserver,
   ): Promise<{ response: RangeResponse; nonce: string }> {
-    const { auth, membership, now } = this.#o;
+    const { auth, membership, now } = this.#options;
     const url = new URL(`${peer.url}/${name}`);
     const target = url.pathname + url.search;
     // Signed when it goes out: it may wait for a connection longer than signatures are good for.
@@ -277,7 +277,7 @@ export class PeerClient {
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<PeerChunk> {
-    const { memory, membership, now, onPeerBytes } = this.#o;
+    const { memory, membership, now, onPeerBytes } = this.#options;
     const buffer = allocateFor(response, memory, bytes);
     try {
       await response.readInto(buffer.data, (count) => {
@@ -301,7 +301,7 @@ export class PeerClient {
   #rangesAt(hops: number): RangeClient {
     let ranges = this.#ranges[hops];
     if (ranges === undefined) {
-      const { connections, timeoutMs } = this.#o;
+      const { connections, timeoutMs } = this.#options;
       ranges = new RangeClient({ connections, timeoutMs, connectTimeoutMs: CONNECT_TIMEOUT_MS });
       this.#ranges[hops] = ranges;
     }

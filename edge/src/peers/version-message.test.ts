@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { currentAge, isFresh } from '@millrace/shared/http/freshness';
-import type { Pointer } from '../cache/file-version.ts';
+import { currentAge, isFresh } from '@millrace/shared/http/answers/freshness';
+import type { Pointer } from '../files/file-version.ts';
 import { readVersion, writeTunnel, writeVersion } from './version-message.ts';
 
 const URL = 'https://example.com/file.iso';

@@ -1,13 +1,18 @@
 /** What one node tells another about a file: its current version, or that it can only be tunnelled. */
 
 import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
-import { versionTag } from '@millrace/shared/cdn/version-tag';
-import type { Freshness } from '@millrace/shared/http/freshness';
-import { currentAge } from '@millrace/shared/http/freshness';
-import { canPin } from '@millrace/shared/http/validators';
+import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
+import { currentAge, type Freshness } from '@millrace/shared/http/answers/freshness';
+import { canPin } from '@millrace/shared/http/fields/validators';
 import { readOrThrow } from '@millrace/shared/schema/read';
 import { z } from 'zod';
-import type { FileVersion, Pointer } from '../cache/file-version.ts';
+import type { FileVersion, Pointer } from '../files/file-version.ts';
+
+/** Of what a node remembers; those of older nodes may be missing. */
+export interface Digests {
+  readonly purges?: string | undefined;
+  readonly pins?: string | undefined;
+}
 
 /** The answer of another node. */
 export type RemoteVersion =

@@ -5,7 +5,7 @@
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
-import { type Headers, listField, splitList } from '@millrace/shared/http/headers';
+import { type Headers, listField, splitList } from '@millrace/shared/http/fields/headers';
 import ipaddr from 'ipaddr.js';
 import { clientKey } from './client-key.ts';
 

@@ -10,8 +10,8 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { type Headers, listField } from '@millrace/shared/http/headers';
-import type { Scope } from './policy.ts';
+import { type Headers, listField } from '@millrace/shared/http/fields/headers';
+import type { Scope } from '../files/file-version.ts';
 
 /** Request field with the local token. */
 export const TOKEN_FIELD = 'x-millrace-token';

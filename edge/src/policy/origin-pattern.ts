@@ -4,7 +4,7 @@
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
-import { pathReadings } from '@millrace/shared/http/path-readings';
+import { pathReadings } from '@millrace/shared/http/urls/path-readings';
 
 const PATTERN =
   /^(?:(https?):\/\/)?(\*|(?:\*\.)?[^/:*\s[\]]+|\[[0-9a-f:.]+\])(?::(\d{1,5}))?(\/\S*)?$/i;

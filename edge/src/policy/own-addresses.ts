@@ -6,7 +6,7 @@
 import { lookup } from 'node:dns/promises';
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os';
 import type { Millis } from '@millrace/shared/base/clock';
-import { ipLiteral } from '@millrace/shared/http/public-address';
+import { ipLiteral } from '@millrace/shared/http/urls/public-address';
 import ipaddr from 'ipaddr.js';
 
 export interface OwnAddressesOptions {

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { signLink } from '@millrace/shared/node/link-signature';
+import type { Scope } from '../files/file-version.ts';
 import { AllowList } from './allow-list.ts';
-import { OriginPolicy, type Scope } from './policy.ts';
+import { OriginPolicy } from './policy.ts';
 
 const check = (entries: string[], url: string, scope: Scope = 'public') =>
   new OriginPolicy(new AllowList(entries)).check(new URL(url), scope);

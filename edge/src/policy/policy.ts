@@ -5,13 +5,13 @@
 
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
-import { parseContentRange } from '@millrace/shared/http/content-range';
-import type { RequestDemands } from '@millrace/shared/http/freshness';
-import { listField } from '@millrace/shared/http/headers';
-import { readContentLength } from '@millrace/shared/http/range-contract';
+import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
+import { readContentLength } from '@millrace/shared/http/answers/range-contract';
+import { parseContentRange } from '@millrace/shared/http/fields/content-range';
+import { listField } from '@millrace/shared/http/fields/headers';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
 import { checkLink, type LinkGrant, readLinkSecrets } from '@millrace/shared/node/link-signature';
-import type { Pointer } from '../cache/file-version.ts';
+import type { Pointer, Scope } from '../files/file-version.ts';
 import type { AllowList } from './allow-list.ts';
 import { hasBadPort } from './bad-ports.ts';
 import {
@@ -22,12 +22,6 @@ import {
 } from './origin-rules.ts';
 import type { OwnAddresses } from './own-addresses.ts';
 import { checkLiteral } from './public-address.ts';
-
-/**
- * Whose a request is. `private` requests carry the local token, and may reach origins that are not
- * listed; what they bring in is kept apart from what everybody may have.
- */
-export type Scope = 'public' | 'private';
 
 export interface PolicyFiles {
   readonly rulesFile: string | undefined;

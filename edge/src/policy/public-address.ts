@@ -12,7 +12,7 @@ import {
   ipLiteral,
   isCloudServiceName,
   isPublicAddress,
-} from '@millrace/shared/http/public-address';
+} from '@millrace/shared/http/urls/public-address';
 import type { OwnAddresses } from './own-addresses.ts';
 
 /** Names that mean this machine wherever they are asked (RFC 6761 6.3). */

@@ -9,13 +9,13 @@ import {
   parseFileUrl,
   parsePrefix,
   parseVersion,
-} from '@millrace/shared/cdn/purge-target';
+} from '@millrace/shared/cdn/upkeep/purge-target';
 import { tryRead } from '@millrace/shared/schema/read';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import type { Administration } from '../admin/administration.ts';
-import { LEASE_BODY, PIN_BODY, PREFETCH_BODY, PURGE_BODY } from '../admin/messages.ts';
-import type { Config } from '../config.ts';
+import { LEASE_BODY, PIN_BODY, PREFETCH_BODY, PURGE_BODY } from '../cache/commands.ts';
+import type { Config } from '../config/config.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { bearer, isAdmin, sendProblem } from './admin.ts';
 

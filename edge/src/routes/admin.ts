@@ -4,10 +4,10 @@ import { timingSafeEqual } from 'node:crypto';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Config } from '../config.ts';
+import type { Exchanges } from '../clients/exchanges.ts';
+import type { Config } from '../config/config.ts';
+import { problemReply } from '../listen/problem-reply.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
-import { problemReply } from './problem-reply.ts';
-import type { Transfers } from './transfers.ts';
 
 export interface AdminRoutesOptions {
   readonly config: Config;
@@ -19,11 +19,11 @@ export interface AdminRoutesOptions {
 /** Sends clients elsewhere: aware ones at once, the others when the grace time is over. */
 export class Drain {
   readonly #config: Config;
-  readonly #transfers: Transfers;
+  readonly #transfers: Exchanges;
   readonly #log: Log;
   #grace: NodeJS.Timeout | undefined;
 
-  constructor(config: Config, transfers: Transfers, log: Log) {
+  constructor(config: Config, transfers: Exchanges, log: Log) {
     this.#config = config;
     this.#transfers = transfers;
     this.#log = log;

@@ -4,13 +4,13 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { readOrThrow } from '@millrace/shared/schema/read';
 import type { FastifyInstance } from 'fastify';
 import type { Administration } from '../admin/administration.ts';
-import { COMMAND, type Command } from '../admin/messages.ts';
-import type { Pins } from '../admin/pins.ts';
-import type { Purges } from '../admin/purges.ts';
+import { COMMAND, type Command } from '../cache/commands.ts';
+import type { Pins } from '../cache/pins.ts';
+import type { Purges } from '../cache/purges.ts';
+import { problemReply } from '../listen/problem-reply.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import { COMMAND_PATH, PINS_PATH, PURGE_LOG_PATH } from '../peers/node-requests.ts';
 import { textDigest } from '../peers/text-digest.ts';
-import { problemReply } from './problem-reply.ts';
 
 export interface CommandRoutesOptions {
   readonly administration: Administration;

@@ -5,13 +5,14 @@ import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { GuessLimit } from '@millrace/shared/base/guess-limit';
 import type { Revocations, RevocationsSnapshot } from '@millrace/shared/base/revocations';
 import { SharedAnswer } from '@millrace/shared/base/shared-answer';
-import { type FigureSteps, stepsSince } from '@millrace/shared/cdn/figure-history';
-import { mostRefused, type RefusalReport } from '@millrace/shared/cdn/refusal-log';
+import { mostRefused, type RefusalReport } from '@millrace/shared/cdn/admission/refusal-log';
+import { type FigureSteps, stepsSince } from '@millrace/shared/cdn/figures/figure-history';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
+import { DashboardSessions } from '../admin/sessions.ts';
 import type { Admissions } from '../admission/admissions.ts';
-import type { Config } from '../config.ts';
-import { DashboardSessions } from '../dashboard/sessions.ts';
+import type { Config } from '../config/config.ts';
+import { problemReply } from '../listen/problem-reply.ts';
 import { dashboardPage, loginPage, noTokenPage } from '../pages/dashboard-page.ts';
 import { sendPage } from '../pages/layout.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
@@ -20,7 +21,6 @@ import type { OriginPolicy } from '../policy/policy.ts';
 import { edgeName } from '../workers/worker-link.ts';
 import { isAdmin } from './admin.ts';
 import { isEncrypted, ownBase } from './own-address.ts';
-import { problemReply } from './problem-reply.ts';
 
 export interface DashboardRoutesOptions {
   readonly config: Config;

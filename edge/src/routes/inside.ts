@@ -8,29 +8,30 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
-import { type ChunkName, parseChunkName } from '@millrace/shared/cdn/chunk-name';
-import { isLegalChunk } from '@millrace/shared/cdn/chunk-plan';
-import { INSIDE } from '@millrace/shared/cdn/inside-message';
-import type { MemoryAccount } from '@millrace/shared/cdn/memory-account';
-import { PeerFailure } from '@millrace/shared/cdn/peer-failure';
-import { digestOfTag, versionOfTag } from '@millrace/shared/cdn/version-tag';
-import { readDemands } from '@millrace/shared/http/freshness';
-import { type Headers, singleField } from '@millrace/shared/http/headers';
-import { parseOriginUrl } from '@millrace/shared/http/prefixed-url';
-import { viaItem } from '@millrace/shared/http/via';
-import type { Purges } from '../admin/purges.ts';
+import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
+import { type ChunkName, parseChunkName } from '@millrace/shared/cdn/chunks/chunk-name';
+import { isLegalChunk } from '@millrace/shared/cdn/chunks/chunk-plan';
+import { digestOfTag, versionOfTag } from '@millrace/shared/cdn/chunks/version-tag';
+import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
+import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
+import { readDemands } from '@millrace/shared/http/answers/freshness';
+import { type Headers, singleField } from '@millrace/shared/http/fields/headers';
+import { viaItem } from '@millrace/shared/http/fields/via';
+import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
+import type { ChunkStore } from '../agent/chunk-store.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
-import type { Chunk } from '../cache/chunk.ts';
-import type { ChunkRequest, ChunkStore } from '../cache/chunk-store.ts';
+import type { Purges } from '../cache/purges.ts';
 import { resetConnection } from '../clients/connection.ts';
 import { writeLoaned } from '../clients/loaned-write.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics } from '../figures/metrics.ts';
+import type { Chunk } from '../files/chunk.ts';
+import type { ChunkRequest } from '../files/chunk-request.ts';
+import { nodeClient, type Path } from '../files/path.ts';
+import { problemReply } from '../listen/problem-reply.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
-import { nodeClient, type Path } from '../peers/path.ts';
 import { textDigest } from '../peers/text-digest.ts';
 import { writeTunnel, writeVersion } from '../peers/version-message.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
-import { problemReply } from './problem-reply.ts';
 
 export interface InsideOptions {
   readonly name: string;
@@ -56,11 +57,11 @@ const NODE_NAMES = /^[A-Za-z0-9._:-]{1,100}(?: [A-Za-z0-9._:-]{1,100}){0,63}$/;
 const OCTETS = 'application/octet-stream';
 
 export class InsideHandler {
-  readonly #o: InsideOptions;
+  readonly #options: InsideOptions;
   readonly #running = new Set<ServerResponse>();
 
   constructor(options: InsideOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /** Requests under way. */
@@ -79,7 +80,7 @@ export class InsideHandler {
    * @param target the raw request target
    */
   async handle(req: IncomingMessage, res: ServerResponse, target: string): Promise<void> {
-    const { metrics, log, name, load } = this.#o;
+    const { metrics, log, name, load } = this.#options;
     const controller = new AbortController();
     res.once('close', () => controller.abort(new MillraceError('interrupted', 'the peer left')));
     this.#running.add(res);
@@ -113,7 +114,7 @@ export class InsideHandler {
     target: string,
     signal: AbortSignal,
   ): Promise<void> {
-    const { auth, policy, purges, name, account } = this.#o;
+    const { auth, policy, purges, name, account } = this.#options;
     auth.verify(req, target);
     if (account.refuses(this.#running.size, this.#running.size)) {
       throw new MillraceError('out-of-memory', '', { retryAfterMs: 1000 });
@@ -149,7 +150,7 @@ export class InsideHandler {
     path: Path,
     signal: AbortSignal,
   ): Promise<void> {
-    const { policy, resolver, auth, wallClock } = this.#o;
+    const { policy, resolver, auth, wallClock } = this.#options;
     const stop = this.#every(PROGRESS_INTERVAL_MS, () => this.#interim(res, ''));
     try {
       const resolution = await resolver.resolve(
@@ -184,7 +185,7 @@ export class InsideHandler {
     path: Path,
     signal: AbortSignal,
   ): Promise<void> {
-    const { chunks, metrics } = this.#o;
+    const { chunks, metrics } = this.#options;
     let chunk = chunks.peek(request);
     if (chunk === undefined) {
       const stop = this.#watch(res, request, path);
@@ -219,7 +220,7 @@ export class InsideHandler {
       [INSIDE.fileLength]: length,
       'content-digest': digest,
       ...this.#ownFields(),
-      ...this.#o.auth.signAnswer(req, ['200', digest, length]),
+      ...this.#options.auth.signAnswer(req, ['200', digest, length]),
     });
     chunk.retain();
     await new Promise<void>((resolve) => {
@@ -235,7 +236,7 @@ export class InsideHandler {
 
   /** While a chunk is waited for: has it hurried up, and tells the other node how far it is. */
   #watch(res: ServerResponse, request: ChunkRequest, path: Path): () => void {
-    const { chunks } = this.#o;
+    const { chunks } = this.#options;
     const bytes = request.range.end - request.range.start;
     let told = -1;
     return this.#every(PROGRESS_INTERVAL_MS, () => {
@@ -259,7 +260,7 @@ export class InsideHandler {
   }
 
   #ownFields(): Record<string, string> {
-    const { name, load } = this.#o;
+    const { name, load } = this.#options;
     return { via: viaItem(name), [INSIDE.load]: String(load()) };
   }
 }

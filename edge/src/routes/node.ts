@@ -2,10 +2,10 @@
 
 import { asMillraceError } from '@millrace/shared/base/errors';
 import type { FastifyInstance } from 'fastify';
+import { problemReply } from '../listen/problem-reply.ts';
 import type { ClusterAuth } from '../peers/cluster-auth.ts';
 import type { Membership } from '../peers/membership.ts';
 import { HEARTBEAT_PATH, INTRODUCTION_PATH } from '../peers/node-requests.ts';
-import { problemReply } from './problem-reply.ts';
 
 export interface NodeRoutesOptions {
   readonly membership: Membership;

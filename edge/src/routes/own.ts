@@ -2,19 +2,19 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { SharedAnswer } from '@millrace/shared/base/shared-answer';
-import type { MemoryAccount } from '@millrace/shared/cdn/memory-account';
+import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
 import type { FastifyInstance } from 'fastify';
 import type { Administration } from '../admin/administration.ts';
 import type { Admissions } from '../admission/admissions.ts';
 import type { DiskCache } from '../cache/disk-cache.ts';
 import type { MemoryCache } from '../cache/memory-cache.ts';
 import type { PointerCache } from '../cache/pointer-cache.ts';
-import type { Config } from '../config.ts';
-import { counterValue, counterValues, type Metrics } from '../metrics.ts';
+import type { Exchanges } from '../clients/exchanges.ts';
+import type { Config } from '../config/config.ts';
+import { counterValue, counterValues, type Metrics } from '../figures/metrics.ts';
 import type { Membership } from '../peers/membership.ts';
 import { WORKER_PART_OF_AGE } from '../workers/messages.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
-import type { Transfers } from './transfers.ts';
 
 export interface OwnRoutesOptions {
   readonly config: Config;
@@ -24,7 +24,7 @@ export interface OwnRoutesOptions {
   readonly cache: MemoryCache;
   readonly disk: DiskCache | undefined;
   readonly pointers: PointerCache;
-  readonly transfers: Transfers;
+  readonly transfers: Exchanges;
   readonly membership: Membership;
   readonly administration: Administration;
   /** Unix milliseconds. */

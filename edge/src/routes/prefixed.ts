@@ -6,15 +6,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
-import type { MemoryAccount } from '@millrace/shared/cdn/memory-account';
-import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/cache-status';
-import { readDemands } from '@millrace/shared/http/freshness';
-import { listField } from '@millrace/shared/http/headers';
-import { resumesOnReset } from '@millrace/shared/http/prefer';
-import { parsePrefixedTarget } from '@millrace/shared/http/prefixed-url';
-import { parseSignedTarget, SIGNED_PATH } from '@millrace/shared/http/signed-link';
-import { namesInVia, viaItem } from '@millrace/shared/http/via';
+import type { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
+import { readDemands } from '@millrace/shared/http/answers/freshness';
+import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
+import { listField } from '@millrace/shared/http/fields/headers';
+import { resumesOnReset } from '@millrace/shared/http/fields/prefer';
+import { namesInVia, viaItem } from '@millrace/shared/http/fields/via';
+import { parsePrefixedTarget } from '@millrace/shared/http/urls/prefixed-url';
+import { parseSignedTarget, SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
 import type { OnRefusal } from '../admission/admissions.ts';
+import type { Admission, ClientLimits } from '../admission/client-limits.ts';
+import { type OriginUse, together } from '../admission/origin-use.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
 import { tunnelRequestHeaders } from '../agent/tunnel.ts';
 import {
@@ -25,18 +27,16 @@ import {
   resetConnection,
   resetResponse,
 } from '../clients/connection.ts';
-import type { ClientPurger } from '../clients/purger.ts';
+import type { Exchange, Exchanges } from '../clients/exchanges.ts';
+import type { ClientReaper } from '../clients/reaper.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
-import { INGRESS } from '../peers/path.ts';
+import type { Scope } from '../files/file-version.ts';
+import { INGRESS } from '../files/path.ts';
+import { problemReply } from '../listen/problem-reply.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
-import type { Admission, ClientLimits } from '../policy/client-limits.ts';
 import type { LocalAccess } from '../policy/local-access.ts';
-import { type OriginUse, together } from '../policy/origin-use.ts';
-import type { Scope } from '../policy/policy.ts';
-import { problemReply } from './problem-reply.ts';
 import { type SendFileOptions, sendFile } from './send-file.ts';
 import { type SendTunnelledOptions, sendTunnelled } from './send-tunnelled.ts';
-import type { Exchange, Transfers } from './transfers.ts';
 
 export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {
   readonly defaultScheme: 'http' | 'https';
@@ -46,19 +46,19 @@ export interface PrefixedOptions extends SendFileOptions, SendTunnelledOptions {
   readonly localAccess: LocalAccess | undefined;
   readonly resolver: FileResolver;
   readonly client: OriginClient;
-  readonly purger: ClientPurger;
+  readonly reaper: ClientReaper;
   readonly account: MemoryAccount;
   readonly onRefusal: OnRefusal;
   /** Requests under way. */
-  readonly transfers: Transfers;
+  readonly transfers: Exchanges;
   readonly log: Log;
 }
 
 export class PrefixedHandler {
-  readonly #o: PrefixedOptions;
+  readonly #options: PrefixedOptions;
 
   constructor(options: PrefixedOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /**
@@ -67,19 +67,19 @@ export class PrefixedHandler {
    * @param target the raw request target
    */
   async handle(req: IncomingMessage, res: ServerResponse, target: string): Promise<void> {
-    const { limits, clientAddress, now } = this.#o;
+    const { limits, clientAddress, now } = this.#options;
     // Asked now: afterwards the connection may be gone.
     const client = clientAddress.of(req.socket.remoteAddress, req.headers);
     let admission: Admission;
     try {
-      if (this.#o.transfers.draining)
+      if (this.#options.transfers.draining)
         throw new MillraceError('draining', '', { retryAfterMs: 1000 });
       this.#checkMemory(client);
       admission = limits.admit(client, now());
     } catch (thrown) {
       const error = asMillraceError(thrown);
-      this.#o.metrics.requests.inc({ kind: 'error', status: String(error.row.status) });
-      this.#o.metrics.errors.inc({ code: error.code });
+      this.#options.metrics.requests.inc({ kind: 'error', status: String(error.row.status) });
+      this.#options.metrics.errors.inc({ code: error.code });
       return this.#refuse(res, error);
     }
     const exchange: Exchange = {
@@ -97,7 +97,7 @@ export class PrefixedHandler {
       aware: resumesOnReset(listField(req.headers, 'prefer')),
     };
     this.#watch(exchange);
-    this.#o.transfers.add(exchange);
+    this.#options.transfers.add(exchange);
     let failure: MillraceError | undefined;
     try {
       await this.#answer(exchange, target);
@@ -106,13 +106,13 @@ export class PrefixedHandler {
     } finally {
       exchange.admission.release(now());
       this.#record(exchange, failure);
-      this.#o.transfers.delete(exchange);
+      this.#options.transfers.delete(exchange);
     }
   }
 
   /** @throws MillraceError `out-of-memory` */
   #checkMemory(client: string): void {
-    const { account, transfers, limits, onRefusal } = this.#o;
+    const { account, transfers, limits, onRefusal } = this.#options;
     if (account.excess <= 0) return;
     if (!account.refuses(transfers.running, limits.transfersOf(client))) return;
     onRefusal('memory', 'refused', client);
@@ -121,7 +121,7 @@ export class PrefixedHandler {
 
   async #answer(exchange: Exchange, target: string): Promise<void> {
     const { req } = exchange;
-    const { policy, resolver, localAccess, name } = this.#o;
+    const { policy, resolver, localAccess, name } = this.#options;
     if (req.method !== 'GET' && req.method !== 'HEAD')
       throw new MillraceError('method-not-allowed');
     if (!target.startsWith('/')) throw new MillraceError('not-a-proxy');
@@ -138,7 +138,7 @@ export class PrefixedHandler {
     let resolution = await resolver.resolve(url, scope, demands, signal, path);
     if (resolution.kind === 'file') {
       try {
-        return await sendFile(this.#o, exchange, resolution.pointer, resolution.outcome);
+        return await sendFile(this.#options, exchange, resolution.pointer, resolution.outcome);
       } catch (error) {
         if (!isMillraceError(error, 'version-changed') || exchange.res.headersSent) throw error;
       }
@@ -146,13 +146,13 @@ export class PrefixedHandler {
       const anew = { ...demands, revalidate: true };
       resolution = await resolver.resolve(url, scope, anew, signal, path);
       if (resolution.kind === 'file') {
-        return sendFile(this.#o, exchange, resolution.pointer, resolution.outcome);
+        return sendFile(this.#options, exchange, resolution.pointer, resolution.outcome);
       }
     }
     exchange.kind = 'tunnel';
     const response =
       resolution.take() ??
-      (await this.#o.client.open({
+      (await this.#options.client.open({
         url,
         scope,
         grant,
@@ -160,12 +160,12 @@ export class PrefixedHandler {
         headers: tunnelRequestHeaders(req.headers),
         signal,
       }));
-    return sendTunnelled(this.#o, exchange, response, resolution.reason);
+    return sendTunnelled(this.#options, exchange, response, resolution.reason);
   }
 
   /** Reads the target and holds it to the policy. @returns the origin URL */
   #admit(exchange: Exchange, target: string, scope: Scope): URL {
-    const { policy, originUse, defaultScheme, wallClock, now } = this.#o;
+    const { policy, originUse, defaultScheme, wallClock, now } = this.#options;
     if (target.startsWith(SIGNED_PATH)) {
       if (!policy.takesLinks) throw new MillraceError('no-such-page');
       const { permit, url } = parseSignedTarget(target, { defaultScheme });
@@ -193,12 +193,12 @@ export class PrefixedHandler {
     // From the header on: what Node has handed on the kernel may still hold.
     res.once(
       'close',
-      this.#o.purger.watch(connection, () => res.headersSent, vanished),
+      this.#options.reaper.watch(connection, () => res.headersSent, vanished),
     );
     onStall(
       req,
       res,
-      () => this.#o.transfers.patienceMs,
+      () => this.#options.transfers.patienceMs,
       () => {
         // Without anything to write it is the origin that is waited for, which has its own limits.
         if (res.writableLength === 0 || !res.headersSent) return;
@@ -213,14 +213,14 @@ export class PrefixedHandler {
     const error = asMillraceError(thrown);
     controller.abort(error);
     if (isMillraceError(error, 'internal')) {
-      this.#o.log.error({ err: error.cause ?? error }, 'internal error');
+      this.#options.log.error({ err: error.cause ?? error }, 'internal error');
     }
     if (canAnswer(res)) {
       exchange.kind = 'error';
       this.#refuse(res, error);
     } else if (!isComplete(res)) {
       // Anything but a reset could be taken for the end of the file.
-      this.#o.metrics.resets.inc({ code: error.code });
+      this.#options.metrics.resets.inc({ code: error.code });
       resetResponse(res);
     }
     return error;
@@ -233,14 +233,14 @@ export class PrefixedHandler {
     const outcome: CacheOutcome = { hit: false, fwd: 'bypass', detail: error.code };
     res.writeHead(status, {
       ...headers,
-      via: viaItem(this.#o.name),
-      'cache-status': formatCacheStatus(this.#o.name, outcome),
+      via: viaItem(this.#options.name),
+      'cache-status': formatCacheStatus(this.#options.name, outcome),
     });
     res.end(body);
   }
 
   #record(exchange: Exchange, failure: MillraceError | undefined): void {
-    const { metrics, log, now } = this.#o;
+    const { metrics, log, now } = this.#options;
     const { res, req, client, kind, url, sentBytes, startedAt } = exchange;
     metrics.requests.inc({ kind, status: String(res.statusCode) });
     if (failure !== undefined) metrics.errors.inc({ code: failure.code });

@@ -3,14 +3,16 @@
 import type { IncomingMessage } from 'node:http';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { nameFromUrl } from '@millrace/shared/download/file-name';
-import { linkSnippets, signCommand } from '@millrace/shared/http/link-snippets';
-import { parsePastedLink } from '@millrace/shared/http/pasted-link';
-import { formatPrefixedUrl } from '@millrace/shared/http/prefixed-url';
-import { whyAndWhat } from '@millrace/shared/http/problem';
+import { nameFromUrl } from '@millrace/shared/download/request/file-name';
+import { whyAndWhat } from '@millrace/shared/http/answers/problem';
+import { linkSnippets, signCommand } from '@millrace/shared/http/urls/link-snippets';
+import { parsePastedLink } from '@millrace/shared/http/urls/pasted-link';
+import { formatPrefixedUrl } from '@millrace/shared/http/urls/prefixed-url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ClientLimits } from '../admission/client-limits.ts';
 import type { CheckResult, LinkCheck } from '../check/link-check.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
+import { problemReply } from '../listen/problem-reply.ts';
 import { loadAssets } from '../pages/assets.ts';
 import { sendPage } from '../pages/layout.ts';
 import { edgesMetalink } from '../pages/metalink.ts';
@@ -18,11 +20,9 @@ import { type Outcome, publisherPage } from '../pages/publisher-page.ts';
 import { ruleWords } from '../pages/rule-words.ts';
 import type { Membership } from '../peers/membership.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
-import type { ClientLimits } from '../policy/client-limits.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { edgeName } from '../workers/worker-link.ts';
 import { ownBase } from './own-address.ts';
-import { problemReply } from './problem-reply.ts';
 
 export interface PublishRoutesOptions {
   readonly config: Config;

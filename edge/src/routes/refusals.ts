@@ -3,7 +3,7 @@
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { FastifyInstance } from 'fastify';
 import type { Admissions } from '../admission/admissions.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
 import { isAdmin, sendProblem } from './admin.ts';
 

@@ -3,20 +3,20 @@
 import { randomBytes } from 'node:crypto';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { bringsFirstChunk, withFirstChunk } from '@millrace/shared/cdn/cache-outcome';
-import { decideAnswer } from '@millrace/shared/http/answer';
-import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/cache-status';
-import { currentAge } from '@millrace/shared/http/freshness';
-import { KNOWN_DIGEST } from '@millrace/shared/http/known-digest';
-import { viaItem } from '@millrace/shared/http/via';
+import { bringsFirstChunk, withFirstChunk } from '@millrace/shared/cdn/chunks/cache-outcome';
+import { decideAnswer } from '@millrace/shared/http/answers/answer';
+import { currentAge } from '@millrace/shared/http/answers/freshness';
+import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
+import { KNOWN_DIGEST } from '@millrace/shared/http/fields/known-digest';
+import { viaItem } from '@millrace/shared/http/fields/via';
+import type { ChunkStore, Found } from '../agent/chunk-store.ts';
 import { Delivery } from '../agent/delivery.ts';
 import { type BodyPlan, responseHead } from '../agent/response-head.ts';
-import type { ChunkStore, Found } from '../cache/chunk-store.ts';
-import type { FileVersion, Pointer } from '../cache/file-version.ts';
 import { endResponse } from '../clients/connection.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Exchange } from '../clients/exchanges.ts';
+import type { Metrics } from '../figures/metrics.ts';
+import type { FileVersion, Pointer } from '../files/file-version.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
-import type { Exchange } from './transfers.ts';
 
 export interface SendFileOptions {
   /** Of this edge. */

@@ -2,18 +2,18 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
-import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/cache-status';
-import { listField } from '@millrace/shared/http/headers';
-import { readKnownDigest } from '@millrace/shared/http/known-digest';
-import { viaItem } from '@millrace/shared/http/via';
+import { type CacheOutcome, formatCacheStatus } from '@millrace/shared/http/fields/cache-status';
+import { listField } from '@millrace/shared/http/fields/headers';
+import { readKnownDigest } from '@millrace/shared/http/fields/known-digest';
+import { viaItem } from '@millrace/shared/http/fields/via';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import { pipeTunnel, type TunnelHead, tunnelHead } from '../agent/tunnel.ts';
 import { endResponse } from '../clients/connection.ts';
+import type { Exchange } from '../clients/exchanges.ts';
 import { checkDeclared } from '../egress/content-check.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics } from '../figures/metrics.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
-import type { Exchange } from './transfers.ts';
 
 export interface SendTunnelledOptions {
   /** Of this edge. */

@@ -1,16 +1,16 @@
 /** What stands between clients and files: who they are, what they may take, and whether they live. */
 
-import { ClientPurger } from '../clients/purger.ts';
+import { type Amplification, ClientLimits } from '../admission/client-limits.ts';
+import { OriginUse } from '../admission/origin-use.ts';
+import type { Exchanges } from '../clients/exchanges.ts';
+import { ClientReaper } from '../clients/reaper.ts';
 import { openTcpInfo } from '../clients/tcp-info.ts';
-import type { Config } from '../config.ts';
-import type { Figures } from '../dashboard/figures.ts';
+import type { Config } from '../config/config.ts';
+import type { Figures } from '../figures/dashboard-figures.ts';
 import type { ClientAddress } from '../policy/client-address.ts';
-import { type Amplification, ClientLimits } from '../policy/client-limits.ts';
 import { LocalAccess } from '../policy/local-access.ts';
-import { OriginUse } from '../policy/origin-use.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { PrefixedHandler } from '../routes/prefixed.ts';
-import type { Transfers } from '../routes/transfers.ts';
 import type { Files } from './files.ts';
 import type { NodeContext } from './node-context.ts';
 import type { Storage } from './storage.ts';
@@ -44,7 +44,7 @@ export async function openClients(
   { spare }: Storage,
   { client, records, chunks, resolver }: Files,
   policy: OriginPolicy,
-  transfers: Transfers,
+  transfers: Exchanges,
   figures: Figures | undefined,
 ): Promise<Clients> {
   const { config, log, metrics, admissions, account, now, wallClock, rounds } = context;
@@ -65,7 +65,7 @@ export async function openClients(
   if (tcpInfo.reason !== undefined) {
     log.warn({ reason: tcpInfo.reason }, 'vanished clients will only be noticed after minutes');
   }
-  const purger = new ClientPurger({
+  const reaper = new ClientReaper({
     readTcpInfo: tcpInfo.read,
     now,
     onPurged: () => metrics.purges.inc(),
@@ -96,7 +96,7 @@ export async function openClients(
     resolver,
     chunks,
     client,
-    purger,
+    reaper,
     records,
     transfers,
     account,
@@ -118,7 +118,7 @@ export async function openClients(
     address,
     localAccess,
     prefixed,
-    stop: () => purger.stop(),
+    stop: () => reaper.stop(),
     async close() {
       await writeQuotas?.();
     },

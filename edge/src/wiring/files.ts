@@ -1,8 +1,8 @@
 /** How a node gets at files, for its clients and for other nodes: from caches, peers and origins. */
 
 import { ClientOrigins } from '../admission/client-origins.ts';
+import { ChunkStore } from '../agent/chunk-store.ts';
 import { FileResolver } from '../agent/file-resolver.ts';
-import { ChunkStore } from '../cache/chunk-store.ts';
 import { OriginClient, originShare } from '../egress/origin-client.ts';
 import { OriginRecords } from '../egress/origin-records.ts';
 import { OriginSource } from '../egress/origin-source.ts';

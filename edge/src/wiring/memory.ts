@@ -1,5 +1,6 @@
 /** The account of memory: what connections, transfers and bookkeeping weigh, and the guard of its stop. */
 
+import type { Exchanges } from '../clients/exchanges.ts';
 import { boundGarbage, collectGarbage } from '../memory/collect-garbage.ts';
 import { LOOK_INTERVAL_MS, MemoryGuard } from '../memory/memory-guard.ts';
 import {
@@ -9,7 +10,6 @@ import {
   TRANSFER_BYTES,
 } from '../memory/process-weights.ts';
 import { programBytes, witness } from '../memory/program.ts';
-import type { Transfers } from '../routes/transfers.ts';
 import type { Clients } from './clients.ts';
 import type { Files } from './files.ts';
 import type { NodeContext } from './node-context.ts';
@@ -28,7 +28,7 @@ export function guardMemory(
   { records, inside, clientOrigins }: Files,
   { limits }: Clients,
   ports: Ports,
-  transfers: Transfers,
+  transfers: Exchanges,
 ): void {
   const program = programBytes();
   account.share('program', () => program);

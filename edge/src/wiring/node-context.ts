@@ -3,11 +3,11 @@
 import { AwakeClock } from '@millrace/shared/base/awake-clock';
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
-import { MemoryAccount } from '@millrace/shared/cdn/memory-account';
+import { MemoryAccount } from '@millrace/shared/cdn/admission/memory-account';
 import { Admissions } from '../admission/admissions.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
+import { Metrics } from '../figures/metrics.ts';
 import { memoryLimit } from '../memory/limit.ts';
-import { Metrics } from '../metrics.ts';
 import { ClientAddress } from '../policy/client-address.ts';
 import type { WorkerLink } from '../workers/worker-link.ts';
 import { Rounds } from './rounds.ts';

@@ -1,12 +1,12 @@
 /** The other nodes: who they are, what they are told, and how they are asked for chunks. */
 
 import { PeerCommands } from '../admin/peer-commands.ts';
-import type { Config } from '../config.ts';
-import { addPeerGauges } from '../gauges.ts';
+import type { Config } from '../config/config.ts';
 import { ClusterAuth } from '../peers/cluster-auth.ts';
 import { Membership } from '../peers/membership.ts';
 import { Network } from '../peers/network.ts';
 import { PeerClient } from '../peers/peer-client.ts';
+import { addPeerGauges } from './gauges.ts';
 import type { NodeContext } from './node-context.ts';
 import type { Storage } from './storage.ts';
 

@@ -3,13 +3,13 @@
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { AdminPort } from '../admin-port.ts';
-import { ConnectionLimit } from '../admission/connection-limit.ts';
-import type { Config } from '../config.ts';
-import { buildServer, listenAlone, listenOn } from '../http-server.ts';
-import type { Transfers } from '../routes/transfers.ts';
-import { addCertificateGauge, openCertificates } from '../tls/open-tls.ts';
-import { TlsListener } from '../tls/tls-listener.ts';
+import { AdminPort } from '../admin/admin-port.ts';
+import { ConnectionLimit } from '../clients/connection-limit.ts';
+import type { Exchanges } from '../clients/exchanges.ts';
+import type { Config } from '../config/config.ts';
+import { buildServer, listenAlone, listenOn } from '../listen/http-server.ts';
+import { addCertificateGauge, openCertificates } from '../listen/tls/open-tls.ts';
+import { TlsListener } from '../listen/tls/tls-listener.ts';
 import type { NodeContext } from './node-context.ts';
 import type { Peers } from './peers.ts';
 
@@ -48,7 +48,7 @@ export interface Ports {
  */
 export function openPorts(
   context: NodeContext,
-  transfers: Transfers,
+  transfers: Exchanges,
   { auth, commandAuth }: Pick<Peers, 'auth' | 'commandAuth'>,
   isTrusted: (address: string) => boolean,
 ): Ports {

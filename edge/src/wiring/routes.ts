@@ -2,24 +2,24 @@
 
 import type { IncomingMessage } from 'node:http';
 import { asMillraceError } from '@millrace/shared/base/errors';
-import { INSIDE } from '@millrace/shared/cdn/inside-message';
+import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import type { FastifyInstance } from 'fastify';
-import { OwnRequests } from '../admission/own-requests.ts';
 import { LinkCheck } from '../check/link-check.ts';
 import { hasLeft } from '../clients/connection.ts';
-import type { Figures } from '../dashboard/figures.ts';
-import { isBehindBody, PREFIXED_ROUTE } from '../http-server.ts';
+import type { Exchanges } from '../clients/exchanges.ts';
+import type { Figures } from '../figures/dashboard-figures.ts';
+import { isBehindBody, PREFIXED_ROUTE } from '../listen/http-server.ts';
+import { guardLocal } from '../listen/isolation.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { adminRoutes, Drain, isAdmin, sendProblem } from '../routes/admin.ts';
 import { adminApi } from '../routes/admin-api.ts';
 import { commandRoutes } from '../routes/commands.ts';
 import { dashboardRoutes } from '../routes/dashboard.ts';
-import { guardLocal } from '../routes/isolation.ts';
 import { nodeRoutes } from '../routes/node.ts';
 import { type OwnRoutesOptions, ownRoutes, ownStatus } from '../routes/own.ts';
+import { OwnRequests } from '../routes/own-requests.ts';
 import { publishRoutes } from '../routes/publish.ts';
 import { refusalRoutes } from '../routes/refusals.ts';
-import type { Transfers } from '../routes/transfers.ts';
 import type { Clients } from './clients.ts';
 import type { Files } from './files.ts';
 import type { NodeContext } from './node-context.ts';
@@ -30,7 +30,7 @@ import type { Upkeep } from './upkeep.ts';
 /** Everything that requests can be about. */
 export interface Answering {
   readonly policy: OriginPolicy;
-  readonly transfers: Transfers;
+  readonly transfers: Exchanges;
   readonly storage: Storage;
   readonly peers: Peers;
   readonly files: Files;

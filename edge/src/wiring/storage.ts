@@ -1,13 +1,13 @@
 /** What a node keeps: chunks in memory and on disk, versions of files, purges, and pins. */
 
-import { Pins } from '../admin/pins.ts';
-import { Purges } from '../admin/purges.ts';
-import { ChunkMemory } from '../cache/chunk-memory.ts';
 import { DiskCache } from '../cache/disk-cache.ts';
 import { MemoryCache } from '../cache/memory-cache.ts';
+import { Pins } from '../cache/pins.ts';
 import { PointerCache } from '../cache/pointer-cache.ts';
+import { Purges } from '../cache/purges.ts';
 import { INDEX_ENTRY_BYTES } from '../cache/weights.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
+import { ChunkMemory } from '../files/chunk-memory.ts';
 import type { NodeContext } from './node-context.ts';
 
 export interface Storage {

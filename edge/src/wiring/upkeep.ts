@@ -1,11 +1,11 @@
 /** What administrators have done to what a node keeps: purges, pins, and prefetches. */
 
 import { Administration } from '../admin/administration.ts';
+import { EndedSessions } from '../admin/ended-sessions.ts';
 import { PrefetchList } from '../admin/prefetch-list.ts';
 import { Prefetcher } from '../admin/prefetcher.ts';
-import { EndedSessions } from '../dashboard/ended-sessions.ts';
+import type { Exchanges } from '../clients/exchanges.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
-import type { Transfers } from '../routes/transfers.ts';
 import type { Files } from './files.ts';
 import type { NodeContext } from './node-context.ts';
 import type { Peers } from './peers.ts';
@@ -25,7 +25,7 @@ export async function openUpkeep(
   { commands, network }: Peers,
   { resolver, chunks }: Files,
   policy: OriginPolicy,
-  transfers: Transfers,
+  transfers: Exchanges,
 ): Promise<Upkeep> {
   const list = config.cacheDir === undefined ? undefined : new PrefetchList(config.cacheDir, log);
   const prefetcher = new Prefetcher({

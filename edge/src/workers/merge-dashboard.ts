@@ -1,9 +1,9 @@
 /** What several processes tell the dashboard, as one. */
 
-import { type FigureSteps, mergeSteps } from '@millrace/shared/cdn/figure-history';
-import { mergeRefusals } from '@millrace/shared/cdn/refusal-log';
-import { mergeTopFiles } from '@millrace/shared/cdn/top-files';
-import { type DashboardPart, SHOWN_FILES, STEP_MS } from '../dashboard/figures.ts';
+import { mergeRefusals } from '@millrace/shared/cdn/admission/refusal-log';
+import { type FigureSteps, mergeSteps } from '@millrace/shared/cdn/figures/figure-history';
+import { mergeTopFiles } from '@millrace/shared/cdn/figures/top-files';
+import { type DashboardPart, SHOWN_FILES, STEP_MS } from '../figures/dashboard-figures.ts';
 import { mergeStatus } from './merge-status.ts';
 
 /** Of processes none of which has answered. */

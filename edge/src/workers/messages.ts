@@ -1,7 +1,14 @@
 /** What the processes of one edge say to each other over Node's own channel between them. */
 
-import type { Command } from '../admin/messages.ts';
-import type { Addresses } from '../app.ts';
+import type { Command } from '../cache/commands.ts';
+
+/** Where an edge listens, for people. */
+export interface Addresses {
+  /** For clients. */
+  readonly address: string;
+  /** For administrators, where that is another. */
+  readonly admin: string | undefined;
+}
 
 /** What can be asked about an edge. */
 export type What = 'status' | 'metrics' | 'dashboard' | 'refusals' | 'command';

@@ -7,16 +7,21 @@
 import cluster, { type Worker } from 'node:cluster';
 import type { Log } from '@millrace/shared/base/log';
 import { SharedAnswer } from '@millrace/shared/base/shared-answer';
-import { mergeRefusals, type RefusalReport } from '@millrace/shared/cdn/refusal-log';
+import { mergeRefusals, type RefusalReport } from '@millrace/shared/cdn/admission/refusal-log';
 import { AggregatorRegistry } from 'prom-client';
-import type { Command, Outcome } from '../admin/messages.ts';
-import { StandingCommands } from '../admin/standing-commands.ts';
-import type { Addresses } from '../app.ts';
-import type { Config } from '../config.ts';
-import type { DashboardPart } from '../dashboard/figures.ts';
+import type { Command, Outcome } from '../cache/commands.ts';
+import type { Config } from '../config/config.ts';
+import type { DashboardPart } from '../figures/dashboard-figures.ts';
 import { mergeDashboard } from './merge-dashboard.ts';
 import { mergeStatus } from './merge-status.ts';
-import { type FromSupervisor, type FromWorker, type What, WORKER_PART_OF_AGE } from './messages.ts';
+import {
+  type Addresses,
+  type FromSupervisor,
+  type FromWorker,
+  type What,
+  WORKER_PART_OF_AGE,
+} from './messages.ts';
+import { StandingCommands } from './standing-commands.ts';
 
 /** Environment variable by which a process knows which worker it is. */
 export const WORKER_INDEX = 'MILLRACE_WORKER_INDEX';

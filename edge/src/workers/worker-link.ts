@@ -2,10 +2,9 @@
 
 import { join } from 'node:path';
 import type { Registry } from 'prom-client';
-import type { Command, Outcome } from '../admin/messages.ts';
-import type { Addresses } from '../app.ts';
-import type { Config } from '../config.ts';
-import type { FromSupervisor, FromWorker, What } from './messages.ts';
+import type { Command, Outcome } from '../cache/commands.ts';
+import type { Config } from '../config/config.ts';
+import type { Addresses, FromSupervisor, FromWorker, What } from './messages.ts';
 
 /** What a worker does when its supervisor says so. */
 export interface WorkerDuties {

@@ -4,7 +4,7 @@
  */
 
 import type { BrowserApi } from '../browser/api.ts';
-import type { ShownDownload, TakerKind } from '../taker.ts';
+import type { ShownDownload, TakerKind } from '../contract/taker.ts';
 import type { Takers } from './takers.ts';
 
 const KEY = 'running';
@@ -25,7 +25,7 @@ export interface ActivityOptions {
 }
 
 export class Activity {
-  readonly #o: ActivityOptions;
+  readonly #options: ActivityOptions;
   readonly #ports = new Set<chrome.runtime.Port>();
   #running = new Map<string, ShownDownload>();
   /** By taker and id: what ran when it was last looked, be it by an earlier background. */
@@ -35,7 +35,7 @@ export class Activity {
 
   /** To be made while the background's script runs for the first time. */
   constructor(options: ActivityOptions) {
-    this.#o = options;
+    this.#options = options;
     const { api, takers } = options;
     takers.get('desktop').onChange(() => this.changed());
     takers.get('browser').onChange(() => this.changed());
@@ -67,7 +67,7 @@ export class Activity {
 
   /** Sets the badge. */
   async show(): Promise<void> {
-    const { api, isOn } = this.#o;
+    const { api, isOn } = this.#options;
     const count = this.#running.size;
     const off = !isOn();
     const idle = off ? api.i18n.getMessage('badgePaused') : '';
@@ -90,7 +90,7 @@ export class Activity {
   }
 
   async #look(): Promise<void> {
-    const { takers, onEnded, api } = this.#o;
+    const { takers, onEnded, api } = this.#options;
     const kinds = (['desktop', 'browser'] as const).filter((kind) => this.#isAsked(kind));
     const downloads = await takers.list(kinds);
     const before = await this.#ran;
@@ -112,15 +112,17 @@ export class Activity {
 
   /** Nobody starts the desktop's engine only to see that there is nothing. */
   #isAsked(kind: TakerKind): boolean {
-    return kind === 'browser' || this.#o.takers.desktop.link.connected || this.#ports.size > 0;
+    return (
+      kind === 'browser' || this.#options.takers.desktop.link.connected || this.#ports.size > 0
+    );
   }
 
   #listen(needed: boolean): void {
-    const { link } = this.#o.takers.desktop;
+    const { link } = this.#options.takers.desktop;
     clearTimeout(this.#closing);
     if (needed) return void link.watch(true).catch(() => {});
     this.#closing = setTimeout(() => {
-      if (this.#o.isBusy()) return this.#listen(false);
+      if (this.#options.isBusy()) return this.#listen(false);
       void link.watch(false).catch(() => {});
       link.close();
     }, LINGER_MS);

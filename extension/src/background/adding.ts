@@ -1,8 +1,8 @@
 /** Adds downloads that the browser has not begun. */
 
 import type { BrowserApi } from '../browser/api.ts';
+import type { AddedLink } from '../contract/taker.ts';
 import { hostOf } from '../intercept/hosts.ts';
-import type { AddedLink } from '../taker.ts';
 import type { AskerFields } from './asker-fields.ts';
 import { chosenEdges } from './chosen-edges.ts';
 import type { EdgeCheck } from './edge-check.ts';

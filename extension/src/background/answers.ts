@@ -1,11 +1,10 @@
 /** Answers the extension's own pages, and hears of clicks in others. Nothing that comes is believed. */
 
-import { isAmong } from '@millrace/shared/http/host-list';
+import { isAmong } from '@millrace/shared/http/urls/host-list';
 import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { BrowserApi } from '../browser/api.ts';
 import { clickSchema } from '../content/click.ts';
-import { hostOf } from '../intercept/hosts.ts';
 import {
   type Answer,
   type Failed,
@@ -13,8 +12,9 @@ import {
   type PopupState,
   type Request,
   requestSchema,
-} from '../messages.ts';
-import type { Settings } from '../settings.ts';
+} from '../contract/messages.ts';
+import type { Settings } from '../contract/settings.ts';
+import { hostOf } from '../intercept/hosts.ts';
 import type { DesktopProblem } from '../takers/native-link.ts';
 import type { Activity } from './activity.ts';
 import { takersOf } from './interceptor.ts';
@@ -58,11 +58,11 @@ const foundSchema = z.object({
 });
 
 export class PageAnswers {
-  readonly #o: AnswersOptions;
+  readonly #options: AnswersOptions;
 
   /** To be made while the background's script runs for the first time. */
   constructor(options: AnswersOptions) {
-    this.#o = options;
+    this.#options = options;
     options.api.runtime.onMessage.addListener((message, sender, answer) => {
       if (sender.id !== options.api.runtime.id) return false;
       if (!this.#isOwnPage(sender)) {
@@ -78,19 +78,20 @@ export class PageAnswers {
   }
 
   #isOwnPage({ url }: chrome.runtime.MessageSender): boolean {
-    return url?.startsWith(this.#o.api.runtime.getURL('')) === true;
+    return url?.startsWith(this.#options.api.runtime.getURL('')) === true;
   }
 
   /** A content script, which a page may have got hold of: it can have its downloads left alone. */
   #onClick(message: unknown): void {
     const click = tryRead(clickSchema, message).data;
-    const { skipKey } = this.#o.settings.now;
-    if (skipKey !== 'none' && click?.keys.includes(skipKey)) this.#o.skipping.clicked(Date.now());
+    const { skipKey } = this.#options.settings.now;
+    if (skipKey !== 'none' && click?.keys.includes(skipKey))
+      this.#options.skipping.clicked(Date.now());
   }
 
   async #answer(request: Request): Promise<unknown> {
     try {
-      await this.#o.settings.ready;
+      await this.#options.settings.ready;
       const answer = this.#answers[request.type] as (request: Request) => Promise<unknown>;
       // Chromium has no word for undefined.
       return (await answer(request)) ?? null;
@@ -104,43 +105,43 @@ export class PageAnswers {
   readonly #answers: Answers = {
     state: ({ url }) => this.#state(url),
     command: async ({ taker, id, command }) => {
-      await this.#o.takers.get(taker).command(id, command);
-      this.#o.activity.changed();
+      await this.#options.takers.get(taker).command(id, command);
+      this.#options.activity.changed();
       return {};
     },
     'switch-host': async ({ host, off }) => {
-      const { offHosts } = this.#o.settings.now;
+      const { offHosts } = this.#options.settings.now;
       const others = offHosts.filter((other) => !isAmong(host, [other]));
       return this.#change({ offHosts: off ? [...others, host] : others });
     },
     'switch-all': ({ on }) => this.#change({ on }),
     'skip-next': async ({ skip }) => {
-      await this.#o.skipping.setNext(skip);
-      this.#o.activity.changed();
+      await this.#options.skipping.setNext(skip);
+      this.#options.activity.changed();
       return {};
     },
     'picked-links': async ({ key }) => {
-      const stored = await this.#o.api.storage.session.get(FOUND + key);
+      const stored = await this.#options.api.storage.session.get(FOUND + key);
       return tryRead(foundSchema, stored[FOUND + key]).data as FoundLinks | undefined;
     },
-    add: ({ links }) => this.#o.add(links),
-    'get-settings': () => this.#o.settings.now,
+    add: ({ links }) => this.#options.add(links),
+    'get-settings': () => this.#options.settings.now,
     'set-settings': ({ settings }) => this.#change(settings),
     'open-app': async () => {
-      await this.#o.takers.desktop.openApp();
+      await this.#options.takers.desktop.openApp();
       return {};
     },
   };
 
   /** Other pages show it too. */
   async #change(changes: Partial<Settings>): Promise<Record<string, never>> {
-    await this.#o.settings.change(changes);
-    this.#o.activity.changed();
+    await this.#options.settings.change(changes);
+    this.#options.activity.changed();
     return {};
   }
 
   async #state(url: string | undefined): Promise<PopupState> {
-    const { takers, settings, skipping, shown, api } = this.#o;
+    const { takers, settings, skipping, shown, api } = this.#options;
     await skipping.ready;
     const kinds = takersOf(settings.now);
     // The user has chosen not to ask the desktop; what the browser has is shown whoever takes.

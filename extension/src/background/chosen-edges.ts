@@ -1,8 +1,8 @@
 /** The edges for one download: the user's own, and those of its publisher that may be asked. */
 
-import type { AskedFor } from '@millrace/shared/download/edge-use';
+import type { AskedFor } from '@millrace/shared/download/request/edge-use';
+import type { Settings } from '../contract/settings.ts';
 import { type ChosenEdges, edgesFor } from '../intercept/edges.ts';
-import type { Settings } from '../settings.ts';
 import type { EdgeCheck } from './edge-check.ts';
 import type { SeenRequests } from './seen-requests.ts';
 

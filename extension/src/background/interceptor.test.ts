@@ -1,11 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { BrowserDownloads } from '../browser/downloads.ts';
+import { HandOffStore } from '../browser/hand-off-store.ts';
+import { type Offer, type Taker, TakerError } from '../contract/taker.ts';
 import { HandOffs } from '../hand-off/hand-offs.ts';
-import { HandOffStore } from '../hand-off/store.ts';
-import { type Offer, type Taker, TakerError } from '../taker.ts';
+import { FakeBrowser, type FakeRequest } from '../testing/fake-browser.ts';
 import { AskerFields } from './asker-fields.ts';
 import { EdgeCheck } from './edge-check.ts';
-import { FakeBrowser, type FakeRequest } from './fake-browser.ts';
 import { Interceptor } from './interceptor.ts';
 import { KeptSettings } from './kept-settings.ts';
 import { SeenRequests } from './seen-requests.ts';

@@ -2,12 +2,12 @@
 
 import type { BrowserApi } from '../browser/api.ts';
 import { type DownloadItem, refOf } from '../browser/downloads.ts';
+import type { Settings } from '../contract/settings.ts';
+import type { TakerKind } from '../contract/taker.ts';
 import type { HandOffs } from '../hand-off/hand-offs.ts';
 import { type BegunDownload, type Decision, decide } from '../intercept/decision.ts';
 import { hostOf } from '../intercept/hosts.ts';
 import { isInsecure } from '../intercept/insecure.ts';
-import type { Settings } from '../settings.ts';
-import type { TakerKind } from '../taker.ts';
 import type { AskerFields } from './asker-fields.ts';
 import { chosenEdges } from './chosen-edges.ts';
 import type { EdgeCheck } from './edge-check.ts';

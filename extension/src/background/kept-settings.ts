@@ -2,7 +2,7 @@
 
 import { tryRead } from '@millrace/shared/schema/read';
 import type { BrowserApi } from '../browser/api.ts';
-import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../settings.ts';
+import { DEFAULT_SETTINGS, type Settings, settingsSchema } from '../contract/settings.ts';
 
 const KEY = 'settings';
 

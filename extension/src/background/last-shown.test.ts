@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
-import type { ShownDownload, TakerKind } from '../taker.ts';
+import type { ShownDownload, TakerKind } from '../contract/taker.ts';
 import { LastShown } from './last-shown.ts';
 
 const download = (id: string, createdAt: number): ShownDownload => ({

@@ -4,7 +4,7 @@
  */
 
 import type { BrowserApi } from '../browser/api.ts';
-import type { ShownDownload, TakerKind } from '../taker.ts';
+import type { ShownDownload, TakerKind } from '../contract/taker.ts';
 import { newestFirst, type Takers } from './takers.ts';
 
 /** Nobody sees this wait. */
@@ -26,13 +26,13 @@ export interface LastShownOptions {
 }
 
 export class LastShown {
-  readonly #o: LastShownOptions;
+  readonly #options: LastShownOptions;
   readonly #known = new Map<TakerKind, string>();
   readonly #keptAt = new Map<TakerKind, number>();
   readonly #ready: Promise<void>;
 
   constructor(options: LastShownOptions) {
-    this.#o = options;
+    this.#options = options;
     this.#ready = this.#read().catch(() => {});
   }
 
@@ -45,10 +45,10 @@ export class LastShown {
   async #listOf(kind: TakerKind): Promise<readonly ShownDownload[]> {
     const known = this.#known.get(kind);
     let late = false;
-    const asked = this.#o.takers.list([kind]).then((list) => {
+    const asked = this.#options.takers.list([kind]).then((list) => {
       const said = JSON.stringify(list);
       this.#keep(kind, said);
-      if (late && said !== (known ?? '[]')) this.#o.onLate();
+      if (late && said !== (known ?? '[]')) this.#options.onLate();
       return list;
     });
     let timer: ReturnType<typeof setTimeout> | undefined;
@@ -67,15 +67,15 @@ export class LastShown {
 
   #keep(kind: TakerKind, said: string): void {
     this.#known.set(kind, said);
-    const now = this.#o.now();
+    const now = this.#options.now();
     if (now - (this.#keptAt.get(kind) ?? -KEEP_MS) < KEEP_MS) return;
     this.#keptAt.set(kind, now);
     // Without it pages wait a little longer.
-    void Promise.resolve(this.#o.storage.set({ [KEY + kind]: said })).catch(() => {});
+    void Promise.resolve(this.#options.storage.set({ [KEY + kind]: said })).catch(() => {});
   }
 
   async #read(): Promise<void> {
-    const stored = await this.#o.storage.get(KINDS.map((kind) => KEY + kind));
+    const stored = await this.#options.storage.get(KINDS.map((kind) => KEY + kind));
     for (const kind of KINDS) {
       const said: unknown = stored[KEY + kind];
       if (typeof said === 'string') this.#known.set(kind, said);

@@ -1,8 +1,8 @@
 /** The context menu: links, images, selections, and all links of a page. */
 
-import { linksInText } from '@millrace/shared/download/links-in-text';
+import { linksInText } from '@millrace/shared/download/request/links-in-text';
 import type { BrowserApi } from '../browser/api.ts';
-import type { FoundLinks } from '../messages.ts';
+import type { FoundLinks } from '../contract/messages.ts';
 
 export const FOUND = 'found:';
 
@@ -24,11 +24,11 @@ export interface MenusOptions {
 }
 
 export class Menus {
-  readonly #o: MenusOptions;
+  readonly #options: MenusOptions;
 
   /** To be made while the background's script runs for the first time. */
   constructor(options: MenusOptions) {
-    this.#o = options;
+    this.#options = options;
     const { runtime, contextMenus } = options.api;
     runtime.onInstalled.addListener(() => this.#create());
     runtime.onStartup.addListener(() => this.#create());
@@ -36,7 +36,7 @@ export class Menus {
   }
 
   #create(): void {
-    const { contextMenus, i18n, runtime } = this.#o.api;
+    const { contextMenus, i18n, runtime } = this.#options.api;
     contextMenus.removeAll(() => {
       for (const [id, context] of Object.entries(ITEMS)) {
         const of = { id, title: i18n.getMessage(id), contexts: [context] as never };
@@ -50,21 +50,21 @@ export class Menus {
     const page = info.frameUrl ?? info.pageUrl ?? tab?.url;
     if (info.menuItemId === 'menuLink' || info.menuItemId === 'menuImage') {
       const url = info.menuItemId === 'menuLink' ? info.linkUrl : info.srcUrl;
-      if (url === undefined || !/^https?:/i.test(url)) return this.#o.onNothing();
-      return this.#o.add([{ url, referrer: page }]);
+      if (url === undefined || !/^https?:/i.test(url)) return this.#options.onNothing();
+      return this.#options.add([{ url, referrer: page }]);
     }
     const found = await this.#collect(info, tab);
     if (info.menuItemId === 'menuPage') return this.openPicker(found);
     const links = new Set(found.links.map(({ url }) => url));
     for (const url of linksInText(info.selectionText ?? '').urls) links.add(url);
-    if (links.size === 0) return this.#o.onNothing();
-    await this.#o.add([...links].map((url) => ({ url, referrer: page })));
+    if (links.size === 0) return this.#options.onNothing();
+    await this.#options.add([...links].map((url) => ({ url, referrer: page })));
   }
 
   /** Opens a page to choose in. */
   async openPicker(found: FoundLinks): Promise<void> {
-    if (found.links.length === 0) return this.#o.onNothing();
-    const { storage, tabs, runtime } = this.#o.api;
+    if (found.links.length === 0) return this.#options.onNothing();
+    const { storage, tabs, runtime } = this.#options.api;
     const key = crypto.randomUUID();
     await storage.session.set({ [FOUND + key]: found });
     await tabs.create({ url: runtime.getURL(`picker.html?key=${key}`) });
@@ -75,7 +75,7 @@ export class Menus {
     if (tab?.id === undefined) return none;
     const selected = info.menuItemId === 'menuSelection';
     try {
-      const [result] = await this.#o.api.scripting.executeScript({
+      const [result] = await this.#options.api.scripting.executeScript({
         target: { tabId: tab.id, frameIds: [info.frameId ?? 0] },
         func: linksOfPage,
         args: [selected],

@@ -1,7 +1,5 @@
 /** Both takers as one: who takes, and what they have. */
 
-import type { Discarded } from '../hand-off/hand-off.ts';
-import type { TakersPort } from '../hand-off/ports.ts';
 import {
   type AddedLink,
   type ShownDownload,
@@ -9,7 +7,9 @@ import {
   type TakerDownloads,
   TakerError,
   type TakerKind,
-} from '../taker.ts';
+} from '../contract/taker.ts';
+import type { Discarded } from '../hand-off/hand-off.ts';
+import type { TakersPort } from '../hand-off/ports.ts';
 import type { DesktopTaker } from '../takers/desktop.ts';
 
 export type WholeTaker = Taker & TakerDownloads;

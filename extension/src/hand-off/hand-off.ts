@@ -5,7 +5,7 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import type { OfferState, TakerKind, TakerProblem } from '../taker.ts';
+import type { OfferState, TakerKind, TakerProblem } from '../contract/taker.ts';
 
 /**
  * The way goes from top to bottom; `restoring` is the way back.

@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { type Random, seededRandom } from '@millrace/shared/base/clock';
 import fc from 'fast-check';
-import type { Offer } from '../taker.ts';
-import { DOWNLOAD, FakeWorld, type ProofOutcome } from './fake-world.ts';
+import type { Offer } from '../contract/taker.ts';
+import { DOWNLOAD, FakeWorld, type ProofOutcome } from '../testing/fake-world.ts';
 
 const OFFER: Offer = {
   handOff: 'a',

@@ -3,7 +3,7 @@
  * machine how it went. It decides nothing.
  */
 
-import { type Offer, TakerError, type TakerKind, type TakerProblem } from '../taker.ts';
+import { type Offer, TakerError, type TakerKind, type TakerProblem } from '../contract/taker.ts';
 import type { Action, Discarded, HandOff, HandOffEvent, Step } from './hand-off.ts';
 import { begin, keptFile, step } from './machine.ts';
 import type { Ports } from './ports.ts';

@@ -5,7 +5,7 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import type { OfferState, TakerKind } from '../taker.ts';
+import type { OfferState, TakerKind } from '../contract/taker.ts';
 import type { Action, BrowserDownload, HandOff, HandOffEvent, Phase, Step } from './hand-off.ts';
 
 /** For the proof: the browser's waits as long. */
@@ -17,9 +17,9 @@ export const DOUBT_MS = 20_000;
 /** Between two tries. */
 export const RETRY_MS = 2000;
 /** For what has to be made good later: as long takers remember what they have committed. */
-export const KEPT_MS = 24 * 60 * 60 * 1000;
+const KEPT_MS = 24 * 60 * 60 * 1000;
 /** Between two tries then. */
-export const LATER_MS = 30_000;
+const LATER_MS = 30_000;
 
 const OVER: Step = { next: undefined, actions: [] };
 

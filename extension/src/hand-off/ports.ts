@@ -1,7 +1,7 @@
 /** What hand-offs need of the world. */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import type { Offer, Taker, TakerKind } from '../taker.ts';
+import type { Offer, Taker, TakerKind } from '../contract/taker.ts';
 import type { BrowserDownload, Discarded, HandOff } from './hand-off.ts';
 
 type Ref = HandOff['download'];

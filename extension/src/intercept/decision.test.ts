@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { DEFAULT_SETTINGS, type Settings } from '../settings.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../contract/settings.ts';
 import { type BegunDownload, decide } from './decision.ts';
 import type { SeenRequest } from './request-log.ts';
 

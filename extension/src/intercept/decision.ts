@@ -4,11 +4,11 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { looksOneTime } from '@millrace/shared/download/signed-url';
-import { isAmong } from '@millrace/shared/http/host-list';
-import { readValidators } from '@millrace/shared/http/validators';
-import type { Settings } from '../settings.ts';
-import type { Offer } from '../taker.ts';
+import { looksOneTime } from '@millrace/shared/download/request/signed-url';
+import { readValidators } from '@millrace/shared/http/fields/validators';
+import { isAmong } from '@millrace/shared/http/urls/host-list';
+import type { Settings } from '../contract/settings.ts';
+import type { Offer } from '../contract/taker.ts';
 import { hostOf } from './hosts.ts';
 import type { Hop, SeenRequest } from './request-log.ts';
 
@@ -41,7 +41,7 @@ export interface Circumstances {
 }
 
 /** Why a download is left alone. */
-export type Reason =
+type Reason =
   | 'off'
   | 'skipped'
   | 'scheme'
@@ -61,7 +61,7 @@ export type Reason =
   | 'one-time';
 
 /** An offer, but for what is not the download's. */
-export type Draft = Omit<Offer, 'handOff' | 'edges' | 'published'>;
+type Draft = Omit<Offer, 'handOff' | 'edges' | 'published'>;
 
 export type Decision =
   | {

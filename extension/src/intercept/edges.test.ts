@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { EDGE_RELATION } from '@millrace/shared/http/edge-links';
-import { DEFAULT_SETTINGS } from '../settings.ts';
+import { EDGE_RELATION } from '@millrace/shared/http/urls/edge-links';
+import { DEFAULT_SETTINGS } from '../contract/settings.ts';
 import { edgesFor } from './edges.ts';
 import { Publishers } from './publishers.ts';
 import type { SeenRequest } from './request-log.ts';

@@ -1,7 +1,7 @@
 /** Through which edges a file is fetched beside its origin. */
 
-import { type AskedFor, usableEdges } from '@millrace/shared/download/edge-use';
-import type { Settings } from '../settings.ts';
+import { type AskedFor, usableEdges } from '@millrace/shared/download/request/edge-use';
+import type { Settings } from '../contract/settings.ts';
 
 export interface ChosenEdges {
   /** Base URLs, the user's own first. */

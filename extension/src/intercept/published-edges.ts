@@ -3,11 +3,11 @@
  * at another's site behind an edge: what is behind an edge has the edge's address, but not its word.
  */
 
-import { parseEdgeLinks } from '@millrace/shared/http/edge-links';
-import type { Headers } from '@millrace/shared/http/headers';
-import { parsePrefixedTarget, requestTarget } from '@millrace/shared/http/prefixed-url';
-import { networkOf } from '@millrace/shared/http/public-address';
-import { isPublicHost } from '@millrace/shared/http/public-host';
+import type { Headers } from '@millrace/shared/http/fields/headers';
+import { parseEdgeLinks } from '@millrace/shared/http/urls/edge-links';
+import { parsePrefixedTarget, requestTarget } from '@millrace/shared/http/urls/prefixed-url';
+import { networkOf } from '@millrace/shared/http/urls/public-address';
+import { isPublicHost } from '@millrace/shared/http/urls/public-host';
 
 /**
  * Edges that an answer names and that may be asked: of the public internet as far as their names say,
@@ -22,7 +22,7 @@ export function publishedEdges(headers: Headers, url: string): string[] {
 }
 
 /** True for a URL that has the form in which edges are asked: an address before another's URL. */
-export function isBehindEdge(url: string): boolean {
+function isBehindEdge(url: string): boolean {
   try {
     parsePrefixedTarget(requestTarget(new URL(url)), { defaultScheme: 'https' });
     return true;

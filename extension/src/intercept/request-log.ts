@@ -13,7 +13,7 @@ const MAX_HOPS = 20;
 const MAX_FIELD_CHARS = 8192;
 
 /** Fields of requests that belong to who asks (lower case), and go along with a download. */
-export const CARRIED_FIELDS = [
+const CARRIED_FIELDS = [
   'accept-language',
   'authorization',
   'cookie',

@@ -1,6 +1,6 @@
 /** The desktop's engine as a taker, over native messaging. */
 
-import { MAX_NATIVE_LINKS, MAX_NATIVE_LIST } from '@millrace/shared/bridge/native-request';
+import { MAX_NATIVE_LINKS, MAX_NATIVE_LIST } from '@millrace/shared/bridge/native/native-request';
 import {
   type AddedLink,
   type DownloadCommand,
@@ -10,7 +10,7 @@ import {
   type Taker,
   type TakerDownloads,
   TakerError,
-} from '../taker.ts';
+} from '../contract/taker.ts';
 import { NativeLink, type NativeLinkOptions } from './native-link.ts';
 
 export class DesktopTaker implements Taker, TakerDownloads {

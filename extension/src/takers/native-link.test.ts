@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Offer } from '../taker.ts';
+import type { Offer } from '../contract/taker.ts';
 import { DesktopTaker } from './desktop.ts';
 import type { NativePort } from './native-link.ts';
 

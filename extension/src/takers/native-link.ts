@@ -3,7 +3,10 @@
  * browser starts the host with it, and the host the engine.
  */
 
-import { parseNativeMessage, parseNativeResult } from '@millrace/shared/bridge/native-answer';
+import {
+  parseNativeMessage,
+  parseNativeResult,
+} from '@millrace/shared/bridge/native/native-answer';
 import {
   MAX_FROM_BROWSER_BYTES,
   NATIVE_HOST,
@@ -11,8 +14,8 @@ import {
   type NativeCalls,
   type NativeFailure,
   type NativeType,
-} from '@millrace/shared/bridge/native-api';
-import { TakerError } from '../taker.ts';
+} from '@millrace/shared/bridge/native/native-api';
+import { TakerError } from '../contract/taker.ts';
 
 /** The host's end of the browser's messaging, as far as it is used. */
 export interface NativePort {
@@ -100,7 +103,7 @@ class Connection {
 }
 
 export class NativeLink {
-  readonly #o: NativeLinkOptions;
+  readonly #options: NativeLinkOptions;
   #connection: Promise<Connection> | undefined;
   #absentUntil = 0;
   #absence: TakerError | undefined;
@@ -108,7 +111,7 @@ export class NativeLink {
   #watching = false;
 
   constructor(options: NativeLinkOptions) {
-    this.#o = options;
+    this.#options = options;
   }
 
   /** Why it is not there; undefined: it is, or nobody has asked it yet. */
@@ -159,7 +162,7 @@ export class NativeLink {
     const connection = new Connection(this.#start());
     const { port } = connection;
     const opened: Promise<Connection> = connection
-      .call('hello', { version: NATIVE_VERSION, browser: this.#o.browser }, HELLO_MS)
+      .call('hello', { version: NATIVE_VERSION, browser: this.#options.browser }, HELLO_MS)
       .then(async () => {
         this.#problem = undefined;
         this.#absence = undefined;
@@ -173,7 +176,7 @@ export class NativeLink {
     let why: string | undefined;
     port.onMessage.addListener((message) => this.#onMessage(connection, message));
     port.onDisconnect.addListener((ended) => {
-      why = ended.error?.message ?? this.#o.lastError();
+      why = ended.error?.message ?? this.#options.lastError();
       this.#connection = undefined;
       if (this.#problem === undefined) this.#problem = problemOf(why);
       const error = new TakerError(
@@ -182,14 +185,14 @@ export class NativeLink {
         'ended',
       );
       for (const { reject } of [...connection.waiting.values()]) reject(error);
-      if (this.#watching) this.#o.onChanged();
+      if (this.#watching) this.#options.onChanged();
     });
     return opened;
   }
 
   #start(): NativePort {
     try {
-      return this.#o.connect(NATIVE_HOST);
+      return this.#options.connect(NATIVE_HOST);
     } catch (error) {
       throw this.#absent(new TakerError('absent', String(error)));
     }
@@ -207,7 +210,7 @@ export class NativeLink {
   #onMessage(connection: Connection, value: unknown): void {
     const message = parseNativeMessage(value);
     if (message === undefined) return;
-    if ('event' in message) return this.#o.onChanged();
+    if ('event' in message) return this.#options.onChanged();
     const waiting = connection.waiting.get(message.id);
     if (waiting === undefined) return;
     if ('result' in message) waiting.resolve(message.result);

@@ -7,7 +7,7 @@
 import { z } from 'zod';
 import { MillraceError } from '../base/errors.ts';
 import { MAX_MANIFEST_BYTES, MAX_MANIFEST_FILES, MAX_MANIFEST_PIECES } from '../base/limits.ts';
-import { parseOriginUrl } from '../http/prefixed-url.ts';
+import { parseOriginUrl } from '../http/urls/prefixed-url.ts';
 import { tryRead } from '../schema/read.ts';
 import { PathClashes, pathFault } from './sync-path.ts';
 

@@ -3,7 +3,7 @@
  * machines that have a POSIX shell, curl and sha256sum and nothing else.
  */
 
-import { formatKnownDigest } from '../http/known-digest.ts';
+import { formatKnownDigest } from '../http/fields/known-digest.ts';
 import { isExecutable, type Manifest, type SyncFile } from './manifest.ts';
 import { fileUrl, STAGING } from './sync-path.ts';
 import { rankedEdges, waysTo } from './ways.ts';

@@ -5,7 +5,7 @@
 
 import type { Millis, Random } from '../base/clock.ts';
 import type { ErrorCode, MillraceError } from '../base/errors.ts';
-import { type HrwNode, hashText, rank } from '../cdn/hrw.ts';
+import { type HrwNode, hashText, rank } from '../cdn/routing/hrw.ts';
 
 /** One way of getting a file. */
 export interface Way {

@@ -24,12 +24,12 @@ export class HttpProxy extends ProxyServer {
   /** Requests as they came: "CONNECT origin.test:443", "GET http://origin.test/". */
   readonly asked: string[] = [];
   readonly headers: IncomingHttpHeaders[] = [];
-  readonly #o: HttpProxyOptions;
+  readonly #options: HttpProxyOptions;
 
   private constructor(options: HttpProxyOptions) {
     const server = options.tls ? createTlsServer({ key: KEY, cert: CERTIFICATE }) : createServer();
     super(server);
-    this.#o = options;
+    this.#options = options;
     server.on('connect', (asked, socket) => this.#onConnect(asked, socket));
     server.on('request', (asked, answer) => this.#onRequest(asked, answer));
   }
@@ -45,7 +45,7 @@ export class HttpProxy extends ProxyServer {
 
   /** The status that is answered instead of service. */
   #refusal(asked: IncomingMessage): number | undefined {
-    const { login, fault } = this.#o;
+    const { login, fault } = this.#options;
     const expected = `Basic ${Buffer.from(login ?? '').toString('base64')}`;
     if (login !== undefined && asked.headers['proxy-authorization'] !== expected) return 407;
     return fault === 'denies' ? 403 : fault === 'busy' ? 503 : undefined;
@@ -54,7 +54,7 @@ export class HttpProxy extends ProxyServer {
   #onConnect(asked: IncomingMessage, socket: Duplex): void {
     this.#note(asked);
     socket.on('error', () => {});
-    const { fault } = this.#o;
+    const { fault } = this.#options;
     if (fault === 'silent') return;
     if (fault === 'hangs-up') return void socket.destroy();
     if (fault === 'nonsense') return void socket.end('SSH-2.0-OpenSSH_9.6\r\n');

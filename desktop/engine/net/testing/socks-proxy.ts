@@ -17,14 +17,14 @@ export class SocksProxy extends ProxyServer {
   readonly asked: string[] = [];
   /** `user:password`, or the user of SOCKS4. */
   readonly logins: string[] = [];
-  readonly #o: SocksProxyOptions;
+  readonly #options: SocksProxyOptions;
 
   private constructor(options: SocksProxyOptions) {
     const server = createServer((socket) => {
       this.#serve(socket).catch(() => socket.destroy());
     });
     super(server);
-    this.#o = options;
+    this.#options = options;
   }
 
   static start(options: SocksProxyOptions = {}): Promise<SocksProxy> {
@@ -34,15 +34,15 @@ export class SocksProxy extends ProxyServer {
   async #serve(socket: Socket): Promise<void> {
     const read = reader(socket);
     const version = (await read(1))[0] as number;
-    const { fault } = this.#o;
+    const { fault } = this.#options;
     if (fault === 'hangs-up') return void socket.destroy();
     if (fault === 'nonsense') return void socket.write('HTTP/1.1 400 Bad request\r\n\r\n');
     if (fault === 'silent') return;
     const port = version === 5 ? await this.#greet5(socket, read) : await this.#greet4(read);
-    const { reply = version === 5 ? 0 : 90 } = this.#o;
+    const { reply = version === 5 ? 0 : 90 } = this.#options;
     const answer =
       version === 5 ? [5, reply, 0, 1, 127, 0, 0, 1, 0, 0] : [0, reply, 0, 0, 0, 0, 0, 0];
-    if (this.#o.reply !== undefined) return void socket.end(Buffer.from(answer));
+    if (this.#options.reply !== undefined) return void socket.end(Buffer.from(answer));
     this.tunnel(socket, port, () => {
       socket.write(Buffer.from(answer));
       socket.removeAllListeners('readable');
@@ -51,7 +51,7 @@ export class SocksProxy extends ProxyServer {
 
   async #greet5(socket: Socket, read: Read): Promise<number> {
     const methods = await read((await read(1))[0] as number);
-    if (this.#o.login === undefined) {
+    if (this.#options.login === undefined) {
       socket.write(Buffer.from([5, 0]));
     } else if (!methods.includes(2)) {
       socket.end(Buffer.from([5, 255]));
@@ -61,7 +61,7 @@ export class SocksProxy extends ProxyServer {
       const user = await read((await read(1))[0] as number);
       const password = await read((await read(1))[0] as number);
       this.logins.push(`${user}:${password}`);
-      const right = this.logins.at(-1) === this.#o.login;
+      const right = this.logins.at(-1) === this.#options.login;
       socket.write(Buffer.from([1, right ? 0 : 1]));
     }
     const [, , , kind] = await read(4);

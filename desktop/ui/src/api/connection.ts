@@ -1,9 +1,9 @@
 /** The connection to the daemon: one WebSocket, made again whenever it breaks. */
 
-import type { FailureData } from '@millrace/shared/bridge/daemon-api';
-import { isObject, parseFromServer } from '@millrace/shared/bridge/json-rpc';
-import { RPC_PATH, SESSION_ENDED } from '@millrace/shared/bridge/session-api';
-import type { ParamsOf, ResultOf, UiMethod } from '@millrace/shared/bridge/ui-api';
+import { RPC_PATH, SESSION_ENDED } from '@millrace/shared/bridge/page/session-api';
+import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
+import { isObject, parseFromServer } from '@millrace/shared/bridge/rpc/json-rpc';
+import type { ParamsOf, ResultOf, UiMethod } from '@millrace/shared/bridge/rpc/methods';
 import { retryDelay } from './retry-delay.ts';
 import { hasSession } from './session.ts';
 

@@ -1,6 +1,6 @@
 /** Logging in: the page has a cookie that only the browser can see, so the daemon is asked. */
 
-import { SESSION_PATH, type SessionRequest } from '@millrace/shared/bridge/session-api';
+import { SESSION_PATH, type SessionRequest } from '@millrace/shared/bridge/page/session-api';
 
 export type SessionAnswer = 'good' | 'refused' | 'slow' | 'offline';
 

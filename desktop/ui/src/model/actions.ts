@@ -1,6 +1,6 @@
 /** What users do with downloads; each says how it went where that does not show by itself. */
 
-import type { RemovalSummary } from '@millrace/shared/bridge/trash-api';
+import type { RemovalSummary } from '@millrace/shared/bridge/rpc/trash-api';
 import { CallError } from '../api/connection.ts';
 import type { App } from './app.ts';
 import type { DialogState, SettingsPage } from './app-state.ts';

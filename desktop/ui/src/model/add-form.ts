@@ -1,7 +1,7 @@
 /** The dialog for adding downloads: from what is typed to what the daemon is asked for. */
 
 import { parseRate } from '@millrace/shared/base/units';
-import type { AddRequest } from '@millrace/shared/bridge/adding-api';
+import type { AddRequest } from '@millrace/shared/bridge/rpc/adding-api';
 
 export type Start = 'now' | 'next' | 'paused' | 'at';
 

@@ -1,10 +1,10 @@
 /** Everything that the interface shows, but for the rows of the list. */
 
-import type { MetalinkFile } from '@millrace/shared/bridge/adding-api';
-import type { DownloadDetail, SpeedHistory } from '@millrace/shared/bridge/detail-api';
-import type { Totals } from '@millrace/shared/bridge/list-api';
-import type { AppSettings } from '@millrace/shared/bridge/settings-api';
-import type { RemovalSummary } from '@millrace/shared/bridge/trash-api';
+import type { MetalinkFile } from '@millrace/shared/bridge/rpc/adding-api';
+import type { DownloadDetail, SpeedHistory } from '@millrace/shared/bridge/rpc/detail-api';
+import type { Totals } from '@millrace/shared/bridge/rpc/list-api';
+import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
+import type { RemovalSummary } from '@millrace/shared/bridge/rpc/trash-api';
 import type { LinkState } from '../api/connection.ts';
 import { FIRST_VIEW, type View } from './filter.ts';
 import { EMPTY_WINDOW, type ListWindow } from './list-window.ts';
@@ -64,7 +64,7 @@ export interface AppState {
   readonly sideOpen: boolean;
 }
 
-export const NO_SPEED: SpeedHistory = { endsAt: 0, stepMs: 1000, bytesPerSecond: [] };
+const NO_SPEED: SpeedHistory = { endsAt: 0, stepMs: 1000, bytesPerSecond: [] };
 
 export const FIRST_STATE: AppState = {
   link: { kind: 'connecting' },

@@ -1,9 +1,9 @@
 /** The interface's one shell around its state: listens to the daemon and reads what is to be shown. */
 
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
-import { type LiveUpdate, ON_UPDATE } from '@millrace/shared/bridge/live-api';
-import { applyRowPatch } from '@millrace/shared/bridge/row-patch';
-import type { AppSettings } from '@millrace/shared/bridge/settings-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import { type LiveUpdate, ON_UPDATE } from '@millrace/shared/bridge/rpc/live-api';
+import { applyRowPatch } from '@millrace/shared/bridge/rpc/row-patch';
+import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
 import { CallError, Connection, type LinkState } from '../api/connection.ts';
 import { chooseLanguage, localeFor, Text } from '../text/text.ts';
 import { type AppState, FIRST_STATE } from './app-state.ts';
@@ -17,7 +17,7 @@ import { withoutToast, withToast } from './toasts.ts';
 /** Lists that keep changing are read so often. */
 const REREAD_MS = 300;
 const MAX_ROWS = 5000;
-export const MAP_CELLS = 1024;
+const MAP_CELLS = 1024;
 /** A line that has been asked for all at once is read in pieces of this many. */
 const BULK_ROWS = 1000;
 const MAX_BULK = 20_000;

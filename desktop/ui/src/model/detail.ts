@@ -1,7 +1,7 @@
 /** One download in detail, kept up to date. */
 
-import type { DownloadDetail, SpeedHistory } from '@millrace/shared/bridge/detail-api';
-import type { DetailPatch } from '@millrace/shared/bridge/live-api';
+import type { DownloadDetail, SpeedHistory } from '@millrace/shared/bridge/rpc/detail-api';
+import type { DetailPatch } from '@millrace/shared/bridge/rpc/live-api';
 
 const MAX_SAMPLES = 600;
 const MAX_LOG = 200;

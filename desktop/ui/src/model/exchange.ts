@@ -1,6 +1,6 @@
 /** Taking the list of downloads out into a file, and in from one. */
 
-import type { ImportEntry } from '@millrace/shared/bridge/adding-api';
+import type { ImportEntry } from '@millrace/shared/bridge/rpc/adding-api';
 
 /** Formats of lists, with the endings of their files. */
 export const FORMATS = { json: 'json', urls: 'txt', aria2: 'txt' } as const;

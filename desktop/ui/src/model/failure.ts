@@ -1,7 +1,7 @@
 /** What helps a download that has failed. */
 
 import type { ErrorCode } from '@millrace/shared/base/errors';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 
 /** retry: once more; newLink: another URL of the same file; change: folder or name; the settings. */
 export type Remedy = 'retry' | 'newLink' | 'change' | 'edges' | 'proxy';

@@ -1,7 +1,7 @@
 /** The filters of the side bar, and what they ask the daemon for. */
 
-import type { DownloadStatus, DownloadView } from '@millrace/shared/bridge/daemon-api';
-import type { ListQuery, SortKey, Totals } from '@millrace/shared/bridge/list-api';
+import type { DownloadStatus, DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { ListQuery, SortKey, Totals } from '@millrace/shared/bridge/rpc/list-api';
 
 export const STATE_FILTERS = ['all', 'active', 'queued', 'done', 'failed'] as const;
 export type StateFilter = (typeof STATE_FILTERS)[number];

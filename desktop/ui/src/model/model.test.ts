@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { DownloadView } from '@millrace/shared/bridge/daemon-api';
-import type { DownloadDetail } from '@millrace/shared/bridge/detail-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';
 import { retryDelay } from '../api/retry-delay.ts';
 import {
   commonRequest,

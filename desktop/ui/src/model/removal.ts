@@ -1,11 +1,11 @@
 /** Which removals are asked about, and what is said of them. */
 
-import type { RemovalSummary } from '@millrace/shared/bridge/trash-api';
+import type { RemovalSummary } from '@millrace/shared/bridge/rpc/trash-api';
 
 /** More downloads than this at once are asked about. */
-export const MANY = 20;
+const MANY = 20;
 /** More bytes on disk than this are asked about. */
-export const MUCH_BYTES = 1024 ** 3;
+const MUCH_BYTES = 1024 ** 3;
 
 /** True for removals that a slip of the hand should not make: of many downloads, or of much data. */
 export function mustAsk({ count, partialBytes }: RemovalSummary): boolean {

@@ -1,6 +1,6 @@
 /** What the desktop app adds to the page; nothing of it in a browser. */
 
-import type { ShellApi } from '@millrace/shared/bridge/shell-api';
+import type { ShellApi } from '@millrace/shared/bridge/page/shell-api';
 
 declare global {
   interface Window {

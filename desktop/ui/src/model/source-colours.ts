@@ -21,7 +21,7 @@ const DARK = [
   '#c196ea',
 ];
 
-export const EARLIER = { light: '#94a1ad', dark: '#64727e' } as const;
+const EARLIER = { light: '#94a1ad', dark: '#64727e' } as const;
 
 export function sourceColour(index: number, dark: boolean): string {
   if (index < 0) return dark ? EARLIER.dark : EARLIER.light;

@@ -1,7 +1,7 @@
 /** What sources are called. */
 
-import type { SourceView } from '@millrace/shared/bridge/detail-api';
-import type { EdgeEntry } from '@millrace/shared/bridge/edge-api';
+import type { SourceView } from '@millrace/shared/bridge/rpc/detail-api';
+import type { EdgeEntry } from '@millrace/shared/bridge/rpc/edge-api';
 
 /** An edge by the name that the user has given it, else by its address without what goes without saying. */
 export function sourceLabel(

@@ -1,6 +1,6 @@
 /** A value that can be watched, and rows that can be watched one by one. */
 
-export interface Readable<T> {
+interface Readable<T> {
   readonly get: () => T;
   readonly subscribe: (listener: () => void) => () => void;
 }

@@ -8,7 +8,7 @@ export interface Toast {
   readonly action?: { readonly label: string; readonly run: () => void } | undefined;
 }
 
-export const MAX_TOASTS = 3;
+const MAX_TOASTS = 3;
 
 export function withToast(toasts: readonly Toast[], toast: Toast): readonly Toast[] {
   return [...toasts, toast].slice(-MAX_TOASTS);

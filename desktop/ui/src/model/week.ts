@@ -1,6 +1,6 @@
 /** Time windows as bars on the days of a week. */
 
-import { WEEKDAYS, type WindowView } from '@millrace/shared/bridge/settings-api';
+import { WEEKDAYS, type WindowView } from '@millrace/shared/bridge/rpc/settings-api';
 
 const DAY_MINUTES = 1440;
 
@@ -28,7 +28,7 @@ export function weekBars(windows: readonly WindowView[]): WeekBar[][] {
 }
 
 /** @param time HH:MM */
-export function minuteOf(time: string): number {
+function minuteOf(time: string): number {
   const [hours = 0, minutes = 0] = time.split(':').map(Number);
   return hours * 60 + minutes;
 }

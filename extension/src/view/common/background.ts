@@ -1,7 +1,7 @@
 /** The background, as the pages see it: asked, and listened to. */
 
 import type { BrowserApi } from '../../browser/api.ts';
-import type { Answer, Failed, Request } from '../../messages.ts';
+import type { Answer, Failed, Request } from '../../contract/messages.ts';
 
 export interface Background {
   /** @throws BackgroundError: it says why not, or does not answer */

@@ -15,7 +15,7 @@ export function Provider({ shared, children }: { shared: Shared; children: React
   return <SharedContext.Provider value={shared}>{children}</SharedContext.Provider>;
 }
 
-export function useShared(): Shared {
+function useShared(): Shared {
   const shared = useContext(SharedContext);
   if (shared === undefined) throw new Error('outside of Provider');
   return shared;

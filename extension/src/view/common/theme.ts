@@ -1,6 +1,6 @@
 /** Light or dark: as the settings say, or as the system has it. */
 
-import type { Settings } from '../../settings.ts';
+import type { Settings } from '../../contract/settings.ts';
 
 type Theme = Settings['theme'];
 

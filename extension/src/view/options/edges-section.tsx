@@ -1,7 +1,7 @@
 /** The edges, each with the sites whose files may go through it. */
 
 import { type FormEvent, useId, useRef, useState } from 'react';
-import type { Settings } from '../../settings.ts';
+import type { Settings } from '../../contract/settings.ts';
 import { useText } from '../common/context.tsx';
 import { Switch, TextField } from '../common/fields.tsx';
 import { Icon, IconButton } from '../common/icons.tsx';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { Request } from '../../messages.ts';
-import { DEFAULT_SETTINGS, type Settings } from '../../settings.ts';
+import type { Request } from '../../contract/messages.ts';
+import { DEFAULT_SETTINGS, type Settings } from '../../contract/settings.ts';
 import { textFor } from '../../text/text.ts';
 import { type Background, BackgroundError } from '../common/background.ts';
 import type { OptionsModel as Model } from './options-model.ts';

@@ -1,7 +1,7 @@
 /** The settings as the options page changes them: saved at once, and changed back at once. */
 
-import type { PopupState } from '../../messages.ts';
-import type { Settings } from '../../settings.ts';
+import type { PopupState } from '../../contract/messages.ts';
+import type { Settings } from '../../contract/settings.ts';
 import type { Text } from '../../text/text.ts';
 import type { Background } from '../common/background.ts';
 import { setTheme } from '../common/theme.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { settingsSchema } from '../../settings.ts';
+import { settingsSchema } from '../../contract/settings.ts';
 import { textFor } from '../../text/text.ts';
 import { readEdgeHosts, readEdgeUrl, readHosts, readSize, readTypes, writeSize } from './read.ts';
 

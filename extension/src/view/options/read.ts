@@ -1,7 +1,7 @@
 /** From what is typed into the options to settings, or to what is wrong with it. */
 
 import { parseBytes } from '@millrace/shared/base/units';
-import type { Settings } from '../../settings.ts';
+import type { Settings } from '../../contract/settings.ts';
 import type { Text } from '../../text/text.ts';
 
 /** What a field says: what to keep, or a problem in words. */
@@ -65,7 +65,7 @@ export function readTypes(
 const HOST = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])$/;
 
 /** A host, also out of a link or with `*.` before it; undefined if it is none. */
-export function readHost(word: string): string | undefined {
+function readHost(word: string): string | undefined {
   const bare = word.replace(/^[a-z][a-z0-9+.-]*:\/\//i, '').replace(/^\*\./, '');
   try {
     const { hostname, username } = new URL(`http://${bare}`);

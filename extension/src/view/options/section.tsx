@@ -1,7 +1,7 @@
 /** A part of the options, with its heading. */
 
 import type { ReactNode } from 'react';
-import type { Settings } from '../../settings.ts';
+import type { Settings } from '../../contract/settings.ts';
 import type { Key } from '../../text/text.ts';
 import { useText } from '../common/context.tsx';
 

@@ -1,8 +1,8 @@
 /** Who takes downloads, and what to do where the desktop app is not there. */
 
 import { useState } from 'react';
-import type { PopupState } from '../../messages.ts';
-import type { Settings } from '../../settings.ts';
+import type { PopupState } from '../../contract/messages.ts';
+import type { Settings } from '../../contract/settings.ts';
 import { useText } from '../common/context.tsx';
 import { Choice } from '../common/fields.tsx';
 import { Icon } from '../common/icons.tsx';

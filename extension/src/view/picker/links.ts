@@ -1,22 +1,14 @@
 /** The links of a page as the picker lists them: each file once, with its name and type. */
 
-import { categoryOf, DEFAULT_CATEGORIES } from '@millrace/shared/download/category';
-import type { FoundLinks } from '../../messages.ts';
+import { categoryOf, DEFAULT_CATEGORIES } from '@millrace/shared/download/request/category';
+import type { FoundLinks } from '../../contract/messages.ts';
 import type { Key } from '../../text/text.ts';
 
 /** What is listed at most, and what may be added at once. */
 export const MAX_LINKS = 10_000;
 const MAX_URL_CHARS = 65_536;
 
-export const TYPES = [
-  'images',
-  'video',
-  'audio',
-  'archives',
-  'documents',
-  'programs',
-  'other',
-] as const;
+const TYPES = ['images', 'video', 'audio', 'archives', 'documents', 'programs', 'other'] as const;
 export type LinkType = (typeof TYPES)[number];
 
 export interface PickerLink {

@@ -1,7 +1,7 @@
 /** The picker: links of a page, of which some are chosen and added. */
 
 import { useCallback, useEffect, useState } from 'react';
-import type { FoundLinks } from '../../messages.ts';
+import type { FoundLinks } from '../../contract/messages.ts';
 import { useBackground, useText } from '../common/context.tsx';
 import { Empty, Loading } from '../common/empty.tsx';
 import { Logo } from '../common/icons.tsx';

@@ -1,6 +1,6 @@
 /** The switches of the popup, and who takes downloads now. */
 
-import type { PopupState } from '../../messages.ts';
+import type { PopupState } from '../../contract/messages.ts';
 import { useText } from '../common/context.tsx';
 import { Switch } from '../common/fields.tsx';
 import { Icon } from '../common/icons.tsx';

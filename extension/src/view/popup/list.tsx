@@ -9,7 +9,7 @@ import {
   useRef,
   useState,
 } from 'react';
-import type { DownloadCommand, ShownDownload } from '../../taker.ts';
+import type { DownloadCommand, ShownDownload } from '../../contract/taker.ts';
 import { useText } from '../common/context.tsx';
 import type { PopupModel } from './popup-model.ts';
 import { Row } from './row.tsx';

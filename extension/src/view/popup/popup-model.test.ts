@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { PopupState, Request } from '../../messages.ts';
-import type { ShownDownload } from '../../taker.ts';
+import type { PopupState, Request } from '../../contract/messages.ts';
+import type { ShownDownload } from '../../contract/taker.ts';
 import { textFor } from '../../text/text.ts';
 import { type Background, BackgroundError } from '../common/background.ts';
 import { PopupModel } from './popup-model.ts';

@@ -1,7 +1,7 @@
 /** What the popup shows, kept as new as the background says, and what its buttons do. */
 
-import type { PopupState, Request } from '../../messages.ts';
-import type { DownloadCommand, ShownDownload } from '../../taker.ts';
+import type { PopupState, Request } from '../../contract/messages.ts';
+import type { DownloadCommand, ShownDownload } from '../../contract/taker.ts';
 import type { Text } from '../../text/text.ts';
 import type { Background } from '../common/background.ts';
 import { whyNot } from '../common/why-not.ts';

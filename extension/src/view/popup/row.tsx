@@ -2,7 +2,7 @@
 
 import { percent } from '@millrace/shared/text/figures';
 import { memo, useEffect, useRef } from 'react';
-import type { DownloadCommand, ShownDownload } from '../../taker.ts';
+import type { DownloadCommand, ShownDownload } from '../../contract/taker.ts';
 import { useText } from '../common/context.tsx';
 import { Icon, IconButton } from '../common/icons.tsx';
 import {

@@ -3,7 +3,7 @@
 import type { IconName } from '@millrace/shared/style/icon-paths';
 import { errorWords } from '@millrace/shared/text/error-words';
 import { bytes, duration, rate } from '@millrace/shared/text/figures';
-import type { DownloadCommand, ShownDownload } from '../../taker.ts';
+import type { DownloadCommand, ShownDownload } from '../../contract/taker.ts';
 import type { Text } from '../../text/text.ts';
 
 /** Look of a row and its bar. */

@@ -1,8 +1,8 @@
-import { DENSITIES, THEMES } from '@millrace/shared/bridge/settings-api';
+import { DENSITIES, THEMES } from '@millrace/shared/bridge/rpc/settings-api';
 import { LANGUAGE_NAMES, LANGUAGES } from '../../text/text.ts';
-import { useText } from '../context.tsx';
-import { Choice } from '../fields.tsx';
-import type { PageProps } from './settings.tsx';
+import { useText } from '../common/context.tsx';
+import { Choice } from '../common/fields.tsx';
+import type { PageProps } from './page-props.ts';
 
 export function AppearancePage({ settings, save }: PageProps) {
   const text = useText();

@@ -1,9 +1,9 @@
-import type { CategoryView } from '@millrace/shared/bridge/settings-api';
+import type { CategoryView } from '@millrace/shared/bridge/rpc/settings-api';
 import { useState } from 'react';
-import { useText } from '../context.tsx';
-import { Icon } from '../icons.tsx';
+import { useText } from '../common/context.tsx';
+import { Icon } from '../common/icons.tsx';
+import type { PageProps } from './page-props.ts';
 import { SaveButton } from './save-button.tsx';
-import type { PageProps } from './settings.tsx';
 
 interface Draft {
   readonly key: number;

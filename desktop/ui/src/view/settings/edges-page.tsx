@@ -1,10 +1,10 @@
-import type { EdgeEntry, EdgeTest } from '@millrace/shared/bridge/edge-api';
+import type { EdgeEntry, EdgeTest } from '@millrace/shared/bridge/rpc/edge-api';
 import { type FormEvent, useCallback, useEffect, useState } from 'react';
 import { hostOf } from '../../text/format.ts';
-import { useApp, useText } from '../context.tsx';
-import { Switch } from '../fields.tsx';
-import { Icon } from '../icons.tsx';
-import type { PageProps } from './settings.tsx';
+import { useApp, useText } from '../common/context.tsx';
+import { Switch } from '../common/fields.tsx';
+import { Icon } from '../common/icons.tsx';
+import type { PageProps } from './page-props.ts';
 
 export function EdgesPage({ settings, save }: PageProps) {
   const text = useText();

@@ -1,11 +1,11 @@
-import { MAX_TRASH_DAYS } from '@millrace/shared/bridge/settings-api';
+import { MAX_TRASH_DAYS } from '@millrace/shared/bridge/rpc/settings-api';
 import { useEffect, useState } from 'react';
-import { useApp, useText } from '../context.tsx';
-import { Switch } from '../fields.tsx';
-import { FolderField } from '../folder-field.tsx';
+import { useApp, useText } from '../common/context.tsx';
+import { Switch } from '../common/fields.tsx';
+import { FolderField } from '../common/folder-field.tsx';
 import { NumberField, readWhole } from './number-field.tsx';
+import type { PageProps } from './page-props.ts';
 import { SaveButton } from './save-button.tsx';
-import type { PageProps } from './settings.tsx';
 
 /** An absolute path, here or on Windows. */
 const ABSOLUTE = /^(?:\/|[A-Za-z]:[/\\]|\\\\)/;

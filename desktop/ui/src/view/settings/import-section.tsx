@@ -1,12 +1,12 @@
 /** Taking downloads in from a file: what would be added is shown first. */
 
-import type { ImportEntry, ImportPreview } from '@millrace/shared/bridge/adding-api';
-import type { ImportRequest, ResultOf } from '@millrace/shared/bridge/ui-api';
+import type { ImportEntry, ImportPreview } from '@millrace/shared/bridge/rpc/adding-api';
+import type { ImportRequest, ResultOf } from '@millrace/shared/bridge/rpc/methods';
 import { type ChangeEvent, useRef, useState } from 'react';
 import { foldersOf, MAX_IMPORT_BYTES } from '../../model/exchange.ts';
 import { bytes, hostOf } from '../../text/format.ts';
-import { useApp, useText } from '../context.tsx';
-import { Switch } from '../fields.tsx';
+import { useApp, useText } from '../common/context.tsx';
+import { Switch } from '../common/fields.tsx';
 
 /** Lines of each kind that are shown; those after them are counted. */
 const MAX_LINES = 8;

@@ -1,10 +1,10 @@
 /** What servers have taught: how many requests at a time each stands. One or all can be forgotten. */
 
-import type { LearnedHost, ParamsOf } from '@millrace/shared/bridge/ui-api';
+import type { LearnedHost, ParamsOf } from '@millrace/shared/bridge/rpc/methods';
 import { useEffect, useState } from 'react';
 import { dateTime } from '../../text/format.ts';
-import { useApp, useText } from '../context.tsx';
-import { Icon } from '../icons.tsx';
+import { useApp, useText } from '../common/context.tsx';
+import { Icon } from '../common/icons.tsx';
 
 /** As much as anybody is ever asked for: it has refused, but not because of their number. */
 const MANY = 32;

@@ -1,12 +1,12 @@
 import { useState } from 'react';
 import { readRate } from '../../model/add-form.ts';
 import { rate } from '../../text/format.ts';
-import { useText } from '../context.tsx';
-import { Field } from '../fields.tsx';
+import { useText } from '../common/context.tsx';
+import { Field } from '../common/fields.tsx';
 import { LearnedHosts } from './learned-hosts.tsx';
 import { NumberField, readWhole } from './number-field.tsx';
+import type { PageProps } from './page-props.ts';
 import { SaveButton } from './save-button.tsx';
-import type { PageProps } from './settings.tsx';
 
 const MAX = 100;
 

@@ -1,6 +1,6 @@
 /** Whole numbers among the settings. */
 
-import { Field } from '../fields.tsx';
+import { Field } from '../common/fields.tsx';
 
 /**
  * Reads what was typed.

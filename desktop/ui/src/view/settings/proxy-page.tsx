@@ -1,8 +1,8 @@
 import { useState } from 'react';
-import { useText } from '../context.tsx';
-import { Choice, Field } from '../fields.tsx';
+import { useText } from '../common/context.tsx';
+import { Choice, Field } from '../common/fields.tsx';
+import type { PageProps } from './page-props.ts';
 import { SaveButton } from './save-button.tsx';
-import type { PageProps } from './settings.tsx';
 
 type Kind = 'auto' | 'direct' | 'own';
 

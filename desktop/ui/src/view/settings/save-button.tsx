@@ -1,7 +1,7 @@
 /** Saves a page of settings, and says that it is saved. */
 
 import { useState } from 'react';
-import { useApp, useText } from '../context.tsx';
+import { useApp, useText } from '../common/context.tsx';
 
 interface SaveProps {
   readonly disabled: boolean;

@@ -1,12 +1,12 @@
-import { WEEKDAYS, type WindowView } from '@millrace/shared/bridge/settings-api';
+import { WEEKDAYS, type WindowView } from '@millrace/shared/bridge/rpc/settings-api';
 import { useState } from 'react';
 import { readRate } from '../../model/add-form.ts';
 import { weekBars } from '../../model/week.ts';
 import { rate } from '../../text/format.ts';
-import { useAppState, useText } from '../context.tsx';
-import { Icon } from '../icons.tsx';
+import { useAppState, useText } from '../common/context.tsx';
+import { Icon } from '../common/icons.tsx';
+import type { PageProps } from './page-props.ts';
 import { SaveButton } from './save-button.tsx';
-import type { PageProps } from './settings.tsx';
 
 interface Draft extends Omit<WindowView, 'pause' | 'limit'> {
   readonly key: number;

@@ -1,11 +1,11 @@
 /** The settings, a page for each subject. What is changed holds at once, or with "Save". */
 
-import type { AppSettings, SettingsChange } from '@millrace/shared/bridge/settings-api';
+import type { SettingsChange } from '@millrace/shared/bridge/rpc/settings-api';
 import * as Tabs from '@radix-ui/react-tabs';
 import type { SettingsPage } from '../../model/app-state.ts';
-import { useApp, useAppState, useText } from '../context.tsx';
-import { Dialog } from '../dialog.tsx';
-import { Icon, type IconName } from '../icons.tsx';
+import { useApp, useAppState, useText } from '../common/context.tsx';
+import { Dialog } from '../common/dialog.tsx';
+import { Icon, type IconName } from '../common/icons.tsx';
 import { AppearancePage, LanguagePage } from './appearance-page.tsx';
 import { CategoriesPage } from './categories-page.tsx';
 import { EdgesPage } from './edges-page.tsx';
@@ -13,14 +13,9 @@ import { ExchangePage } from './exchange-page.tsx';
 import { FoldersPage } from './folders-page.tsx';
 import { IntegrationPage } from './integration-page.tsx';
 import { LimitsPage } from './limits-page.tsx';
+import type { PageProps } from './page-props.ts';
 import { ProxyPage } from './proxy-page.tsx';
 import { SchedulePage } from './schedule-page.tsx';
-
-export interface PageProps {
-  readonly settings: AppSettings;
-  /** @returns true once it is kept */
-  readonly save: (change: SettingsChange) => Promise<boolean>;
-}
 
 const PAGES: readonly (readonly [SettingsPage, IconName, (props: PageProps) => React.ReactNode])[] =
   [

@@ -1,0 +1,123 @@
+/** `millrace edge prefetch`, `prefetches` and `stop`. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  ERRORS,
+  type ErrorCode,
+  EXIT,
+  isMillraceError,
+  MillraceError,
+} from '@millrace/shared/base/errors';
+import { parseRate } from '@millrace/shared/base/units';
+import { type Command, InvalidArgumentError } from 'commander';
+import { action, type CliContext, type Report } from '../../console/context.ts';
+import { EdgeLink, type EdgeOptions, edgeOptions } from '../../console/edge-link.ts';
+import { reading } from '../../text/option-values.ts';
+import { type Prefetch, prefetchLine, prefetchTable } from '../../view/edge-text.ts';
+
+interface PrefetchOptions extends EdgeOptions {
+  readonly detach?: boolean;
+  readonly rate?: number;
+  readonly sha256?: string;
+}
+
+const POLL_MS = 250;
+/** How long an edge may be away that goes on with a prefetch when it is back. */
+const AWAY_MS = 2 * 60_000;
+
+export function addPrefetchCommands(parent: Command, context: CliContext): void {
+  const prefetch = parent
+    .command('prefetch')
+    .description('fetch a file into the caches ahead of its clients')
+    .argument('<url>', 'file')
+    .option('--detach', 'do not wait for the end')
+    .option('--rate <rate>', 'bytes per second at most, such as 10MiB/s', reading(parseRate))
+    .option('--sha256 <digest>', 'what the file must have, hexadecimal', sha256Value);
+  edgeOptions(prefetch).action(
+    action<PrefetchOptions, [string]>(context, async (report, options, url) => {
+      const edge = await EdgeLink.open(context, options);
+      const { rate, sha256 } = options;
+      let state = await edge.ask<Prefetch>('POST', 'prefetch', { url, rate, sha256 });
+      if (options.detach !== true) state = await follow(context, edge, state, report);
+      report.result(state, () => [`${state.id} ${state.url}: ${prefetchLine(state)}`]);
+      return exitStatus(state);
+    }),
+  );
+  edgeOptions(parent.command('prefetches').description('list prefetches')).action(
+    action<EdgeOptions, []>(context, async (report, options) => {
+      const edge = await EdgeLink.open(context, options);
+      const all = await edge.ask<{ prefetches: Prefetch[] }>('GET', 'prefetch');
+      report.result(all, () => prefetchTable(all.prefetches, report.width));
+      return undefined;
+    }),
+  );
+  const stop = parent
+    .command('stop')
+    .description('stop a prefetch; one that is over leaves the list')
+    .argument('<prefetch>', 'its id');
+  edgeOptions(stop).action(
+    action<EdgeOptions, [string]>(context, async (report, options, id) => {
+      const edge = await EdgeLink.open(context, options);
+      const state = await edge.ask<Prefetch>('DELETE', `prefetch/${encodeURIComponent(id)}`);
+      report.result(state, () => [`${state.id} ${state.url}: ${prefetchLine(state)}`]);
+      return undefined;
+    }),
+  );
+}
+
+/** Shows how a prefetch gets on until it is over. Interrupted, it goes on at the edge. */
+async function follow(
+  context: CliContext,
+  edge: EdgeLink,
+  begun: Prefetch,
+  report: Report,
+): Promise<Prefetch> {
+  const live = !report.json && report.width !== undefined;
+  let seenAt = Date.now();
+  for (let state: Prefetch | undefined = begun; ; ) {
+    const line = state === undefined ? `${edge.url} does not answer` : prefetchLine(state);
+    if (live) context.stdout.write(`\r\x1b[K${line}`);
+    if (state !== undefined && state.state !== 'waiting' && state.state !== 'running') {
+      if (live) context.stdout.write('\r\x1b[K');
+      return state;
+    }
+    await sleep(POLL_MS, undefined, { signal: context.signal }).catch(() => {
+      throw new MillraceError('interrupted', `the edge goes on; "edge stop ${begun.id}" ends it`);
+    });
+    state = await progress(edge, begun, () => Date.now() - seenAt < AWAY_MS);
+    if (state !== undefined) seenAt = Date.now();
+  }
+}
+
+/**
+ * How far a prefetch is; undefined while the edge is away, as in a restart.
+ *
+ * @param mayBeAway whether that is no reason to give up yet
+ */
+async function progress(
+  edge: EdgeLink,
+  { id, outlivesRestart }: Prefetch,
+  mayBeAway: () => boolean,
+): Promise<Prefetch | undefined> {
+  try {
+    return await edge.ask<Prefetch>('GET', `prefetch/${id}`);
+  } catch (error) {
+    const isAway = isMillraceError(error, 'origin-unreachable') && outlivesRestart === true;
+    if (isAway && mayBeAway()) return undefined;
+    throw error;
+  }
+}
+
+function exitStatus({ state, code }: Prefetch): number {
+  if (state === 'stopped') return EXIT.interrupted;
+  if (state !== 'failed') return EXIT.ok;
+  return code !== undefined && Object.hasOwn(ERRORS, code)
+    ? ERRORS[code as ErrorCode].exit
+    : EXIT.unexpected;
+}
+
+function sha256Value(text: string): string {
+  const hex = text.trim().toLowerCase();
+  if (/^[0-9a-f]{64}$/.test(hex)) return hex;
+  throw new InvalidArgumentError('sha-256 has 64 hexadecimal digits');
+}

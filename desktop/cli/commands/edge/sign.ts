@@ -1,0 +1,65 @@
+/** `millrace edge sign`: makes a link that edges take though its origin is not listed there. */
+
+import { resolve } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { parseDuration } from '@millrace/shared/base/units';
+import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
+import { SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
+import { readLinkSecrets, signLink } from '@millrace/shared/node/link-signature';
+import { Command } from 'commander';
+import { action, type CliContext, type CommonOptions } from '../../console/context.ts';
+import { reading, urlValue } from '../../text/option-values.ts';
+
+interface SignOptions extends CommonOptions {
+  readonly secretFile: string;
+  readonly expires?: number;
+  readonly below?: boolean;
+  readonly edge?: string;
+}
+
+const WEEK_MS = 7 * 86_400_000;
+/** The latest time that a permit can name, Unix seconds. */
+const MAX_EXPIRES = 9_999_999_999;
+
+export function edgeSignCommand(context: CliContext): Command {
+  return new Command('sign')
+    .description('make a link that edges take though they do not list its origin')
+    .argument(
+      '<url>',
+      'what may be fetched',
+      reading((text) => urlValue(text)),
+    )
+    .requiredOption('--secret-file <file>', 'secret that the edges know (their --link-secret-file)')
+    .option(
+      '--expires <time>',
+      'how long it is good, such as 12h (default: 7d)',
+      reading(parseDuration),
+    )
+    .option('--below', 'everything below the URL, which ends with a slash')
+    .option('--edge <url>', 'edge to put before it; none: its path only', (text) => urlValue(text))
+    .option('--json', 'print one JSON document')
+    .action(
+      action<SignOptions, [string]>(context, async (report, options, text) => {
+        const [secret] = readSecrets(resolve(context.cwd, options.secretFile));
+        const url = parseOriginUrl(text);
+        // Rounded up: a time of a second is not over at once.
+        const expires = Math.ceil((Date.now() + (options.expires ?? WEEK_MS)) / 1000);
+        if (expires > MAX_EXPIRES) throw new MillraceError('bad-option', 'that is too far away');
+        const permit = signLink(url, expires, options.below === true, secret as string);
+        const base = (options.edge ?? '').replace(/\/+$/, '');
+        const link = `${base}${SIGNED_PATH}${permit}/${url.href}`;
+        const until = new Date(expires * 1000).toISOString();
+        report.result({ link, url: url.href, expires: until }, () => [link]);
+        return undefined;
+      }),
+    );
+}
+
+function readSecrets(path: string): readonly string[] {
+  try {
+    return readLinkSecrets(path);
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error;
+    throw new MillraceError('bad-option', `--secret-file ${error.detail}`, { cause: error });
+  }
+}

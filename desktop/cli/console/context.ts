@@ -1,0 +1,115 @@
+/** What a command gets from the process, and how it says what came of it. */
+
+import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
+import type { Command } from 'commander';
+import { UsageError } from '../text/option-values.ts';
+import { printable } from '../text/printable.ts';
+import { type Style, styleFor } from '../text/style.ts';
+
+/** Where output goes; tests give their own. */
+export interface Terminal {
+  readonly stdout: NodeJS.WritableStream & {
+    readonly isTTY?: boolean;
+    readonly columns?: number;
+    readonly rows?: number;
+  };
+  readonly stderr: NodeJS.WritableStream;
+}
+
+export interface CliContext extends Terminal {
+  readonly stdin: NodeJS.ReadableStream;
+  /** Aborts on Ctrl-C and the like. */
+  readonly signal: AbortSignal;
+  /** Folder that relative paths are meant from. */
+  readonly cwd: string;
+  /** State folder: the daemon is found there. */
+  readonly state: string;
+  /** Ends the process with this status, once everything is written. */
+  exit(status: number): void;
+}
+
+/** Options that every command has. */
+export interface CommonOptions {
+  readonly json?: boolean;
+}
+
+/** Prints results and errors: for people, or as JSON for programs. */
+export class Report {
+  readonly json: boolean;
+  readonly #out: Terminal;
+
+  constructor(out: Terminal, json: boolean) {
+    this.#out = out;
+    this.json = json;
+  }
+
+  /** Columns that lines may take; undefined where nobody looks at a terminal. */
+  get width(): number | undefined {
+    return this.#out.stdout.isTTY === true ? this.#out.stdout.columns || 80 : undefined;
+  }
+
+  get style(): Style {
+    return styleFor(this.#out.stdout);
+  }
+
+  /** The result: one JSON document, or lines of text. */
+  result(document: unknown, lines: () => readonly string[]): void {
+    if (this.json) return this.object(document);
+    for (const line of lines()) this.#out.stdout.write(`${line}\n`);
+  }
+
+  /** One line of JSON. */
+  object(value: unknown): void {
+    this.#out.stdout.write(`${JSON.stringify(value)}\n`);
+  }
+
+  /** What people should know besides; programs get it on standard error as well. */
+  note(text: string): void {
+    this.#out.stderr.write(`${printable(text)}\n`);
+  }
+
+  /** An error. @param about the URL that it is about, without user name and password */
+  error(error: MillraceError, about?: string): void {
+    if (this.json) return this.object({ event: 'error', url: about, ...errorObject(error) });
+    const interrupted = error.code === 'interrupted';
+    const what = interrupted || about === undefined ? '' : `${about}: `;
+    // What it is about is not said twice.
+    const alone = interrupted || (about !== undefined && error.detail === about);
+    const message = alone ? error.row.title : error.message;
+    this.#out.stderr.write(`${printable(what + message)}.\n${printable(error.row.advice)}\n`);
+  }
+}
+
+/** An error as programs get it. */
+export function errorObject(error: MillraceError): object {
+  const { code, detail, message, row } = error;
+  const { retryable, exit, advice } = row;
+  return { code, message, detail, advice, retryable, exit };
+}
+
+/**
+ * Makes an action of commander: runs it, prints what goes wrong, and sets the exit status.
+ *
+ * @param run gets the arguments and then the options; returns the exit status, 0 if it is nothing
+ */
+export function action<O extends CommonOptions, A extends unknown[]>(
+  context: CliContext,
+  run: (report: Report, options: O, ...args: A) => Promise<number | undefined>,
+): (...given: unknown[]) => Promise<void> {
+  return async (...given) => {
+    const command = given.at(-1) as Command;
+    const options = command.opts<O>();
+    const report = new Report(context, options.json === true);
+    try {
+      context.exit((await run(report, options, ...(given.slice(0, -2) as A))) ?? EXIT.ok);
+    } catch (thrown) {
+      if (thrown instanceof UsageError) {
+        context.stderr.write(`error: ${printable(thrown.message)}\n`);
+        return context.exit(EXIT.usage);
+      }
+      const error = asMillraceError(thrown);
+      report.error(error);
+      context.exit(error.row.exit);
+    }
+  };
+}

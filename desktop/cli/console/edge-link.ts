@@ -1,0 +1,113 @@
+/** What administers an edge over HTTP: where it is, the token, requests, and errors as the edge says. */
+
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { ERRORS, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
+import type { Command } from 'commander';
+import { EDGE_PORT } from '../../local/local-edge.ts';
+import { urlValue } from '../text/option-values.ts';
+import type { CliContext, CommonOptions } from './context.ts';
+
+export interface EdgeOptions extends CommonOptions {
+  readonly edge?: string;
+  readonly tokenFile?: string;
+}
+
+/** Where the token may be instead of a file. */
+const TOKEN_VARIABLE = 'MILLRACE_EDGE_TOKEN';
+const TIMEOUT_MS = 30_000;
+
+/** Adds the options by which commands find an edge. */
+export function edgeOptions(command: Command): Command {
+  return command
+    .option(
+      '--edge <url>',
+      `edge to administer (environment: MILLRACE_EDGE; default: http://127.0.0.1:${EDGE_PORT})`,
+      (text: string) => urlValue(text, ['http', 'https']),
+    )
+    .option(
+      '--token-file <file>',
+      `file with the edge's administration token (environment: ${TOKEN_VARIABLE}, the token itself)`,
+    )
+    .option('--json', 'print one JSON document');
+}
+
+export class EdgeLink {
+  readonly url: string;
+  readonly #token: string | undefined;
+  readonly #signal: AbortSignal;
+
+  private constructor(url: string, token: string | undefined, signal: AbortSignal) {
+    this.url = url;
+    this.#token = token;
+    this.#signal = signal;
+  }
+
+  /** @throws MillraceError `bad-option` where the token cannot be read */
+  static async open(context: CliContext, options: EdgeOptions): Promise<EdgeLink> {
+    const { MILLRACE_EDGE, [TOKEN_VARIABLE]: given } = process.env;
+    const first = MILLRACE_EDGE?.split(',')[0]?.trim();
+    const url = options.edge ?? (first || undefined) ?? `http://127.0.0.1:${EDGE_PORT}`;
+    if (!URL.canParse(url)) throw new MillraceError('bad-option', 'MILLRACE_EDGE is not a URL');
+    let token = given?.trim();
+    if (options.tokenFile !== undefined) {
+      const path = resolve(context.cwd, options.tokenFile);
+      token = await readFile(path, 'utf8').then(
+        (text) => text.trim(),
+        (cause: unknown) => {
+          throw new MillraceError('bad-option', `${path} cannot be read`, { cause });
+        },
+      );
+    }
+    return new EdgeLink(new URL(url).origin, token || undefined, context.signal);
+  }
+
+  /**
+   * Sends a request.
+   *
+   * @param path after `/-/`
+   * @throws MillraceError what the edge says; `origin-unreachable` where it says nothing
+   */
+  async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
+    const response = await this.#send(method, path, body);
+    const text = await response.text().catch(() => '');
+    const document = parseJson(text);
+    if (response.ok && document !== undefined) return document as T;
+    throw asError(this.url, response.status, document);
+  }
+
+  async #send(method: string, path: string, body: unknown): Promise<Response> {
+    try {
+      return await fetch(`${this.url}/-/${path}`, {
+        method,
+        headers: {
+          ...(this.#token === undefined ? {} : { authorization: `Bearer ${this.#token}` }),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        // The token is for this edge and nobody else.
+        redirect: 'error',
+        signal: AbortSignal.any([this.#signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      });
+    } catch (cause) {
+      if (this.#signal.aborted) throw new MillraceError('interrupted');
+      throw new MillraceError('origin-unreachable', `no edge answers at ${this.url}`, { cause });
+    }
+  }
+}
+
+function asError(url: string, status: number, document: unknown): MillraceError {
+  const { code, reason } = (document ?? {}) as { code?: unknown; reason?: unknown };
+  if (typeof code === 'string' && Object.hasOwn(ERRORS, code)) {
+    return new MillraceError(code as ErrorCode, typeof reason === 'string' ? reason : '');
+  }
+  return new MillraceError('malformed-response', `${url} is no edge, or an older one (${status})`);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,120 @@
+/** The app of `npm start`: a window where Electron can run, else the page for a browser. */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { browserCommand } from '../../local/browser.ts';
+import { stateFolder } from '../../local/local-edge.ts';
+import { DaemonLink } from '../console/daemon-link.ts';
+import { runningDaemon } from '../console/daemon-process.ts';
+
+const DAEMON = fileURLToPath(new URL('../../engine/daemon/main.ts', import.meta.url));
+const SHELL = fileURLToPath(new URL('../../shell/dist', import.meta.url));
+const ELECTRON = fileURLToPath(new URL('../../node_modules/electron', import.meta.url));
+const POLL_MS = 25;
+
+export type App =
+  | { readonly kind: 'window'; readonly child: ChildProcess }
+  | {
+      readonly kind: 'page';
+      /** Logs in, once and within a minute. */
+      readonly url: string;
+      /** Why there is no window. */
+      readonly reason: string;
+      /** The daemon, if it was started for this. */
+      readonly child: ChildProcess | undefined;
+    };
+
+/** @throws MillraceError if neither a window nor a daemon can be started */
+export async function openApp(): Promise<App> {
+  const electron = electronProgram();
+  if ('reason' in electron) return openPage(electron.reason);
+  const child = spawn(electron.program, [...electronFlags(), SHELL], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, MILLRACE_NODE: process.env.MILLRACE_NODE ?? process.execPath },
+  });
+  try {
+    await once(child, 'spawn');
+    return { kind: 'window', child };
+  } catch (error) {
+    return openPage(String(error));
+  }
+}
+
+/** Electron where it can run, or why it cannot. */
+function electronProgram(): { program: string } | { reason: string } {
+  if (browserCommand(process.platform, process.env) === undefined) {
+    return { reason: 'there is no screen' };
+  }
+  if (!existsSync(join(SHELL, 'main.cjs'))) return { reason: 'the window has not been built' };
+  const given = process.env.ELECTRON_OVERRIDE_DIST_PATH;
+  const name = programName();
+  const program = given ? join(given, name) : join(ELECTRON, 'dist', name);
+  return existsSync(program) ? { program } : { reason: 'Electron is not installed' };
+}
+
+/** Electron's package notes what its program is called here. */
+function programName(): string {
+  try {
+    return readFileSync(join(ELECTRON, 'path.txt'), 'utf8');
+  } catch {
+    return process.platform === 'win32' ? 'electron.exe' : 'electron';
+  }
+}
+
+/** Chromium's sandbox cannot be used by root, who would see no window at all. */
+function electronFlags(): string[] {
+  return process.getuid?.() === 0 ? ['--no-sandbox'] : [];
+}
+
+/** @param reason why there is no window, for the user */
+export async function openPage(reason: string): Promise<App> {
+  const state = stateFolder();
+  const child = (await runningDaemon(state)) === undefined ? startDaemon(state) : undefined;
+  if (child !== undefined) await isReady(child, state);
+  const daemon = await DaemonLink.open(state);
+  try {
+    const { url } = await daemon.call<{ url: string }>('loginLink');
+    return { kind: 'page', url, reason, child };
+  } finally {
+    daemon.close();
+  }
+}
+
+/**
+ * Starts the page's daemon again: where it was, so that pages that are open find it. Where that
+ * fails, anywhere.
+ *
+ * @param attempt from 1
+ * @returns undefined if it does not start
+ */
+export async function startDaemonAgain(
+  { url }: Extract<App, { kind: 'page' }>,
+  attempt: number,
+): Promise<ChildProcess | undefined> {
+  const state = stateFolder();
+  const child = startDaemon(state, attempt === 1 ? ['--port', new URL(url).port] : []);
+  return (await isReady(child, state)) ? child : undefined;
+}
+
+/** Resolves when a daemon that was started can be called; false: it has ended, and has said why. */
+async function isReady(child: ChildProcess, state: string): Promise<boolean> {
+  while ((await runningDaemon(state))?.pid !== child.pid) {
+    if (child.exitCode !== null || child.signalCode !== null) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}
+
+function startDaemon(state: string, options: readonly string[] = []): ChildProcess {
+  const dir = join(homedir(), 'Downloads');
+  void mkdir(dir, { recursive: true }).catch(() => {});
+  return spawn(process.execPath, [DAEMON, '--state', state, '--dir', dir, ...options], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}

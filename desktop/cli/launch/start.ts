@@ -1,0 +1,209 @@
+/**
+ * `npm start`: the app, and an edge on this machine for its user; `npm start -- get URL`: a download
+ * through such an edge, with one of its own if none runs.
+ */
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import {
+  EDGE_PORT,
+  isEdge,
+  registerLocalEdge,
+  tokenFile,
+  unregisterLocalEdge,
+} from '../../local/local-edge.ts';
+import { type App, openApp, openPage, startDaemonAgain } from './start-app.ts';
+import { Supervised } from './supervised.ts';
+
+const EDGE = fileURLToPath(new URL('../../../edge/src/main.ts', import.meta.url));
+const CLI = fileURLToPath(new URL('../main.ts', import.meta.url));
+/** The edge's own variable, so that both sides mean the same port. */
+const PORT = Number(process.env.MILLRACE_EDGE_PORT ?? EDGE_PORT);
+/** Also the edge's own: what its user lists besides, such as a server of the own network. */
+const LISTED = process.env.MILLRACE_EDGE_ALLOW_ORIGIN;
+/** A window that ends so soon, with an error, has never been one. */
+const FAILS_WITHIN_MS = 10_000;
+const EDGE_URL = `http://127.0.0.1:${PORT}`;
+
+const [command, ...args] = process.argv.slice(2);
+if (command === undefined) process.exitCode = await serve();
+else if (command === 'get') process.exitCode = await getThroughEdge(args);
+else {
+  process.stderr.write(
+    `"${command}" is not known here. Use:\n` +
+      '  npm start                       the app, with an edge on this machine\n' +
+      '  npm start -- get URL [-o FILE]  a download through it\n' +
+      '  npm run edge -- --help          an edge with its own options\n' +
+      '  npm run millrace -- --help      the command line\n',
+  );
+  process.exitCode = 2;
+}
+
+async function serve(): Promise<number> {
+  let edge: Supervised | undefined;
+  if (await running()) process.stdout.write(`An edge is running already.\n${whatToTry(EDGE_URL)}`);
+  else {
+    const { child, url } = await startEdge(PORT);
+    if (url === undefined) return child.exitCode ?? 1;
+    process.stdout.write(`A Millrace edge runs at ${url}\n${whatToTry(url)}`);
+    edge = new Supervised({
+      name: 'The edge',
+      first: child,
+      again: async () => {
+        const started = await startEdge(Number(new URL(url).port));
+        return started.url === undefined ? undefined : started.child;
+      },
+      back: 'The edge runs again.',
+      say,
+    });
+  }
+  let stopped = false;
+  let app: Shown | undefined;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      stopped = true;
+      app?.stop();
+      edge?.stop();
+    });
+  }
+  const show = (opened: App) => {
+    app = shown(opened);
+    // Meanwhile.
+    if (stopped) app.stop();
+    process.stdout.write(aboutApp(opened));
+    return endTogether(opened, app, edge);
+  };
+  const openedAt = performance.now();
+  const first = await openApp();
+  const status = await show(first);
+  // At once: Electron is there, but not what it is linked with, or no screen after all.
+  const failed = status !== 0 && performance.now() - openedAt < FAILS_WITHIN_MS;
+  if (first.kind === 'page' || stopped || !failed) {
+    edge?.stop();
+    return status;
+  }
+  return show(await openPage('Electron cannot run here'));
+}
+
+/** Until the window is closed for good, or everything is stopped from here. */
+async function endTogether(
+  { kind, child }: App,
+  app: Shown,
+  edge: Supervised | undefined,
+): Promise<number> {
+  if (child === undefined && edge === undefined) return 0;
+  process.stdout.write('Stop it with Ctrl-C.\n');
+  const status = await app.ended;
+  if (kind === 'window' && status !== 0) return status;
+  if (kind === 'window') edge?.stop();
+  return (await edge?.ended) ?? status;
+}
+
+/** The process of the app that was started here. */
+type Shown = Pick<Supervised, 'ended' | 'stop'>;
+
+/** The window looks after its daemon itself; where the app is a page, that is done here. */
+function shown(app: App): Shown {
+  const { child } = app;
+  if (child === undefined) return { ended: Promise.resolve(0), stop: () => {} };
+  if (app.kind === 'window') return { ended: ended(child), stop: () => child.kill('SIGTERM') };
+  return new Supervised({
+    name: 'The daemon, which downloads,',
+    first: child,
+    again: (attempt) => startDaemonAgain(app, attempt),
+    back: 'The daemon runs again, and its downloads go on.',
+    say,
+  });
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+function aboutApp(app: App): string {
+  if (app.kind === 'window') return 'The app is open; its icon is in the tray.\n';
+  return (
+    `The app is a page in your browser, as ${app.reason}:\n\n  ${app.url}\n\n` +
+    'This address is good once, for a minute; "npm run millrace -- open" gives another.\n'
+  );
+}
+
+async function getThroughEdge(getArgs: string[]): Promise<number> {
+  if (getArgs.includes('--help') || getArgs.includes('-h')) return runCli(['get', ...getArgs]);
+  if (await running()) return runCli(['get', '--edge', EDGE_URL, ...getArgs]);
+  // Port 0 where somebody else has the usual one: it is for this download only.
+  let edge = await startEdge(PORT, 'ignore');
+  if (edge.url === undefined) edge = await startEdge(0);
+  if (edge.url === undefined) return 1;
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => edge.child.kill('SIGTERM'));
+  }
+  try {
+    return await runCli(['get', '--edge', edge.url, ...getArgs]);
+  } finally {
+    edge.child.kill('SIGTERM');
+    await ended(edge.child);
+  }
+}
+
+/** True if an edge answers at the usual port; port 0 is never usual. */
+async function running(): Promise<boolean> {
+  return PORT !== 0 && isEdge(EDGE_URL);
+}
+
+/** Starts an edge for this user; without a URL if it cannot listen. */
+async function startEdge(
+  port: number,
+  stderr: 'inherit' | 'ignore' = 'inherit',
+): Promise<{ child: ChildProcess; url: string | undefined }> {
+  const options = {
+    port: String(port),
+    'allow-origin': '*',
+    'local-token-file': tokenFile(),
+    'log-level': 'warn',
+  };
+  // Flags win over the environment, which would count for nothing without this.
+  const listed = (LISTED ?? '').split(',').flatMap((origin) => origin.trim() || []);
+  const flags = [
+    ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
+    ...listed.flatMap((origin) => ['--allow-origin', origin]),
+  ];
+  const child = spawn(process.execPath, [EDGE, ...flags], { stdio: ['ignore', 'pipe', stderr] });
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
+  const listening = once(lines, 'line').then(([line]) => / on (http:\S+)$/.exec(line)?.[1]);
+  const url = await Promise.race([listening, ended(child).then(() => undefined)]);
+  if (url !== undefined && child.pid !== undefined) {
+    const pid = child.pid;
+    await registerLocalEdge({ url, pid });
+    child.once('exit', () => void unregisterLocalEdge(pid));
+  }
+  return { child, url };
+}
+
+async function runCli(cliArgs: string[]): Promise<number> {
+  const child = spawn(process.execPath, [CLI, ...cliArgs], { stdio: 'inherit' });
+  // Ctrl-C reaches the whole group: the download ends by itself, and says what is left.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => child.kill(signal));
+  }
+  return ended(child);
+}
+
+async function ended(child: ChildProcess): Promise<number> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+  return child.exitCode ?? 1;
+}
+
+function whatToTry(url: string): string {
+  return `
+Put it before the URL of any large file:
+
+  curl -O ${url}/https://example.com/file.iso
+  npm start -- get https://example.com/file.iso
+
+What it does: ${url}/-/status    More: README.md
+
+`;
+}

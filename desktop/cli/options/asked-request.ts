@@ -1,0 +1,107 @@
+/** From options of the command line to what the engine and the daemon take. */
+
+import { basename, dirname, resolve, sep } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';
+import { basicAuthorization, withoutLogin } from '../../engine/net/credentials.ts';
+import { UsageError, urlValue } from '../text/option-values.ts';
+import { RETRY_FOR_MS, type RequestOptions } from './request-options.ts';
+
+/** What was asked for; the rest is the engine's choice. */
+export type AskedRequest = Pick<DownloadRequest, 'urls'> & Partial<DownloadRequest>;
+
+/**
+ * A URL as it is typed: without a scheme https:// is meant.
+ *
+ * @throws MillraceError `bad-url`, which does not show a password
+ */
+export function downloadUrl(text: string): string {
+  try {
+    return urlValue(text);
+  } catch {
+    throw new MillraceError('bad-url', withoutLogin(text));
+  }
+}
+
+/** A request that the engine takes, for downloads here and now. @param cwd the folder without -d */
+export function wholeRequest(asked: AskedRequest, cwd: string): DownloadRequest {
+  return { ...REQUEST_DEFAULTS, retryForMs: RETRY_FOR_MS, dir: cwd, ...asked };
+}
+
+/**
+ * The request of one download.
+ *
+ * @param url the first URL
+ * @param cwd folder that relative paths are meant from
+ * @throws UsageError for options that contradict each other
+ */
+export function requestOf(url: string, options: RequestOptions, cwd: string): AskedRequest {
+  const headers = headersOf(options);
+  const { cookies } = options;
+  return {
+    urls: [url, ...(options.mirror ?? [])],
+    ...placeOf(options, cwd),
+    ...given('edges', options.edge),
+    ...given('direct', options.edgesOnly === true ? false : undefined),
+    ...given('connections', options.connections),
+    ...given('connectionsPerHost', options.connectionsPerHost),
+    ...given('redundancy', options.redundancy),
+    ...given('digests', options.checksum),
+    ...given('sidecars', options.findChecksum),
+    ...given('headers', Object.keys(headers).length === 0 ? undefined : headers),
+    ...given('cookieFile', cookies === undefined ? undefined : resolve(cwd, cookies)),
+    ...given('netrc', options.netrc),
+    ...given('proxy', options.proxy),
+    ...given('limit', options.limit),
+    ...given('overwrite', options.overwrite),
+    ...given('timeoutMs', options.timeout),
+    ...given('retryForMs', options.retryFor),
+  };
+}
+
+function given<K extends keyof DownloadRequest>(
+  key: K,
+  value: DownloadRequest[K] | undefined,
+): Partial<DownloadRequest> {
+  return value === undefined ? {} : { [key]: value };
+}
+
+/** A bare name is one in the folder; what looks like a path is meant from where the user is. */
+function placeOf({ output, dir }: RequestOptions, cwd: string): { dir?: string; file?: string } {
+  const folder = dir === undefined ? {} : { dir: resolve(cwd, dir) };
+  if (output === undefined) return folder;
+  if (output === '' || output.endsWith('/') || output.endsWith(sep)) {
+    throw new UsageError('-o names a file; a folder is given with -d');
+  }
+  if (dir !== undefined || !(output.includes('/') || output.includes(sep))) {
+    return { ...folder, file: output };
+  }
+  const path = resolve(cwd, output);
+  return { dir: dirname(path), file: basename(path) };
+}
+
+function headersOf(options: RequestOptions): Record<string, string> {
+  const headers: Record<string, string> = Object.fromEntries(options.header ?? []);
+  const cookies = [headers.cookie ?? [], options.cookie ?? []].flat();
+  if (cookies.length > 0) headers.cookie = cookies.join('; ');
+  if (options.referer !== undefined) headers.referer = options.referer;
+  if (options.userAgent !== undefined) headers['user-agent'] = options.userAgent;
+  if (options.user === undefined) return headers;
+  if (headers.authorization !== undefined) {
+    throw new UsageError('--user (or MILLRACE_USER) and an Authorization field are one too many');
+  }
+  headers.authorization = basicAuthorization(options.user);
+  return headers;
+}
+
+/**
+ * Options that say something of one file.
+ *
+ * @throws UsageError if one is given
+ */
+export function refuseOneFileOptions(options: RequestOptions): void {
+  for (const name of ['output', 'mirror', 'checksum'] as const) {
+    if (options[name] === undefined) continue;
+    throw new UsageError(`--${name} is for one file: give one URL with it`);
+  }
+}

@@ -1,0 +1,193 @@
+/** The options that say what to download and how: for every command that takes a URL. */
+
+import type { Digest } from '@millrace/shared/base/digest';
+import { parseDuration, parseRate } from '@millrace/shared/base/units';
+import { REQUEST_DEFAULTS, type RedundancyMode } from '@millrace/shared/download/request/request';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Login } from '../../engine/net/credentials.ts';
+import {
+  cookieValue,
+  digestValue,
+  headerValue,
+  reading,
+  repeated,
+  urlValue,
+  wholeNumber,
+} from '../text/option-values.ts';
+
+/** The options as commander gives them; what was not given is not there. */
+export interface RequestOptions {
+  readonly output?: string;
+  readonly dir?: string;
+  readonly mirror?: readonly string[];
+  readonly edge?: readonly string[];
+  readonly edgesOnly?: boolean;
+  readonly connections?: number;
+  readonly connectionsPerHost?: number;
+  readonly redundancy?: RedundancyMode;
+  readonly checksum?: readonly Digest[];
+  readonly findChecksum?: boolean;
+  readonly header?: readonly (readonly [string, string])[];
+  readonly cookie?: readonly string[];
+  readonly cookies?: string;
+  readonly referer?: string;
+  readonly userAgent?: string;
+  readonly user?: Login;
+  readonly netrc?: boolean;
+  readonly proxy?: string;
+  readonly limit?: number;
+  readonly overwrite?: boolean;
+  readonly timeout?: number;
+  readonly retryFor?: number;
+}
+
+const MAX_CONNECTIONS = 32;
+const MODES: readonly RedundancyMode[] = ['basic', 'aggressive', 'progress'];
+/** Without a single byte for so long, a download fails; the daemon has the same. */
+export const RETRY_FOR_MS = 120_000;
+
+const connections = wholeNumber(1, MAX_CONNECTIONS);
+const {
+  connections: many,
+  connectionsPerHost: manyPerHost,
+  redundancy,
+  timeoutMs,
+} = REQUEST_DEFAULTS;
+
+/** None of them has a value where nothing is said: what is assumed then is the engine's choice. */
+const DECLARED = {
+  output: () => new Option('-o, --output <file>', 'name or path to save it under (with one URL)'),
+  dir: () => new Option('-d, --dir <folder>', 'folder to save in'),
+  mirror: () => several('--mirror <url>', 'another URL of the same file (with one URL)', urlValue),
+  edge: () =>
+    new Option('--edge <url>', 'edge to download through; may be repeated')
+      .env('MILLRACE_EDGE')
+      .argParser(edgeValues),
+  edgesOnly: () =>
+    new Option('--edges-only', 'never ask the origin itself, even if no edge can be used'),
+  connections: () =>
+    new Option('--connections <number>', `requests at a time, 1 to ${MAX_CONNECTIONS}`).argParser(
+      connections,
+    ),
+  connectionsPerHost: () =>
+    new Option(
+      '--connections-per-host <number>',
+      `requests at a time to one host, 1 to ${MAX_CONNECTIONS}`,
+    ).argParser(connections),
+  redundancy: () =>
+    new Option('--redundancy <how>', 'what is fetched twice where a source is slow').choices(MODES),
+  checksum: () =>
+    several('--checksum <digest>', 'what the file must have, such as sha-256=HEX', digestValue),
+  findChecksum: () =>
+    new Option('--find-checksum', 'look for SHA256SUMS and the like beside the file'),
+  header: () =>
+    several(
+      '--header <field>',
+      '"Name: value" for the origin; edges carry none, so the download is direct',
+      headerValue,
+    ),
+  cookie: () => several('--cookie <name=value>', 'cookie for the origin', cookieValue),
+  cookies: () => new Option('--cookies <file>', 'cookies as browsers export them (cookies.txt)'),
+  referer: () => new Option('--referer <url>', 'page with the link').argParser(oneUrl),
+  userAgent: () =>
+    new Option('--user-agent <text>', 'what to call ourselves').argParser(visibleText),
+  user: () =>
+    new Option('--user <name:password>', 'log-in for the origin')
+      .env('MILLRACE_USER')
+      .argParser(loginValue),
+  netrc: () => new Option('--netrc', 'take the log-in from the netrc file'),
+  proxy: () =>
+    new Option(
+      '--proxy <url>',
+      'http://, https:// or socks5:// proxy, or direct for none',
+    ).argParser(proxyValue),
+  limit: () =>
+    new Option('--limit <rate>', 'bytes per second, such as 500K or 2MiB/s').argParser(
+      reading(parseRate),
+    ),
+  overwrite: () => new Option('--overwrite', 'replace a file of that name'),
+  timeout: () =>
+    new Option('--timeout <time>', 'how long a server may be silent').argParser(
+      reading(parseDuration),
+    ),
+  retryFor: () =>
+    new Option('--retry-for <time>', 'how long to go on without a single byte').argParser(
+      reading(parseDuration),
+    ),
+} satisfies Record<keyof RequestOptions, () => Option>;
+
+/** What is assumed, in words. */
+const ASSUMED: Readonly<Partial<Record<string, string>>> = {
+  connections: `${many}`,
+  connectionsPerHost: `${manyPerHost}`,
+  redundancy,
+  timeout: `${timeoutMs / 1000}s`,
+  retryFor: `${RETRY_FOR_MS / 60_000}m`,
+};
+
+/**
+ * Declares all of them.
+ *
+ * @param folder where files go without `-d`, in words
+ */
+export function addRequestOptions(command: Command, folder: string): Command {
+  for (const [name, declare] of Object.entries(DECLARED)) {
+    const option = declare();
+    const assumed = name === 'dir' ? folder : ASSUMED[name];
+    if (assumed !== undefined) option.description += ` (default: ${assumed})`;
+    command.addOption(option);
+  }
+  return command;
+}
+
+/** One of them, for commands that have only some. */
+export function requestOption(name: keyof RequestOptions): Option {
+  return DECLARED[name]();
+}
+
+/** What is wanted of the daemon's queue, besides the download itself. */
+export interface QueueOptions {
+  readonly priority?: number;
+  readonly position?: number;
+  readonly category?: string;
+}
+
+export function addQueueOptions(command: Command): Command {
+  return command
+    .option('--priority <number>', 'higher ones first, -100 to 100', wholeNumber(-100, 100))
+    .option('--position <number>', 'place in the queue, from 0', wholeNumber(0, 100_000))
+    .option('--category <name>', 'category, which may choose the folder');
+}
+
+function several<T>(flags: string, description: string, read: (text: string) => T): Option {
+  return new Option(flags, `${description}; may be repeated`).argParser(
+    repeated((text) => read(text)),
+  );
+}
+
+/** The environment variable holds a list; an empty one is none. */
+function edgeValues(text: string, before: string[] | undefined): string[] {
+  const items = text.split(',').map((item) => item.trim());
+  const urls = items.filter((item) => item !== '').map((item) => urlValue(item, ['http', 'https']));
+  return [...(before ?? []), ...urls];
+}
+
+function oneUrl(text: string): string {
+  return urlValue(text);
+}
+
+function proxyValue(text: string): string {
+  if (text === 'direct') return text;
+  return urlValue(text, ['http', 'https', 'socks5', 'socks5h', 'socks4', 'socks4a']);
+}
+
+function loginValue(text: string): Login {
+  const colon = text.indexOf(':');
+  if (colon < 1) throw new InvalidArgumentError('a log-in is given as name:password');
+  return { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+function visibleText(text: string): string {
+  if (/^[\t\x20-\x7e]+$/.test(text)) return text;
+  throw new InvalidArgumentError('only visible characters of ASCII can be sent');
+}

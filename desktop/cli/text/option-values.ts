@@ -1,0 +1,109 @@
+/** Values of options, read strictly: what is wrong is said before anything happens. */
+
+import {
+  algorithmNamed,
+  DIGEST_DIGITS,
+  type Digest,
+  digestFromHex,
+} from '@millrace/shared/base/digest';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { parseRate } from '@millrace/shared/base/units';
+import { InvalidArgumentError } from 'commander';
+
+/** What the user has written cannot be meant; said as commander says it. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Makes a reader that throws MillraceError one that commander understands. */
+export function reading<T>(read: (text: string) => T): (text: string) => T {
+  return (text) => {
+    try {
+      return read(text);
+    } catch (error) {
+      if (!(error instanceof MillraceError)) throw error;
+      throw new InvalidArgumentError(error.detail === '' ? error.message : error.detail);
+    }
+  };
+}
+
+/** Collects the values of an option that may be repeated. */
+export function repeated<T>(
+  read: (text: string) => T,
+): (text: string, before: T[] | undefined) => T[] {
+  return (text, before) => [...(before ?? []), read(text)];
+}
+
+/** A whole number from `min` to `max`. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const number = Number(text);
+    if (/^[+-]?\d+$/.test(text.trim()) && number >= min && number <= max) return number;
+    throw new InvalidArgumentError(`a whole number from ${min} to ${max} is needed`);
+  };
+}
+
+/** A rate in bytes per second, or `none`: commander does not let null through. */
+export function rateOrNone(text: string): number | 'none' {
+  return text.trim().toLowerCase() === 'none' ? 'none' : reading(parseRate)(text);
+}
+
+/** What the daemon takes for `none`. */
+export function noneAsNull<T>(value: T | 'none'): T | null {
+  return value === 'none' ? null : value;
+}
+
+/** A number of at least 1, or `none`. */
+export function countOrNone(max: number): (text: string) => number | 'none' {
+  return (text) => (text.trim().toLowerCase() === 'none' ? 'none' : wholeNumber(1, max)(text));
+}
+
+/** `sha-256=HEX` */
+export function digestValue(text: string): Digest {
+  const [name = '', value = ''] = text.split('=');
+  const algorithm = algorithmNamed(name);
+  if (algorithm === undefined) {
+    throw new InvalidArgumentError('known are md5, sha-1, sha-224, sha-256, sha-384 and sha-512');
+  }
+  const digest = digestFromHex(algorithm, value.trim());
+  if (digest === undefined) {
+    throw new InvalidArgumentError(`${name} has ${DIGEST_DIGITS[algorithm]} hexadecimal digits`);
+  }
+  return digest;
+}
+
+/** A URL with one of the schemes; without any it gets the first. */
+export function urlValue(text: string, schemes: readonly string[] = ['https', 'http']): string {
+  try {
+    const url = new URL(text.includes('://') ? text : `${schemes[0]}://${text}`);
+    url.hash = '';
+    if (schemes.includes(url.protocol.slice(0, -1)) && url.hostname !== '') return url.href;
+  } catch {
+    // Reported below.
+  }
+  throw new InvalidArgumentError(`that is not a URL of ${schemes.join(' or ')}`);
+}
+
+/** `Name: value`, the name in lower case. */
+export function headerValue(text: string): readonly [name: string, value: string] {
+  const match = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*:\s*([\t\x20-\x7e\x80-\xff]*)$/.exec(text);
+  if (!match) throw new InvalidArgumentError('a header field is given as "Name: value"');
+  return [(match[1] as string).toLowerCase(), (match[2] as string).trim()];
+}
+
+/** `name=value`, as a cookie. */
+export function cookieValue(text: string): string {
+  if (/^[!#$%&'*+.^_`|~0-9A-Za-z-]+=[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e"]*$/.test(text)) {
+    return text;
+  }
+  throw new InvalidArgumentError('a cookie is given as name=value');
+}
+
+/** The id of a download, or the beginning of one. */
+export function idValue(text: string): string {
+  const id = text.toLowerCase();
+  if (/^[0-9a-f]{1,16}$/.test(id)) return id;
+  throw new InvalidArgumentError(
+    'an id has up to 16 hexadecimal digits, as "millrace list" shows it',
+  );
+}

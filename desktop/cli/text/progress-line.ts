@@ -1,0 +1,39 @@
+/** The progress of a download as text. */
+
+import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
+import type { DownloadProgress } from '../../engine/download/download.ts';
+
+/** What the lines show of a download. */
+export type Shown = Pick<
+  DownloadProgress,
+  'length' | 'storedBytes' | 'bytesPerSecond' | 'etaMs' | 'strip'
+>;
+
+const CELLS = ['·', '░', '▒', '▓', '█'];
+/** A line for a log. */
+export function plainLine(name: string, p: Shown): string {
+  const of = p.length === undefined ? '' : ` of ${formatBytes(p.length)} (${percent(p)})`;
+  const rest = [formatRate(p.bytesPerSecond), timeLeft(p)].filter((text) => text !== '');
+  return `${name}: ${formatBytes(p.storedBytes)}${of}, ${rest.join(', ')}`;
+}
+
+/** One character per part of the file, fuller as more of it is there. */
+export function blockStrip(shares: readonly number[]): string {
+  return shares
+    .map((share) => {
+      if (share >= 1) return CELLS[4];
+      return share <= 0 ? CELLS[0] : CELLS[1 + Math.min(2, Math.floor(share * 3))];
+    })
+    .join('');
+}
+
+/** Share of the file that is there; bytes where its length is not known. */
+export function percent({ length, storedBytes }: Shown): string {
+  if (length === undefined) return formatBytes(storedBytes);
+  return `${length === 0 ? 100 : Math.floor((storedBytes / length) * 100)}%`;
+}
+
+/** Nothing where it cannot be said. */
+export function timeLeft({ etaMs }: Shown): string {
+  return etaMs === undefined ? '' : `${formatDuration(etaMs)} left`;
+}

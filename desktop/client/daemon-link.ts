@@ -1,0 +1,105 @@
+/** A connection to the daemon, for commands and the native host. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  ERRORS,
+  type ErrorCode,
+  isMillraceError,
+  MillraceError,
+} from '@millrace/shared/base/errors';
+import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
+import { RpcError } from '../engine/rpc/calls/rpc-error.ts';
+import { runningDaemon } from './background.ts';
+import { RpcClient } from './rpc-client.ts';
+
+/** Longer than any call takes that goes well, even with a busy disk. */
+const CALL_TIMEOUT_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 10_000;
+
+/** JSON-RPC's codes for what the caller did wrong. */
+const INVALID_PARAMS = -32602;
+const UNKNOWN_METHOD = -32601;
+
+export class DaemonLink {
+  readonly #client: RpcClient;
+
+  private constructor(client: RpcClient) {
+    this.#client = client;
+  }
+
+  /** @throws MillraceError `daemon-not-running`, `daemon-silent` */
+  static async open(state: string): Promise<DaemonLink> {
+    const at = await runningDaemon(state);
+    if (at === undefined) throw new MillraceError('daemon-not-running');
+    try {
+      return new DaemonLink(await inTime(RpcClient.connect(at), CONNECT_TIMEOUT_MS));
+    } catch (cause) {
+      if (isMillraceError(cause, 'daemon-silent')) throw cause;
+      // Killed, and its address has stayed behind.
+      throw new MillraceError('daemon-not-running', `nothing answers at ${at.url}`, { cause });
+    }
+  }
+
+  /** As `open`, but starts a daemon where none runs. @param start returns when it can be reached */
+  static async openOrStart(state: string, start: () => Promise<unknown>): Promise<DaemonLink> {
+    try {
+      return await DaemonLink.open(state);
+    } catch (error) {
+      if (!isMillraceError(error, 'daemon-not-running')) throw error;
+      await start();
+      return DaemonLink.open(state);
+    }
+  }
+
+  /** Resolves when the daemon has gone. */
+  get closed(): Promise<void> {
+    return this.#client.closed;
+  }
+
+  /**
+   * Calls a `millrace.` method.
+   *
+   * @throws MillraceError as the daemon has it; `daemon-silent` without an answer in half a minute
+   */
+  async call<T>(method: string, params: object = {}): Promise<T> {
+    try {
+      return await inTime(this.#client.call<T>(`millrace.${method}`, params), CALL_TIMEOUT_MS);
+    } catch (error) {
+      throw asTableError(error);
+    }
+  }
+
+  onNotification(listener: (method: string, params: readonly unknown[]) => void): void {
+    this.#client.onNotification(listener);
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+}
+
+/** The daemon's error as one of the table. */
+function asTableError(error: unknown): unknown {
+  if (!(error instanceof RpcError)) return error;
+  const data = error.data as Partial<FailureData> | undefined;
+  if (data?.code !== undefined && Object.hasOwn(ERRORS, data.code)) {
+    return new MillraceError(data.code as ErrorCode, data.detail ?? '', { cause: error });
+  }
+  const ours = error.code === INVALID_PARAMS || error.code === UNKNOWN_METHOD;
+  const detail = error.message.replace(/\.$/, '');
+  return new MillraceError(ours ? 'bad-option' : 'internal', detail, { cause: error });
+}
+
+async function inTime<T>(promise: Promise<T>, ms: number): Promise<T> {
+  const controller = new AbortController();
+  const late = sleep(ms, undefined, { signal: controller.signal }).then(() => {
+    throw new MillraceError('daemon-silent');
+  });
+  late.catch(() => {}); // aborted: the answer was in time
+  promise.catch(() => {}); // late: nobody waits any more
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    controller.abort();
+  }
+}

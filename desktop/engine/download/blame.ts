@@ -1,0 +1,35 @@
+/** Who has given bytes that turn out to be wrong. */
+
+import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { HttpSource } from '../sources/http-source.ts';
+import { isDoubted } from './other-ways.ts';
+
+/** Rounds of checking pieces in which one source may have damaged some. */
+const MAX_BAD_ROUNDS = 4;
+
+/**
+ * Who has given bytes of bad pieces has broken the contract. One that has given mostly such has
+ * another file; damage on the way is forgiven a few times.
+ *
+ * @param onFailed told of each source that has given some
+ * @throws MillraceError `wrong-digest` where others, which that source has put in doubt, may be the
+ *   ones with the file
+ */
+export function blame(
+  bad: readonly ByteRange[],
+  sources: readonly HttpSource[],
+  onFailed: (source: HttpSource, error: MillraceError) => void,
+): void {
+  for (const source of sources) {
+    const badBytes = bad.reduce((sum, range) => sum + source.given.bytesWithin(range), 0);
+    if (badBytes === 0) continue;
+    const error = new MillraceError('wrong-digest', 'pieces from it have another digest');
+    const mostly = badBytes * 2 > source.given.bytes;
+    if (mostly || ++source.badRounds >= MAX_BAD_ROUNDS) source.health.quarantineFor(error);
+    onFailed(source, error);
+    for (const range of bad) source.given.remove(range);
+  }
+  const caught = sources.some(({ health }) => health.quarantine?.code === 'wrong-digest');
+  if (caught && sources.some(isDoubted)) throw new MillraceError('wrong-digest');
+}

@@ -1,0 +1,232 @@
+/**
+ * A file whose ranges can be told from those of other versions: sources are found and let in, its
+ * bytes are fetched from all of them and checked, until what is there is right.
+ */
+
+import { basename } from 'node:path';
+import type { ByteRange } from '@millrace/shared/base/byte-range';
+import type { Digest } from '@millrace/shared/base/digest';
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { noteOf, noteOfError } from '@millrace/shared/base/notes';
+import { looksSigned } from '@millrace/shared/download/request/signed-url';
+import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
+import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
+import { FileCheck } from '../hash/file-check.ts';
+import { waitForRoom } from '../partial/wait-for-room.ts';
+import type { Connections } from '../sources/connections.ts';
+import { Discovery } from '../sources/discovery.ts';
+import { readFirstBody } from '../sources/first-body.ts';
+import { Gatekeeper } from '../sources/gatekeeper.ts';
+import type { HttpSource } from '../sources/http-source.ts';
+import { blame } from './blame.ts';
+import { BlockTransfer } from './block-transfer.ts';
+import type { DownloadWay, SaidDigest } from './download-way.ts';
+
+export interface BlockDownloadOptions extends DownloadWay {
+  readonly connections: Connections;
+  /** What the file is, by the first answer. */
+  readonly version: SourceVersion;
+  /** What follows this position is wanted first; undefined: the order does not matter. */
+  readonly preferred: number | undefined;
+  /** Told of sources that have been found; those that are wanted come back by `letIn`. */
+  readonly onSource: (source: HttpSource) => void;
+  /** Told what the whole file should have, before it is checked. */
+  readonly onSaid: (said: readonly SaidDigest[]) => void;
+}
+
+export class BlockDownload {
+  readonly #options: BlockDownloadOptions;
+  readonly #ended = new AbortController();
+  /** Of what goes on beside the transfer. */
+  readonly #signal: AbortSignal;
+  readonly #gatekeeper: Gatekeeper;
+  /** The gatekeeper has begun: before, sources wait until it does. */
+  #isOpen = false;
+  #discovery: Discovery | undefined;
+  /** While bytes are fetched. */
+  #scheduler: Scheduler | undefined;
+  #transfer: BlockTransfer | undefined;
+  #preferred: number | undefined;
+  #orphaned: MillraceError | undefined;
+
+  constructor(options: BlockDownloadOptions) {
+    this.#options = options;
+    this.#preferred = options.preferred;
+    const { context, report, sources, file, version, first, now } = options;
+    this.#signal = AbortSignal.any([this.#ended.signal, context.signal]);
+    this.#gatekeeper = new Gatekeeper({
+      sources,
+      file,
+      reference: version,
+      first: first.source,
+      random: context.random,
+      now,
+      signal: this.#signal,
+      onOrphaned: () => {
+        this.#orphaned = new MillraceError('origin-unreachable', 'nothing came from the first');
+        this.#transfer?.stop(this.#orphaned);
+      },
+      onAdmitted: (source) => {
+        this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
+        this.#transfer?.kick();
+      },
+      onSourceFailed: report.sourceFailed,
+    });
+  }
+
+  /**
+   * Runs until all bytes are stored and right.
+   *
+   * @returns the digest that the file was checked against, where there was one
+   * @throws MillraceError; the signal's reason
+   */
+  async run(): Promise<Digest | undefined> {
+    const { request, context, connections, report, sources, first, file, version } = this.#options;
+    try {
+      first.source.version = { length: version.length, validators: version.validators };
+      await readFirstBody(first, {
+        file,
+        sources,
+        pool: this.#options.pool,
+        signal: context.signal,
+        onBytes: this.#options.onBytes,
+        onSourceFailed: report.sourceFailed,
+      });
+      this.#isOpen = true;
+      if (version.digests.length > 0) connections.trustDigest();
+      this.#gatekeeper.start();
+      this.#discovery = new Discovery({
+        request,
+        connections,
+        first,
+        edge: this.#ownEdge(),
+        length: version.length,
+        name: basename(file.path),
+        random: context.random,
+        signal: this.#signal,
+        onSource: this.#options.onSource,
+        onOwners: () => this.#setOwners(),
+        onNote: report.noteOnce,
+      });
+      return await this.#transferAndCheck(this.#discovery);
+    } finally {
+      this.#ended.abort(new MillraceError('interrupted'));
+      this.#isOpen = false;
+      this.#discovery = undefined;
+      await this.#gatekeeper.ended();
+    }
+  }
+
+  /** One more source: it is used once it has shown that it holds the file. */
+  letIn(source: HttpSource): void {
+    if (this.#isOpen) this.#gatekeeper.letIn(source);
+  }
+
+  /** @param position what follows it is wanted first; undefined: the order does not matter */
+  prefer(position: number | undefined): void {
+    this.#preferred = position;
+    this.#scheduler?.prefer(position);
+    this.#transfer?.kick();
+  }
+
+  /** Bytes that were stored no longer are: they are fetched again. */
+  discard(range: ByteRange): void {
+    this.#scheduler?.discard(range);
+  }
+
+  /** The first edge that the user has named and that may be asked; it knows others of its network. */
+  #ownEdge(): string | undefined {
+    const { sources, request } = this.#options;
+    const used = sources.sources.filter(
+      ({ kind, health }) => kind === 'edge' && health.quarantine === undefined,
+    );
+    return request.edges.find((base) => used.some(({ edge }) => edge === base));
+  }
+
+  /** Fetches and checks until what is there is right. */
+  async #transferAndCheck(discovery: Discovery): Promise<Digest | undefined> {
+    const { context, report, sources, first, target, file, version } = this.#options;
+    for (;;) {
+      await this.#fetchAll();
+      const said = await discovery.statements();
+      const all = [...said, { by: first.source.label, digests: version.digests }];
+      this.#options.onSaid(
+        all.flatMap(({ by, digests }) => (digests ?? []).map((digest) => ({ by, digest }))),
+      );
+      const check = new FileCheck(all);
+      if (check.needed) report.checking();
+      const bad = await check.badPieces(target.hasher, version.length, context.signal);
+      if (bad.length === 0) return target.check(check, version.length);
+      report.note(noteOf('pieces-again', { n: bad.length }));
+      for (const range of bad) await file.forget(range);
+      blame(bad, sources.sources, report.sourceFailed);
+    }
+  }
+
+  /** Transfers until every byte is stored; where the disk is full, waits until it is not. */
+  async #fetchAll(): Promise<void> {
+    const { request, context, report, file, now } = this.#options;
+    for (;;) {
+      try {
+        await this.#fetchOnce();
+        return;
+      } catch (error) {
+        context.signal.throwIfAborted();
+        if (!isMillraceError(error, 'disk-full')) throw error;
+        report.setState('waiting-for-room');
+        report.note(noteOfError('waits-for-room', error as MillraceError));
+        const waitMs = context.yieldsAfterMs ?? request.retryForMs;
+        if (await waitForRoom(file, waitMs, now, context.signal)) continue;
+        throw error;
+      } finally {
+        this.#scheduler = undefined;
+        this.#transfer = undefined;
+      }
+    }
+  }
+
+  async #fetchOnce(): Promise<void> {
+    const { request, context, report, sources, file, pool, now, version } = this.#options;
+    const { redundancy, connections, retryForMs, urls, redundantShare } = request;
+    const once = urls.some(looksSigned);
+    const scheduler = new Scheduler(
+      {
+        length: version.length,
+        mode: redundancy,
+        redundantBytes: once ? 0 : Math.floor(version.length * redundantShare),
+        connections,
+      },
+      now(),
+    );
+    for (const range of file.stored.ranges) scheduler.addStored(range);
+    this.#scheduler = scheduler;
+    this.#setOwners();
+    if (this.#preferred !== undefined) scheduler.prefer(this.#preferred);
+    this.#transfer = new BlockTransfer({
+      file,
+      scheduler,
+      sources,
+      pool,
+      connections,
+      retryForMs,
+      yieldsAfterMs: context.yieldsAfterMs,
+      now,
+      signal: context.signal,
+      onBytes: this.#options.onBytes,
+      onSourceFailed: report.sourceFailed,
+      onWaiting: this.#options.onWaiting,
+      networkChange: this.#options.networkChange,
+    });
+    report.setState('running');
+    if (this.#orphaned !== undefined) throw this.#orphaned;
+    await this.#transfer.run();
+  }
+
+  /** Tells the scheduler of all sources that are in, and which chunks are their own by now. */
+  #setOwners(): void {
+    for (const source of this.#options.sources.sources) {
+      if (source.version === undefined) continue;
+      this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
+    }
+  }
+}

@@ -1,0 +1,73 @@
+/** What a download tells of itself while it runs. */
+
+import type { MillraceError } from '@millrace/shared/base/errors';
+import { type Note, noteOfError } from '@millrace/shared/base/notes';
+import { RateMeter } from '@millrace/shared/download/figures/rate-meter';
+import type { HttpSource } from '../sources/http-source.ts';
+import type { DownloadEvent, DownloadState } from './download-types.ts';
+
+export class DownloadReport {
+  readonly #tell: (event: DownloadEvent) => void;
+  readonly #now: () => number;
+  readonly #rate: RateMeter;
+  readonly #notes = new Set<string>();
+  #state: DownloadState = 'starting';
+  #receivedBytes = 0;
+
+  /** @param now monotonic milliseconds */
+  constructor(tell: (event: DownloadEvent) => void, now: () => number) {
+    this.#tell = tell;
+    this.#now = now;
+    this.#rate = new RateMeter(now());
+  }
+
+  get state(): DownloadState {
+    return this.#state;
+  }
+
+  /** Over the network, in this run. */
+  get receivedBytes(): number {
+    return this.#receivedBytes;
+  }
+
+  get bytesPerSecond(): number {
+    return this.#rate.bytesPerSecond(this.#now());
+  }
+
+  /** Bytes have come in. */
+  received(count: number): void {
+    this.#receivedBytes += count;
+    this.#rate.add(count);
+  }
+
+  setState(state: DownloadState): void {
+    if (this.#state === state) return;
+    this.#state = state;
+    this.#tell({ kind: 'state', state });
+  }
+
+  /** The whole is being checked. */
+  checking(): void {
+    if (this.#state === 'checking') return;
+    this.setState('checking');
+    this.#tell({ kind: 'check', what: 'checksum' });
+  }
+
+  note(note: Note): void {
+    this.#tell({ kind: 'note', ...note });
+  }
+
+  readonly noteOnce = (note: Note): void => {
+    if (this.#notes.has(note.text)) return;
+    this.#notes.add(note.text);
+    this.note(note);
+  };
+
+  /** Tells of a source that is given up; passing failures are nobody's business. */
+  readonly sourceFailed = (source: HttpSource, error: MillraceError): void => {
+    if (source.health.quarantine === undefined) return;
+    // That is as it should be: the file is fetched directly.
+    if (source.edge !== undefined && error.code === 'private-address') return;
+    this.noteOnce(noteOfError('source-left-out', error, { source: source.label }));
+  };
+}

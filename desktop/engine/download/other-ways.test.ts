@@ -1,0 +1,60 @@
+import { describe, expect, test } from '@jest/globals';
+import { RangeSet } from '@millrace/shared/base/byte-range';
+import { type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
+import type { HttpSource } from '../sources/http-source.ts';
+import { OtherWays } from './other-ways.ts';
+
+/** A source as it is at the end of a way. */
+function source(id: string, quarantine?: ErrorCode, givenBytes = 0): HttpSource {
+  const given = new RangeSet([{ start: 0, end: givenBytes }]);
+  const health = { quarantine: quarantine && new MillraceError(quarantine) };
+  return { id, label: id, given, health } as unknown as HttpSource;
+}
+
+/** Which of the sources are excluded after the way chosen. */
+function chosen(code: ErrorCode, sources: readonly HttpSource[], storedBytes: number) {
+  const ways = new OtherWays();
+  const text = ways.next(new MillraceError(code), sources, sources[0], storedBytes)?.text;
+  return {
+    text,
+    excluded: sources.filter(({ id }) => ways.excludes(id)).map(({ id }) => id),
+    ways,
+  };
+}
+
+describe('other ways', () => {
+  test('a first source that has given nothing lets the others say what the file is', () => {
+    const sources = [source('a', 'malformed-response'), source('b')];
+    expect(chosen('malformed-response', sources, 0).excluded).toEqual(['a']);
+    expect(chosen('malformed-response', sources, 5).text).toBeUndefined();
+    expect(chosen('malformed-response', sources.slice(0, 1), 0).text).toBeUndefined();
+  });
+
+  test('whoever gave the wrong file is left out, those that differed from it are asked', () => {
+    const sources = [source('a', undefined, 9), source('b', 'different-file')];
+    expect(chosen('checksum-mismatch', sources, 0).excluded).toEqual(['a']);
+    const known = [source('a', 'wrong-digest', 9), source('b', 'different-file'), source('c')];
+    expect(chosen('wrong-digest', known, 0).excluded).toEqual(['a']);
+    // Nobody differed: the file is what all of them have.
+    expect(chosen('checksum-mismatch', [source('a', undefined, 9)], 0).text).toBeUndefined();
+  });
+
+  test('sources without ranges or validators are asked for the whole, once', () => {
+    const sources = [source('a', 'origin-gone', 9), source('b', 'version-unproven')];
+    const { text, excluded, ways } = chosen('origin-gone', sources, 9);
+    expect(text).toMatch(/in one piece/);
+    expect(excluded).toEqual(['a']);
+    const [, b] = sources as [HttpSource, HttpSource];
+    expect(ways.next(new MillraceError('version-unproven'), [b], b, 9)).toBeUndefined();
+  });
+
+  test.each<ErrorCode>([
+    'disk-full',
+    'file-not-writable',
+    'interrupted',
+    'bad-option',
+    'file-exists',
+  ])('%s is not the fault of a source', (code) => {
+    expect(chosen(code, [source('a', 'origin-gone'), source('b')], 0).text).toBeUndefined();
+  });
+});

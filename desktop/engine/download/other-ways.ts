@@ -1,0 +1,85 @@
+/**
+ * What else can be tried where the sources that are in cannot go on. Each way is taken once: a
+ * source that is excluded stays so.
+ */
+
+import { EXIT, isMillraceError } from '@millrace/shared/base/errors';
+import { type Note, noteOf } from '@millrace/shared/base/notes';
+import type { HttpSource } from '../sources/http-source.ts';
+
+/** Failures of sources, rather than of this machine or of what the user wants. */
+const SOURCE_EXITS: ReadonlySet<number> = new Set([
+  EXIT.network,
+  EXIT.refused,
+  EXIT.source,
+  EXIT.checksum,
+]);
+/** Failures that mean that the bytes which came are of another file. */
+const WRONG_FILE: ReadonlySet<string> = new Set(['wrong-digest', 'checksum-mismatch']);
+/** Why a source cannot take part by ranges, though it may have the file. */
+const WHOLE_ONLY: ReadonlySet<string> = new Set(['version-unproven', 'range-ignored']);
+
+/** True for a source that was turned away as it differed from the one that was first. */
+export function isDoubted({ health }: HttpSource): boolean {
+  return health.quarantine?.code === 'different-file';
+}
+
+export class OtherWays {
+  /** Sources that are not asked any more, and those that were asked for the file in one piece. */
+  readonly #excluded = new Set<string>();
+  readonly #triedWhole = new Set<string>();
+
+  /** @param id of a source */
+  excludes(id: string): boolean {
+    return this.#excluded.has(id);
+  }
+
+  /**
+   * Chooses another way.
+   *
+   * @param sources as they are at the end of the way before
+   * @param first the one that has said what the file is
+   * @param storedBytes what there is of the file
+   * @returns what to tell the user; undefined: there is none
+   */
+  next(
+    error: unknown,
+    sources: readonly HttpSource[],
+    first: HttpSource | undefined,
+    storedBytes: number,
+  ): Note | undefined {
+    if (!isMillraceError(error) || first === undefined || !SOURCE_EXITS.has(error.row.exit)) {
+      return undefined;
+    }
+    if (WRONG_FILE.has(error.code) && sources.some(isDoubted)) {
+      return this.#withoutWrong(sources, error.code === 'checksum-mismatch');
+    }
+    if (error.row.exit === EXIT.checksum) return undefined;
+    if (storedBytes === 0 && first.health.quarantine !== undefined && sources.length > 1) {
+      this.#excluded.add(first.id);
+      return noteOf('first-left-out', { source: first.label });
+    }
+    return this.#inOnePiece(sources);
+  }
+
+  /** The one that others were compared with had the wrong file: perhaps they have the right one. */
+  #withoutWrong(sources: readonly HttpSource[], all: boolean): Note | undefined {
+    const wrong = sources.filter(
+      ({ given, health }) => health.quarantine?.code === 'wrong-digest' || (all && given.bytes > 0),
+    );
+    for (const { id } of wrong) this.#excluded.add(id);
+    return wrong.length === 0 ? undefined : noteOf('wrong-file');
+  }
+
+  /** Those that could not take part by ranges give the file in one piece, if at all. */
+  #inOnePiece(sources: readonly HttpSource[]): Note | undefined {
+    const whole = sources.filter(({ id, health }) => {
+      const code = health.quarantine?.code ?? '';
+      return WHOLE_ONLY.has(code) && !this.#triedWhole.has(id);
+    });
+    if (whole.length === 0) return undefined;
+    for (const { id } of whole) this.#triedWhole.add(id);
+    for (const source of sources) if (!whole.includes(source)) this.#excluded.add(source.id);
+    return noteOf('one-piece');
+  }
+}

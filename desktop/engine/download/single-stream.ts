@@ -1,0 +1,198 @@
+/**
+ * For sources that cannot show which version a range is of: one answer at a time. Where they serve
+ * ranges all the same, a download is gone on with after comparing the last bytes held (ANYCAST
+ * 3.1.1); where they do not, it starts again from the beginning.
+ */
+
+import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { compareVersions } from '@millrace/shared/download/transfer/same-file';
+import type { PartialFile } from '../partial/partial-file.ts';
+import type { SegmentPool } from '../partial/segment-pool.ts';
+import { SegmentWriter } from '../partial/segment-writer.ts';
+import { sleep } from '../platform/sleep.ts';
+import type { HttpSource } from '../sources/http-source.ts';
+import { versionOf } from '../sources/sample-check.ts';
+import type { Opened, Sink } from '../sources/source-answer.ts';
+import type { SourceSet } from '../sources/source-set.ts';
+
+export interface SingleStreamOptions {
+  readonly file: PartialFile;
+  readonly source: HttpSource;
+  readonly sources: SourceSet;
+  readonly pool: SegmentPool;
+  readonly retryForMs: Millis | undefined;
+  /** How long to go on with no request under way; undefined: as long as `retryForMs`. */
+  readonly yieldsAfterMs?: Millis | undefined;
+  readonly now: () => Millis;
+  readonly signal: AbortSignal;
+  readonly onBytes: (source: HttpSource, count: number) => Promise<void> | undefined;
+}
+
+/** Bytes compared before a download without validators is gone on with. */
+const OVERLAP_BYTES = 64 * 1024;
+const MAX_WHOLE_ATTEMPTS = 5;
+const FATAL: ReadonlySet<string> = new Set(['disk-full', 'file-not-writable', 'file-changed']);
+
+export class SingleStream {
+  readonly #options: SingleStreamOptions;
+  #lastBytesAt: Millis;
+  /** When the first request since the last byte failed. */
+  #idleSince: Millis | undefined;
+  #wholeAttempts = 0;
+
+  constructor(options: SingleStreamOptions) {
+    this.#options = options;
+    this.#lastBytesAt = options.now();
+  }
+
+  /**
+   * Reads the file to its end.
+   *
+   * @param first an answer that is there already
+   * @returns length of the file
+   * @throws MillraceError `version-changed` where the bytes held are of another version
+   */
+  async run(first: Opened): Promise<number> {
+    let opened: Opened | undefined = first;
+    for (;;) {
+      try {
+        opened ??= await this.#open();
+        if (opened.kind === 'whole') return await this.#readWhole(opened);
+        const { length } = opened.version;
+        await this.#readFrom(opened);
+        opened = undefined;
+        if (this.#options.file.stored.covers({ start: 0, end: length })) return length;
+      } catch (thrown) {
+        opened = undefined;
+        await this.#onFailure(thrown);
+      }
+    }
+  }
+
+  /** Asks for what is missing, with some bytes before it that are held already. */
+  #open(): Promise<Opened> {
+    const { file, source, signal } = this.#options;
+    const { length } = file;
+    if (length === undefined) return source.openWhole(signal);
+    const gap = file.stored.missing({ start: 0, end: length })[0];
+    if (gap === undefined) throw new MillraceError('internal', 'nothing is missing');
+    const start = Math.max(0, gap.start - OVERLAP_BYTES);
+    return source.openRange({ start, end: gap.end }, undefined, signal);
+  }
+
+  async #readFrom(opened: Extract<Opened, { kind: 'range' }>): Promise<void> {
+    const { file } = this.#options;
+    const version = versionOf(opened);
+    const same =
+      version !== undefined &&
+      compareVersions(
+        { length: file.length ?? 0, validators: file.validators, digests: [] },
+        version,
+        true,
+      );
+    if (!same || same.kind === 'different') {
+      opened.discard();
+      throw new MillraceError('version-changed', same ? same.why : '');
+    }
+    const held = await this.#held(opened.range);
+    await this.#read(opened, (position, bytes) => compareWithHeld(held, position, bytes));
+  }
+
+  /** The bytes at the beginning of a range that are stored already. */
+  async #held(range: ByteRange): Promise<{ range: ByteRange; bytes: Buffer }> {
+    const { file } = this.#options;
+    const end = file.stored.missing(range)[0]?.start ?? range.end;
+    const held = { start: range.start, end };
+    const bytes = Buffer.alloc(rangeBytes(held));
+    await file.read(bytes, held.start);
+    return { range: held, bytes };
+  }
+
+  async #readWhole(opened: Extract<Opened, { kind: 'whole' }>): Promise<number> {
+    const { file } = this.#options;
+    if (this.#wholeAttempts > 0 || file.stored.bytes > 0) await file.startOver();
+    this.#wholeAttempts++;
+    let bytes = 0;
+    await this.#read(opened, (_position, piece) => {
+      bytes += piece.length;
+      return 0;
+    });
+    return bytes;
+  }
+
+  /** @param skip how many bytes of a piece need not be stored */
+  async #read(
+    opened: Opened,
+    skip: (position: number, bytes: Uint8Array) => number,
+  ): Promise<void> {
+    const { file, pool, source, sources, onBytes, now } = this.#options;
+    const checked = opened.kind === 'range' && opened.checked;
+    const start = opened.kind === 'range' ? opened.range.start : 0;
+    const writer = new SegmentWriter(file, pool, start, checked);
+    const sink: Sink = (position, bytes) => {
+      this.#lastBytesAt = now();
+      this.#idleSince = undefined;
+      source.health.onBytes();
+      sources.onBytes(source, bytes.length);
+      const wait = onBytes(source, bytes.length);
+      const skipped = skip(position, bytes);
+      if (skipped === bytes.length) return wait;
+      const room = writer.write(position + skipped, bytes.subarray(skipped));
+      return room === undefined ? wait : room.then(() => wait);
+    };
+    sources.started(source);
+    let complete = false;
+    try {
+      await opened.read(sink, () => writer.room());
+      complete = true;
+    } finally {
+      sources.ended(source, false);
+      await writer.end();
+      if (checked && !complete) await file.forget(opened.range);
+    }
+    if (checked) await file.confirm(opened.range);
+  }
+
+  async #onFailure(thrown: unknown): Promise<void> {
+    const {
+      source,
+      sources,
+      signal,
+      now,
+      retryForMs,
+      yieldsAfterMs = Infinity,
+      file,
+    } = this.#options;
+    signal.throwIfAborted();
+    const error = asMillraceError(thrown);
+    if (error.code === 'version-changed') await file.startOver();
+    if (FATAL.has(error.code) || error.code === 'version-changed') throw error;
+    const resumable = file.length !== undefined;
+    sources.onFailure(source, error, resumable);
+    const at = source.health.usableAt();
+    this.#idleSince ??= now();
+    const patience = retryForMs === undefined ? Infinity : this.#lastBytesAt + retryForMs;
+    const giveUpAt = Math.min(patience, this.#idleSince + yieldsAfterMs);
+    const tooLong = now() > giveUpAt || (at ?? 0) > giveUpAt;
+    if (at === undefined || tooLong || this.#wholeAttempts >= MAX_WHOLE_ATTEMPTS) throw error;
+    await sleep(at - now(), signal);
+  }
+}
+
+/** @returns how many bytes of the piece are held already, and are the same */
+function compareWithHeld(
+  held: { readonly range: ByteRange; readonly bytes: Buffer },
+  position: number,
+  bytes: Uint8Array,
+): number {
+  const count = Math.min(bytes.length, held.range.end - position);
+  if (count <= 0) return 0;
+  const ours = held.bytes.subarray(
+    position - held.range.start,
+    position - held.range.start + count,
+  );
+  if (ours.equals(bytes.subarray(0, count))) return count;
+  throw new MillraceError('version-changed', 'bytes that were there already are others now');
+}

@@ -1,0 +1,226 @@
+/**
+ * The file that a download makes: which name it gets, the partial file of that name, and what hashes
+ * it while it grows. A download that starts again closes it and opens it again; the name stays.
+ */
+
+import { basename, resolve } from 'node:path';
+import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { type Digest, strongest } from '@millrace/shared/base/digest';
+import { isMillraceError } from '@millrace/shared/base/errors';
+import { noteOf } from '@millrace/shared/base/notes';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
+import { fileError } from '../files/file-error.ts';
+import { makeFolderOf } from '../files/folder-within.ts';
+import { numberedPath } from '../files/numbered-path.ts';
+import type { FileCheck } from '../hash/file-check.ts';
+import { FileHasher } from '../hash/file-hasher.ts';
+import { PartialFile } from '../partial/partial-file.ts';
+import { checkEarlierBytes } from '../sources/earlier-bytes.ts';
+import type { First } from '../sources/opening.ts';
+import type { DownloadReport } from './download-report.ts';
+import type { DownloadContext } from './download-types.ts';
+import { nameFor } from './server-name.ts';
+
+/** Names that are tried where other downloads have those before. */
+const MAX_NUMBER = 99;
+const OF_ANOTHER: ReadonlySet<string> = new Set(['different-file']);
+const TAKEN: ReadonlySet<string> = new Set(['different-file', 'file-exists', 'file-in-use']);
+
+/** A version of a file whose length need not be known. */
+export type UnsizedVersion = Omit<SourceVersion, 'length'> & {
+  readonly length: number | undefined;
+};
+
+export interface TargetFileOptions {
+  readonly request: DownloadRequest;
+  readonly context: DownloadContext;
+  readonly report: DownloadReport;
+  /** Told when more has been stored. */
+  readonly onStored: () => void;
+  /** Told of bytes that were stored and no longer are. */
+  readonly onLost: (ranges: readonly ByteRange[]) => void;
+}
+
+export class TargetFile {
+  readonly #options: TargetFileOptions;
+  #file: PartialFile | undefined;
+  /** It has its name, and nobody has written down yet that it is complete. */
+  #finished: PartialFile | undefined;
+  #hasher: FileHasher | undefined;
+  #path: string | undefined;
+
+  constructor(options: TargetFileOptions) {
+    this.#options = options;
+  }
+
+  /** Where it will be, once that is settled: before, what is there may be of another download. */
+  get path(): string | undefined {
+    return this.#path;
+  }
+
+  /** The partial file, while it is open. */
+  get partial(): PartialFile | undefined {
+    return this.#file;
+  }
+
+  /** The partial file. @throws Error if it is not open */
+  get file(): PartialFile {
+    if (this.#file === undefined) throw new Error('the partial file is not open');
+    return this.#file;
+  }
+
+  /** What hashes it. @throws Error if it is not open */
+  get hasher(): FileHasher {
+    if (this.#hasher === undefined) throw new Error('the partial file is not open');
+    return this.#hasher;
+  }
+
+  /**
+   * Opens the partial file, under another name where an unfinished download of another file has the
+   * first, and keeps of it what is of this version.
+   *
+   * @param ownUrls all URLs that are known of the file
+   * @throws MillraceError
+   */
+  async open(
+    first: First,
+    version: UnsizedVersion,
+    ownUrls: readonly string[],
+  ): Promise<PartialFile> {
+    const { file, dir, within, overwrite, rename = file === undefined } = this.#options.request;
+    const named = () => resolve(dir, file ?? nameFor(first.source.url, first.opened.headers));
+    // What has been begun is gone on with, whatever another source calls it.
+    const path = this.#path ?? named();
+    if (within !== undefined) {
+      await makeFolderOf(path, within).catch((error) => {
+        throw fileError(error, path);
+      });
+    }
+    const last = rename && !overwrite ? MAX_NUMBER : 0;
+    for (let number = 0; ; number++) {
+      try {
+        const opened = await this.#openAt(numberedPath(path, number), first, version, ownUrls);
+        if (number > 0) {
+          this.#options.report.note(noteOf('name-taken', { name: basename(opened.path) }));
+        }
+        return opened;
+      } catch (error) {
+        const taken = isMillraceError(error) && (number === 0 ? OF_ANOTHER : TAKEN).has(error.code);
+        if (number === last || !taken) throw error;
+      }
+    }
+  }
+
+  /**
+   * Checks the digest of the whole.
+   *
+   * @returns the digest that it has; undefined where none is known
+   * @throws MillraceError `checksum-mismatch`: nothing of it is left then
+   */
+  async check(check: FileCheck, length: number): Promise<Digest | undefined> {
+    if (!check.needed) return undefined;
+    this.#options.report.checking();
+    try {
+      return await check.whole(this.file, length, this.#hasher);
+    } catch (error) {
+      if (isMillraceError(error, 'checksum-mismatch')) await this.discard();
+      throw error;
+    }
+  }
+
+  /** Gives the complete file its name. @returns the path @throws MillraceError */
+  async finish(length: number): Promise<string> {
+    const { file } = this;
+    await this.#closeHasher();
+    await file.finish(length);
+    this.#file = undefined;
+    this.#finished = file;
+    return file.path;
+  }
+
+  /** Lets go of the complete file, as `PartialFile` has it; nothing where there is none. */
+  async settle(written: boolean): Promise<void> {
+    await this.#finished?.settle(written);
+    this.#finished = undefined;
+  }
+
+  /** Deletes what is there. */
+  async discard(): Promise<void> {
+    await this.#closeHasher();
+    await this.#file?.discard();
+    this.#file = undefined;
+  }
+
+  /** Leaves what is there to be gone on with; deletes it where that is not possible. */
+  async leave(): Promise<void> {
+    await this.#closeHasher();
+    await this.#file?.leave();
+  }
+
+  async #openAt(
+    path: string,
+    first: First,
+    version: UnsizedVersion,
+    ownUrls: readonly string[],
+  ): Promise<PartialFile> {
+    const { request, context, onLost } = this.#options;
+    await this.#close();
+    const file = await PartialFile.open({
+      path,
+      overwrite: request.overwrite,
+      held: request.held,
+      header: {
+        url: first.source.url,
+        length: version.length,
+        validators: version.validators,
+      },
+      // Whether they are of the same file is found out by comparing.
+      keepUnproven: true,
+      ownUrls,
+      signal: context.signal,
+      onVerify: () => context.onEvent({ kind: 'check', what: 'partial file' }),
+      onStored: () => {
+        this.#options.onStored();
+        this.#hasher?.advance();
+      },
+      onLost,
+    });
+    this.#file = file;
+    const { earlier } = file;
+    // From here on it is this download's to go on with, or to be deleted with it.
+    if (earlier === undefined || ownUrls.includes(earlier.url)) this.#path = path;
+    const known = strongest([...request.digests, ...version.digests]);
+    this.#hasher = new FileHasher(file, known === undefined ? [] : [known.algorithm]);
+    this.#hasher.advance();
+    const { length } = version;
+    if (length !== undefined) await this.#checkEarlier(first, { ...version, length }, ownUrls);
+    this.#path = path;
+    return file;
+  }
+
+  /** Leaves the partial file as it is. */
+  async #close(): Promise<void> {
+    await this.#closeHasher();
+    await this.#file?.close();
+    this.#file = undefined;
+  }
+
+  async #closeHasher(): Promise<void> {
+    await this.#hasher?.close();
+    this.#hasher = undefined;
+  }
+
+  async #checkEarlier(
+    { source }: First,
+    version: SourceVersion,
+    ownUrls: readonly string[],
+  ): Promise<void> {
+    const { file } = this;
+    const { random, signal } = this.#options.context;
+    await checkEarlierBytes({ file, source, version, ownUrls, random, signal });
+    if (file.startedOver) {
+      this.#options.report.note(noteOf('partial-of-other'));
+    }
+  }
+}

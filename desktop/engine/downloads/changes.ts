@@ -1,0 +1,183 @@
+/** What users can change of a download once it has been added. */
+
+import { relative, resolve } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { noteOf } from '@millrace/shared/base/notes';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { QueueRunner } from '../queue/queue-runner.ts';
+import { type Records, targetOf } from '../queue/records.ts';
+import { check } from '../settings/checks.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { BegunFile } from '../sources/link-proof.ts';
+import { isFinished } from '../store/record.ts';
+import {
+  type Change,
+  changeSchema,
+  checkFile,
+  cleanUrls,
+  isOnlyCategory,
+  MAX_URLS,
+} from './new-download.ts';
+import { refiled } from './refiling.ts';
+import { withoutLogins } from './secrets.ts';
+
+export interface ChangesOptions {
+  readonly records: Records;
+  readonly queueRunner: QueueRunner;
+  readonly settings: Settings;
+  /** The download folder. */
+  readonly dir: () => string;
+  readonly proveLink: ProveLink;
+}
+
+/** Rejects where the first URL of the request does not bring the file that has been begun. */
+export type ProveLink = (request: DownloadRequest, begun: BegunFile) => Promise<void>;
+
+export class Changes {
+  readonly #records: Records;
+  readonly #queueRunner: QueueRunner;
+  readonly #settings: Settings;
+  readonly #dir: () => string;
+  readonly #proveLink: ProveLink;
+
+  constructor({ records, queueRunner, settings, dir, proveLink }: ChangesOptions) {
+    this.#records = records;
+    this.#queueRunner = queueRunner;
+    this.#settings = settings;
+    this.#dir = dir;
+    this.#proveLink = proveLink;
+  }
+
+  /**
+   * Changes an unfinished download: its limit, priority and category at once, the rest by starting it
+   * anew. Of a finished one only the category can be changed.
+   *
+   * @throws MillraceError `no-such-download`, `wrong-state`, `bad-option`
+   */
+  change(gid: string, wanted: Change): void {
+    const record = this.#records.get(gid);
+    const given = check(changeSchema, wanted);
+    const { limit, login, priority, category, rename, maxTries, aria2, startAt, ...rest } = given;
+    const shelves = { dir: this.#dir(), categories: this.#settings.categories };
+    const filed = category === undefined ? undefined : refiled(record, category, shelves);
+    if (isFinished(record.state)) {
+      if (filed !== undefined && isOnlyCategory(given)) return this.#records.refile(record, filed);
+      throw new MillraceError('wrong-state', `${gid} is finished`);
+    }
+    if (rest.dir === undefined && filed?.dir !== undefined) rest.dir = filed.dir;
+    if (rest.file !== undefined) rest.file = checkFile(rest.file);
+    if (rest.dir !== undefined) rest.dir = resolve(this.#dir(), rest.dir);
+    const request = { ...record.request, ...rest };
+    if (limit !== undefined) request.limit = limit ?? undefined;
+    if (login !== undefined) request.login = login ?? undefined;
+    const options = {
+      ...record.options,
+      rename: rename ?? record.options.rename,
+      named: rest.file === undefined ? record.options.named : rename === undefined,
+      maxTries: maxTries ?? record.options.maxTries,
+      startAt: startAt === undefined ? record.options.startAt : (startAt ?? undefined),
+      aria2: { ...record.options.aria2, ...aria2 },
+    };
+    const name = rest.file ?? record.name;
+    this.#records.queue.setStart(gid, options.startAt);
+    this.#records.update(gid, { request, options, name, category: (filed ?? record).category });
+    if (limit !== undefined) this.#setLimit(gid, limit ?? undefined);
+    if (priority !== undefined) {
+      this.#records.queue.setPriority(gid, priority);
+      this.#records.keepOrder([gid]);
+    }
+    if (Object.keys(rest).length > 0 || login !== undefined) this.#queueRunner.restart(gid);
+    this.#queueRunner.tick();
+  }
+
+  /**
+   * Changes the URLs; a running download learns of new ones, other changes cost a start anew.
+   *
+   * @throws MillraceError `bad-url`, `credentials-in-url`, `bad-option` if none is left or too many
+   */
+  setUrls(gid: string, texts: readonly string[]): void {
+    const { request } = this.#records.get(gid);
+    const { urls, login } = cleanUrls(texts);
+    const [first] = urls;
+    if (first === undefined) throw new MillraceError('bad-option', 'urls: none would be left');
+    if (urls.length > MAX_URLS) throw new MillraceError('bad-option', 'urls: too many');
+    this.#fetchFrom(gid, this.#forUrls(gid, request, urls, login));
+    const run = this.#queueRunner.running(gid);
+    if (run === undefined) return this.#queueRunner.restart(gid);
+    const onlyMore = request.urls.every((url) => urls.includes(url)) && request.urls[0] === first;
+    if (!onlyMore) return this.#queueRunner.restart(gid);
+    for (const url of urls) if (!request.urls.includes(url)) run.addUrl(url);
+  }
+
+  /**
+   * Shows that a new link brings the file that has been begun. Nothing is changed by it.
+   *
+   * @throws MillraceError `wrong-state` if it is complete, `bad-url`, `different-file`, and whatever
+   *   keeps the link from bringing the file
+   */
+  async checkLink(gid: string, text: string): Promise<void> {
+    const clean = cleanUrls([text]);
+    const record = this.#records.get(gid);
+    if (record.state === 'complete') throw new MillraceError('wrong-state', 'it is complete');
+    const request = { ...this.#forUrls(gid, record.request, clean.urls, clean.login) };
+    const path = record.path === undefined ? undefined : targetOf(record);
+    const { length } = this.#queueRunner.running(gid)?.progress() ?? record;
+    await this.#proveLink(request, { path, length: length ?? record.length });
+  }
+
+  /**
+   * A new URL for a download whose link has expired: the engine goes on with what is there if the
+   * file is the same.
+   *
+   * @throws MillraceError `wrong-state` if it is complete, `bad-url`
+   */
+  replaceUrl(gid: string, text: string): void {
+    const clean = cleanUrls([text]);
+    const [url] = clean.urls as [string];
+    const record = this.#records.get(gid);
+    if (record.state === 'complete') throw new MillraceError('wrong-state', 'it is complete');
+    if (isFinished(record.state)) this.#records.reopen(record);
+    // The name stays: it is what the partial file is found by.
+    const { path, request } = record;
+    const file = path === undefined ? request.file : relative(request.dir, targetOf(record));
+    const urls = [url, ...request.urls.slice(1).filter((other) => other !== url)];
+    const forUrls = this.#forUrls(gid, request, urls, clean.login);
+    this.#fetchFrom(gid, { ...forUrls, file });
+    // It need not wait any longer.
+    if (record.state === 'waiting') {
+      this.#records.queue.hurry(gid);
+      this.#records.requeue(gid);
+    }
+    this.#queueRunner.restart(gid);
+    this.#queueRunner.tick();
+  }
+
+  #fetchFrom(gid: string, request: DownloadRequest): void {
+    const { host } = new URL(request.urls[0] as string);
+    this.#records.queue.setHost(gid, host);
+    this.#records.update(gid, { request, host });
+  }
+
+  /** The request with other URLs. What logs in at the first one's origin is for no other. */
+  #forUrls(
+    gid: string,
+    request: DownloadRequest,
+    urls: readonly string[],
+    login: DownloadRequest['login'],
+  ): DownloadRequest {
+    const [before, now] = [request.urls[0], urls[0]].map((url) => new URL(url as string).origin);
+    const clean = before === now ? request : withoutLogins(request);
+    if (JSON.stringify(clean) !== JSON.stringify(request)) {
+      const note = noteOf('login-left-out', { before: String(before), now: String(now) });
+      this.#records.emit({ kind: 'note', gid, ...note });
+    }
+    return { ...clean, urls, login: login ?? clean.login };
+  }
+
+  #setLimit(gid: string, limit: number | undefined): void {
+    const run = this.#queueRunner.running(gid);
+    if (run !== undefined) return run.setLimit(limit);
+    // It may be about to run, with what it was asked for before.
+    void this.#queueRunner.begun(gid).then(() => this.#queueRunner.running(gid)?.setLimit(limit));
+  }
+}

@@ -1,0 +1,28 @@
+/** Downloads that are there already, of a URL that somebody wants to add. */
+
+import type { Duplicate } from '@millrace/shared/bridge/rpc/adding-api';
+import type { DownloadStore } from '../store/download-store.ts';
+
+/** Of those whose URLs look alike so many are looked at. */
+const MAX_CANDIDATES = 20;
+
+/** The download that is most alike; an unfinished one before others, what was removed never. */
+export function duplicateOf(store: DownloadStore, text: string): Duplicate | undefined {
+  const url = normalised(text);
+  if (url === undefined) return undefined;
+  const found = store.withUrl(url, MAX_CANDIDATES).filter(({ state }) => state !== 'removed');
+  const same = found.find(({ request }) => request.urls.includes(url));
+  const alike = same ?? found[0];
+  if (alike === undefined) return undefined;
+  const { gid, name, state, path } = alike;
+  return { url: text, same: same === undefined ? 'path' : 'url', gid, name, status: state, path };
+}
+
+function normalised(text: string): string | undefined {
+  const url = URL.parse(text.trim());
+  if (url === null) return undefined;
+  url.hash = '';
+  url.username = '';
+  url.password = '';
+  return url.href;
+}

@@ -1,0 +1,173 @@
+/**
+ * Lists of downloads as files: our own JSON with everything, aria2's session and input files, and
+ * plain lists of URLs (which are aria2's input files without options).
+ */
+
+import { basename, isAbsolute } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { type DownloadRecord, FINISHED, isFinished } from '../store/record.ts';
+import type { NewDownload } from './new-download.ts';
+import { withoutSecrets } from './secrets.ts';
+
+export type Format = 'json' | 'urls' | 'aria2';
+
+/** One download out of a list. */
+export interface Listed {
+  /** Where in the list it stands, for messages: a line, or a number in the JSON. */
+  readonly at: number;
+  readonly download: NewDownload;
+  /** aria2's options as they were written. */
+  readonly options?: Readonly<Record<string, string | string[]>>;
+  /** For those that are finished: how they ended. */
+  readonly ended?: Pick<
+    DownloadRecord,
+    'state' | 'finishedAt' | 'createdAt' | 'length' | 'path' | 'error' | 'digest'
+  >;
+}
+
+const FORMAT = 1;
+const MAX_LISTED = 20_000;
+
+/** Writes a list. */
+export function exportList(
+  records: readonly DownloadRecord[],
+  format: Format,
+  secrets: boolean,
+): string {
+  const clean = secrets ? records : records.map(asPassedOn);
+  if (format === 'json') {
+    return `${JSON.stringify({ millrace: 'downloads', format: FORMAT, downloads: clean.map(toJson) }, null, 1)}\n`;
+  }
+  if (format === 'urls') return clean.map(({ request }) => `${request.urls[0]}\n`).join('');
+  return clean.map(toSession).join('');
+}
+
+/**
+ * Reads a list of any of the formats.
+ *
+ * @throws MillraceError `bad-option` if it is none, or too long
+ */
+export function importList(text: string, format: Format | undefined): Listed[] {
+  const isJson = format === undefined ? /^\s*\{/.test(text) : format === 'json';
+  const listed = isJson ? fromJson(text) : fromSession(text);
+  if (listed.length > MAX_LISTED) fail(`more than ${MAX_LISTED} downloads`);
+  return listed;
+}
+
+function asPassedOn(record: DownloadRecord): DownloadRecord {
+  const options = { ...record.options, aria2: undefined };
+  return { ...record, request: withoutSecrets(record.request), options };
+}
+
+function toJson(record: DownloadRecord): object {
+  const { gid, state, request, priority, category, name, path, length } = record;
+  const { createdAt, finishedAt, error, digest } = record;
+  const ended = isFinished(state) ? { name, path, length, finishedAt, error, digest } : {};
+  return { gid, state, priority, category, createdAt, request, ...ended };
+}
+
+function toSession({ request, state, gid, path }: DownloadRecord): string {
+  const lines = [request.urls.join('\t'), ` gid=${gid}`, ` dir=${request.dir}`];
+  const out = request.file ?? (path === undefined ? undefined : basename(path));
+  if (out !== undefined) lines.push(` out=${out}`);
+  for (const [name, value] of Object.entries(request.headers)) {
+    lines.push(` header=${name}: ${value}`);
+  }
+  if (request.login !== undefined) {
+    lines.push(` http-user=${request.login.user}`, ` http-passwd=${request.login.password}`);
+  }
+  const [digest] = request.digests;
+  if (digest !== undefined) {
+    lines.push(` checksum=${digest.algorithm.replace('sha', 'sha-')}=${digest.hex}`);
+  }
+  if (request.limit !== undefined) lines.push(` max-download-limit=${request.limit}`);
+  if (state === 'paused') lines.push(' pause=true');
+  // A line end in a value would begin another option.
+  return lines.map((line) => `${line.replace(/[\r\n]+/g, ' ')}\n`).join('');
+}
+
+function fromSession(text: string): Listed[] {
+  const listed: Listed[] = [];
+  let options: Record<string, string | string[]> = {};
+  text.split(/\r?\n/).forEach((line, i) => {
+    if (line.trim() === '' || line.startsWith('#')) return;
+    if (/^\s/.test(line)) {
+      const [, name, value] = /^\s+([^=\s]+)=(.*)$/.exec(line) ?? [];
+      if (name === undefined || value === undefined) return;
+      const headers = options.header;
+      if (name !== 'header') options[name] = value;
+      else if (Array.isArray(headers)) headers.push(value);
+      else options.header = [value];
+      return;
+    }
+    options = {};
+    const urls = line.split('\t').map((url) => url.trim());
+    listed.push({
+      at: i + 1,
+      download: { urls: urls.filter((url) => url !== '') },
+      options,
+    });
+  });
+  return listed;
+}
+
+function fromJson(text: string): Listed[] {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    fail('it is not JSON');
+  }
+  const value = (parsed ?? {}) as { millrace?: unknown; format?: unknown; downloads?: unknown };
+  if (value.millrace !== 'downloads' || !Array.isArray(value.downloads)) {
+    fail('it is not a list of downloads');
+  }
+  if (value.format !== FORMAT) fail('a newer version of Millrace has written it');
+  return value.downloads.map((item: Record<string, unknown>, i: number) => {
+    const { gid, state, priority, category, request } = item ?? {};
+    const finished = FINISHED.find((known) => known === state);
+    const download = {
+      ...(request as NewDownload),
+      ...(typeof gid === 'string' ? { gid } : {}),
+      ...(typeof priority === 'number' ? { priority } : {}),
+      ...(typeof category === 'string' ? { category } : {}),
+      ...(state === 'paused' ? { paused: true } : {}),
+    };
+    if (finished === undefined) return { at: i + 1, download };
+    return { at: i + 1, download, ended: endedOf(item, finished) };
+  });
+}
+
+function endedOf(
+  item: Record<string, unknown>,
+  state: (typeof FINISHED)[number],
+): NonNullable<Listed['ended']> {
+  const number = (name: string) =>
+    Number.isSafeInteger(item[name]) ? (item[name] as number) : undefined;
+  const { path, error } = item as { path?: unknown; error?: Record<string, unknown> };
+  return {
+    state,
+    finishedAt: number('finishedAt') ?? 0,
+    createdAt: number('createdAt') ?? 0,
+    length: (number('length') ?? -1) < 0 ? undefined : number('length'),
+    path: typeof path === 'string' && isAbsolute(path) && !path.includes('\0') ? path : undefined,
+    error:
+      typeof error === 'object' && error !== null
+        ? {
+            code: textOf(error.code),
+            message: textOf(error.message),
+            detail: textOf(error.detail),
+          }
+        : undefined,
+    digest: undefined,
+  };
+}
+
+/** Empty for what is no text: an object's own `toString` is not asked. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function fail(detail: string): never {
+  throw new MillraceError('bad-option', `the list cannot be read: ${detail}`);
+}

@@ -1,0 +1,394 @@
+/** What users can do with the daemon's downloads. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { DownloadQueue, Move } from '@millrace/shared/download/queue/queue';
+import type { ScheduleState } from '@millrace/shared/download/queue/schedule';
+import type { Run } from '../queue/contract.ts';
+import type { HostMemory } from '../queue/host-memory.ts';
+import { QueueRunner, type QueueRunnerOptions } from '../queue/queue-runner.ts';
+import { type ManagerEvent, Records } from '../queue/records.ts';
+import { Remover, type Removing } from '../removal/removing.ts';
+import type { Trash } from '../removal/trash.ts';
+import type { Limits, Settings } from '../settings/settings.ts';
+import type { DownloadStore } from '../store/download-store.ts';
+import type { DownloadRecord, FinishedState } from '../store/record.ts';
+import type { SettingStore } from '../store/small-stores.ts';
+import type { TrashStore } from '../store/trash-store.ts';
+import { Changes, type ProveLink } from './changes.ts';
+import { checkKept } from './check-kept.ts';
+import { removeLeftJournals } from './left-journals.ts';
+import { type Change, type NewDownload, newRecord } from './new-download.ts';
+
+export interface ManagerOptions extends Omit<QueueRunnerOptions, 'records'> {
+  readonly store: DownloadStore;
+  /** Where what is still to be deleted is written down. */
+  readonly settingStore: SettingStore;
+  readonly trashStore: TrashStore;
+  /** Default: every new link is taken. */
+  readonly proveLink?: ProveLink;
+  /** Edges that `useEdges` means. */
+  readonly edges?: () => readonly string[];
+  /** The one of them that runs on this machine. */
+  readonly localEdge?: () => string | undefined;
+  /** Download folder unless the settings have one. */
+  readonly dir: string;
+}
+
+export class Manager {
+  readonly #options: ManagerOptions;
+  readonly #records: Records;
+  readonly #queueRunner: QueueRunner;
+  readonly #remover: Remover;
+  readonly #changes: Changes;
+  /** Deletions and the like that go on in the background. */
+  readonly #chores = new Set<Promise<void>>();
+
+  constructor(options: ManagerOptions) {
+    this.#options = options;
+    this.#records = new Records(options.store);
+    this.#queueRunner = new QueueRunner({ ...options, records: this.#records });
+    this.#remover = new Remover({
+      ...options,
+      records: this.#records,
+      queueRunner: this.#queueRunner,
+      trashLimits: () => options.settings.app.trash,
+    });
+    this.#changes = new Changes({
+      records: this.#records,
+      queueRunner: this.#queueRunner,
+      settings: options.settings,
+      dir: () => this.dir,
+      proveLink: options.proveLink ?? (() => Promise.resolve()),
+    });
+  }
+
+  get settings(): Settings {
+    return this.#options.settings;
+  }
+
+  get hosts(): HostMemory {
+    return this.#options.hosts;
+  }
+
+  get store(): DownloadStore {
+    return this.#records.store;
+  }
+
+  get queue(): DownloadQueue {
+    return this.#records.queue;
+  }
+
+  /** Download folder. */
+  get dir(): string {
+    return this.settings.dir ?? this.#options.dir;
+  }
+
+  /** Takes up the queue as the last run has left it. */
+  start(): void {
+    this.#records.load();
+    this.#remover.start();
+    this.#queueRunner.start();
+    const isTaken = (path: string, by: string) => this.#records.isTaken(path, by);
+    this.#chore(removeLeftJournals(this.store, this.#options.createDownload, isTaken));
+  }
+
+  /** Looks at all that is kept, so that what cannot be read is left out of every total. */
+  async checkKept(signal: AbortSignal): Promise<void> {
+    const trash = this.trash.store;
+    await checkKept(
+      [this.store, trash],
+      (table, gids) =>
+        this.#records.emit(table === trash ? { kind: 'trash' } : { kind: 'forgotten', gids }),
+      signal,
+    );
+  }
+
+  /** Interrupts what runs; it goes on at the next start. */
+  async close(): Promise<void> {
+    await this.#queueRunner.close();
+    await this.#remover.close();
+    await Promise.all(this.#chores);
+  }
+
+  /** @returns takes the listener away again */
+  listen(listener: (event: ManagerEvent) => void): () => void {
+    return this.#records.listen(listener);
+  }
+
+  /** The download as it runs; undefined while it does not. */
+  running(gid: string): Run | undefined {
+    return this.#queueRunner.running(gid);
+  }
+
+  /** Resolves when a download that was just started can be got, or has ended. */
+  begun(gid: string): Promise<void> {
+    return this.#queueRunner.begun(gid);
+  }
+
+  /** How the run under way will end; undefined if there is none. */
+  finished(gid: string): Promise<{ readonly path: string }> | undefined {
+    return this.#queueRunner.finished(gid);
+  }
+
+  /** What the schedule says now. */
+  schedule(): ScheduleState {
+    return this.#queueRunner.schedule();
+  }
+
+  /** Unfinished downloads: those that run, then the queue in order. */
+  unfinished(): DownloadRecord[] {
+    return this.#records.unfinished();
+  }
+
+  /** An unfinished download. */
+  find(gid: string): DownloadRecord | undefined {
+    return this.#records.find(gid);
+  }
+
+  /**
+   * @param gid or any beginning of it that no other has
+   * @throws MillraceError `no-such-download`
+   */
+  get(gid: string): DownloadRecord {
+    return this.#records.get(gid);
+  }
+
+  /** What `add` would add. @throws MillraceError as `add` */
+  draft(asked: NewDownload): DownloadRecord {
+    return this.#newRecord(asked);
+  }
+
+  /** @throws MillraceError for what cannot be downloaded; nothing has been added then */
+  add(asked: NewDownload): DownloadRecord {
+    return this.addAll([asked])[0] as DownloadRecord;
+  }
+
+  /** Adds several, or none at all. */
+  addAll(asked: readonly NewDownload[]): DownloadRecord[] {
+    this.#records.checkRoom(asked.length);
+    const records = asked.map((one) => this.#newRecord(one));
+    const gids = new Set(records.map(({ gid }) => gid));
+    if (gids.size < records.length) throw new MillraceError('bad-option', 'gid: two are the same');
+    try {
+      this.store.atOnce(() => {
+        for (const [i, record] of records.entries()) {
+          this.#records.enqueue(record, asked[i]?.position);
+        }
+      });
+    } catch (error) {
+      for (const gid of gids) this.#records.drop(gid);
+      throw error;
+    }
+    for (const gid of gids) this.#records.emit({ kind: 'changed', gid });
+    this.#queueRunner.tick();
+    return records.map(({ gid }) => this.get(gid));
+  }
+
+  /** Does many things as one: written down together, and decided on together. */
+  atOnce<T>(work: () => T): T {
+    return this.#queueRunner.hold(() => this.store.atOnce(work));
+  }
+
+  /** Adds to the history what another list has as finished. */
+  addFinished(
+    asked: NewDownload,
+    ended: Pick<DownloadRecord, 'state' | 'finishedAt' | 'createdAt'> & Partial<DownloadRecord>,
+  ): DownloadRecord {
+    const record = { ...this.#newRecord(asked), ...ended };
+    this.store.put({ ...record, storedBytes: record.length ?? 0 });
+    return record;
+  }
+
+  /** @returns false if it is paused or finished already */
+  pause(gid: string): boolean {
+    if (!this.queue.pause(gid)) return false;
+    this.#chore(this.#queueRunner.stop(gid));
+    this.#records.update(gid, { state: 'paused', retryAt: undefined });
+    this.#records.emit({ kind: 'paused', gid });
+    this.#queueRunner.tick();
+    return true;
+  }
+
+  /** @returns false if it was not paused */
+  resume(gid: string): boolean {
+    if (!this.queue.resume(gid)) return false;
+    this.#records.requeue(gid);
+    this.#queueRunner.tick();
+    return true;
+  }
+
+  /** Puts a failed or removed one into the queue again; one that waits is tried at once. */
+  retry(gid: string): boolean {
+    const record = this.get(gid);
+    if (record.state === 'removed' && this.trash.has(record.gid)) {
+      // With what it had.
+      this.#chore(this.restore([record.gid]).then(() => this.resume(record.gid)));
+      return true;
+    }
+    if (record.state === 'waiting') this.queue.hurry(record.gid);
+    else if (record.state !== 'error' && record.state !== 'removed') return false;
+    else this.#records.reopen(record);
+    this.#records.requeue(record.gid);
+    this.#queueRunner.tick();
+    return true;
+  }
+
+  /**
+   * Ends an unfinished download.
+   *
+   * @param deletePartial also what it has so far
+   * @returns false if it was finished already
+   */
+  remove(gid: string, deletePartial: boolean): boolean {
+    if (!this.#remover.end(gid, deletePartial)) return false;
+    this.#queueRunner.tick();
+    return true;
+  }
+
+  /**
+   * Deletes what a download that has failed or was removed has left of its file.
+   *
+   * @returns false if it is neither
+   */
+  deleteLeft(gid: string): boolean {
+    return this.#remover.deleteLeft(gid);
+  }
+
+  /**
+   * Removes downloads, finished or not: into the trash, or for good.
+   *
+   * @returns those that were touched, and what `undoRemove` takes unless it was for good
+   * @throws MillraceError `no-such-download`, or `wrong-state` where a file to be deleted is another
+   *   than was downloaded: nothing has been removed then
+   */
+  removeAll(what: Removing): Promise<{ gids: string[]; undo?: string }> {
+    return this.#remover.remove(what);
+  }
+
+  /**
+   * Brings back what a removal has taken away.
+   *
+   * @param id undefined: the last removal
+   * @returns those that are there again
+   * @throws MillraceError `wrong-state` if nothing of it is in the trash, `queue-full`
+   */
+  undoRemove(id?: string): Promise<string[]> {
+    return this.#remover.undo(id);
+  }
+
+  /** Removed downloads. */
+  get trash(): Trash {
+    return this.#remover.trash;
+  }
+
+  /** Brings removed downloads back from the trash. @throws MillraceError `queue-full` */
+  restore(gids: readonly string[]): Promise<string[]> {
+    return this.#remover.restore(gids);
+  }
+
+  /** Takes a finished download out of the history. @returns false if it is none */
+  forget(gid: string): boolean {
+    return this.#records.forget(gid);
+  }
+
+  /** As `Remover.purge`. */
+  purge(
+    states: readonly FinishedState[] | undefined,
+    before?: Millis,
+  ): { gids: string[]; undo?: string } {
+    return this.#remover.purge(states, before);
+  }
+
+  /** @returns the place it has got; -1 if it does not stand in line */
+  move(gid: string, offset: number, how: Move): number {
+    const { position, changed } = this.queue.move(gid, offset, how);
+    this.store.atOnce(() => this.#records.keepOrder(changed));
+    for (const one of changed) this.#records.emit({ kind: 'changed', gid: one });
+    this.#queueRunner.tick();
+    return position;
+  }
+
+  /** As `Changes.change`. */
+  change(gid: string, wanted: Change): void {
+    this.#changes.change(gid, wanted);
+  }
+
+  /** As `Changes.setUrls`. */
+  setUrls(gid: string, texts: readonly string[]): void {
+    this.#changes.setUrls(gid, texts);
+  }
+
+  /** As `Changes.checkLink`. */
+  checkLink(gid: string, text: string): Promise<void> {
+    return this.#changes.checkLink(gid, text);
+  }
+
+  /** As `Changes.replaceUrl`. */
+  replaceUrl(gid: string, text: string): void {
+    this.#changes.replaceUrl(gid, text);
+  }
+
+  /** Sets the limits over all downloads. */
+  setLimits(limits: Limits): void {
+    this.settings.limits = limits;
+    this.settingsChanged();
+  }
+
+  /** To be called when the schedule, or anything else that is set, has been changed. */
+  settingsChanged(): void {
+    this.trash.sweep();
+    this.#queueRunner.tick();
+    this.#records.emit({ kind: 'settings' });
+  }
+
+  /**
+   * Puts downloads of the line, in this order, before another of it, or at its end.
+   *
+   * @param before undefined: at the end
+   * @returns those that stand in line
+   */
+  place(gids: readonly string[], before: string | undefined): string[] {
+    return this.atOnce(() => {
+      const placed: string[] = [];
+      for (const gid of gids) {
+        const from = this.queue.position(gid);
+        if (from === undefined || gid === before) continue;
+        const target = before === undefined ? undefined : this.queue.position(before);
+        // Taken out of the line before it is put back, it makes those behind it move up.
+        const to = target === undefined ? undefined : target - (from < target ? 1 : 0);
+        if (to === undefined) this.move(gid, 0, 'end');
+        else this.move(gid, to, 'set');
+        placed.push(gid);
+      }
+      return placed;
+    });
+  }
+
+  #newRecord(asked: NewDownload): DownloadRecord {
+    const { categories, app } = this.settings;
+    const { connections, sidecars } = app.defaults;
+    const around = {
+      gid: this.#records.newGid(),
+      dir: this.dir,
+      categories,
+      edges: this.#options.edges?.() ?? [],
+      localEdge: this.#options.localEdge?.(),
+      defaults: { proxy: app.proxy ?? undefined, connections, sidecars },
+      now: this.#options.now(),
+    };
+    const record = newRecord(asked, around);
+    if (!this.#records.exists(record.gid)) return record;
+    throw new MillraceError('bad-option', `gid: ${record.gid} is there already`);
+  }
+
+  #chore(work: Promise<unknown>): void {
+    const kept = work
+      .then(() => {})
+      .catch(() => {
+        // A partial file that cannot be deleted is no reason to end the daemon.
+      })
+      .finally(() => this.#chores.delete(kept));
+    this.#chores.add(kept);
+  }
+}

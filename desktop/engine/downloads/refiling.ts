@@ -1,0 +1,40 @@
+/** Putting a download that is there under another category. */
+
+import { resolve } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { Category } from '@millrace/shared/download/request/category';
+import type { DownloadRecord } from '../store/record.ts';
+
+interface Shelves {
+  /** Download folder. */
+  readonly dir: string;
+  readonly categories: readonly Category[];
+}
+
+export interface Refiled {
+  readonly category: string | undefined;
+  /** The new category's folder, where the download follows it. */
+  readonly dir?: string;
+}
+
+/**
+ * What changes with the category. The folder does as well if it was the old category's and nothing is
+ * in it yet: files that have been begun stay where they are.
+ *
+ * @param wanted null: none
+ * @throws MillraceError `bad-option` if there is no such category
+ */
+export function refiled(
+  { category, path, request }: Pick<DownloadRecord, 'category' | 'path' | 'request'>,
+  wanted: string | null,
+  { dir, categories }: Shelves,
+): Refiled {
+  const named = (name: string | null | undefined) => categories.find((c) => c.name === name);
+  const to = named(wanted);
+  if (wanted !== null && to === undefined) {
+    throw new MillraceError('bad-option', `category: there is no "${wanted}"`);
+  }
+  const folderOf = (of: Category | undefined) => resolve(dir, of?.folder ?? '');
+  const follows = path === undefined && request.dir === folderOf(named(category));
+  return { category: to?.name, ...(follows ? { dir: folderOf(to) } : {}) };
+}

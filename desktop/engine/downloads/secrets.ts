@@ -1,0 +1,39 @@
+/** What of a download logs somebody in: for its origin alone, and not for everybody to see. */
+
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { takeLogin } from '../net/credentials.ts';
+
+const SECRET_FIELDS: readonly string[] = ['authorization', 'cookie', 'proxy-authorization'];
+const SECRET_OPTIONS: readonly string[] = ['http-passwd', 'all-proxy-passwd'];
+const PROXY_OPTIONS: readonly string[] = ['all-proxy', 'http-proxy', 'https-proxy'];
+
+/** The request without what is meant for its origin: another one must not have it. */
+export function withoutLogins(request: DownloadRequest): DownloadRequest {
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).filter(([name]) => !SECRET_FIELDS.includes(name)),
+  );
+  return { ...request, headers, login: undefined };
+}
+
+/** The request as it can be passed on: also without a proxy that has a password. */
+export function withoutSecrets(request: DownloadRequest): DownloadRequest {
+  const { proxy } = request;
+  return { ...withoutLogins(request), proxy: /@/.test(proxy ?? '') ? undefined : proxy };
+}
+
+/** aria2's options as they can be shown: without passwords. Header fields are as they were given. */
+export function shownOptions(options: Readonly<Record<string, string>>): Record<string, string> {
+  const shown = Object.entries(options).filter(([name]) => !SECRET_OPTIONS.includes(name));
+  return Object.fromEntries(
+    shown.map(([name, value]) => [name, PROXY_OPTIONS.includes(name) ? shownProxy(value) : value]),
+  );
+}
+
+function shownProxy(value: string): string {
+  if (!value.includes('@')) return value;
+  try {
+    return takeLogin(value.includes('://') ? value : `http://${value}`).url;
+  } catch {
+    return value.slice(value.lastIndexOf('@') + 1);
+  }
+}

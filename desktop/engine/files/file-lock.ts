@@ -1,0 +1,72 @@
+/**
+ * One writer per partial file: a lock file with the writer's process number, and where the system
+ * tells, when that process started: after the end of the machine another one may have the number.
+ */
+
+import { open, readFile, rm } from 'node:fs/promises';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { processState } from '../../local/process-state.ts';
+
+const ATTEMPTS = 3;
+/** Locks of this process: its own number in a lock file proves nothing. */
+const held = new Set<string>();
+
+/**
+ * Takes the lock; one left by a process that has died is taken over.
+ *
+ * @returns gives the lock back
+ * @throws MillraceError `file-in-use`; errors of the file system
+ */
+export async function lockFile(path: string): Promise<() => Promise<void>> {
+  if (held.has(path)) throw new MillraceError('file-in-use', `this process has ${path}`);
+  held.add(path);
+  try {
+    await take(path);
+  } catch (error) {
+    held.delete(path);
+    throw error;
+  }
+  let mine = true;
+  return async () => {
+    // A second call must not take away the lock that another writer has by then.
+    if (!mine) return;
+    mine = false;
+    await rm(path, { force: true });
+    held.delete(path);
+  };
+}
+
+async function take(path: string): Promise<void> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    try {
+      const file = await open(path, 'wx');
+      const started = await startOf(process.pid);
+      await file.writeFile(`${process.pid}\n${started === undefined ? '' : `${started}\n`}`);
+      return await file.close();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+    const [pid = '', started = ''] = (await readFile(path, 'utf8').catch(() => '')).split('\n');
+    const owner = Number(pid.trim());
+    if (isAlive(owner) && (started === '' || started === (await startOf(owner)))) {
+      throw new MillraceError('file-in-use', `process ${owner} has ${path}`);
+    }
+    await rm(path, { force: true });
+  }
+  throw new MillraceError('file-in-use', path);
+}
+
+/** When a process started, in a form that no other process with its number has (Linux). */
+async function startOf(pid: number): Promise<string | undefined> {
+  try {
+    const boot = await readFile('/proc/sys/kernel/random/boot_id', 'utf8');
+    const status = await readFile(`/proc/${pid}/stat`, 'utf8');
+    // The name before it may contain anything, spaces and brackets too.
+    const fields = status.slice(status.lastIndexOf(')') + 2).split(' ');
+    return `${boot.trim()} ${fields[19]}`;
+  } catch {
+    return undefined;
+  }
+}
+
+const isAlive = (pid: number) => pid !== process.pid && processState(pid) !== 'gone';

@@ -1,0 +1,150 @@
+/**
+ * Digests of a file that is still being downloaded: its beginning is hashed as it grows, so that
+ * verification ends with the download. In a thread, as it takes as long as receiving does; out of
+ * the file, not out of memory: with several connections most of it comes out of order anyway, the
+ * kernel still has it, and what is hashed is what the user will get.
+ */
+
+import type { ByteRange, RangeSet } from '@millrace/shared/base/byte-range';
+import type { Digest, DigestAlgorithm, PieceDigests } from '@millrace/shared/base/digest';
+import { HashThread } from './hash-thread.ts';
+
+/** Bytes asked for at a time: what a reset costs at most. */
+const STEP_BYTES = 16 * 1024 * 1024;
+
+/** What is asked of a `PartialFile`. */
+export interface HashedFile {
+  readonly dataPath: string;
+  readonly stored: RangeSet;
+  /** How often bytes have been taken out of `stored`. */
+  readonly removals: number;
+}
+
+export class FileHasher {
+  readonly #file: HashedFile;
+  readonly #algorithms: readonly DigestAlgorithm[];
+  readonly #thread = new HashThread();
+  /** Bytes that the digests cover. */
+  #hashedBytes = 0;
+  #removals: number;
+  #running: Promise<void> | undefined;
+  #opened = false;
+  #failure: unknown;
+
+  /**
+   * @param file open; it keeps its name until this is closed
+   * @param algorithms of the whole file; none where only pieces are to be looked at
+   */
+  constructor(file: HashedFile, algorithms: readonly DigestAlgorithm[]) {
+    this.#file = file;
+    this.#algorithms = algorithms;
+    this.#removals = file.removals;
+  }
+
+  /** What the whole file is hashed with. */
+  get algorithms(): readonly DigestAlgorithm[] {
+    return this.#algorithms;
+  }
+
+  /** How far the digests are, bytes. */
+  get hashedBytes(): number {
+    return this.#hashedBytes;
+  }
+
+  /** To be called after bytes have been stored: hashes on, if there is more and it is not at it. */
+  advance(): void {
+    if (this.#running !== undefined || this.#failure !== undefined) return;
+    if (this.#algorithms.length === 0 || this.#next() === undefined) return;
+    this.#running = this.#run()
+      .catch((error: unknown) => {
+        this.#failure = error;
+      })
+      .finally(() => {
+        this.#running = undefined;
+      });
+  }
+
+  /**
+   * Waits for the rest.
+   *
+   * @param length of the file, all of which is stored
+   * @returns a digest per algorithm, in the order given
+   * @throws MillraceError `file-not-writable` where it cannot be read
+   */
+  async finish(length: number): Promise<Digest[]> {
+    for (;;) {
+      await this.#running;
+      if (this.#failure !== undefined) throw this.#failure;
+      if (this.#hashedBytes >= length && this.#removals === this.#file.removals) break;
+      this.advance();
+      if (this.#running === undefined) throw new RangeError('not all of the file is stored');
+    }
+    await this.#open();
+    const hexes = await this.#thread.ask({ kind: 'digests' });
+    return this.#algorithms.map((algorithm, i) => ({ algorithm, hex: hexes[i] as string }));
+  }
+
+  /**
+   * Compares the pieces of the file with their digests.
+   *
+   * @param length of the file, all of which is stored
+   * @returns the pieces that are wrong, ascending
+   * @throws MillraceError `file-not-writable` where it cannot be read; the signal's reason
+   */
+  async badPieces(
+    pieces: PieceDigests,
+    length: number,
+    signal?: AbortSignal,
+  ): Promise<ByteRange[]> {
+    await this.#open();
+    const { algorithm, pieceBytes, hexes } = pieces;
+    const bad: ByteRange[] = [];
+    for (const [index, hex] of hexes.entries()) {
+      signal?.throwIfAborted();
+      const start = index * pieceBytes;
+      const end = Math.min(length, start + pieceBytes);
+      if (start >= end) break;
+      const [found] = await this.#thread.ask({ kind: 'range', algorithm, start, end });
+      if (found !== hex) bad.push({ start, end });
+    }
+    return bad;
+  }
+
+  /** Ends the thread. */
+  async close(): Promise<void> {
+    this.#failure ??= new RangeError('closed');
+    await this.#thread.close();
+    await this.#running;
+  }
+
+  /** Where the beginning of the file that is stored ends, if that is further than the digests. */
+  #next(): number | undefined {
+    const first = this.#file.stored.ranges[0];
+    const end = first === undefined || first.start > 0 ? 0 : first.end;
+    if (this.#removals !== this.#file.removals) return end;
+    return end > this.#hashedBytes ? end : undefined;
+  }
+
+  async #run(): Promise<void> {
+    await this.#open();
+    for (let end = this.#next(); end !== undefined; end = this.#next()) {
+      if (this.#removals !== this.#file.removals) {
+        // Bytes that are in the digests may have been replaced.
+        this.#removals = this.#file.removals;
+        this.#hashedBytes = 0;
+        await this.#thread.ask({ kind: 'restart' });
+        continue;
+      }
+      const to = Math.min(end, this.#hashedBytes + STEP_BYTES);
+      await this.#thread.ask({ kind: 'extend', end: to });
+      this.#hashedBytes = to;
+    }
+  }
+
+  async #open(): Promise<void> {
+    if (this.#opened) return;
+    this.#opened = true;
+    const { dataPath: path } = this.#file;
+    await this.#thread.ask({ kind: 'open', path, algorithms: this.#algorithms });
+  }
+}

@@ -1,0 +1,114 @@
+/**
+ * The names that are held for downloads which browsers have handed over. They are written down before
+ * they are held, and let go of as soon as their download has ended, is to be saved elsewhere, or was
+ * never added: also where the daemon was killed in between.
+ */
+
+import { existsSync } from 'node:fs';
+import { tryRead } from '@millrace/shared/schema/read';
+import { z } from 'zod';
+import type { Manager } from '../downloads/manager.ts';
+import { ASIDE_SUFFIX, holdName, releaseName } from '../files/held-name.ts';
+import { DATA_SUFFIX, JOURNAL_SUFFIX } from '../files/partial-names.ts';
+import { targetOf } from '../queue/records.ts';
+import type { SettingStore } from '../store/small-stores.ts';
+
+const SETTING = 'held-names';
+const heldSchema = z.array(z.object({ path: z.string(), token: z.string() }));
+
+type Held = z.infer<typeof heldSchema>[number];
+
+export class HeldNames {
+  readonly #manager: Manager;
+  readonly #store: SettingStore;
+  readonly #unlisten: () => void;
+  #held: readonly Held[];
+  #sweeping: Promise<void> | undefined;
+  #again = false;
+
+  constructor(manager: Manager, store: SettingStore) {
+    this.#manager = manager;
+    this.#store = store;
+    this.#held = tryRead(heldSchema, store.get(SETTING)).data ?? [];
+    this.#unlisten = manager.listen((event) => {
+      if ('gid' in event || event.kind === 'forgotten') this.sweep();
+    });
+  }
+
+  /**
+   * Holds a name while `add` adds the download that it is for.
+   *
+   * @param token name of the hand-off
+   * @returns what `add` returns; undefined where the name is taken or cannot be held: nothing has been
+   *   added then
+   * @throws what `add` throws: the name is let go of again
+   */
+  while<T>(path: string, token: string, add: () => T): T | undefined {
+    if (this.#isTaken(path)) return undefined;
+    const before = this.#held;
+    // Whoever is killed after this finds it with the next start.
+    this.#keep([...before, { path, token }]);
+    try {
+      holdName(path, token);
+    } catch {
+      this.#keep(before);
+      return undefined;
+    }
+    try {
+      return add();
+    } finally {
+      // It stays where the download is there.
+      this.sweep();
+    }
+  }
+
+  /** Lets go of all names whose downloads need them no more. To be called once at the start. */
+  sweep(): void {
+    if (this.#held.length === 0) return;
+    this.#again = true;
+    this.#sweeping ??= this.#sweep().finally(() => {
+      this.#sweeping = undefined;
+    });
+  }
+
+  /** Resolves when nothing is under way. Names of what goes on at the next start stay held. */
+  async close(): Promise<void> {
+    this.#unlisten();
+    await this.#sweeping;
+  }
+
+  async #sweep(): Promise<void> {
+    while (this.#again) {
+      this.#again = false;
+      // Many things happen at once; and what is being added is there after this.
+      await new Promise((resolve) => setImmediate(resolve));
+      for (const held of this.#held) {
+        if (this.#isNeeded(held)) continue;
+        try {
+          await releaseName(held.path, held.token);
+          this.#keep(this.#held.filter((one) => one !== held));
+        } catch {
+          // Its folder may be away: with the next change it is tried again.
+        }
+      }
+    }
+  }
+
+  #isNeeded({ path, token }: Held): boolean {
+    const gid = this.#manager.store.withHandOff(token, 0);
+    const record = gid === undefined ? undefined : this.#manager.find(gid);
+    return record?.request.held === token && targetOf(record) === path;
+  }
+
+  /** Chromium does not know what others have begun. */
+  #isTaken(path: string): boolean {
+    const beside = [DATA_SUFFIX, JOURNAL_SUFFIX, ASIDE_SUFFIX];
+    if (beside.some((suffix) => existsSync(path + suffix))) return true;
+    return this.#manager.unfinished().some((record) => targetOf(record) === path);
+  }
+
+  #keep(held: readonly Held[]): void {
+    this.#store.set(SETTING, held);
+    this.#held = held;
+  }
+}

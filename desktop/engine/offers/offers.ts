@@ -1,0 +1,222 @@
+/**
+ * Downloads that a browser offers. It goes on with its own until we have shown that we get the same
+ * file, and ends it when the download has been written down here. An offer that nobody takes leaves
+ * nothing.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { NativeOffer, NativeOfferState } from '@millrace/shared/bridge/native/native-api';
+import { usableEdges } from '@millrace/shared/download/request/edge-use';
+import { safeFileName } from '@millrace/shared/download/request/file-name';
+import type { OfferedFile } from '@millrace/shared/download/request/offered-file';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { Manager } from '../downloads/manager.ts';
+import type { NewDownload } from '../downloads/new-download.ts';
+import type { DownloadRecord } from '../store/record.ts';
+import { type BrowserPlaces, type Place, pathOf } from './browser-place.ts';
+import type { HeldNames } from './held-names.ts';
+
+/** Offers at a time. */
+export const MAX_OFFERS = 64;
+/** How long one that is proven waits for being taken. */
+export const OFFER_KEPT_MS = 60_000;
+/** The browser waits for a proof; longer than this it does not. */
+export const PROOF_TIMEOUT_MS = 10_000;
+/** How long it is remembered that a hand-off has become a download. */
+const HAND_OFF_KEPT_MS = 24 * 3600_000;
+
+export interface OffersOptions {
+  readonly manager: Manager;
+  readonly places: Pick<BrowserPlaces, 'of'>;
+  readonly names: Pick<HeldNames, 'while'>;
+  /** Rejects where the request does not bring the file. */
+  readonly prove: (
+    request: DownloadRequest,
+    offered: OfferedFile,
+    signal: AbortSignal,
+  ) => Promise<void>;
+  /** Unix milliseconds. */
+  readonly now: () => Millis;
+  /** Monotonic milliseconds. */
+  readonly clock: () => Millis;
+}
+
+/** What a proven offer becomes. */
+interface Proven {
+  readonly download: NewDownload;
+  /** Where the browser would have it; undefined: it is not to be there. */
+  readonly place: Place | undefined;
+}
+
+interface Offer {
+  /** To tell another offer of the same name from the same one. */
+  readonly text: string;
+  readonly proof: Promise<void>;
+  readonly abort: AbortController;
+  /** Set when it is proven. */
+  proven: (Proven & { readonly at: Millis }) | undefined;
+}
+
+export class Offers {
+  readonly #options: OffersOptions;
+  readonly #offers = new Map<string, Offer>();
+
+  constructor(options: OffersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Resolves when the offer is proven, for a minute. The same offer twice is one.
+   *
+   * @throws MillraceError: nothing is left of it; `queue-full` where there are too many
+   */
+  offer(asked: NativeOffer): Promise<void> {
+    const { handOff } = asked;
+    this.#forgetOld();
+    if (this.#committed(handOff) !== undefined) return Promise.resolve();
+    const text = JSON.stringify(asked);
+    const present = this.#offers.get(handOff);
+    if (present !== undefined) {
+      if (present.text === text) return present.proof;
+      throw new MillraceError('bad-option', 'handOff: another offer has that name');
+    }
+    if (this.#offers.size >= MAX_OFFERS) {
+      throw new MillraceError('queue-full', `${MAX_OFFERS} offers of browsers`);
+    }
+    const abort = new AbortController();
+    const proof = this.#prove(asked, abort).then(
+      (proven) => {
+        offer.proven = { ...proven, at: this.#options.clock() };
+      },
+      (error) => {
+        // Withdrawn and offered anew, it is another one's place.
+        if (this.#offers.get(handOff) === offer) this.#offers.delete(handOff);
+        throw error;
+      },
+    );
+    const offer: Offer = { text, abort, proof, proven: undefined };
+    this.#offers.set(handOff, offer);
+    return offer.proof;
+  }
+
+  /**
+   * Makes a proven offer a download; when it returns, that is written down. Twice is once, also
+   * after a restart, for a day.
+   *
+   * @returns the download's gid
+   * @throws MillraceError `no-such-download` for an offer that is not known (any more),
+   *   `wrong-state` for one that is still being proven, `disk-full`, `queue-full`
+   */
+  commit(handOff: string): string {
+    this.#forgetOld();
+    const committed = this.#committed(handOff);
+    if (committed !== undefined) return committed;
+    const offer = this.#offers.get(handOff);
+    if (offer === undefined) throw new MillraceError('no-such-download', 'no such offer');
+    if (offer.proven === undefined) throw new MillraceError('wrong-state', 'it is not proven yet');
+    const { gid } = this.#add(handOff, offer.proven);
+    this.#offers.delete(handOff);
+    return gid;
+  }
+
+  /** Leaves nothing of an offer, nor of an unfinished download that it has become. */
+  async withdraw(handOff: string): Promise<void> {
+    const { manager } = this.#options;
+    this.#offers.get(handOff)?.abort.abort(new MillraceError('interrupted', 'withdrawn'));
+    this.#offers.delete(handOff);
+    const gid = this.#committed(handOff);
+    if (gid === undefined || manager.get(gid).state === 'complete') return;
+    const how = { deletePartial: true, deleteFile: false, forget: true, now: true };
+    await manager.removeAll({ gids: [gid], ...how });
+  }
+
+  state(handOff: string): NativeOfferState {
+    this.#forgetOld();
+    const gid = this.#committed(handOff);
+    if (gid !== undefined) return { state: 'committed', gid };
+    const offer = this.#offers.get(handOff);
+    if (offer === undefined) return { state: 'unknown' };
+    return { state: offer.proven === undefined ? 'proving' : 'proven' };
+  }
+
+  close(): void {
+    for (const { abort } of this.#offers.values()) abort.abort(new MillraceError('interrupted'));
+    this.#offers.clear();
+  }
+
+  /**
+   * Where the browser would have put it, under the name that the browser keeps from its other downloads
+   * until it has ended this one: from then on the name is held here.
+   */
+  #add(handOff: string, { download, place }: Proven): DownloadRecord {
+    const { manager, names } = this.#options;
+    if (place === undefined) return manager.add(download);
+    const elsewhere = manager.draft(download).request.dir;
+    const there = { ...download, ...place, held: handOff, elsewhere };
+    const added = names.while(pathOf(place), handOff, () => manager.add(there));
+    return added ?? manager.add(download);
+  }
+
+  /** @returns the download that brings the file */
+  async #prove(asked: NativeOffer, abort: AbortController): Promise<Proven> {
+    const { manager, places, prove } = this.#options;
+    const { signal } = abort;
+    const timer = setTimeout(
+      () => abort.abort(new MillraceError('origin-timeout', 'it took too long')),
+      PROOF_TIMEOUT_MS,
+    );
+    let failure: unknown;
+    try {
+      for (const download of waysOf(asked)) {
+        try {
+          // With what is assumed for all downloads, such as a proxy.
+          await prove(manager.draft(download).request, asked, signal);
+          const place = await places.of(download, asked.path);
+          signal.throwIfAborted();
+          return { download, place };
+        } catch (error) {
+          signal.throwIfAborted();
+          failure = error;
+        }
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+    throw asMillraceError(failure);
+  }
+
+  #committed(handOff: string): string | undefined {
+    const { manager, now } = this.#options;
+    return manager.store.withHandOff(handOff, now() - HAND_OFF_KEPT_MS);
+  }
+
+  #forgetOld(): void {
+    const before = this.#options.clock() - OFFER_KEPT_MS;
+    for (const [handOff, { proven }] of this.#offers) {
+      if (proven !== undefined && proven.at < before) this.#offers.delete(handOff);
+    }
+  }
+}
+
+/**
+ * The downloads that could bring an offered file, the best first. Edges carry nothing of who asks:
+ * they are used if the origin gives the file to anybody.
+ */
+function waysOf(asked: NativeOffer): readonly NewDownload[] {
+  const { handOff, url, finalUrl, fileName, length, headers } = asked;
+  const direct: NewDownload = {
+    urls: [url],
+    file: safeFileName(fileName),
+    rename: true,
+    length,
+    headers: { ...headers },
+    handOff,
+  };
+  const offered = asked.edges.map((edge) => ({ url: edge }));
+  const edges = usableEdges([{ url, headers }, { url: finalUrl }], offered);
+  if (edges.length === 0) return [direct];
+  const agent = Object.entries(headers).filter(([name]) => name.toLowerCase() === 'user-agent');
+  const plain = { ...direct, edges, headers: Object.fromEntries(agent) };
+  return [plain, direct];
+}

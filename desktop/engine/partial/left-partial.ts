@@ -1,0 +1,113 @@
+/** What a download that does not run any more has left of a file that is not complete. */
+
+import { constants } from 'node:fs';
+import { copyFile, rename, rm, stat } from 'node:fs/promises';
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { fileError } from '../files/file-error.ts';
+import { lockFile } from '../files/file-lock.ts';
+import { exists } from '../files/file-steps.ts';
+import {
+  DATA_SUFFIX,
+  JOURNAL_SUFFIX,
+  LOCK_SUFFIX,
+  NEW_JOURNAL_SUFFIX,
+} from '../files/partial-names.ts';
+import { readJournal } from './journal-file.ts';
+
+/** Unit of `stat`'s `blocks`: partial files have holes, which take no room. */
+const BLOCK_BYTES = 512;
+const SUFFIXES = [DATA_SUFFIX, JOURNAL_SUFFIX];
+
+/**
+ * Deletes the partial file and its journal, unless somebody is writing to them.
+ *
+ * @param path of the complete file
+ * @param onlyOf URLs: what the journal says to be of any other stays; undefined: nothing does
+ * @throws Error of the file system
+ */
+export async function removePartial(path: string, onlyOf?: readonly string[]): Promise<void> {
+  if (!(await isThere(path))) return;
+  let unlock: () => Promise<void>;
+  try {
+    unlock = await lockFile(path + LOCK_SUFFIX);
+  } catch (error) {
+    if (isMillraceError(error, 'file-in-use')) return;
+    throw error;
+  }
+  try {
+    const url = (await readJournal(path + JOURNAL_SUFFIX))?.header.url;
+    if (onlyOf !== undefined && (url === undefined || !onlyOf.includes(url))) return;
+    // A process that was killed may have been at writing the journal anew.
+    for (const suffix of [...SUFFIXES, NEW_JOURNAL_SUFFIX])
+      await rm(path + suffix, { force: true });
+  } finally {
+    await unlock();
+  }
+}
+
+/**
+ * Deletes the journal that a crash has left beside a complete file, unless somebody uses it.
+ *
+ * @param path of the complete file
+ * @param onlyOf URLs: a journal of any other stays
+ * @throws Error of the file system
+ */
+export async function removeJournal(path: string, onlyOf: readonly string[]): Promise<void> {
+  // With data beside it, it is of a download that goes on.
+  if (!(await exists(path + DATA_SUFFIX))) await removePartial(path, onlyOf);
+}
+
+/**
+ * Takes the partial file and its journal to another path, where it is gone on with; does nothing
+ * where there is none.
+ *
+ * @param onlyOf URLs: what the journal says to be of any other stays; undefined: nothing does
+ * @returns bytes that the partial file takes on disk; 0 where nothing was moved
+ * @throws MillraceError `file-exists` if there is one at the other path, `file-in-use`, `disk-full`,
+ *   `file-not-writable`
+ */
+export async function movePartial(
+  path: string,
+  to: string,
+  onlyOf?: readonly string[],
+): Promise<number> {
+  if (path === to || !(await isThere(path))) return 0;
+  const unlock = await lockFile(path + LOCK_SUFFIX);
+  try {
+    const url = (await readJournal(path + JOURNAL_SUFFIX))?.header.url;
+    if (onlyOf !== undefined && (url === undefined || !onlyOf.includes(url))) return 0;
+    if (await isThere(to)) throw new MillraceError('file-exists', to);
+    // The journal last: without it the next run would take the bytes for nobody's.
+    for (const suffix of SUFFIXES) {
+      if (await exists(path + suffix)) await move(path + suffix, to + suffix);
+    }
+    const { blocks } = await stat(to + DATA_SUFFIX).catch(() => ({ blocks: 0 }));
+    return blocks * BLOCK_BYTES;
+  } catch (error) {
+    throw fileError(error, to);
+  } finally {
+    await unlock();
+  }
+}
+
+async function isThere(path: string): Promise<boolean> {
+  const there = await Promise.all(SUFFIXES.map((suffix) => exists(path + suffix)));
+  return there.includes(true);
+}
+
+async function move(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    // Another file system: copied under its name only when all of it is there.
+    const copy = `${to}.copy`;
+    try {
+      await copyFile(from, copy, constants.COPYFILE_FICLONE);
+      await rename(copy, to);
+    } finally {
+      await rm(copy, { force: true });
+    }
+    await rm(from);
+  }
+}

@@ -1,0 +1,421 @@
+/**
+ * A download on disk while it is not complete: the data at their final positions, and a journal of
+ * what is known to be right. The journal is believed only where the bytes still have their digest:
+ * whatever happens in between costs some bytes, never a wrong one. What is written survives the end
+ * of the process at once, and that of the machine after the next flush.
+ */
+
+import { createHash } from 'node:crypto';
+import { type FileHandle, lstat, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type ByteRange, intersect, type RangeSet } from '@millrace/shared/base/byte-range';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { JournalHeader } from '@millrace/shared/download/journal/journal';
+import type { Validators } from '@millrace/shared/http/fields/validators';
+import { fileError } from '../files/file-error.ts';
+import { lockFile } from '../files/file-lock.ts';
+import {
+  exists,
+  readAll,
+  renameWithoutReplacing,
+  syncFolder,
+  writeAll,
+} from '../files/file-steps.ts';
+import { FileWatch } from '../files/file-watch.ts';
+import { isHeld } from '../files/held-name.ts';
+import { openOwn } from '../files/own-file.ts';
+import { DATA_SUFFIX, JOURNAL_SUFFIX, LOCK_SUFFIX } from '../files/partial-names.ts';
+import { DataFlush } from './data-flush.ts';
+import { roomFor } from './disk-room.ts';
+import { type FileNames, undoFinish } from './interrupted-finish.ts';
+import { type RecoveryOptions, recoverPartial } from './partial-recovery.ts';
+import { segmentDigest } from './segment-digest.ts';
+import { StoredBytes } from './stored-bytes.ts';
+
+const READ_BYTES = 1024 * 1024;
+
+export interface PartialFileOptions extends RecoveryOptions {
+  /** Where the complete file will be. */
+  readonly path: string;
+  /** What holds that name for this download is marked with it; undefined: nothing does. */
+  readonly held?: string | undefined;
+  /** Told when more has been stored. */
+  readonly onStored?: () => void;
+  /** Told of bytes that were stored and no longer are: they must be fetched again. */
+  readonly onLost?: (ranges: readonly ByteRange[]) => void;
+}
+
+/** A write under way. */
+interface Writing {
+  readonly range: ByteRange;
+  readonly done: Promise<void>;
+}
+
+export class PartialFile {
+  readonly #options: PartialFileOptions;
+  readonly #names: FileNames;
+  readonly #unlock: () => Promise<void>;
+  readonly #data: FileHandle;
+  readonly #watch: FileWatch;
+  readonly #stored: StoredBytes;
+  readonly #flush: DataFlush;
+  readonly #writing = new Set<Writing>();
+  readonly #fail = (error: unknown): never => {
+    throw fileError(error, this.#options.path);
+  };
+  /** What was there before was of another file or version, and has been given up. */
+  startedOver = false;
+  /** What the earlier run was about whose bytes are there. */
+  earlier: JournalHeader | undefined;
+  /** Bytes that an earlier run had brought to disk for good, and that were found to be others. */
+  damagedBytes = 0;
+
+  private constructor(
+    options: PartialFileOptions,
+    names: FileNames,
+    unlock: () => Promise<void>,
+    data: FileHandle,
+  ) {
+    const { path, header } = options;
+    this.#options = options;
+    this.#names = names;
+    this.#unlock = unlock;
+    this.#data = data;
+    this.#watch = new FileWatch(data, names.data);
+    this.#stored = new StoredBytes(data, {
+      length: header.length,
+      onLost: (ranges) => options.onLost?.(ranges),
+      onFailure: (error) => this.#flush.failed(error),
+    });
+    this.#flush = new DataFlush({
+      path,
+      data,
+      watch: this.#watch,
+      stored: this.#stored,
+      isWriting: () => this.#writing.size > 0,
+    });
+  }
+
+  /**
+   * Opens the partial file for a download, going on with what an earlier run left where it is of
+   * the same version, and making room for the rest.
+   *
+   * @throws MillraceError `file-exists`, `file-in-use`, `disk-full`, `file-not-writable`; the
+   *   signal's reason
+   */
+  static async open(options: PartialFileOptions): Promise<PartialFile> {
+    const { path, overwrite, signal } = options;
+    const names = { path, data: path + DATA_SUFFIX, journal: path + JOURNAL_SUFFIX };
+    try {
+      const taken = !overwrite && (await exists(path)) && !(await isOurs(options));
+      if (taken && !(await exists(names.journal))) throw new MillraceError('file-exists', path);
+      const unlock = await lockFile(path + LOCK_SUFFIX);
+      let data: FileHandle | undefined;
+      try {
+        const undone = await undoFinish(names, signal);
+        if (taken && !undone) throw new MillraceError('file-exists', path);
+        data = await openOwn(names.data);
+        const file = new PartialFile(options, names, unlock, data);
+        const found = await recoverPartial(names, data, file.#watch, file.#stored, options);
+        return Object.assign(file, found);
+      } catch (error) {
+        await data?.close().catch(() => {});
+        await unlock();
+        throw error;
+      }
+    } catch (error) {
+      if (signal?.aborted && error === signal.reason) throw error;
+      throw fileError(error, path);
+    }
+  }
+
+  /** Where the complete file will be. */
+  get path(): string {
+    return this.#options.path;
+  }
+
+  /** Length of the complete file; undefined: not known. */
+  get length(): number | undefined {
+    return this.#options.header.length;
+  }
+
+  get validators(): Validators {
+    return this.#options.header.validators;
+  }
+
+  /** True if a file of that name may be replaced. */
+  get overwrite(): boolean {
+    return this.#options.overwrite;
+  }
+
+  /** Where the data are until then. */
+  get dataPath(): string {
+    return this.#names.data;
+  }
+
+  /** The bytes that need not be fetched. */
+  get stored(): RangeSet {
+    return this.#stored.ranges;
+  }
+
+  /** How often bytes have been taken out of `stored`: whoever has read them must do so again. */
+  get removals(): number {
+    return this.#stored.removals;
+  }
+
+  /**
+   * Writes bytes at their position. They count as stored when this resolves, survive the end of the
+   * process from then on, and that of the machine after the next flush. Bytes that are stored
+   * already stay as they are: the first copy wins (LOCI 3.2).
+   *
+   * @param bytes must not change until this resolves
+   * @param provisional it may turn out that they are wrong: without `confirm` the next run does not
+   *   believe them
+   * @throws MillraceError `disk-full`, `file-not-writable`, `file-changed`. What had been stored
+   *   stays, and after `recoverFromFailure` it goes on
+   */
+  async store(position: number, bytes: Buffer, provisional = false): Promise<void> {
+    const range = { start: position, end: position + bytes.length };
+    for (;;) {
+      const { failure } = this.#flush;
+      if (failure !== undefined) throw failure;
+      // Two copies at the same time: which of them would be on disk in the end?
+      const other = [...this.#writing].find((writing) => intersect(writing.range, range));
+      if (other === undefined) break;
+      await other.done;
+    }
+    const missing = this.#stored.ranges.missing(range);
+    if (missing.length === 0) return;
+    const write = this.#write(missing, position, bytes, provisional);
+    const writing = { range, done: write.catch(() => {}) };
+    this.#writing.add(writing);
+    try {
+      await write;
+    } catch (error) {
+      throw fileError(error, this.#options.path);
+    } finally {
+      this.#writing.delete(writing);
+    }
+    this.#options.onStored?.();
+    this.#flush.soon();
+  }
+
+  /**
+   * Makes what has been stored so far survive the end of the machine.
+   *
+   * @throws MillraceError `disk-full`, `file-not-writable`: the next flush tries again, `store`
+   *   fails until then; `file-changed`, and every later call with it
+   */
+  flush(): Promise<void> {
+    return this.#flush.flush();
+  }
+
+  /**
+   * To be called when what has kept the file from being written may be over: there is room again.
+   *
+   * @throws MillraceError if it is not
+   */
+  recoverFromFailure(): Promise<void> {
+    return this.flush();
+  }
+
+  /**
+   * Room on the disk.
+   *
+   * @param bytes still to be stored
+   * @returns bytes: what they take with their journal, and what there is
+   */
+  roomFor(bytes: number): Promise<{ needed: number; free: number }> {
+    return roomFor(this.#options.path, bytes).catch(this.#fail);
+  }
+
+  /**
+   * Takes bytes out of what is stored: they have turned out to be wrong. After a crash, too, they
+   * will not be there.
+   *
+   * @throws MillraceError
+   */
+  forget(range: ByteRange): Promise<void> {
+    return this.#stored.forget([range]).catch(this.#fail);
+  }
+
+  /**
+   * What has been stored as provisional within a range has been shown to be right.
+   *
+   * @throws MillraceError `file-not-writable`
+   */
+  confirm(range: ByteRange): Promise<void> {
+    return this.#stored.confirm(range).catch(this.#fail);
+  }
+
+  /**
+   * Works out the digest of the whole file.
+   *
+   * @param algorithm a name that Node's crypto knows
+   * @returns hexadecimal
+   */
+  async digest(algorithm: string, length: number): Promise<string> {
+    const hash = createHash(algorithm);
+    const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
+    for (let at = 0; at < length; ) {
+      const { bytesRead } = await this.#data.read(buffer, 0, READ_BYTES, at);
+      if (bytesRead === 0) throw new MillraceError('file-not-writable', 'it has become shorter');
+      hash.update(buffer.subarray(0, bytesRead));
+      at += bytesRead;
+    }
+    return hash.digest('hex');
+  }
+
+  /**
+   * Reads stored bytes.
+   *
+   * @returns `into.length`
+   * @throws MillraceError where the file has become shorter
+   */
+  async read(into: Buffer, position: number): Promise<number> {
+    if (await readAll(this.#data, into, position)) return into.length;
+    throw new MillraceError('file-not-writable', 'it has become shorter');
+  }
+
+  /** The bytes of the earlier run have been shown to be of this version. @throws MillraceError */
+  async adopt(): Promise<void> {
+    const { url, length, validators } = this.#options.header;
+    if (length === undefined) return;
+    this.#stored.journal?.setHeader({ url, length, validators });
+    await this.#stored.write().catch(this.#fail);
+  }
+
+  /** Forgets what is stored: the bytes have turned out to be useless. */
+  async startOver(): Promise<void> {
+    await this.#settle();
+    this.#stored.clear();
+    this.#flush.clear();
+    await this.#data.truncate(0);
+    if (this.#options.header.length !== undefined)
+      await this.#data.truncate(this.#options.header.length);
+    await this.#stored.write();
+  }
+
+  /**
+   * Gives the complete file its name, at once and without ever replacing another unless told to;
+   * `settle` is to be called then.
+   *
+   * @param length what the file must have
+   * @throws MillraceError; `file-changed` where somebody has written to it: what is still right
+   *   stays, `onLost` is told of the rest
+   */
+  async finish(length: number): Promise<void> {
+    const { path, overwrite } = this.#options;
+    try {
+      await this.flush();
+      await this.#watch.check();
+      if (this.#watch.edited) await this.#verifyAgain();
+    } catch (error) {
+      throw fileError(error, path);
+    }
+    try {
+      await this.#data.truncate(length);
+      await this.#data.sync();
+      const own = await this.#data.stat({ bigint: true });
+      await this.#data.close();
+      await this.#stored.close();
+      if (overwrite || (await isOurs(this.#options))) await rename(this.dataPath, path);
+      else await renameWithoutReplacing(this.dataPath, path);
+      const named = await lstat(path, { bigint: true });
+      if (named.ino !== own.ino || named.dev !== own.dev) {
+        throw new MillraceError(
+          'file-changed',
+          `somebody has put another file at ${this.dataPath}`,
+        );
+      }
+      await syncFolder(dirname(path));
+    } catch (error) {
+      await this.#unlock();
+      throw fileError(error, path);
+    }
+  }
+
+  /**
+   * Lets go of the complete file. Its journal stays until then, so that the next run can tell that
+   * the file was ours.
+   *
+   * @param written it is written down that the file is complete: the journal goes
+   */
+  async settle(written: boolean): Promise<void> {
+    try {
+      if (written) await this.#stored.journal?.remove();
+    } catch (error) {
+      throw fileError(error, this.#options.path);
+    } finally {
+      await this.#unlock();
+    }
+  }
+
+  /** Leaves what is there to be gone on with; deletes it where that is not possible. */
+  async leave(): Promise<void> {
+    if (this.#stored.journal === undefined) await this.discard();
+    else await this.close();
+  }
+
+  /** Closes the file as it is. */
+  async close(): Promise<void> {
+    await this.#settle();
+    this.#flush.stop();
+    await this.#stored.close();
+    await this.#data.close().catch(() => {});
+    await this.#unlock();
+  }
+
+  /** Deletes the partial file. */
+  async discard(): Promise<void> {
+    // What somebody has put in its place is not ours to delete.
+    const ours = await this.#watch.check().then(
+      () => true,
+      () => false,
+    );
+    await this.close();
+    if (ours) await rm(this.dataPath, { force: true });
+    await rm(this.#names.journal, { force: true });
+  }
+
+  /** Waits for what is under way, and flushes if that can be. */
+  async #settle(): Promise<void> {
+    await Promise.all([...this.#writing].map(({ done }) => done));
+    await this.flush().catch(() => {});
+  }
+
+  async #write(
+    missing: readonly ByteRange[],
+    position: number,
+    bytes: Buffer,
+    provisional: boolean,
+  ): Promise<void> {
+    await this.#watch.beforeWrite();
+    for (const gap of missing) {
+      for (const range of this.#stored.cut(gap)) {
+        const part = bytes.subarray(range.start - position, range.end - position);
+        const write = writeAll(this.#data, part, range.start);
+        // Beside the write.
+        const digest = provisional ? undefined : segmentDigest(part);
+        await write;
+        this.#stored.add(range, digest);
+        if (this.#stored.journal !== undefined) this.#flush.written(range);
+      }
+    }
+  }
+
+  /** Somebody has written to the file: keeps what is still as it was. */
+  async #verifyAgain(): Promise<void> {
+    const wrong = await this.#stored.changed();
+    this.#watch.edited = false;
+    if (wrong.length === 0) return;
+    await this.#stored.forget(wrong);
+    const bytes = wrong.reduce((sum, { start, end }) => sum + end - start, 0);
+    throw new MillraceError('file-changed', `${bytes} bytes are not what was written`);
+  }
+}
+
+/** True if what has the name only holds it for this download. */
+async function isOurs({ path, held }: PartialFileOptions): Promise<boolean> {
+  return held !== undefined && isHeld(path, held);
+}

@@ -1,0 +1,95 @@
+/**
+ * Takes over what an earlier run has left of a partial file, as far as it is of the same version,
+ * and prepares data and journal for this run.
+ */
+
+import { type FileHandle, rm } from 'node:fs/promises';
+import { MillraceError } from '@millrace/shared/base/errors';
+import {
+  judgeEarlier,
+  type PartialHeader,
+} from '@millrace/shared/download/journal/earlier-partial';
+import type { JournalHeader } from '@millrace/shared/download/journal/journal';
+import type { FileWatch } from '../files/file-watch.ts';
+import { makeRoom } from './disk-room.ts';
+import type { FileNames } from './interrupted-finish.ts';
+import { readJournal } from './journal-file.ts';
+import type { StoredBytes } from './stored-bytes.ts';
+
+export interface RecoveryOptions {
+  /** What is being downloaded; undefined length: not known, and not to be resumed. */
+  readonly header: PartialHeader;
+  /** May take the place of a download of another file. */
+  readonly overwrite: boolean;
+  /**
+   * True: bytes of an earlier run are kept where the length is the same, also when the validators
+   * do not show that they are of this version; `earlier` says what they are of.
+   */
+  readonly keepUnproven?: boolean;
+  /**
+   * URLs of the file, where more than one is known. What has been downloaded from any other is not
+   * given up for it without being told to. Undefined: it is.
+   */
+  readonly ownUrls?: readonly string[];
+  /** Told when what an earlier run left is going to be verified: that can take a while. */
+  readonly onVerify?: () => void;
+  /** Told how far that has come. */
+  readonly onVerifyProgress?: (doneBytes: number, totalBytes: number) => void;
+  /** Ends the verification. */
+  readonly signal?: AbortSignal;
+}
+
+export interface Recovered {
+  /** What was there before was of another file or version, and has been given up. */
+  readonly startedOver: boolean;
+  /** What the earlier run was about whose bytes are there. */
+  readonly earlier: JournalHeader | undefined;
+  /** Bytes that it had brought to disk for good, and that were found to be others. */
+  readonly damagedBytes: number;
+}
+
+/**
+ * @param data the data file, open
+ * @throws MillraceError `different-file` where what is there is not this download's to give up,
+ *   `disk-full`; Error of the file system; the signal's reason
+ */
+export async function recoverPartial(
+  names: FileNames,
+  data: FileHandle,
+  watch: FileWatch,
+  stored: StoredBytes,
+  options: RecoveryOptions,
+): Promise<Recovered> {
+  const { header, overwrite, keepUnproven = false, ownUrls, signal } = options;
+  const { url, length, validators } = header;
+  const journal = await readJournal(names.journal);
+  const { size } = await data.stat();
+  const earlier = journal?.header;
+  const verdict = judgeEarlier({ before: earlier, header, ownUrls, keepUnproven, overwrite });
+  if (verdict === 'foreign') {
+    throw new MillraceError('different-file', `${names.data} is of ${earlier?.url}`);
+  }
+  const kept = verdict === 'useless' ? undefined : journal;
+  let damagedBytes = 0;
+  if (kept === undefined) {
+    await data.truncate(0);
+  } else if (kept.entries.length > 0) {
+    options.onVerify?.();
+    const onProgress = options.onVerifyProgress;
+    damagedBytes = await stored.recover(kept, { signal, onProgress });
+  }
+  const recovered = { startedOver: kept === undefined && size > 0, earlier, damagedBytes };
+  if (length === undefined) {
+    await rm(names.journal, { force: true });
+    return recovered;
+  }
+  await makeRoom(data, names.path, length);
+  watch.expect(length);
+  // Until it is shown that the bytes are of this version, they are of the earlier one.
+  const others = verdict === 'unproven' && stored.ranges.bytes > 0;
+  await stored.open(
+    names.journal,
+    others && earlier !== undefined ? earlier : { url, length, validators },
+  );
+  return recovered;
+}

@@ -1,0 +1,265 @@
+/**
+ * Which bytes of a partial file are right: in memory for this run, and in the journal for the next,
+ * with a digest per stretch. The data are another's to write; this says what they are worth.
+ */
+
+import type { FileHandle } from 'node:fs/promises';
+import { type ByteRange, intersect, RangeSet } from '@millrace/shared/base/byte-range';
+import type {
+  Journal,
+  JournalEntry,
+  JournalHeader,
+} from '@millrace/shared/download/journal/journal';
+import { JournalEntries } from '@millrace/shared/download/journal/journal-entries';
+import { readAll } from '../files/file-steps.ts';
+import { JournalFile, type JournalMark } from './journal-file.ts';
+import { segmentDigest } from './segment-digest.ts';
+import { SEGMENT_BYTES } from './segment-pool.ts';
+import { type VerifyOptions, verifyEntries } from './verify.ts';
+
+/** Stretches with a digest each, however small the pieces were in which they came. */
+const UNIT_BYTES = SEGMENT_BYTES;
+/** Lines go out together for so many bytes, or after so long: what a killed process may lose. */
+const JOURNAL_EVERY_BYTES = 4 * SEGMENT_BYTES;
+const JOURNAL_EVERY_MS = 50;
+
+export interface StoredBytesOptions {
+  /** Length of the file; undefined: not known, and nothing is kept for another run. */
+  readonly length: number | undefined;
+  /** Told of bytes that were stored and no longer are. */
+  readonly onLost: (ranges: readonly ByteRange[]) => void;
+  /** Told that lines could not be written; they wait for the next flush. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+export class StoredBytes {
+  /** Bytes in the data file that need not be fetched. */
+  readonly ranges = new RangeSet();
+  readonly #data: FileHandle;
+  readonly #options: StoredBytesOptions;
+  readonly #entries: JournalEntries | undefined;
+  #journal: JournalFile | undefined;
+  /** Bytes that count for this run only. */
+  readonly #provisional = new RangeSet();
+  #removals = 0;
+  /** What is done with the journal, one after the other. */
+  #tasks: Promise<void> = Promise.resolve();
+  #unwrittenBytes = 0;
+  /** Where stretches are read into that need another digest, one after the other. */
+  #scratch: Buffer | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(data: FileHandle, options: StoredBytesOptions) {
+    this.#data = data;
+    this.#options = options;
+    const { length } = options;
+    if (length !== undefined) this.#entries = new JournalEntries(length, UNIT_BYTES);
+  }
+
+  /** How often bytes have been taken out: whoever has read them must do so again. */
+  get removals(): number {
+    return this.#removals;
+  }
+
+  /** The journal; undefined where nothing is kept for another run. */
+  get journal(): JournalFile | undefined {
+    return this.#journal;
+  }
+
+  /** Begins the journal. @throws Error of the file system */
+  async open(path: string, header: JournalHeader): Promise<void> {
+    this.#journal = new JournalFile(path, header, this.#entries as JournalEntries);
+    await this.#journal.write();
+  }
+
+  /** The parts of a range that can have a digest each. */
+  cut(range: ByteRange): Iterable<ByteRange> {
+    return this.#entries?.cut(range) ?? [range];
+  }
+
+  /**
+   * Bytes have been written.
+   *
+   * @param range one of `cut`
+   * @param digest of the bytes; undefined: they count for this run only, until `confirm`
+   */
+  add(range: ByteRange, digest: string | undefined): void {
+    this.ranges.add(range);
+    const entries = this.#entries;
+    if (entries === undefined) return;
+    if (digest === undefined) return this.#provisional.add(range);
+    const entry = { range, digest };
+    const parts = entries.add(entry);
+    this.#journal?.add(entry);
+    if (parts !== undefined) {
+      const removals = this.#removals;
+      void this.run(() => this.#merge(entries, parts, removals)).catch(() => {});
+    }
+    this.#journalSoon(range.end - range.start);
+  }
+
+  /** Provisional bytes within a range have been shown to be right. @throws Error */
+  async confirm(range: ByteRange): Promise<void> {
+    const proven = this.#provisional.ranges.flatMap((part) => intersect(part, range) ?? []);
+    this.#provisional.remove(range);
+    if (proven.length === 0) return;
+    await this.run(async () => {
+      for (const stretch of proven.flatMap((part) => [...this.cut(part)])) {
+        if (!this.ranges.covers(stretch)) continue;
+        const bytes = await this.#read(stretch);
+        if (bytes !== undefined) this.add(stretch, segmentDigest(bytes));
+      }
+    });
+  }
+
+  /** Takes bytes out, in the journal too. @throws Error of the file system */
+  forget(ranges: readonly ByteRange[]): Promise<void> {
+    return this.run(async () => {
+      const entries = this.#entries;
+      this.#removals++;
+      const unproven: ByteRange[] = [];
+      for (const range of ranges) {
+        this.ranges.remove(range);
+        this.#provisional.remove(range);
+        unproven.push(...(entries?.remove(range) ?? []));
+      }
+      this.#options.onLost(ranges);
+      if (entries === undefined) return;
+      this.#journal?.replace();
+      for (const range of unproven) await this.#proveAgain(entries, range);
+      await this.#journal?.write();
+    });
+  }
+
+  /** Takes everything out; the journal says so with the next `write`. */
+  clear(): void {
+    const all = { start: 0, end: this.#options.length ?? Number.MAX_SAFE_INTEGER };
+    this.#removals++;
+    this.ranges.remove(all);
+    this.#provisional.remove(all);
+    this.#entries?.remove(all);
+    this.#journal?.replace();
+  }
+
+  /** Hands all lines of the journal to the system. @throws Error; they still wait then */
+  write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#unwrittenBytes = 0;
+    return this.run(async () => this.#journal?.write());
+  }
+
+  /**
+   * Says in the journal that bytes are on disk for good, and brings that to disk.
+   *
+   * @param mark taken before they were
+   * @throws Error of the file system
+   */
+  async flushed(mark: JournalMark): Promise<void> {
+    const journal = this.#journal;
+    await this.run(async () => {
+      await journal?.restore();
+      await journal?.writeFlushed(mark);
+    });
+    await journal?.sync();
+  }
+
+  /**
+   * Takes over what an earlier run has left, as far as the bytes are what its journal says.
+   *
+   * @returns bytes that the run had brought to disk for good, and that are others now
+   * @throws Error of the file system; the signal's reason
+   */
+  async recover({ entries, flushed }: Journal, options: VerifyOptions): Promise<number> {
+    const known = this.#entries as JournalEntries;
+    // Later lines take the place of earlier ones; those that do not fit in are cut up.
+    const unfit = new Set<JournalEntry>();
+    const durable = new RangeSet();
+    for (const [index, entry] of entries.entries()) {
+      if (index < flushed) durable.add(entry.range);
+      if ([...known.cut(entry.range)].length === 1) known.add(entry);
+      else unfit.add(entry);
+    }
+    const claimed = [...known, ...unfit];
+    const right = new Set(await verifyEntries(this.#data, claimed, options));
+    for (const entry of claimed) {
+      if (right.has(entry)) this.ranges.add(entry.range);
+      else if (!unfit.has(entry)) known.remove(entry.range);
+    }
+    for (const entry of unfit) {
+      if (!right.has(entry)) continue;
+      for (const part of known.cut(entry.range)) await this.#proveAgain(known, part);
+    }
+    const kept = durable.ranges.reduce((sum, range) => sum + this.ranges.bytesWithin(range), 0);
+    return durable.bytes - kept;
+  }
+
+  /** @returns stretches whose bytes are no longer what was written. @throws Error */
+  async changed(): Promise<ByteRange[]> {
+    const entries = [...(this.#entries ?? [])];
+    const right = new Set(await verifyEntries(this.#data, entries));
+    return entries.filter((entry) => !right.has(entry)).map(({ range }) => range);
+  }
+
+  /** Does something with the journal when all before it is done. */
+  run<T>(task: () => Promise<T>): Promise<T> {
+    const run = this.#tasks.then(task);
+    this.#tasks = run.then(
+      () => {},
+      () => {},
+    );
+    return run;
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#journal?.close();
+  }
+
+  #journalSoon(bytes: number): void {
+    this.#unwrittenBytes += bytes;
+    const write = () => void this.write().catch(this.#options.onFailure);
+    if (this.#unwrittenBytes >= JOURNAL_EVERY_BYTES) write();
+    else this.#timer ??= setTimeout(write, JOURNAL_EVERY_MS);
+  }
+
+  /** One digest in place of several, where what they are of is still what was written. */
+  async #merge(
+    entries: JournalEntries,
+    parts: readonly JournalEntry[],
+    removals: number,
+  ): Promise<void> {
+    const start = (parts[0] as JournalEntry).range.start;
+    const end = (parts.at(-1) as JournalEntry).range.end;
+    const bytes = await this.#read({ start, end });
+    if (bytes === undefined) return;
+    for (const { range, digest } of parts) {
+      const part = bytes.subarray(range.start - start, range.end - start);
+      if (segmentDigest(part) !== digest) return;
+    }
+    if (removals !== this.#removals) return;
+    const entry = { range: { start, end }, digest: segmentDigest(bytes) };
+    entries.add(entry);
+    this.#journal?.add(entry);
+  }
+
+  /** Digests for what is still stored of a stretch that has lost its own. */
+  async #proveAgain(entries: JournalEntries, stretch: ByteRange): Promise<void> {
+    const kept = this.ranges.ranges.flatMap((range) => intersect(range, stretch) ?? []);
+    for (const range of kept) {
+      const bytes = await this.#read(range);
+      if (bytes !== undefined) entries.add({ range, digest: segmentDigest(bytes) });
+    }
+  }
+
+  /**
+   * Reads a stretch of one unit at most.
+   *
+   * @returns its bytes, good until the next call; undefined where the file ends before
+   */
+  async #read({ start, end }: ByteRange): Promise<Buffer | undefined> {
+    this.#scratch ??= Buffer.allocUnsafeSlow(UNIT_BYTES);
+    const bytes = this.#scratch.subarray(0, end - start);
+    return (await readAll(this.#data, bytes, start)) ? bytes : undefined;
+  }
+}

@@ -1,0 +1,31 @@
+/** Waits until a disk that was full has room for the rest of a file. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { sleep } from '../platform/sleep.ts';
+import type { PartialFile } from './partial-file.ts';
+
+/** How often it is looked whether there is room again. */
+const ROOM_POLL_MS = 2000;
+
+/**
+ * @param waitMs how long; undefined: for ever
+ * @param now monotonic milliseconds
+ * @returns false if there is still none after that
+ * @throws MillraceError if the file cannot be written to all the same; the signal's reason
+ */
+export async function waitForRoom(
+  file: PartialFile,
+  waitMs: Millis | undefined,
+  now: () => Millis,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const giveUpAt = waitMs === undefined ? Number.POSITIVE_INFINITY : now() + waitMs;
+  for (;;) {
+    if (now() >= giveUpAt) return false;
+    await sleep(ROOM_POLL_MS, signal);
+    const { needed, free } = await file.roomFor((file.length ?? 0) - file.stored.bytes);
+    if (free >= needed) break;
+  }
+  await file.recoverFromFailure();
+  return true;
+}

@@ -1,0 +1,61 @@
+/** Learned host limits, shared by all downloads and kept in the database. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { type HostLimit, LearnedHostLimits } from '@millrace/shared/download/transfer/host-limits';
+import { isStorageError } from '../store/database.ts';
+import type { HostStore } from '../store/small-stores.ts';
+import type { HostLimits } from './contract.ts';
+
+export class HostMemory implements HostLimits {
+  readonly #limits: LearnedHostLimits;
+  readonly #store: HostStore;
+  readonly #now: () => Millis;
+
+  /** @param now Unix milliseconds: what is learned outlives the process */
+  constructor(store: HostStore, now: () => Millis) {
+    this.#store = store;
+    this.#now = now;
+    this.#limits = new LearnedHostLimits(store.all());
+  }
+
+  get known(): readonly HostLimit[] {
+    return this.#limits.known;
+  }
+
+  limit(host: string): number {
+    return this.#limits.limit(host, this.#now());
+  }
+
+  /** When the host may be asked again (Retry-After): not before `now`. */
+  restsUntil(host: string, now: Millis): Millis {
+    return this.#limits.restsUntil(host, now);
+  }
+
+  onRefused(host: string, active: number, retryAfterMs?: number): void {
+    if (this.#limits.onRefused(host, active, this.#now(), retryAfterMs)) this.#keep(host);
+  }
+
+  onServed(host: string, active: number): void {
+    if (this.#limits.onServed(host, active, this.#now())) this.#keep(host);
+  }
+
+  forgetAll(): void {
+    this.#limits.forget();
+    this.#store.replace([]);
+  }
+
+  forget(host: string): void {
+    this.#limits.forget(host);
+    this.#store.delete(host);
+  }
+
+  #keep(host: string): void {
+    const entry = this.#limits.get(host);
+    try {
+      if (entry !== undefined) this.#store.put(entry);
+    } catch (error) {
+      // It is known as long as the process lives; a full disk must not end a download.
+      if (!isStorageError(error)) throw error;
+    }
+  }
+}

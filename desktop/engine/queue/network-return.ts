@@ -1,0 +1,63 @@
+/** Ends the waits of downloads that could not reach their servers, once the network has changed. */
+
+import type { ErrorCode } from '@millrace/shared/base/errors';
+import type { Records } from './records.ts';
+
+/** Failures that another network may mend. */
+const BY_NETWORK: ReadonlySet<string> = new Set<ErrorCode>([
+  'network-away',
+  'origin-unreachable',
+  'origin-unknown',
+  'origin-timeout',
+]);
+
+export interface NetworkReturnOptions {
+  readonly records: Records;
+  /** Resolves when the network has changed (true), or with the signal (false). */
+  readonly networkChange: (signal: AbortSignal) => Promise<boolean>;
+  /** Decides anew what runs. */
+  readonly tick: () => void;
+}
+
+export class NetworkReturn {
+  readonly #options: NetworkReturnOptions;
+  readonly #closing = new AbortController();
+  #watching = false;
+
+  constructor(options: NetworkReturnOptions) {
+    this.#options = options;
+  }
+
+  /** To be called when a download may wait for the network. Watches until none does. */
+  look(): void {
+    if (this.#watching || this.#closing.signal.aborted || this.#waiting().length === 0) return;
+    this.#watching = true;
+    void this.#watch().finally(() => {
+      this.#watching = false;
+    });
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #watch(): Promise<void> {
+    const { networkChange, records, tick } = this.#options;
+    while (this.#waiting().length > 0) {
+      if (!(await networkChange(this.#closing.signal))) return;
+      for (const gid of this.#waiting()) {
+        records.queue.endWait(gid);
+        records.update(gid, { retryAt: undefined });
+      }
+      tick();
+    }
+  }
+
+  #waiting(): string[] {
+    const { queue } = this.#options.records;
+    return queue.line.flatMap(({ gid, state, retryAt }) => {
+      if (state !== 'waiting' || retryAt === undefined) return [];
+      return BY_NETWORK.has(this.#options.records.find(gid)?.error?.code ?? '') ? [gid] : [];
+    });
+  }
+}

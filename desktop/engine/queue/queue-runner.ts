@@ -1,0 +1,363 @@
+/** Carries out what queue and schedule say: starts and stops runs, and notes how they end. */
+
+import { join, relative } from 'node:path';
+import type { Millis, Random } from '@millrace/shared/base/clock';
+import type { MillraceError } from '@millrace/shared/base/errors';
+import { noteOf } from '@millrace/shared/base/notes';
+import type { QueueItem } from '@millrace/shared/download/queue/queue';
+import { type ScheduleState, scheduleAt } from '@millrace/shared/download/queue/schedule';
+import { nameFromUrl } from '@millrace/shared/download/request/file-name';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { atFreePath } from '../files/file-choice.ts';
+import type { Settings } from '../settings/settings.ts';
+import { isStorageError } from '../store/database.ts';
+import type { DownloadRecord } from '../store/record.ts';
+import { afterFailure } from './after-failure.ts';
+import type { DownloadFactory, Left, Run, RunEvent, RunResult } from './contract.ts';
+import type { HostMemory } from './host-memory.ts';
+import { NetworkReturn } from './network-return.ts';
+import { completedBy, type Records, targetOf } from './records.ts';
+import { type Outcome, Runs } from './runs.ts';
+import type { SharedRate } from './shared-rate.ts';
+
+export interface QueueRunnerOptions {
+  readonly records: Records;
+  readonly settings: Settings;
+  readonly hosts: HostMemory;
+  readonly rate: SharedRate;
+  readonly createDownload: DownloadFactory;
+  /** Unix milliseconds. */
+  readonly now: () => Millis;
+  readonly random: Random;
+  /** As `NetworkReturnOptions` has it; without it only time ends a wait. */
+  readonly networkChange?: (signal: AbortSignal) => Promise<boolean>;
+}
+
+/** How often what has come in is written down: shown as it was after a crash. */
+const KEEP_PROGRESS_MS = 5000;
+/** The clock may be set, and machines sleep: deadlines are looked at again after so long. */
+const MAX_TIMER_MS = 60_000;
+
+export class QueueRunner {
+  readonly #options: QueueRunnerOptions;
+  readonly #records: Records;
+  readonly #runner: Runs;
+  readonly #network: NetworkReturn;
+  #timer: NodeJS.Timeout | undefined;
+  #keeper: NodeJS.Timeout | undefined;
+  #closed = false;
+  #holds = 0;
+  /** What the schedule said last. */
+  #effect: ScheduleState['effect'] | undefined;
+
+  constructor(options: QueueRunnerOptions) {
+    this.#options = options;
+    this.#records = options.records;
+    this.#runner = new Runs({
+      ...options,
+      hostLimits: options.hosts,
+      onEvent: (gid, event) => this.#onEvent(gid, event),
+      onStand: (gid, progress) => this.#records.emit({ kind: 'stand', gid, progress }),
+      onEnded: (gid, outcome) => this.#onEnded(gid, outcome),
+    });
+    this.#network = new NetworkReturn({
+      records: options.records,
+      networkChange: options.networkChange ?? (() => Promise.resolve(false)),
+      tick: () => this.tick(),
+    });
+  }
+
+  start(): void {
+    this.#network.look();
+    this.tick();
+  }
+
+  /** Interrupts what runs; it goes on at the next start. */
+  async close(): Promise<void> {
+    this.#keepProgress();
+    this.#closed = true;
+    this.#network.close();
+    clearTimeout(this.#timer);
+    clearInterval(this.#keeper);
+    await this.#runner.stopAll();
+    this.#records.saveUnsaved();
+  }
+
+  /** The download as it runs; undefined while it does not. */
+  running(gid: string): Run | undefined {
+    return this.#runner.get(gid);
+  }
+
+  /** Resolves when a download that was just started can be got, or has ended. */
+  begun(gid: string): Promise<void> {
+    return this.#runner.begun(gid);
+  }
+
+  /** How the run under way will end. */
+  finished(gid: string): Promise<RunResult> | undefined {
+    return this.#runner.finished(gid);
+  }
+
+  /** What the schedule says now. */
+  schedule(): ScheduleState {
+    const offset = (at: Millis) => -new Date(at).getTimezoneOffset();
+    return scheduleAt(this.#options.settings.windows, this.#options.now(), offset);
+  }
+
+  /** Decides what runs now, and starts it. To be called after anything that matters to that. */
+  tick(): void {
+    if (this.#closed || this.#holds > 0) return;
+    if (this.#records.behind) this.#keepOn();
+    clearTimeout(this.#timer);
+    const now = this.#options.now();
+    const { effect, nextChangeAt } = this.schedule();
+    const { limit, concurrent, perHost } = this.#options.settings.limits;
+    const none = Number.POSITIVE_INFINITY;
+    const rate = Math.min(limit ?? none, typeof effect === 'number' ? effect : none);
+    this.#options.rate.rate = rate === none ? undefined : rate;
+    if (this.#effect !== undefined && this.#effect !== effect) {
+      this.#records.emit({ kind: 'settings' });
+    }
+    this.#effect = effect;
+    const closed = effect === 'pause';
+    if (closed) this.#stopForSchedule();
+    const plan = this.#records.queue.plan({ concurrent, perHost, closed }, now);
+    let again = false;
+    for (const gid of plan.start) again = !this.#startRun(gid, now) || again;
+    // A place that was not taken is another's.
+    if (again) return this.tick();
+    const at = Math.min(plan.nextAt ?? none, nextChangeAt ?? none);
+    const wait = Math.min(MAX_TIMER_MS, Math.max(0, at - now));
+    this.#timer = setTimeout(() => this.tick(), wait);
+  }
+
+  /** Decides once, after `work`, what it would decide many times in it. */
+  hold<T>(work: () => T): T {
+    this.#holds++;
+    try {
+      return work();
+    } finally {
+      this.#holds--;
+      this.tick();
+    }
+  }
+
+  /**
+   * Stops a run, if there is one, and does something before there can be another.
+   *
+   * @param work is told what it has left
+   */
+  stopAnd(gid: string, work: (left: Left) => Promise<void>): Promise<void> {
+    return this.#runner.stopAnd(gid, work);
+  }
+
+  /**
+   * Stops a run, if there is one; what it has is kept.
+   *
+   * @returns when it has ended: what it has left
+   */
+  async stop(gid: string): Promise<Left> {
+    this.#noteProgress(gid);
+    const left = await this.#runner.stop(gid);
+    // It may have been stopped before it could tell.
+    if (left.path !== undefined) this.#notePath(gid, left.path);
+    return left;
+  }
+
+  /** Starts a running download anew, with what has been changed. */
+  restart(gid: string): void {
+    if (this.#records.queue.get(gid)?.state !== 'active') return;
+    void this.stop(gid);
+    this.#records.queue.requeue(gid);
+    this.#records.update(gid, { state: 'queued' });
+    this.tick();
+  }
+
+  #stopForSchedule(): void {
+    for (const { gid } of this.#records.queue.active) {
+      void this.stop(gid);
+      this.#records.queue.requeue(gid);
+      this.#records.update(gid, { state: 'queued' });
+    }
+  }
+
+  /** @returns false if its host wants to be left alone */
+  #startRun(gid: string, now: Millis): boolean {
+    const record = this.#records.find(gid) as DownloadRecord;
+    const retryAt = this.#options.hosts.restsUntil(record.host, now);
+    if (retryAt > now) {
+      // Retry-After: that is no failure of this download.
+      this.#records.queue.postpone(gid, retryAt);
+      this.#records.update(gid, { state: 'waiting', retryAt });
+      return false;
+    }
+    this.#records.update(gid, {
+      state: 'active',
+      startedAt: record.startedAt ?? now,
+      retryAt: undefined,
+      error: undefined,
+      request: this.#withFreeName(record),
+    });
+    const begun = this.#records.find(gid) as DownloadRecord;
+    const moved = begun.path !== undefined && begun.path !== targetOf(begun);
+    this.#keepOn();
+    this.#runner.start(gid, requestToRun(begun), moved ? begun.path : undefined);
+    this.#records.emit({ kind: 'started', gid });
+    return true;
+  }
+
+  /** Another unfinished download has the same name: this one takes the next. */
+  #withFreeName(record: DownloadRecord): DownloadRecord['request'] {
+    const { request, options, gid } = record;
+    if (record.path !== undefined || request.overwrite || !options.rename) return request;
+    const path = join(request.dir, request.file ?? nameFromUrl(request.urls[0] as string));
+    const taken = (candidate: string) => this.#records.isTaken(candidate, gid);
+    if (!taken(path)) return request;
+    return atFreePath(record, path, taken);
+  }
+
+  #notePath(gid: string, path: string): void {
+    const record = this.#records.find(gid);
+    if (record?.path === undefined && record !== undefined) {
+      this.#records.update(gid, placeOf(record, path));
+    }
+  }
+
+  #onEvent(gid: string, event: RunEvent): void {
+    if (event.kind === 'note') return this.#records.emit({ ...event, gid });
+    const record = this.#records.find(gid);
+    if (record === undefined) return;
+    if (event.kind !== 'start') return this.#records.emit({ kind: 'changed', gid });
+    const { path, length, resumedBytes } = event;
+    this.#records.update(gid, { ...placeOf(record, path), length, storedBytes: resumedBytes });
+  }
+
+  /** @returns false where the next start has to find out how it ended */
+  #onEnded(gid: string, outcome: Outcome): boolean {
+    if (this.#closed) return false;
+    const record = this.#records.find(gid);
+    if (record === undefined) return true;
+    if (outcome.kind === 'complete') this.#onComplete(record, outcome);
+    else this.#onFailed(record, outcome);
+    this.tick();
+    return true;
+  }
+
+  #onComplete(record: DownloadRecord, outcome: Extract<Outcome, { kind: 'complete' }>): void {
+    const { gid } = record;
+    this.#records.finish(gid, 'complete', this.#options.now(), {
+      ...completedBy(record, outcome.result),
+      activeMs: (record.activeMs ?? 0) + outcome.activeMs,
+    });
+    this.#records.emit({ kind: 'completed', gid });
+  }
+
+  #onFailed(before: DownloadRecord, outcome: Extract<Outcome, { kind: 'failed' }>): void {
+    const { gid } = before;
+    const { error, progress } = outcome;
+    const { queue } = this.#records;
+    if ((progress?.storedBytes ?? 0) > before.storedBytes) queue.onProgress(gid);
+    if (progress?.path !== undefined) this.#notePath(gid, progress.path);
+    this.#records.updateSilently(gid, {
+      storedBytes: progress?.storedBytes || before.storedBytes,
+      receivedBytes: before.receivedBytes + (progress?.receivedBytes ?? 0),
+      activeMs: (before.activeMs ?? 0) + outcome.activeMs,
+      error: { code: error.code, message: error.message, detail: error.detail },
+    });
+    const record = this.#records.find(gid) as DownloadRecord;
+    const failures = (queue.get(gid)?.attempts ?? 0) + 1;
+    const next = afterFailure(record, error, failures);
+    if (next === 'rename' && this.#rename(record, error)) return;
+    if (next !== 'retry') return this.#giveUp(gid);
+    queue.retry(gid, this.#options.random, this.#options.now(), error.retryAfterMs);
+    const retryAt = queue.get(gid)?.retryAt;
+    this.#records.update(gid, { state: 'waiting', attempts: failures, retryAt });
+    this.#network.look();
+  }
+
+  #giveUp(gid: string): void {
+    this.#records.finish(gid, 'error', this.#options.now(), {});
+    this.#records.emit({ kind: 'failed', gid });
+  }
+
+  /** @returns false if there is no name left */
+  #rename(record: DownloadRecord, error: MillraceError): boolean {
+    const { gid } = record;
+    try {
+      const named = error.code === 'file-exists' && error.detail !== '' ? error.detail : undefined;
+      const taken = (path: string) => this.#records.isTaken(path, gid);
+      const request = atFreePath(record, named ?? targetOf(record), taken);
+      const name = request.file as string;
+      this.#records.queue.requeue(gid);
+      // What has come so far is taken along.
+      this.#records.update(gid, { state: 'queued', name, error: undefined, request });
+      this.#records.emit({ kind: 'note', gid, ...noteOf('name-taken', { name }) });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #keepOn(): void {
+    this.#keeper ??= setInterval(() => this.#keepProgress(), KEEP_PROGRESS_MS);
+  }
+
+  /** What runs have brought so far. */
+  #keepProgress(): void {
+    this.#records.saveUnsaved();
+    const active = this.#records.queue.active;
+    if (active.length === 0) {
+      if (this.#records.behind) return;
+      // Nothing is to be done until something runs again.
+      clearInterval(this.#keeper);
+      this.#keeper = undefined;
+      return;
+    }
+    try {
+      this.#records.store.atOnce(() => this.#noteAll(active));
+    } catch (error) {
+      // The next time will do.
+      if (!isStorageError(error)) throw error;
+    }
+  }
+
+  #noteAll(active: readonly QueueItem[]): void {
+    for (const { gid } of active) {
+      const progress = this.running(gid)?.progress();
+      const record = this.#records.find(gid);
+      if (progress === undefined || record === undefined) continue;
+      const storedBytes = progress.storedBytes || record.storedBytes;
+      if (storedBytes > record.storedBytes) this.#records.queue.onProgress(gid);
+      this.#records.updateSilently(gid, { storedBytes, length: progress.length ?? record.length });
+    }
+  }
+
+  /** What a run has brought, before it is stopped. */
+  #noteProgress(gid: string): void {
+    const record = this.#records.find(gid);
+    const progress = this.running(gid)?.progress();
+    if (record === undefined || progress === undefined) return;
+    this.#records.emit({ kind: 'stand', gid, progress });
+    this.#records.updateSilently(gid, {
+      storedBytes: progress.storedBytes || record.storedBytes,
+      receivedBytes: record.receivedBytes + progress.receivedBytes,
+      activeMs: (record.activeMs ?? 0) + this.#runner.activeMs(gid),
+      length: progress.length ?? record.length,
+    });
+  }
+}
+
+/** What is begun keeps its name: its partial file is found by it. */
+function requestToRun(record: DownloadRecord): DownloadRequest {
+  const { path, request, options } = record;
+  if (path === undefined) {
+    return { ...request, rename: options.rename && options.named !== true };
+  }
+  return { ...request, file: relative(request.dir, targetOf(record)), rename: false };
+}
+
+/** Where a download has turned out to be. */
+function placeOf({ request }: DownloadRecord, path: string) {
+  const name = relative(request.dir, path);
+  return { path, name, request: request.file === undefined ? request : { ...request, file: name } };
+}

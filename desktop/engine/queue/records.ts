@@ -1,0 +1,272 @@
+/**
+ * What is known of all downloads: the unfinished ones in memory and in the queue, all of them in the
+ * database. Every change is written down before anybody is told.
+ */
+
+import { randomBytes } from 'node:crypto';
+import { basename, join, relative } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { Note } from '@millrace/shared/base/notes';
+import { DownloadQueue, MAX_QUEUE } from '@millrace/shared/download/queue/queue';
+import { nameFromUrl } from '@millrace/shared/download/request/file-name';
+import { isStorageError } from '../store/database.ts';
+import type { DownloadStore } from '../store/download-store.ts';
+import type { DownloadRecord, FinishedState, UnfinishedState } from '../store/record.ts';
+import type { RunProgress, RunResult } from './contract.ts';
+
+export type ManagerEvent =
+  /** Limits, schedule, or anything else that the daemon is set to. */
+  | { readonly kind: 'settings' }
+  /** The trash has changed. */
+  | { readonly kind: 'trash' }
+  | { readonly kind: 'changed'; readonly gid: string }
+  | {
+      readonly kind: 'started' | 'paused' | 'stopped' | 'completed' | 'failed';
+      readonly gid: string;
+    }
+  /** How a run stood when it ended. */
+  | { readonly kind: 'stand'; readonly gid: string; readonly progress: RunProgress }
+  | ({ readonly kind: 'note'; readonly gid: string } & Note)
+  | { readonly kind: 'forgotten'; readonly gids: readonly string[] };
+
+export class Records {
+  readonly store: DownloadStore;
+  readonly queue = new DownloadQueue();
+  readonly #records = new Map<string, DownloadRecord>();
+  /** What could not be written down: the disk was full. It is tried again. */
+  readonly #unsaved = new Map<string, DownloadRecord>();
+  readonly #listeners = new Set<(event: ManagerEvent) => void>();
+
+  constructor(store: DownloadStore) {
+    this.store = store;
+  }
+
+  /** Takes up the queue as the last run has left it. */
+  load(): void {
+    for (const record of this.store.unfinished()) {
+      const state = record.state === 'active' ? 'queued' : (record.state as UnfinishedState);
+      this.#records.set(record.gid, { ...record, state });
+      this.queue.add(inLine(record, state));
+    }
+  }
+
+  /** @returns takes the listener away again */
+  listen(listener: (event: ManagerEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  emit(event: ManagerEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  /** An unfinished download. */
+  find(gid: string): DownloadRecord | undefined {
+    return this.#records.get(gid);
+  }
+
+  /**
+   * @param gid or any beginning of it that no other has
+   * @throws MillraceError `no-such-download`
+   */
+  get(gid: string): DownloadRecord {
+    const record = this.#records.get(gid) ?? this.#unsaved.get(gid) ?? this.store.get(gid);
+    if (record !== undefined) return record;
+    if (/^[0-9a-f]{1,15}$/.test(gid)) {
+      const found = this.store.startingWith(gid);
+      if (found.length > 1) throw new MillraceError('no-such-download', `${gid} is not enough`);
+      if (found[0] !== undefined) return this.get(found[0]);
+    }
+    const why = this.store.has(gid) ? ': what is kept of it cannot be read' : '';
+    throw new MillraceError('no-such-download', `${gid.slice(0, 40)}${why}`);
+  }
+
+  exists(gid: string): boolean {
+    return this.#records.has(gid) || this.#unsaved.has(gid) || this.store.has(gid);
+  }
+
+  newGid(): string {
+    for (;;) {
+      const gid = randomBytes(8).toString('hex');
+      if (!this.exists(gid)) return gid;
+    }
+  }
+
+  /** Unfinished downloads: those that run, then the queue in order. */
+  unfinished(): DownloadRecord[] {
+    const items = [...this.queue.active, ...this.queue.line];
+    return items.map(({ gid }) => this.#records.get(gid) as DownloadRecord);
+  }
+
+  /**
+   * Puts a download at the end of its priority, or at a position.
+   *
+   * @throws MillraceError `disk-full`, `state-unusable` if it cannot be written down: it is not
+   *   there then
+   */
+  enqueue(record: DownloadRecord, position?: number): void {
+    this.#records.set(record.gid, record);
+    try {
+      const changed = this.queue.add(
+        { ...inLine(record, record.state), rank: undefined },
+        position,
+      );
+      this.keepOrder(changed);
+      if (this.#unsaved.has(record.gid)) this.store.put(this.find(record.gid) as DownloadRecord);
+    } catch (error) {
+      this.drop(record.gid);
+      throw error;
+    }
+  }
+
+  /** Forgets what is not in the database. @returns whether something was still to be written */
+  drop(gid: string): boolean {
+    this.queue.remove(gid);
+    this.#records.delete(gid);
+    return this.#unsaved.delete(gid);
+  }
+
+  /** Puts a download back where it was. @throws MillraceError `queue-full` */
+  restore(record: DownloadRecord): void {
+    this.checkRoom(1);
+    this.#keep(record);
+    this.queue.add(inLine(record, record.state));
+    this.emit({ kind: 'changed', gid: record.gid });
+  }
+
+  /** A finished download is unfinished again. @throws MillraceError `queue-full` */
+  reopen(record: DownloadRecord): void {
+    this.checkRoom(1);
+    this.enqueue({ ...record, state: 'queued', finishedAt: undefined, attempts: 0 });
+  }
+
+  /** @throws MillraceError `queue-full` */
+  checkRoom(more: number): void {
+    if (this.queue.size + more > MAX_QUEUE) throw new MillraceError('queue-full');
+  }
+
+  update(gid: string, patch: Partial<DownloadRecord>): void {
+    const record = this.#records.get(gid);
+    if (record === undefined) return;
+    this.#keep({ ...record, ...patch });
+    this.emit({ kind: 'changed', gid });
+  }
+
+  /** It stands in line as if it had never been tried. */
+  requeue(gid: string): void {
+    this.update(gid, { state: 'queued', attempts: 0, retryAt: undefined });
+  }
+
+  /** What changes all the time is told by other means than events. */
+  updateSilently(gid: string, patch: Partial<DownloadRecord>): void {
+    const record = this.#records.get(gid);
+    if (record !== undefined) this.#keep({ ...record, ...patch });
+  }
+
+  /** An unfinished download has ended. */
+  finish(gid: string, state: FinishedState, at: number, patch: Partial<DownloadRecord>): void {
+    const record = this.#records.get(gid) as DownloadRecord;
+    this.queue.remove(gid);
+    this.#records.delete(gid);
+    this.#save({ ...record, ...patch, state, finishedAt: at, retryAt: undefined });
+    this.emit({ kind: 'changed', gid });
+  }
+
+  /** A finished download is listed under another category. */
+  refile(record: DownloadRecord, { category }: Pick<DownloadRecord, 'category'>): void {
+    this.#save({ ...record, category });
+    this.emit({ kind: 'changed', gid: record.gid });
+  }
+
+  /** Takes a finished download out of the history. @returns false if it is none */
+  forget(gid: string): boolean {
+    if (this.#records.has(gid)) return false;
+    const unsaved = this.drop(gid);
+    if (!this.store.delete(gid) && !unsaved) return false;
+    this.emit({ kind: 'forgotten', gids: [gid] });
+    return true;
+  }
+
+  /** Takes out of the database what cannot be read. @returns false if it can be, or is not there */
+  forgetDamaged(gid: string): boolean {
+    const isKnown = this.#records.has(gid) || this.#unsaved.has(gid);
+    if (isKnown || this.store.get(gid) !== undefined || !this.store.delete(gid)) return false;
+    this.emit({ kind: 'forgotten', gids: [gid] });
+    return true;
+  }
+
+  /** Writes down priorities and ranks as the queue has them. */
+  keepOrder(gids: readonly string[]): void {
+    for (const gid of gids) {
+      const record = this.#records.get(gid);
+      const item = this.queue.get(gid);
+      if (record === undefined || item === undefined) continue;
+      this.#keep({ ...record, priority: item.priority, rank: item.rank });
+    }
+  }
+
+  /** True if another unfinished download writes to the path, or has begun to. */
+  isTaken(path: string, by: string): boolean {
+    for (const other of this.#records.values()) {
+      const begun = other.state !== 'queued' || other.path !== undefined;
+      if (other.gid !== by && begun && targetOf(other) === path) return true;
+    }
+    return false;
+  }
+
+  /** True while something could not be written down. */
+  get behind(): boolean {
+    return this.#unsaved.size > 0;
+  }
+
+  /** Writes down what could not be before. */
+  saveUnsaved(): void {
+    for (const record of [...this.#unsaved.values()]) {
+      if (!this.#save(record)) return;
+    }
+  }
+
+  #keep(record: DownloadRecord): void {
+    this.#records.set(record.gid, record);
+    this.#save(record);
+  }
+
+  /** A full disk ends no download, let alone the daemon. @returns false if it must be done later */
+  #save(record: DownloadRecord): boolean {
+    try {
+      this.store.put(record);
+      this.#unsaved.delete(record.gid);
+      return true;
+    } catch (error) {
+      if (!isStorageError(error)) throw error;
+      this.#unsaved.set(record.gid, record);
+      return false;
+    }
+  }
+}
+
+function inLine(record: DownloadRecord, state: DownloadRecord['state']) {
+  return { ...record, startAt: record.options.startAt, state: state as 'queued' };
+}
+
+/** The path that a download writes to, as far as that is known: from its next start on. */
+export function targetOf({ path, request }: DownloadRecord): string {
+  const name = path === undefined ? nameFromUrl(request.urls[0] as string) : basename(path);
+  return join(request.dir, request.file ?? name);
+}
+
+/** What a record says once its run has got all. */
+export function completedBy(
+  { request, receivedBytes: before }: DownloadRecord,
+  { path, bytes, digest, receivedBytes }: RunResult,
+): Partial<DownloadRecord> {
+  return {
+    path,
+    name: relative(request.dir, path),
+    length: bytes,
+    storedBytes: bytes,
+    receivedBytes: before + receivedBytes,
+    digest,
+    error: undefined,
+  };
+}

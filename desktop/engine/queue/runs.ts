@@ -1,0 +1,226 @@
+/** The downloads that run: started, stopped, and told apart when one is started anew. */
+
+import { dirname, join } from 'node:path';
+import type { Millis, Random } from '@millrace/shared/base/clock';
+import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { fileError } from '../files/file-error.ts';
+import { makeFolderOf } from '../files/folder-within.ts';
+import type {
+  DownloadFactory,
+  HostLimits,
+  Left,
+  Run,
+  RunEvent,
+  RunProgress,
+  RunResult,
+} from './contract.ts';
+import type { SharedRate } from './shared-rate.ts';
+
+export type Outcome =
+  | { readonly kind: 'complete'; readonly result: RunResult; readonly activeMs: Millis }
+  | {
+      readonly kind: 'failed';
+      readonly error: MillraceError;
+      readonly progress?: RunProgress;
+      readonly activeMs: Millis;
+    };
+
+export interface RunnerOptions {
+  readonly createDownload: DownloadFactory;
+  readonly rate: SharedRate;
+  readonly hostLimits: HostLimits;
+  readonly random: Random;
+  /** Unix milliseconds. */
+  readonly now: () => Millis;
+  readonly onEvent: (gid: string, event: RunEvent) => void;
+  /** How a run that was not stopped stood at its end. */
+  readonly onStand: (gid: string, progress: RunProgress) => void;
+  /** Not called for runs that were stopped, unless they were complete before they could be. */
+  /** Returns whether the outcome is written down, or nobody wants to know of it. */
+  readonly onEnded: (gid: string, outcome: Outcome) => boolean;
+}
+
+/** A download that has nothing under way for so long makes room for others. */
+const YIELDS_AFTER_MS = 3000;
+
+interface Running {
+  /** Unix milliseconds; undefined: it has not begun. */
+  since: Millis | undefined;
+  readonly controller: AbortController;
+  run: Run | undefined;
+  /** Resolves once there is a run, or there will be none. */
+  readonly begun: PromiseWithResolvers<void>;
+  /** What the run resolves or rejects with; undefined until there is one. */
+  result: Promise<RunResult> | undefined;
+  /** Set when it has got all. */
+  complete: RunResult | undefined;
+  ended: Promise<void>;
+}
+
+export class Runs {
+  readonly #options: RunnerOptions;
+  readonly #running = new Map<string, Running>();
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+  }
+
+  /** The download as it runs; undefined while it does not. */
+  get(gid: string): Run | undefined {
+    const running = this.#running.get(gid);
+    return running?.controller.signal.aborted === false ? running.run : undefined;
+  }
+
+  /** Milliseconds that the run under way has taken so far. */
+  activeMs(gid: string): Millis {
+    const running = this.#running.get(gid);
+    return running?.controller.signal.aborted === false ? this.#activeMs(running) : 0;
+  }
+
+  #activeMs({ since }: Running): Millis {
+    return since === undefined ? 0 : Math.max(0, this.#options.now() - since);
+  }
+
+  /** Resolves when a download that was just started can be got, or has ended. */
+  async begun(gid: string): Promise<void> {
+    await this.#running.get(gid)?.begun.promise;
+  }
+
+  /** How the run that is under way will end. */
+  finished(gid: string): Promise<RunResult> | undefined {
+    return this.get(gid) === undefined ? undefined : this.#running.get(gid)?.result;
+  }
+
+  /**
+   * Starts a download; a run of it that is being stopped is waited for.
+   *
+   * @param from path of the partial file, where the request has another by now
+   */
+  start(gid: string, request: DownloadRequest, from?: string): void {
+    const before = this.#running.get(gid);
+    const running = notBegun();
+    this.#running.set(gid, running);
+    running.ended = this.#go(gid, { request, from }, running, before);
+  }
+
+  /** Stops a download; what it has is kept. */
+  async stop(gid: string): Promise<Left> {
+    const running = this.#running.get(gid);
+    running?.controller.abort(new Error('stopped'));
+    await running?.ended;
+    return leftBy(running);
+  }
+
+  /**
+   * Stops a download, and does something before it can be started again.
+   *
+   * @param work is told what the download has left when it has ended
+   */
+  async stopAnd(gid: string, work: (left: Left) => Promise<void>): Promise<void> {
+    const before = this.#running.get(gid);
+    before?.controller.abort(new Error('stopped'));
+    const running = notBegun();
+    running.controller.abort(new Error('stopped'));
+    running.begun.resolve();
+    const go = async () => {
+      await before?.ended;
+      await work(leftBy(before));
+    };
+    const done = go();
+    running.ended = done
+      .catch(() => {})
+      .finally(() => {
+        if (this.#running.get(gid) === running) this.#running.delete(gid);
+      });
+    this.#running.set(gid, running);
+    await done;
+  }
+
+  async stopAll(): Promise<void> {
+    await Promise.all([...this.#running.keys()].map((gid) => this.stop(gid)));
+  }
+
+  async #go(
+    gid: string,
+    { request, from }: { request: DownloadRequest; from: string | undefined },
+    running: Running,
+    before: Running | undefined,
+  ): Promise<void> {
+    const { createDownload, rate, hostLimits, random, onEvent, onStand, onEnded } = this.#options;
+    const { signal } = running.controller;
+    await before?.ended;
+    // What it was to go on with has become complete instead of stopping.
+    running.complete = before?.complete;
+    if (running.complete !== undefined) return this.#leave(gid, running);
+    let outcome: Outcome | undefined;
+    try {
+      signal.throwIfAborted();
+      const path = join(request.dir, request.file ?? 'x');
+      await makeFolderOf(path, request.within).catch((error) => {
+        throw fileError(error, dirname(path));
+      });
+      if (from !== undefined) await createDownload.movePartial(from, path);
+      signal.throwIfAborted();
+      running.run = await createDownload(request, {
+        signal,
+        random,
+        hostLimits,
+        yieldsAfterMs: YIELDS_AFTER_MS,
+        settles: true,
+        rateLimits: [rate.limitFor(gid)],
+        onEvent: (event) => {
+          if (!signal.aborted) onEvent(gid, event);
+        },
+      });
+      // Nobody may be waiting for the description when it fails.
+      running.run.described.catch(() => {});
+      running.since = this.#options.now();
+      running.result = running.run.run();
+      running.begun.resolve();
+      running.complete = await running.result;
+      const activeMs = this.#activeMs(running);
+      outcome = { kind: 'complete', result: running.complete, activeMs };
+    } catch (thrown) {
+      const progress = running.run?.progress();
+      if (!signal.aborted) {
+        outcome = {
+          kind: 'failed',
+          error: asMillraceError(thrown),
+          activeMs: this.#activeMs(running),
+          ...(progress === undefined ? {} : { progress }),
+        };
+      }
+    }
+    this.#leave(gid, running);
+    if (outcome === undefined) return;
+    const progress = running.run?.progress();
+    if (progress !== undefined) onStand(gid, progress);
+    const written = onEnded(gid, outcome);
+    // A journal that stays is found with the next start.
+    await running.run?.settle(written).catch(() => {});
+  }
+
+  #leave(gid: string, running: Running): void {
+    running.begun.resolve();
+    this.#options.rate.leave(gid);
+    if (this.#running.get(gid) === running) this.#running.delete(gid);
+  }
+}
+
+function notBegun(): Running {
+  return {
+    since: undefined,
+    controller: new AbortController(),
+    run: undefined,
+    begun: Promise.withResolvers(),
+    result: undefined,
+    complete: undefined,
+    ended: Promise.resolve(),
+  };
+}
+
+function leftBy(running: Running | undefined): Left {
+  const complete = running?.complete;
+  return { path: complete?.path ?? running?.run?.progress().path, complete };
+}

@@ -1,0 +1,261 @@
+/**
+ * The trash: removed downloads stay in the database for days, and their data in a folder beside where
+ * it was, so that the name is free for others. Work on one download is done one piece after another.
+ */
+
+import { existsSync } from 'node:fs';
+import { lstat, mkdir, rename, rm, rmdir } from 'node:fs/promises';
+import { basename, dirname, join, relative } from 'node:path';
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { beyondKeeping, type TrashLimits } from '@millrace/shared/download/queue/trash';
+import { freePath } from '../files/file-choice.ts';
+import { DATA_SUFFIX } from '../files/partial-names.ts';
+import type { DownloadFactory, Left, RunResult } from '../queue/contract.ts';
+import { completedBy } from '../queue/records.ts';
+import type { DownloadRecord } from '../store/record.ts';
+import type { Leftover, TrashData, TrashRow, TrashStore } from '../store/trash-store.ts';
+import {
+  identityOf,
+  isSame,
+  type PendingRemovals,
+  type Removed,
+  whatIsLeft,
+} from './pending-removals.ts';
+
+export interface TrashOptions {
+  readonly store: TrashStore;
+  readonly removals: PendingRemovals;
+  readonly createDownload: Pick<DownloadFactory, 'movePartial'>;
+  /** True if an unfinished download writes to the path, other than the one that is named. */
+  readonly isTaken: (path: string, by: string) => boolean;
+  readonly limits: () => TrashLimits;
+  /** Called when the trash has changed. */
+  readonly onChange: () => void;
+  /** Unix milliseconds. */
+  readonly now: () => Millis;
+}
+
+/** Folder beside the data of removed downloads, with a folder for each of them. */
+export const TRASH_FOLDER = '.millrace-trash';
+/** How often it is looked for what has been kept long enough. */
+const SWEEP_MS = 3600_000;
+
+export class Trash {
+  readonly #options: TrashOptions;
+  /** The last piece of work on each download. */
+  readonly #work = new Map<string, Promise<unknown>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: TrashOptions) {
+    this.#options = options;
+  }
+
+  get store(): TrashStore {
+    return this.#options.store;
+  }
+
+  /** Goes on with what the last run has not come to. */
+  start(): void {
+    for (const gid of this.store.unmoved()) this.#then(gid, () => this.#moveAway(gid));
+    this.sweep();
+    this.#timer = setInterval(() => this.sweep(), SWEEP_MS).unref();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#work.values());
+  }
+
+  /**
+   * Takes removed downloads in. Their data follows when their runs have ended.
+   *
+   * @throws MillraceError `disk-full`, `state-unusable`
+   */
+  put(removed: readonly Removed[], batch: string): void {
+    const removedAt = this.#options.now();
+    for (const { record, leftover, stopped } of removed) {
+      const { gid } = record;
+      const bytes = leftover === undefined ? 0 : record.storedBytes;
+      // One that was removed before, came back and is removed again: its older data goes for good.
+      const before = this.store.data(gid);
+      if (before?.moved === true) this.#then(gid, () => this.#deleteData(before));
+      this.store.put({ gid, batch, removedAt, bytes, record, leftover, moved: false });
+      this.#then(gid, async () => {
+        this.#noteEnd(gid, await stopped, await leftoverAfter(leftover, stopped));
+        await this.#moveAway(gid);
+      });
+    }
+    this.sweep();
+    this.#options.onChange();
+  }
+
+  has(gid: string): boolean {
+    return this.store.get(gid) !== undefined;
+  }
+
+  /**
+   * @param gid or any beginning of it that no other in the trash has
+   * @throws MillraceError `no-such-download`
+   */
+  find(gid: string): string {
+    const [found, other] = this.store.startingWith(gid);
+    if (found !== undefined && (other === undefined || found === gid)) return found;
+    const why = other === undefined ? 'is not in the trash' : 'is not enough';
+    throw new MillraceError('no-such-download', `${gid} ${why}`);
+  }
+
+  /**
+   * Takes a download out of the trash, with its data back in its place, or beside it where another
+   * file has the name by now.
+   *
+   * @returns what it was; undefined if it is not in the trash
+   */
+  restore(gid: string): Promise<DownloadRecord | undefined> {
+    return this.#then(gid, async () => {
+      const row = this.store.get(gid);
+      if (row === undefined) return undefined;
+      const record = await this.#putBack(row);
+      this.store.delete(gid);
+      this.#options.onChange();
+      return record;
+    });
+  }
+
+  /** Deletes downloads for good, also those that cannot be read. @returns how many, and bytes that they took on disk */
+  async delete(gids: readonly string[]): Promise<{ count: number; bytes: number }> {
+    const deleted = await Promise.all(gids.map((gid) => this.#deleteOne(gid)));
+    this.#options.onChange();
+    return {
+      count: deleted.filter((bytes) => bytes !== undefined).length,
+      bytes: deleted.reduce<number>((sum, bytes) => sum + (bytes ?? 0), 0),
+    };
+  }
+
+  /** Deletes for good what has been kept long enough, or is too much. */
+  sweep(): void {
+    const { limits, now } = this.#options;
+    const over = beyondKeeping(this.store.entries(), limits(), now());
+    // What cannot be read is deleted by nobody but the user.
+    const readable = over.filter((gid) => this.store.get(gid) !== undefined);
+    if (readable.length > 0) void this.delete(readable);
+  }
+
+  #deleteOne(gid: string): Promise<number | undefined> {
+    return this.#then(gid, async () => {
+      const row = this.store.data(gid);
+      if (row === undefined) return undefined;
+      // The entry last: after a crash it is tried again.
+      await this.#deleteData(row);
+      this.store.delete(gid);
+      return row.bytes;
+    });
+  }
+
+  async #deleteData({ gid, leftover, moved }: TrashData): Promise<void> {
+    if (leftover === undefined) return;
+    if (!moved) return this.#options.removals.delete(leftover, NOTHING_LEFT, gid);
+    const folder = dirname(keptAt(leftover.path, gid));
+    await rm(folder, { recursive: true, force: true }).catch(() => {});
+    await rmdir(dirname(folder)).catch(() => {}); // others are in it
+  }
+
+  /** Records the bytes that a run brought before it could be stopped. */
+  #noteEnd(gid: string, { complete }: Left, leftover: TrashRow['leftover']): void {
+    const row = this.store.get(gid);
+    if (row === undefined) return;
+    const record = complete === undefined ? row.record : completeRecord(row, complete);
+    this.store.put({ ...row, record, leftover });
+  }
+
+  async #moveAway(gid: string): Promise<void> {
+    const row = this.store.get(gid);
+    if (row?.leftover === undefined || row.moved) return;
+    const { path, kind, onlyOf } = row.leftover;
+    const { isTaken, createDownload } = this.#options;
+    // Added again meanwhile: what is there is wanted there.
+    if (isTaken(path, gid)) return this.store.put({ ...row, leftover: undefined, bytes: 0 });
+    const to = keptAt(path, gid);
+    try {
+      await mkdir(dirname(to), { recursive: true });
+      const bytes =
+        kind === 'partial'
+          ? await createDownload.movePartial(path, to, onlyOf)
+          : await moveFile(row.leftover, to);
+      this.store.put({ ...row, bytes, moved: true });
+      this.#options.onChange();
+    } catch {
+      // It stays where it was, and is restored and deleted there.
+    } finally {
+      await rmdir(dirname(to)).catch(() => {}); // only where nothing was moved
+      await rmdir(dirname(dirname(to))).catch(() => {});
+    }
+  }
+
+  /** @returns the record, with the name that the data has now */
+  async #putBack({ gid, record, leftover, moved }: TrashRow): Promise<DownloadRecord> {
+    if (leftover === undefined || !moved) return record;
+    const { isTaken, createDownload } = this.#options;
+    const from = keptAt(leftover.path, gid);
+    const taken = (path: string) => isTaken(path, gid);
+    const isPartial = leftover.kind === 'partial';
+    const isFree =
+      !taken(leftover.path) && !existsSync(leftover.path + (isPartial ? DATA_SUFFIX : ''));
+    const to = isFree ? leftover.path : freePath(leftover.path, taken);
+    await mkdir(dirname(to), { recursive: true });
+    if (isPartial) await createDownload.movePartial(from, to);
+    else if (existsSync(from)) await rename(from, to);
+    await rmdir(dirname(from)).catch(() => {});
+    await rmdir(dirname(dirname(from))).catch(() => {});
+    if (to === record.path || (record.path === undefined && isFree)) return record;
+    const name = relative(record.request.dir, to);
+    return { ...record, path: to, name, request: { ...record.request, file: name } };
+  }
+
+  /** Does something when all that was to be done with a download before has been. */
+  #then<T>(gid: string, work: () => Promise<T>): Promise<T> {
+    const before = this.#work.get(gid) ?? Promise.resolve();
+    const done = before.then(work);
+    const settled = done
+      .catch(() => {})
+      .finally(() => {
+        if (this.#work.get(gid) === settled) this.#work.delete(gid);
+      });
+    this.#work.set(gid, settled);
+    return done;
+  }
+}
+
+/**
+ * Moves a file away if it is still the one that was removed.
+ *
+ * @returns its bytes; 0 where another file has taken its name, which stays
+ */
+async function moveFile(leftover: Leftover, to: string): Promise<number> {
+  const { path } = leftover;
+  if (!isSame(leftover, await identityOf(path))) return 0;
+  await rename(path, to);
+  // Another file may have taken the name between the look and the move: it goes back.
+  if (isSame(leftover, await identityOf(to))) return (await lstat(to)).size;
+  await rename(to, path);
+  return 0;
+}
+
+const NOTHING_LEFT: Left = { path: undefined, complete: undefined };
+
+/** Where the data of a removed download is kept: on the file system that it is on. */
+function keptAt(path: string, gid: string): string {
+  return join(dirname(path), TRASH_FOLDER, gid, basename(path));
+}
+
+async function leftoverAfter(
+  leftover: TrashRow['leftover'],
+  stopped: Promise<Left>,
+): Promise<TrashRow['leftover']> {
+  return leftover === undefined ? undefined : whatIsLeft(leftover, await stopped);
+}
+
+/** It was complete before it could be stopped. */
+function completeRecord({ record, removedAt }: TrashRow, complete: RunResult): DownloadRecord {
+  return { ...record, ...completedBy(record, complete), state: 'complete', finishedAt: removedAt };
+}

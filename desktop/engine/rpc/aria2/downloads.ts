@@ -1,0 +1,44 @@
+/** What aria2's methods have in common: downloads by their gids, its words for errors. */
+
+import { isMillraceError } from '@millrace/shared/base/errors';
+import type { Manager } from '../../downloads/manager.ts';
+import { downloadUrl } from '../../settings/checks.ts';
+import type { DownloadRecord } from '../../store/record.ts';
+import { aria2Error } from '../calls/rpc-error.ts';
+import { defaultOptions, translate } from './options.ts';
+import { text } from './params.ts';
+
+/** Options that new downloads have unless they say otherwise. */
+export function inheritable(manager: Manager): Record<string, string> {
+  return { ...defaultOptions(), ...manager.settings.aria2 };
+}
+
+/** @throws RpcError in aria2's words */
+export function find(manager: Manager, params: readonly unknown[]): DownloadRecord {
+  const gid = text(params, 0);
+  if (!/^[0-9a-f]{1,16}$/i.test(gid)) throw aria2Error(`Invalid GID ${gid.slice(0, 40)}`);
+  try {
+    return manager.get(gid.toLowerCase());
+  } catch (error) {
+    if (!isMillraceError(error, 'no-such-download')) throw error;
+    throw aria2Error(`GID ${gid} is not found`);
+  }
+}
+
+/** True for what is left of a list of URIs: aria2 takes no notice of others. */
+export function isDownloadable(uri: string): boolean {
+  try {
+    downloadUrl(uri);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function inAria2sWords<T>(work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw translate(error);
+  }
+}

@@ -1,0 +1,202 @@
+/**
+ * aria2's methods (aria2c(1), "RPC INTERFACE"), with its results and its errors, so that what was
+ * written for aria2 works.
+ */
+
+import { createHash } from 'node:crypto';
+import type { Manager } from '../../downloads/manager.ts';
+import type { ParseMetalink } from '../../downloads/metalinks.ts';
+import { downloadUrl } from '../../settings/checks.ts';
+import { isFinished } from '../../store/record.ts';
+import type { Method } from '../calls/dispatcher.ts';
+import { aria2Error } from '../calls/rpc-error.ts';
+import { find, inAria2sWords, inheritable, isDownloadable } from './downloads.ts';
+import { readOptions, toNewDownload } from './options.ts';
+import { integer, list, position, text } from './params.ts';
+import { optionMethods } from './settings.ts';
+import { insideMethods, tellingMethods } from './telling.ts';
+
+export interface Aria2Options {
+  readonly manager: Manager;
+  readonly version: string;
+  readonly token: string;
+  readonly parseMetalink: ParseMetalink;
+  readonly onShutdown: () => void;
+}
+
+const FEATURES = ['GZip', 'HTTPS', 'Message Digest', 'Metalink'];
+
+export function aria2Methods(options: Aria2Options): Map<string, Method> {
+  const { manager } = options;
+  return new Map<string, Method>([
+    ...addingMethods(options),
+    ...stateMethods(manager),
+    ...orderMethods(manager),
+    ...resultMethods(manager),
+    ...tellingMethods(manager),
+    ...insideMethods(manager),
+    ...optionMethods(manager),
+    ...daemonMethods(options),
+  ]);
+}
+
+function addingMethods({ manager, parseMetalink }: Aria2Options): [string, Method][] {
+  const inherited = () => inheritable(manager);
+  return [
+    [
+      'aria2.addUri',
+      (params) => {
+        const uris = list(params, 0, 'string') as string[];
+        if (uris.length === 0) throw aria2Error('URI is not provided.');
+        const urls = uris.flatMap((uri) => (isDownloadable(uri) ? [uri] : []));
+        if (urls.length === 0) throw aria2Error('No URI to download.');
+        const own = toNewDownload(inherited(), readOptions(params[1], false));
+        return inAria2sWords(() => manager.add({ ...own, urls, ...position(params, 2) }).gid);
+      },
+    ],
+    [
+      'aria2.addMetalink',
+      async (params) => {
+        const document = Buffer.from(text(params, 0), 'base64');
+        const own = toNewDownload(inherited(), readOptions(params[1], false));
+        // The document names its files and their digests itself.
+        const { file: _file, digests: _digests, gid: _gid, ...rest } = own;
+        const at = position(params, 2).position;
+        const files = await parseMetalink(document, Date.now());
+        const asked = files.map((one, i) => ({
+          ...rest,
+          ...one,
+          ...(at === undefined ? {} : { position: at + i }),
+        }));
+        return inAria2sWords(() => manager.addAll(asked).map(({ gid }) => gid));
+      },
+    ],
+    [
+      'aria2.addTorrent',
+      () => {
+        throw aria2Error('BitTorrent is not supported: only HTTP(S) and Metalink are.');
+      },
+    ],
+  ];
+}
+
+function stateMethods(manager: Manager): [string, Method][] {
+  const remove: Method = (params) => {
+    const { gid } = find(manager, params);
+    if (manager.remove(gid, true)) return gid;
+    throw aria2Error(`Active Download not found for GID#${gid}`);
+  };
+  const pause: Method = (params) => {
+    const { gid } = find(manager, params);
+    if (manager.pause(gid)) return gid;
+    throw aria2Error(`GID#${gid} cannot be paused now`);
+  };
+  const pauseAll: Method = () => {
+    manager.atOnce(() => {
+      for (const { gid } of manager.unfinished()) manager.pause(gid);
+    });
+    return 'OK';
+  };
+  return [
+    ['aria2.remove', remove],
+    ['aria2.forceRemove', remove],
+    ['aria2.pause', pause],
+    ['aria2.forcePause', pause],
+    ['aria2.pauseAll', pauseAll],
+    ['aria2.forcePauseAll', pauseAll],
+    [
+      'aria2.unpause',
+      (params) => {
+        const { gid } = find(manager, params);
+        if (manager.resume(gid)) return gid;
+        throw aria2Error(`GID#${gid} cannot be unpaused now`);
+      },
+    ],
+    [
+      'aria2.unpauseAll',
+      () => {
+        manager.atOnce(() => {
+          for (const { gid } of manager.unfinished()) manager.resume(gid);
+        });
+        return 'OK';
+      },
+    ],
+  ];
+}
+
+/** What changes a download's place and its sources. */
+function orderMethods(manager: Manager): [string, Method][] {
+  return [
+    [
+      'aria2.changePosition',
+      (params) => {
+        const { gid } = find(manager, params);
+        const how = { POS_SET: 'set', POS_CUR: 'current', POS_END: 'end' } as const;
+        const way = text(params, 2);
+        if (!Object.hasOwn(how, way)) throw aria2Error('Illegal argument.');
+        const place = manager.move(gid, integer(params, 1), how[way as keyof typeof how]);
+        if (place < 0) throw aria2Error(`GID#${gid} not found in the waiting queue.`);
+        return place;
+      },
+    ],
+    [
+      'aria2.changeUri',
+      (params) => {
+        const { gid, state, request } = find(manager, params);
+        integer(params, 1);
+        const [gone, added] = [list(params, 2, 'string'), list(params, 3, 'string')] as string[][];
+        if (isFinished(state)) throw aria2Error(`Cannot remove URIs from GID#${gid}`);
+        const urls = [...request.urls];
+        let deleted = 0;
+        for (const uri of gone as string[]) {
+          const at = urls.indexOf(isDownloadable(uri) ? downloadUrl(uri).href : uri);
+          if (at < 0) continue;
+          urls.splice(at, 1);
+          deleted++;
+        }
+        const good = (added as string[]).filter(isDownloadable);
+        const at = params[4] === undefined ? urls.length : integer(params, 4);
+        urls.splice(at, 0, ...good);
+        inAria2sWords(() => manager.setUrls(gid, urls));
+        return [deleted, good.length];
+      },
+    ],
+  ];
+}
+
+function resultMethods(manager: Manager): [string, Method][] {
+  return [
+    [
+      'aria2.removeDownloadResult',
+      (params) => {
+        const { gid } = find(manager, params);
+        if (manager.forget(gid)) return 'OK';
+        throw aria2Error(`Could not remove download result of GID#${gid}`);
+      },
+    ],
+    [
+      'aria2.purgeDownloadResult',
+      () => {
+        manager.purge(undefined);
+        return 'OK';
+      },
+    ],
+  ];
+}
+
+function daemonMethods({ version, token, onShutdown }: Aria2Options): [string, Method][] {
+  // Forty digits that stay the same while the daemon runs, and tell nothing of the token.
+  const sessionId = createHash('sha1').update(`${token} ${process.pid}`).digest('hex');
+  const shutdown: Method = () => {
+    setImmediate(onShutdown);
+    return 'OK';
+  };
+  return [
+    ['aria2.getVersion', () => ({ enabledFeatures: FEATURES, version })],
+    ['aria2.getSessionInfo', () => ({ sessionId })],
+    // Everything is in the database at any time.
+    ['aria2.saveSession', () => 'OK'],
+    ['aria2.shutdown', shutdown],
+    ['aria2.forceShutdown', shutdown],
+  ];
+}

@@ -1,0 +1,155 @@
+/** From messages to methods and back: single calls, batches, multicalls, and who may call. */
+
+import {
+  INVALID_PARAMS,
+  isObject,
+  type JsonRpcError,
+  type JsonRpcResponse,
+  METHOD_NOT_FOUND,
+  PARSE_ERROR,
+  parseCall,
+} from '@millrace/shared/bridge/rpc/json-rpc';
+import type { Secret } from '../../web/guard.ts';
+import { aria2Error, RpcError, toJsonRpcError, UNAUTHORIZED } from './rpc-error.ts';
+
+/** A client that is connected by WebSocket. */
+export interface Subscriber {
+  send(method: string, params: readonly unknown[]): void;
+  /** True while it has not read what it was sent: what can wait should. */
+  readonly congested?: () => boolean;
+  readonly onClosed: (listener: () => void) => void;
+}
+
+export interface CallContext {
+  /** The connection has shown the token, or belongs to a page that is logged in: calls need not. */
+  readonly trusted: boolean;
+  /** The token itself was shown. */
+  readonly token?: boolean;
+  /** Told when a call shows the token. */
+  readonly onTrusted?: () => void;
+  /** Undefined over HTTP. */
+  readonly subscriber: Subscriber | undefined;
+}
+
+/** A method. Parameters come without the token. */
+export type Method = (params: readonly unknown[], context: CallContext) => unknown;
+
+/** Methods that tell nothing and do nothing: aria2 has them without a token. */
+const OPEN: ReadonlySet<string> = new Set([
+  'system.listMethods',
+  'system.listNotifications',
+  // Its calls have tokens of their own.
+  'system.multicall',
+]);
+
+const MAX_BATCH = 1000;
+
+export interface Answer {
+  /** HTTP status that aria2 gives. */
+  readonly status: number;
+  /** Undefined: nothing is to be sent. */
+  readonly body: JsonRpcResponse | readonly JsonRpcResponse[];
+}
+
+export class Dispatcher {
+  readonly #methods: ReadonlyMap<string, Method>;
+  readonly #secret: Secret;
+
+  /** @param notifications names of those that clients may get */
+  constructor(
+    methods: ReadonlyMap<string, Method>,
+    notifications: readonly string[],
+    secret: Secret,
+  ) {
+    this.#methods = new Map<string, Method>([
+      ...methods,
+      ['system.multicall', (params, context) => this.#multicall(params, context)],
+      ['system.listMethods', () => [...this.#methods.keys()]],
+      ['system.listNotifications', () => notifications],
+    ]);
+    this.#secret = secret;
+  }
+
+  /** Answers one message: a call or a batch of them. Never rejects. */
+  async answer(text: string, context: CallContext): Promise<Answer> {
+    let message: unknown;
+    try {
+      message = JSON.parse(text);
+    } catch {
+      return failed(null, PARSE_ERROR);
+    }
+    if (Array.isArray(message)) {
+      if (message.length > MAX_BATCH) {
+        return failed(null, { code: 1, message: `A batch has at most ${MAX_BATCH} calls.` });
+      }
+      const answers: JsonRpcResponse[] = [];
+      for (const call of message) {
+        if (isObject(call)) answers.push((await this.#one(call, context)).body as JsonRpcResponse);
+      }
+      return { status: 200, body: answers };
+    }
+    return isObject(message) ? this.#one(message, context) : failed(null, PARSE_ERROR);
+  }
+
+  async #one(message: unknown, context: CallContext): Promise<Answer> {
+    const call = parseCall(message);
+    if ('error' in call) return failed(call.id, call.error);
+    try {
+      const result = await this.#call(call.method, call.params, context);
+      return { status: 200, body: { id: call.id, jsonrpc: '2.0', result } };
+    } catch (thrown) {
+      return failed(call.id, toJsonRpcError(thrown));
+    }
+  }
+
+  async #call(
+    name: string,
+    given: readonly unknown[] | Readonly<Record<string, unknown>>,
+    context: CallContext,
+  ): Promise<unknown> {
+    const own = name.startsWith('millrace.');
+    if (!Array.isArray(given) && !own) throw new RpcError(INVALID_PARAMS);
+    let params: readonly unknown[] = Array.isArray(given) ? given : [given];
+    const tokenGiven = typeof params[0] === 'string' && params[0].startsWith('token:');
+    const token = context.token === true || this.#secret.inParameter(params[0]);
+    const trusted = context.trusted || token;
+    if (token) context.onTrusted?.();
+    if (!trusted && !OPEN.has(name)) throw new RpcError(UNAUTHORIZED);
+    if (tokenGiven) params = params.slice(1);
+    const method = this.#methods.get(name);
+    if (method !== undefined) return method(params, { ...context, token });
+    throw own ? new RpcError(METHOD_NOT_FOUND) : aria2Error(`No such method: ${name}`);
+  }
+
+  /** As aria2: a list of results, each in a list of its own, and of errors. */
+  async #multicall([calls]: readonly unknown[], context: CallContext): Promise<unknown[]> {
+    if (calls === undefined) throw aria2Error('The parameter at 0 is required but missing.');
+    if (!Array.isArray(calls)) throw aria2Error('The parameter at 0 has wrong type.');
+    if (calls.length > MAX_BATCH) throw aria2Error(`At most ${MAX_BATCH} calls at a time.`);
+    const results: unknown[] = [];
+    for (const call of calls) {
+      try {
+        results.push([await this.#inner(call, context)]);
+      } catch (thrown) {
+        results.push(toJsonRpcError(thrown));
+      }
+    }
+    return results;
+  }
+
+  #inner(call: unknown, context: CallContext): Promise<unknown> {
+    if (!isObject(call)) throw aria2Error('system.multicall expected struct.');
+    const { methodName, params = [] } = call;
+    if (typeof methodName !== 'string') throw aria2Error('Missing methodName.');
+    if (methodName === 'system.multicall') {
+      throw aria2Error('Recursive system.multicall forbidden.');
+    }
+    if (!Array.isArray(params)) throw new RpcError(INVALID_PARAMS);
+    return this.#call(methodName, params, context);
+  }
+}
+
+function failed(id: JsonRpcResponse['id'], error: JsonRpcError): Answer {
+  const serverFault = error.code === PARSE_ERROR.code || error.code === INVALID_PARAMS.code;
+  return { status: serverFault ? 500 : 400, body: { id, jsonrpc: '2.0', error } };
+}

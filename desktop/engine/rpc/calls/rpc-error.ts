@@ -1,0 +1,43 @@
+/** Errors of RPC methods, as they are sent. */
+
+import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
+import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
+import { INVALID_PARAMS, type JsonRpcError } from '@millrace/shared/bridge/rpc/json-rpc';
+
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor({ code, message, data }: JsonRpcError) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** An error as aria2 has them all: code 1. */
+export function aria2Error(message: string): RpcError {
+  return new RpcError({ code: 1, message });
+}
+
+export const UNAUTHORIZED: JsonRpcError = { code: 1, message: 'Unauthorized' };
+
+export function invalidParams(detail: string): RpcError {
+  return new RpcError({ ...INVALID_PARAMS, message: `Invalid params: ${detail}.` });
+}
+
+/** What is sent for anything that was thrown. */
+export function toJsonRpcError(thrown: unknown): JsonRpcError {
+  if (thrown instanceof RpcError) {
+    const { code, message, data } = thrown;
+    return data === undefined ? { code, message } : { code, message, data };
+  }
+  const error = asMillraceError(thrown);
+  return { code: 1, message: error.message, data: failureData(error) };
+}
+
+function failureData({ code, detail, row }: MillraceError): FailureData {
+  const { advice, retryable, exit } = row;
+  return { code, detail, advice, retryable, exit };
+}

@@ -1,0 +1,115 @@
+/** Methods of the dialog for adding downloads. */
+
+import { resolve } from 'node:path';
+import { asMillraceError } from '@millrace/shared/base/errors';
+import type { FoundLink, MetalinkFile } from '@millrace/shared/bridge/rpc/adding-api';
+import { looksLikeMetalink } from '@millrace/shared/download/metalink/metalink-types';
+import { categoryOf } from '@millrace/shared/download/request/category';
+import { nameFromUrl } from '@millrace/shared/download/request/file-name';
+import {
+  linksInText,
+  MAX_LINKS,
+  MAX_TEXT_CHARS,
+} from '@millrace/shared/download/request/links-in-text';
+import { z } from 'zod';
+import { duplicateOf } from '../../downloads/duplicates.ts';
+import type { Manager } from '../../downloads/manager.ts';
+import { readMetalink } from '../../downloads/metalinks.ts';
+import type { NewDownload } from '../../downloads/new-download.ts';
+import type { Method } from '../calls/dispatcher.ts';
+import { type MillraceOptions, method } from './params.ts';
+
+const MAX_ADDED = 1000;
+
+export function addingMethods({ manager, parseMetalink }: MillraceOptions): [string, Method][] {
+  return [
+    method('addMany', z.strictObject({ downloads: z.array(z.unknown()).max(MAX_ADDED) }), (p) =>
+      addMany(manager, p.downloads as NewDownload[]),
+    ),
+    method(
+      'addMetalink',
+      z.looseObject({ metalink: z.string(), only: z.array(z.number().int().min(0)).optional() }),
+      async ({ metalink, only, ...rest }) => {
+        const document = Buffer.from(metalink, 'base64');
+        const files =
+          only === undefined
+            ? await parseMetalink(document, Date.now())
+            : await chosen(document, only);
+        const asked = files.map((file) => ({ rename: true, ...rest, ...file }));
+        return { gids: manager.addAll(asked).map((record) => record.gid) };
+      },
+    ),
+    method('readMetalink', z.strictObject({ metalink: z.string() }), async (p) => ({
+      files: await readFiles(manager, Buffer.from(p.metalink, 'base64')),
+    })),
+    method('parseText', z.strictObject({ text: z.string().max(MAX_TEXT_CHARS) }), ({ text }) => {
+      const { urls, truncated } = linksInText(text);
+      return { links: urls.map((url) => linkOf(manager, url)), truncated };
+    }),
+    method(
+      'checkDuplicates',
+      z.strictObject({ urls: z.array(z.string()).max(MAX_LINKS) }),
+      ({ urls }) => ({
+        duplicates: urls.flatMap((url) => duplicateOf(manager.store, url) ?? []),
+      }),
+    ),
+  ];
+}
+
+/** Adds what can be added, as one change. */
+function addMany(manager: Manager, downloads: readonly NewDownload[]) {
+  const gids: string[] = [];
+  const failed: object[] = [];
+  manager.atOnce(() => {
+    for (const [index, download] of downloads.entries()) {
+      try {
+        gids.push(manager.add(download).gid);
+      } catch (thrown) {
+        const { code, message, detail } = asMillraceError(thrown);
+        failed.push({ index, code, message, detail });
+      }
+    }
+  });
+  return { gids, failed };
+}
+
+/** Where a file of that name goes. */
+function placeOf({ settings, dir }: Manager, name: string) {
+  const category = categoryOf(name, settings.categories);
+  return { category: category?.name, dir: resolve(dir, category?.folder ?? '') };
+}
+
+function linkOf(manager: Manager, url: string): FoundLink {
+  const name = nameFromUrl(url);
+  return {
+    url,
+    name,
+    ...placeOf(manager, name),
+    metalink: looksLikeMetalink(undefined, name),
+    duplicate: duplicateOf(manager.store, url),
+  };
+}
+
+async function readFiles(manager: Manager, document: Uint8Array): Promise<MetalinkFile[]> {
+  return (await readMetalink(document, Date.now())).map(({ file, download }, index) => {
+    const { name, size, digests } = file;
+    const urls = download?.urls ?? [];
+    return {
+      index,
+      name,
+      size,
+      urls,
+      digests,
+      pieces: download?.pieces?.hexes.length ?? 0,
+      ...placeOf(manager, name),
+      usable: urls.length > 0,
+      duplicate: urls[0] === undefined ? undefined : duplicateOf(manager.store, urls[0]),
+    };
+  });
+}
+
+/** Files by their places in the document; those that cannot be downloaded are left out. */
+async function chosen(document: Uint8Array, only: readonly number[]): Promise<NewDownload[]> {
+  const files = await readMetalink(document, Date.now());
+  return [...new Set(only)].flatMap((index) => files[index]?.download ?? []);
+}

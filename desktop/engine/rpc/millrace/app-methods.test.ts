@@ -1,0 +1,217 @@
+/** Methods for page and shell, through a server in this process. */
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type {
+  AddManyResult,
+  MetalinkFile,
+  ParsedText,
+} from '@millrace/shared/bridge/rpc/adding-api';
+import type { ListPage } from '@millrace/shared/bridge/rpc/list-api';
+import type { LiveUpdate } from '@millrace/shared/bridge/rpc/live-api';
+import type { ParamsOf, ResultOf, UiMethod } from '@millrace/shared/bridge/rpc/methods';
+import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
+import { findDaemon, RpcClient } from '../../../client/rpc-client.ts';
+import { FakeRun } from '../../../testing/fake-daemon.ts';
+import { type Daemon, startDaemon } from '../../daemon/daemon.ts';
+import type { DownloadFactory } from '../../queue/contract.ts';
+
+const METALINK = `<?xml version="1.0" encoding="UTF-8"?>
+<metalink xmlns="urn:ietf:params:xml:ns:metalink">
+  <file name="one.iso"><size>10</size>
+    <hash type="sha-256">${'a'.repeat(64)}</hash>
+    <url priority="2">http://b.example/one.iso</url><url priority="1">http://a.example/one.iso</url>
+  </file>
+  <file name="sub/two.mkv"><url>http://a.example/two.mkv</url></file>
+  <file name="three.bin"><url>ftp://a.example/three.bin</url></file>
+</metalink>`;
+const metalink = Buffer.from(METALINK).toString('base64');
+
+const createDownload: DownloadFactory = Object.assign(
+  (...given: ConstructorParameters<typeof FakeRun>) => new FakeRun(...given),
+  { removePartial: async () => {}, removeJournal: async () => {}, movePartial: async () => 0 },
+);
+let state: string;
+let daemon: Daemon;
+let client: RpcClient;
+
+beforeEach(async () => {
+  state = mkdtempSync(join(tmpdir(), 'millrace-test-'));
+  daemon = await startDaemon({ state, dir: state, port: 0, createDownload });
+  client = await RpcClient.connect(await findDaemon(state));
+});
+afterEach(async () => {
+  client.close();
+  await daemon.close();
+  rmSync(state, { recursive: true, force: true });
+});
+
+const call = <M extends UiMethod>(name: M, params: ParamsOf<M>): Promise<ResultOf<M>> =>
+  client.call(name, params);
+const add = (name: string, more: object = {}) =>
+  call('millrace.add', { urls: [`http://a.example/${name}`], paused: true, ...more });
+const list = (): Promise<ListPage> => call('millrace.list', {});
+
+describe('adding', () => {
+  test('links in pasted text come with where they would go, and whether they are there', async () => {
+    const { gid } = await add('film.mkv');
+    await call('millrace.setSettings', {
+      categories: [{ name: 'video', folder: 'Films', extensions: ['mkv'] }],
+    });
+    const text = 'http://a.example/film.mkv, http://a.example/list.meta4 and more';
+    const { links, truncated }: ParsedText = await call('millrace.parseText', { text });
+    expect(truncated).toBe(false);
+    expect(links).toEqual([
+      {
+        url: 'http://a.example/film.mkv',
+        name: 'film.mkv',
+        category: 'video',
+        dir: join(state, 'Films'),
+        metalink: false,
+        duplicate: {
+          url: 'http://a.example/film.mkv',
+          same: 'url',
+          gid,
+          name: 'film.mkv',
+          status: 'paused',
+        },
+      },
+      { url: 'http://a.example/list.meta4', name: 'list.meta4', dir: state, metalink: true },
+    ]);
+    const urls = ['http://a.example/film.mkv?x', 'http://a.example/other'];
+    const { duplicates } = await call('millrace.checkDuplicates', { urls });
+    expect(duplicates).toMatchObject([{ url: urls[0], same: 'path', gid }]);
+  });
+
+  test('of many, those that cannot be added do not hold up the others', async () => {
+    const downloads = [
+      { urls: ['http://a.example/1'], paused: true },
+      { urls: ['ftp://a.example/2'] },
+      { urls: ['http://a.example/3'], paused: true, nonsense: 1 },
+      { urls: ['http://a.example/4'], paused: true },
+    ];
+    const { gids, failed }: AddManyResult = await call('millrace.addMany', { downloads });
+    expect(failed.map(({ index, code }) => [index, code])).toEqual([
+      [1, 'bad-url'],
+      [2, 'bad-option'],
+    ]);
+    expect((await list()).downloads.map(({ gid }) => gid)).toEqual(gids);
+  });
+
+  test('a Metalink document is looked into before any of its files is added', async () => {
+    const { files } = await call('millrace.readMetalink', { metalink });
+    expect(files satisfies readonly MetalinkFile[]).toMatchObject([
+      {
+        index: 0,
+        name: 'one.iso',
+        size: 10,
+        urls: ['http://a.example/one.iso', 'http://b.example/one.iso'],
+        digests: [{ algorithm: 'sha256', hex: 'a'.repeat(64) }],
+        usable: true,
+      },
+      { index: 1, name: 'sub/two.mkv', category: 'video', usable: true },
+      { index: 2, usable: false, urls: [] },
+    ]);
+    expect((await list()).total).toBe(0);
+    await call('millrace.addMetalink', { metalink, only: [1, 2, 7, 1], paused: true });
+    expect((await list()).downloads.map(({ name }) => name)).toEqual([join('sub', 'two.mkv')]);
+    const nonsense = Buffer.from('<x').toString('base64');
+    await expect(call('millrace.readMetalink', { metalink: nonsense })).rejects.toMatchObject({
+      data: { code: 'bad-metalink' },
+    });
+  });
+
+  test('what is usual is taken where nothing is asked for', async () => {
+    await call('millrace.setSettings', {
+      proxy: 'http://p.example:3128',
+      defaults: { connections: 3, sidecars: true },
+    });
+    await call('millrace.addEdge', { url: 'edge.example:3125' });
+    const usual = await add('usual', { useEdges: true });
+    const own = await add('own', { proxy: 'direct', connections: 5, edges: [], useEdges: true });
+    const requestOf = ({ gid }: { gid: string }) => daemon.manager.get(gid).request;
+    expect(requestOf(usual)).toMatchObject({
+      proxy: 'http://p.example:3128',
+      connections: 3,
+      sidecars: true,
+      edges: ['http://edge.example:3125/'],
+    });
+    expect(requestOf(own)).toMatchObject({ proxy: 'direct', connections: 5, edges: [] });
+    await call('millrace.changeEdge', { url: 'http://edge.example:3125', enabled: false });
+    expect(requestOf(await add('off', { useEdges: true })).edges).toEqual([]);
+  });
+});
+
+describe('many at once', () => {
+  test('are changed together, or not at all', async () => {
+    const [one, two] = [(await add('1')).gid, (await add('2')).gid];
+    await call('millrace.changeMany', { gids: [one, two], priority: 7, limit: 1000 });
+    const views = (await list()).downloads;
+    expect(views.map(({ priority, limit }) => [priority, limit])).toEqual([
+      [7, 1000],
+      [7, 1000],
+    ]);
+    const missing = { gids: [one, 'ffffffffffffffff'], priority: 1 };
+    await expect(call('millrace.changeMany', missing)).rejects.toMatchObject({
+      data: { code: 'no-such-download' },
+    });
+    expect((await call('millrace.status', { gid: one })).priority).toBe(7);
+  });
+
+  test('are put where they are dragged to', async () => {
+    const gids: string[] = [];
+    for (const name of ['1', '2', '3']) gids.push((await add(name)).gid);
+    const [one, two, three] = gids as [string, string, string];
+    await call('millrace.place', { gids: [three, two], before: one });
+    expect((await list()).downloads.map(({ gid }) => gid)).toEqual([three, two, one]);
+    await call('millrace.place', { gids: [three], before: null });
+    expect((await list()).downloads.map(({ gid }) => gid)).toEqual([two, one, three]);
+  });
+});
+
+describe('settings', () => {
+  test('are read and changed as one, and a change that is wrong changes nothing', async () => {
+    const before: AppSettings = await call('millrace.getSettings', {});
+    expect(before).toMatchObject({ dir: state, limits: { limit: null, perHost: null }, edges: [] });
+    const windows = [{ days: ['mon' as const], from: '08:00', to: '18:00', limit: 1000 }];
+    const after = await call('millrace.setSettings', {
+      limits: { limit: 5000 },
+      windows,
+      dir: join(state, 'elsewhere'),
+    });
+    expect(after).toMatchObject({
+      dir: join(state, 'elsewhere'),
+      limits: { limit: 5000, concurrent: before.limits.concurrent },
+      windows,
+    });
+    for (const wrong of [
+      { limits: { limit: 1 }, proxy: 'gopher://x' },
+      { language: 'de', dir: 'relative' },
+      { language: 'de', categories: [{ name: '', folder: '', extensions: [] }] },
+      { language: 'no such language' },
+      { nonsense: true },
+    ]) {
+      await expect(client.call('millrace.setSettings', wrong)).rejects.toThrow();
+    }
+    expect(await call('millrace.getSettings', {})).toEqual(after);
+    expect(await call('millrace.setSettings', { dir: null })).toMatchObject({ dir: state });
+  });
+
+  test('that one changes, all that watch are told', async () => {
+    const updates: LiveUpdate[] = [];
+    const told = new Promise<void>((resolve) => {
+      client.onNotification((method, [update]) => {
+        if (method !== 'millrace.onUpdate') return;
+        updates.push(update as LiveUpdate);
+        if (updates.at(-1)?.settings !== undefined) resolve();
+      });
+    });
+    const { settings } = await call('millrace.watch', {});
+    expect(settings.language).toBe('system');
+    await call('millrace.setSettings', { language: 'de' });
+    await told;
+    expect(updates.at(-1)?.settings?.language).toBe('de');
+  });
+});

@@ -1,0 +1,156 @@
+/** Methods for taking lists of downloads out and in. */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { ImportEntry } from '@millrace/shared/bridge/rpc/adding-api';
+import { z } from 'zod';
+import { exportList, importList, type Listed } from '../../downloads/exchange.ts';
+import type { Manager } from '../../downloads/manager.ts';
+import type { NewDownload } from '../../downloads/new-download.ts';
+import { type DelicatePart, withoutDelicate } from '../../downloads/untrusted.ts';
+import { readOptions, toNewDownload } from '../aria2/options.ts';
+import type { Method } from '../calls/dispatcher.ts';
+import { toJsonRpcError } from '../calls/rpc-error.ts';
+import { method } from './params.ts';
+
+const MAX_EXPORTED = 200_000;
+/** Characters of a value in a preview. */
+const MAX_VALUE_CHARS = 300;
+const format = z.enum(['json', 'urls', 'aria2']);
+
+export function exchangeMethods(manager: Manager): [string, Method][] {
+  return [
+    method(
+      'export',
+      z.strictObject({
+        format,
+        which: z.enum(['queue', 'history', 'all']).default('all'),
+        secrets: z.boolean().default(false),
+      }),
+      (p) => {
+        const queue = p.which === 'history' ? [] : manager.unfinished();
+        const page = { offset: 0, limit: MAX_EXPORTED, oldestFirst: true };
+        const history = p.which === 'queue' ? [] : manager.store.history({}, page).records;
+        return { text: exportList([...queue, ...history], p.format, p.secrets) };
+      },
+    ),
+    method('previewImport', listSchema, (p) => {
+      const entries: object[] = [];
+      const skipped: Skipped[] = [];
+      for (const listed of importList(p.text, p.format)) {
+        try {
+          entries.push(previewOf(manager, listed, p));
+        } catch (error) {
+          skipped.push(skippedBy(listed, error));
+        }
+      }
+      return { entries, skipped };
+    }),
+    method('import', listSchema, (p) => {
+      const gids: string[] = [];
+      const skipped: Skipped[] = [];
+      const list = importList(p.text, p.format);
+      manager.atOnce(() => {
+        for (const listed of list) {
+          try {
+            const { download, ended } = planOf(manager, listed, p);
+            const record =
+              ended === undefined ? manager.add(download) : manager.addFinished(download, ended);
+            gids.push(record.gid);
+          } catch (error) {
+            skipped.push(skippedBy(listed, error));
+          }
+        }
+      });
+      return { gids, skipped };
+    }),
+  ];
+}
+
+const listSchema = z.strictObject({
+  text: z.string(),
+  format: format.optional(),
+  paused: z.boolean().optional(),
+  dir: z.string().min(1).optional(),
+  /** Take also what only the user's own lists should say. */
+  trusted: z.boolean().default(false),
+});
+
+type Import = z.output<typeof listSchema>;
+
+interface Skipped {
+  readonly line: number;
+  readonly reason: string;
+}
+
+interface Plan {
+  readonly download: NewDownload;
+  readonly ended: Listed['ended'];
+  /** Settings that are left out of a list that is not trusted, and taken from one that is. */
+  readonly delicate: readonly DelicatePart[];
+}
+
+/** Plans the download that an entry becomes: one plan for the preview and for the import. */
+function planOf(manager: Manager, listed: Listed, { paused, dir, trusted }: Import): Plan {
+  const given =
+    listed.options === undefined ? {} : toNewDownload({}, readOptions(listed.options, false));
+  const { gid, ...asked } = { ...given, ...listed.download };
+  const windows = process.platform === 'win32';
+  const cleaned = withoutDelicate(asked, manager.dir, windows);
+  const whole: NewDownload = {
+    ...(trusted ? asked : cleaned.download),
+    ...gidIfFree(manager, gid),
+  };
+  if (paused !== undefined) whole.paused = paused;
+  if (dir !== undefined) {
+    whole.dir = dir;
+    if (whole.within !== undefined) whole.within = '.';
+  }
+  if (whole.category !== undefined && !knowsCategory(manager, whole.category)) {
+    delete whole.category;
+  }
+  const { ended } = listed;
+  // Where a finished file is said to be, it could be opened or deleted.
+  const place = ended?.path === undefined ? [] : [{ what: 'place' as const, value: ended.path }];
+  return {
+    download: whole,
+    ended: ended === undefined || trusted ? ended : { ...ended, path: undefined },
+    delicate: [
+      ...cleaned.delicate.filter(({ what }) => what !== 'folder' || dir === undefined),
+      ...place,
+    ],
+  };
+}
+
+function previewOf(manager: Manager, listed: Listed, asked: Import): ImportEntry {
+  const { download, ended, delicate } = planOf(manager, listed, asked);
+  const { request, name } = manager.draft(download);
+  return {
+    line: listed.at,
+    url: request.urls[0] as string,
+    name,
+    dir: request.dir,
+    length: request.length ?? ended?.length,
+    finished: ended !== undefined,
+    delicate: delicate.map(({ what, value }) => ({ what, value: value.slice(0, MAX_VALUE_CHARS) })),
+  };
+}
+
+function skippedBy(listed: Listed, error: unknown): Skipped {
+  return { line: listed.at, reason: toJsonRpcError(error).message };
+}
+
+function knowsCategory(manager: Manager, wanted: string): boolean {
+  return manager.settings.categories.some(({ name }) => name === wanted);
+}
+
+/** A gid that is taken belongs to another download: this one gets a new one. */
+function gidIfFree(manager: Manager, gid: string | undefined): { gid?: string } {
+  if (gid === undefined) return {};
+  try {
+    manager.get(gid);
+    return {};
+  } catch (error) {
+    if (!(error instanceof MillraceError)) throw error;
+    return { gid };
+  }
+}

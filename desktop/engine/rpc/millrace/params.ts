@@ -1,0 +1,69 @@
+/** What the files of our methods have in common: parameters, and how a method is declared. */
+
+import { isMillraceError } from '@millrace/shared/base/errors';
+import { isObject } from '@millrace/shared/bridge/rpc/json-rpc';
+import { z } from 'zod';
+import type { Manager } from '../../downloads/manager.ts';
+import type { ParseMetalink } from '../../downloads/metalinks.ts';
+import type { Streams } from '../../downloads/streams.ts';
+import type { Offers } from '../../offers/offers.ts';
+import { check } from '../../settings/checks.ts';
+import type { LocalEdge } from '../../views/app-settings.ts';
+import type { DownloadLogs } from '../../views/download-logs.ts';
+import type { CallContext, Method, Subscriber } from '../calls/dispatcher.ts';
+import type { LiveFeed } from '../calls/live-feed.ts';
+import type { Notifier } from '../calls/notifier.ts';
+import { invalidParams, RpcError } from '../calls/rpc-error.ts';
+
+export interface MillraceOptions {
+  readonly manager: Manager;
+  readonly streams: Streams;
+  readonly notifier: Notifier;
+  readonly live: LiveFeed;
+  readonly downloadLogs: DownloadLogs;
+  readonly local: LocalEdge;
+  readonly offers: Offers;
+  readonly version: string;
+  readonly state: string;
+  readonly parseMetalink: ParseMetalink;
+  /** An address that lets whoever opens it in, once. */
+  readonly loginLink: () => string;
+  /** Path of a page that does so, for the user alone. */
+  readonly loginPage: () => Promise<string>;
+  readonly onShutdown: () => void;
+}
+
+export const gid = z.string().regex(/^[0-9a-f]{1,16}$/);
+
+export const gids = z.array(gid).max(20_000);
+
+/** A method whose parameters are checked by a schema. */
+export function method<S extends z.ZodType>(
+  name: string,
+  schema: S,
+  work: (params: z.output<S>, context: CallContext) => unknown,
+): [string, Method] {
+  return [
+    `millrace.${name}`,
+    (params, context) => {
+      if (params.length > 1) throw invalidParams('one object is expected');
+      const given = params[0] ?? {};
+      if (!isObject(given)) throw invalidParams('an object is expected');
+      return work(parsed(schema, given), context);
+    },
+  ];
+}
+
+/** @throws RpcError for a call over HTTP */
+export function subscriberOf({ subscriber }: CallContext): Subscriber {
+  if (subscriber !== undefined) return subscriber;
+  throw new RpcError({ code: 1, message: 'Subscriptions need a WebSocket.' });
+}
+
+function parsed<S extends z.ZodType>(schema: S, given: object): z.output<S> {
+  try {
+    return check(schema, given) as z.output<S>;
+  } catch (error) {
+    throw isMillraceError(error) ? invalidParams(error.detail) : error;
+  }
+}

@@ -1,0 +1,37 @@
+/** Checks of what users ask for: values by a schema, and addresses. */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
+import { tryRead } from '@millrace/shared/schema/read';
+import type { z } from 'zod';
+import { withoutLogin } from '../net/credentials.ts';
+
+/** @throws MillraceError `bad-option` that names what is wrong */
+export function check<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = tryRead(schema, value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const where = issue?.path.length ? `${issue.path.join('.')}: ` : '';
+  throw new MillraceError('bad-option', `${where}${issue?.message ?? 'not understood'}`);
+}
+
+/**
+ * A URL that can be downloaded, without fragment.
+ *
+ * @throws MillraceError `bad-url`
+ */
+export function downloadUrl(text: string): URL {
+  try {
+    const parsed = new URL(text.trim());
+    parsed.hash = '';
+    const known = parsed.protocol === 'http:' || parsed.protocol === 'https:';
+    if (known && parsed.hostname !== '' && parsed.href.length <= MAX_URL_CHARS) return parsed;
+  } catch {
+    // Reported below.
+  }
+  throw new MillraceError('bad-url', withoutLogin(text).slice(0, 200));
+}
+
+export function edgeUrl(text: string): string {
+  return downloadUrl(text.includes('://') ? text : `http://${text}`).href;
+}

@@ -1,0 +1,45 @@
+/**
+ * Which edge of a network owns a chunk: aware clients ask the owner itself, which saves a hop
+ * inside the network (NSDI 5.1).
+ */
+
+import { type HrwNode, rank } from '@millrace/shared/cdn/routing/hrw';
+import type { HttpSource } from './http-source.ts';
+
+/** Sources beyond the first few do not make a download faster. */
+export const MAX_EDGES = 32;
+
+export interface EdgeList {
+  readonly chunkBytes: number;
+  /** Healthy edges: base URL and name. */
+  readonly edges: readonly (HrwNode & { readonly url: string })[];
+}
+
+/** Who owns the chunks of one file, among the edges that can be used. */
+export class ChunkOwners {
+  readonly #url: string;
+  readonly #list: EdgeList;
+
+  /** @param url of the file at the origin */
+  constructor(url: string, list: EdgeList) {
+    this.#url = url;
+    this.#list = list;
+  }
+
+  get chunkBytes(): number {
+    return this.#list.chunkBytes;
+  }
+
+  /** The node of the list that a source is; undefined: none. */
+  nodeOf(source: HttpSource): (HrwNode & { readonly url: string }) | undefined {
+    if (source.edge === undefined) return undefined;
+    const { origin } = new URL(source.edge);
+    return this.#list.edges.find(({ url }) => new URL(url).origin === origin);
+  }
+
+  /** True if the node is the owner of the chunk that begins at `position`. */
+  owns(node: HrwNode, position: number): boolean {
+    const [owner] = rank(`${this.#url},start=${position}`, this.#list.edges, 1);
+    return owner?.name === node.name;
+  }
+}

@@ -1,0 +1,243 @@
+/** How a download reaches its sources: the HTTP client, what is said to whom, and the sources. */
+
+import type { Millis, Random } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { type Note, noteOf } from '@millrace/shared/base/notes';
+import { capabilityIn } from '@millrace/shared/download/request/capability-url';
+import { homeReasonText } from '@millrace/shared/download/request/home-reason';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { mayAskPlainly, type NamedBy } from '@millrace/shared/download/transfer/plain-source';
+import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
+import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
+import { HttpClient, type HttpStream } from '@millrace/shared/node/http-client';
+import { httpGet } from '@millrace/shared/node/http-get';
+import { edgeHeaders } from '../../local/local-edge.ts';
+import { Cookies, readCookieFile } from '../net/cookies.ts';
+import { waitForNetworkChange } from '../net/network-watch.ts';
+import { OwnNetwork } from '../net/own-network.ts';
+import { proxyChoice } from '../net/proxy-settings.ts';
+import { RequestFields } from '../net/request-fields.ts';
+import type { Transport } from '../net/transport.ts';
+import { whyUnreachable } from '../net/unreachable.ts';
+import { type HeaderFields, HttpSource, type SourceKind } from './http-source.ts';
+
+type Fields = Readonly<Record<string, string>>;
+
+/** How long connecting may take at most: whoever takes longer is not there. */
+const MAX_CONNECT_MS = 10_000;
+/** Besides blocks there are samples, lists of digests and of mirrors to be fetched. */
+const EXTRA_CONNECTIONS = 4;
+
+export class Connections {
+  readonly #request: DownloadRequest;
+  readonly #client: HttpClient;
+  readonly #fields: RequestFields;
+  readonly #isProxied: (url: URL) => boolean;
+  #transport: Promise<Transport> | undefined;
+  readonly #download: URL;
+  readonly #ownNetwork: OwnNetwork;
+  #digestKnown: boolean;
+
+  private constructor(request: DownloadRequest, fields: RequestFields) {
+    this.#request = request;
+    this.#fields = fields;
+    const { timeoutMs, proxy } = request;
+    const choose = proxyChoice(proxy, process.env);
+    this.#isProxied = (url) => choose(url) !== undefined;
+    this.#download = new URL(fields.urls[0] as string);
+    this.#ownNetwork = new OwnNetwork(namedHosts(request, fields.urls));
+    this.#digestKnown = request.digests.length > 0;
+    const { lookup } = this.#ownNetwork;
+    const connections = request.connections + EXTRA_CONNECTIONS;
+    const connectTimeoutMs = Math.min(timeoutMs, MAX_CONNECT_MS);
+    this.#client = new HttpClient({
+      agent: async () => (await this.#getTransport()).direct,
+      direct: { connections, timeoutMs, connectTimeoutMs, headTimeoutMs: timeoutMs, lookup },
+    });
+  }
+
+  /** @throws MillraceError for options that cannot be used */
+  static async open(request: DownloadRequest): Promise<Connections> {
+    const { urls, headers, login, cookieFile, netrc } = request;
+    const cookies = new Cookies();
+    if (cookieFile !== undefined) await readCookieFile(cookies, cookieFile);
+    const own = { urls, headers, login, cookies };
+    const fields = new RequestFields(own);
+    if (netrc !== true) return new Connections(request, fields);
+    const host = new URL(fields.urls[0] as string).hostname;
+    const { readNetrc } = await import('../net/netrc.ts');
+    return new Connections(request, new RequestFields({ ...own, netrc: await readNetrc(host) }));
+  }
+
+  /** URLs of the file without user names and passwords, the user's first one first. */
+  get urls(): readonly string[] {
+    return this.#fields.urls;
+  }
+
+  /** A digest of the whole file is known that nobody on the way could have changed. */
+  get digestKnown(): boolean {
+    return this.#digestKnown;
+  }
+
+  /** From now on, sources without TLS may give bytes of a file that was asked for by https:. */
+  trustDigest(): void {
+    this.#digestKnown = true;
+  }
+
+  /** As `OwnNetwork` has it. */
+  get isHome(): boolean {
+    return this.#ownNetwork.isHome;
+  }
+
+  /** Whether an edge may be told of the download, as far as the user's own network is concerned. */
+  async mayTell(edge: string): Promise<boolean> {
+    if (mayBeTold(edge, this.isHome)) return true;
+    return this.#ownNetwork.leadsHome(new URL(edge).hostname);
+  }
+
+  /** The user has named a mirror: it may be in his own network. */
+  name(url: string): void {
+    this.#ownNetwork.name(new URL(url));
+  }
+
+  /** The sources that the user has named: edges first, then the origin, then mirrors. */
+  async sources(random: Random, onNote: (note: Note) => void): Promise<HttpSource[]> {
+    const { edges, direct } = this.#request;
+    const [url = '', ...mirrors] = this.urls;
+    const { personal } = this.#fields;
+    const may = await Promise.all(edges.map((edge) => this.mayTell(edge)));
+    const told = edges.filter((_, i) => may[i]);
+    const reason =
+      capabilityIn(this.#download) ?? (told.length === 0 ? ('own-network' as const) : undefined);
+    if (edges.length > 0) {
+      if (personal) onNote(noteOf('edges-left-out'));
+      else if (reason !== undefined) {
+        const why = homeReasonText(reason);
+        // Whoever wants edges only does not want the origin asked either.
+        if (!direct) throw new MillraceError('source-refused', `no edge is asked: ${why}`);
+        onNote(noteOf('edges-not-asked', { why }));
+      }
+    }
+    const used = personal || reason !== undefined ? [] : told;
+    const all = await Promise.all(used.map((edge) => this.edge(edge, url, random)));
+    if (direct || used.length === 0) all.push(this.source('origin', url, random));
+    // Mirrors are origins as well.
+    if (direct) for (const mirror of mirrors) all.push(this.source('mirror', mirror, random));
+    return all;
+  }
+
+  /** An edge as a source of a URL. */
+  async edge(edge: string, url: string, random: Random): Promise<HttpSource> {
+    const own = await edgeHeaders(edge);
+    const { origin } = new URL(edge);
+    const fields: HeaderFields = {
+      for: (target, start) => ({
+        ...this.#fields.fieldsFor(target, { role: 'edge', start }),
+        ...this.#request.edgeHeaders,
+        // The token is for this edge, and for nobody that it might send us to.
+        ...(target.origin === origin ? own : {}),
+      }),
+    };
+    return this.#make('edge', edge, url, edge, fields, random, this.#edgeNamedBy(edge));
+  }
+
+  /** The origin or a mirror itself. */
+  source(kind: Exclude<SourceKind, 'edge'>, url: string, random: Random): HttpSource {
+    const fields: HeaderFields = {
+      for: (target, start) => this.#fields.fieldsFor(target, { role: 'origin', start }),
+      onResponse: (target, start, headers) =>
+        this.#fields.onResponse(target, { role: 'origin', start }, headers),
+    };
+    const namedBy = kind === 'origin' ? 'origin' : 'other';
+    return this.#make(kind, new URL(url).host, url, undefined, fields, random, namedBy);
+  }
+
+  /** A page of an edge's own, such as `/-/edges`. */
+  page(edge: string, path: string, random: Random): HttpSource {
+    const fields: HeaderFields = {
+      for: (target, start) => this.#fields.fieldsFor(target, { role: 'edge', start }),
+    };
+    const { href } = new URL(path, edge);
+    return this.#make('edge', edge, href, undefined, fields, random, this.#edgeNamedBy(edge));
+  }
+
+  /** Sends one GET. */
+  readonly get = async (url: URL, headers: Fields, signal: AbortSignal): Promise<HttpStream> => {
+    this.#ownNetwork.check(url);
+    try {
+      if (!this.#isProxied(url)) return await this.#client.get(url, headers, signal);
+      const transport = await this.#getTransport();
+      return await httpGet(transport.dispatcherFor(url), url, headers, signal);
+    } catch (error) {
+      throw whyUnreachable(error);
+    }
+  };
+
+  /** Resolves when the network has changed (true), or at the deadline or with the signal (false). */
+  readonly networkChange = async (deadlineMs: Millis, signal: AbortSignal): Promise<boolean> => {
+    try {
+      return (await waitForNetworkChange(deadlineMs, signal)) !== 'deadline';
+    } catch {
+      return false; // the signal
+    }
+  };
+
+  async close(): Promise<void> {
+    await this.#client.close();
+    await (await this.#transport)?.close();
+  }
+
+  /** Loaded when it is needed: a download over plain http: does without. */
+  #getTransport(): Promise<Transport> {
+    const { proxy, timeoutMs, connections } = this.#request;
+    this.#transport ??= import('../net/transport.ts').then(({ createTransport }) =>
+      createTransport({
+        proxy,
+        env: process.env,
+        timeoutMs,
+        connections: connections + EXTRA_CONNECTIONS,
+        lookup: this.#ownNetwork.lookup,
+      }),
+    );
+    return this.#transport;
+  }
+
+  #make(
+    kind: SourceKind,
+    label: string,
+    url: string,
+    edge: string | undefined,
+    fields: HeaderFields,
+    random: Random,
+    namedBy: NamedBy,
+  ): HttpSource {
+    const health = new SourceHealth(random);
+    const check = (target: URL, start: URL) => {
+      const { digestKnown } = this;
+      if (mayAskPlainly(target, { download: this.#download, namedBy, start, digestKnown })) return;
+      const why = 'it is without TLS, and no digest would show that bytes were changed on the way';
+      throw new MillraceError('source-refused', `${target.host}: ${why}`);
+    };
+    return new HttpSource({ kind, label, url, edge, fields, get: this.get, check, health });
+  }
+
+  #edgeNamedBy(edge: string): NamedBy {
+    return this.#request.edges.includes(edge) ? 'own-edge' : 'other';
+  }
+}
+
+/** The URLs of a request that the user has named. */
+function namedHosts(
+  { edges, listed = [] }: DownloadRequest,
+  urls: readonly string[],
+): ConstructorParameters<typeof OwnNetwork>[0] {
+  const [first = '', ...more] = urls;
+  const isListed = (url: string) => listed.includes(url);
+  // A list of nothing but files in the own network is about that network.
+  const home = urls.every((url) => !isPublicHost(new URL(url).hostname));
+  const typed = more.filter((url) => home || !isListed(url));
+  return {
+    download: home || !isListed(first) ? new URL(first) : undefined,
+    others: [...typed, ...edges].map((url) => new URL(url)),
+  };
+}

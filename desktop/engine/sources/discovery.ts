@@ -1,0 +1,171 @@
+/**
+ * What a download finds out on its own: other edges of the network (NSDI 5.1), mirrors and Metalink
+ * documents that the source names (RFC 6249), and lists of digests beside the file. All of it is
+ * a hint: sources have to show that they hold the file, and nothing of it can fail a download.
+ * What reads them is loaded with the first that there is: most downloads have none.
+ */
+
+import type { Random } from '@millrace/shared/base/clock';
+import { asMillraceError } from '@millrace/shared/base/errors';
+import { type Note, noteOf, noteOfError } from '@millrace/shared/base/notes';
+import type { Statement } from '@millrace/shared/download/metalink/description-merge';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { SourceOptions } from '@millrace/shared/download/scheduler/scheduler';
+import type { ChunkOwners } from './chunk-owners.ts';
+import type { Connections } from './connections.ts';
+import type { HttpSource } from './http-source.ts';
+import type { First } from './opening.ts';
+
+export interface DiscoveryOptions {
+  readonly request: DownloadRequest;
+  readonly connections: Connections;
+  readonly first: First;
+  /** Base URL of an edge in use that the user has named; undefined: none. */
+  readonly edge: string | undefined;
+  readonly length: number;
+  /** Name that the file gets, for lists of digests. */
+  readonly name: string;
+  readonly random: Random;
+  readonly signal: AbortSignal;
+  readonly onSource: (source: HttpSource) => void;
+  /** Chunks have got owners: what `ownership` says has changed. */
+  readonly onOwners: () => void;
+  readonly onNote: (note: Note) => void;
+}
+
+const MAX_EDGE_LIST_BYTES = 512 * 1024;
+const MAX_METALINK_BYTES = 16 * 1024 * 1024;
+const MAX_SIDECAR_BYTES = 1024 * 1024;
+/** More mirrors than this do not make a download faster, but servers busier. */
+const MAX_MIRRORS = 8;
+
+export class Discovery {
+  readonly #options: DiscoveryOptions;
+  readonly #statements: Statement[] = [];
+  #owners: ChunkOwners | undefined;
+  #mirrors = 0;
+  readonly #tasks: Promise<void>[] = [];
+  #sidecars: Promise<void> = Promise.resolve();
+
+  constructor(options: DiscoveryOptions) {
+    this.#options = options;
+    const { request, first, edge } = options;
+    const { digests, pieces } = request;
+    this.#statements.push({
+      by: 'the user',
+      digests,
+      pieces: pieces === undefined ? [] : [pieces],
+    });
+    if (request.sidecars) this.#sidecars = this.#task(() => this.#readSidecars());
+    if (first.opened.headers.link !== undefined) this.#task(() => this.#readLinks());
+    if (edge !== undefined) this.#task(() => this.#readEdgeList(edge));
+  }
+
+  /** Which chunks are the source's own, as far as that is known. */
+  ownership(source: HttpSource): SourceOptions {
+    const owners = this.#owners;
+    const node = owners?.nodeOf(source);
+    if (owners === undefined || node === undefined) return {};
+    return {
+      owns: (position) => owners.owns(node, position),
+      chunkBytes: owners.chunkBytes,
+    };
+  }
+
+  /** What has been found out of the file, when all has been that can be. */
+  async statements(): Promise<readonly Statement[]> {
+    await Promise.all(this.#tasks);
+    return this.#statements;
+  }
+
+  #task(work: () => Promise<void>): Promise<void> {
+    const task = work().catch((error) => {
+      if (!this.#options.signal.aborted)
+        this.#options.onNote(noteOfError('failed', asMillraceError(error)));
+    });
+    this.#tasks.push(task);
+    return task;
+  }
+
+  /** Keeps a statement that was read where nobody on the way could change it. */
+  #state(statement: Statement): void {
+    this.#statements.push(statement);
+    if ((statement.digests ?? []).length > 0) this.#options.connections.trustDigest();
+  }
+
+  #addMirror(url: string): void {
+    const { connections, random, onSource } = this.#options;
+    if (this.#mirrors >= MAX_MIRRORS) return;
+    this.#mirrors++;
+    onSource(connections.source('mirror', url, random));
+  }
+
+  async #readLinks(): Promise<void> {
+    const { first, request } = this.#options;
+    const { parseMirrorLinks } = await import('@millrace/shared/download/metalink/mirror-links');
+    const { mirrors, metalinks } = parseMirrorLinks(first.opened.headers, first.source.url);
+    const [secure, plain] = [mirrors.filter(isSecure), mirrors.filter((one) => !isSecure(one))];
+    if (request.direct) for (const { url } of secure) this.#addMirror(url);
+    for (const url of metalinks.slice(0, 1)) await this.#readMetalink(url);
+    // They may need a digest, and are refused for good where there is none.
+    if (plain.length > 0) await this.#sidecars;
+    if (request.direct) for (const { url } of plain) this.#addMirror(url);
+  }
+
+  async #readMetalink(url: string): Promise<void> {
+    const { connections, random, signal, length, name, first, request } = this.#options;
+    const source = connections.source('mirror', url, random);
+    const { readSmallFile } = await import('./small-file.ts');
+    const { body } = await readSmallFile(source, MAX_METALINK_BYTES, signal);
+    const { parseMetalink } = await import('@millrace/shared/download/metalink/metalink');
+    const { files } = parseMetalink(body, url);
+    const file = files.length === 1 ? files[0] : files.find((f) => f.name.endsWith(name));
+    // It may be about another version of the file.
+    if (file === undefined || (file.size !== undefined && file.size !== length)) return;
+    this.#state({ by: url, digests: file.digests, pieces: file.pieces });
+    if (!request.direct) return;
+    for (const replica of file.replicas) {
+      if (replica.url !== first.source.url) this.#addMirror(replica.url);
+    }
+  }
+
+  async #readEdgeList(base: string): Promise<void> {
+    const { connections, first, random, signal, onSource, onOwners } = this.#options;
+    const source = connections.page(base, '/-/edges', random);
+    const { readSmallFile } = await import('./small-file.ts');
+    const { body } = await readSmallFile(source, MAX_EDGE_LIST_BYTES, signal);
+    const { parseEdgeList } = await import('./edge-list.ts');
+    const list = parseEdgeList(body.toString());
+    if (list === undefined || list.edges.length < 2) return;
+    const { ChunkOwners, MAX_EDGES } = await import('./chunk-owners.ts');
+    this.#owners = new ChunkOwners(first.source.url, list);
+    onOwners();
+    for (const { url } of list.edges.slice(0, MAX_EDGES)) {
+      onSource(await connections.edge(url, first.source.url, random));
+    }
+  }
+
+  /** Files of digests by convention: the first that knows the file decides. */
+  async #readSidecars(): Promise<void> {
+    const { connections, random, signal, name, first, onNote } = this.#options;
+    const { findDigests, sidecarCandidates } = await import(
+      '@millrace/shared/download/metalink/checksum-file'
+    );
+    const { readSmallFile } = await import('./small-file.ts');
+    for (const url of sidecarCandidates(first.source.url)) {
+      const source = connections.source('mirror', url, random);
+      const file = await readSmallFile(source, MAX_SIDECAR_BYTES, signal).catch(() => undefined);
+      if (file === undefined) continue;
+      const sidecar = url.slice(url.lastIndexOf('/') + 1);
+      const digests = findDigests(file.body, sidecar, name);
+      if (digests.length === 0) continue;
+      this.#state({ by: url, digests });
+      onNote(noteOf('digest-from', { url }));
+      return;
+    }
+  }
+}
+
+function isSecure({ url }: { readonly url: string }): boolean {
+  return url.startsWith('https:');
+}

@@ -1,0 +1,87 @@
+/** Bytes of an earlier run: whether they are of the file that is being downloaded now. */
+
+import { rangeBytes } from '@millrace/shared/base/byte-range';
+import type { Random } from '@millrace/shared/base/clock';
+import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import {
+  compareVersions,
+  type SourceVersion,
+  samplesWithin,
+} from '@millrace/shared/download/transfer/same-file';
+import { canPin } from '@millrace/shared/http/fields/validators';
+import type { PartialFile } from '../partial/partial-file.ts';
+import type { HttpSource } from './http-source.ts';
+import { compareSample, readSample } from './sample-check.ts';
+import { isPage } from './source-answer.ts';
+
+export interface EarlierBytesOptions {
+  readonly file: PartialFile;
+  /** Who has answered first, and what it says of the file. */
+  readonly source: HttpSource;
+  readonly version: SourceVersion;
+  /** URLs of the file that the user has given. */
+  readonly ownUrls: readonly string[];
+  readonly random: Random;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Finds out whether what an earlier run has stored is of the file that the source has. Bytes of
+ * another version of it are given up; those of another file are left alone.
+ *
+ * @throws MillraceError `different-file`, and whatever keeps the source from answering
+ */
+export async function checkEarlierBytes(options: EarlierBytesOptions): Promise<void> {
+  const { file, source, version, ownUrls } = options;
+  const { earlier } = file;
+  if (earlier === undefined || file.stored.bytes === 0) return;
+  const ours = earlier.url === source.url || ownUrls.includes(earlier.url);
+  const why = await difference(options, ours);
+  if (why === undefined) return file.adopt();
+  // At our own URLs it is a new version. Another one may be a mistake: nothing is lost by it.
+  if (!ours && !file.overwrite) {
+    throw new MillraceError('different-file', `${file.dataPath} is of ${earlier.url}: ${why}`);
+  }
+  // First the bytes go: nothing may say that they are of the new version.
+  await file.startOver();
+  await file.adopt();
+  file.startedOver = version.length > 0;
+}
+
+/**
+ * @param ours false: nobody has said that it is the same file, and an entity tag in common does not
+ *   say so either: servers make it from length and date, which files built together share
+ * @returns what differs; undefined if nothing does
+ */
+async function difference(
+  options: EarlierBytesOptions,
+  ours: boolean,
+): Promise<string | undefined> {
+  const { file, source, version, random, signal } = options;
+  const earlier = file.earlier as NonNullable<PartialFile['earlier']>;
+  const before = { length: earlier.length, validators: earlier.validators, digests: [] };
+  const same = compareVersions(before, version, earlier.url === source.url);
+  if (same.kind === 'same' && ours) return undefined;
+  if (same.kind === 'different') return same.why;
+  const { length, validators } = version;
+  const pinned = canPin(validators) ? { length, validators } : undefined;
+  for (const range of samplesWithin(file.stored.ranges, random)) {
+    const opened = await source.openRange(range, pinned, signal);
+    if (opened.kind === 'whole') {
+      opened.discard();
+      // What is there may be right: who sends a page today may send the file tomorrow.
+      if (isPage(opened)) throw new MillraceError('origin-denied', 'a web page came for the file');
+      return 'it sends no ranges any more, so nothing can be compared';
+    }
+    const theirs = await readSample(opened, range);
+    const ours = Buffer.alloc(rangeBytes(range));
+    await file.read(ours, range.start);
+    try {
+      compareSample(source, range, ours, theirs);
+    } catch (error) {
+      if (isMillraceError(error, 'different-file')) return error.detail;
+      throw error;
+    }
+  }
+  return undefined;
+}

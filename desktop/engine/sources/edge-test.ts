@@ -1,0 +1,92 @@
+/** Tries out an edge: whether there is one, how far it is, and which others it knows. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import type { EdgeNode, EdgeTest } from '@millrace/shared/bridge/rpc/edge-api';
+import { tryRead } from '@millrace/shared/schema/read';
+import { z } from 'zod';
+
+const TIMEOUT_MS = 5000;
+const ROUNDS = 3;
+const MAX_BYTES = 256 * 1024;
+const MAX_NODES = 100;
+
+const liveSchema = z.object({ live: z.boolean(), server: z.literal('millrace-edge') });
+const readySchema = z.object({ ready: z.boolean() });
+const edgesSchema = z.object({
+  edges: z.array(
+    z.object({
+      name: z.string().max(255),
+      url: z.string().max(2048),
+      healthy: z.boolean(),
+      rttMs: z.number().nullish(),
+    }),
+  ),
+});
+
+/** @param url address of the edge: scheme, host and port. Never rejects. */
+export async function testEdge(url: string, signal: AbortSignal): Promise<EdgeTest> {
+  const all = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+  let rttMs: Millis = Number.POSITIVE_INFINITY;
+  try {
+    // The first one also connects: the others tell how far it is.
+    for (let round = 0; round < ROUNDS; round++) {
+      const began = performance.now();
+      const { value } = await getJson(new URL('/-/live', url), all);
+      rttMs = Math.min(rttMs, performance.now() - began);
+      if (!tryRead(liveSchema, value).success) return failed(url, 'not-an-edge');
+    }
+    const ready = tryRead(readySchema, (await getJson(new URL('/-/ready', url), all)).value);
+    const nodes = await nodesOf(url, all);
+    const { origin } = new URL(url);
+    const name = nodes.find((node) => URL.parse(node.url)?.origin === origin)?.name;
+    return {
+      url,
+      ok: true,
+      rttMs: Math.round(rttMs * 10) / 10,
+      name,
+      draining: ready.success && !ready.data.ready,
+      nodes,
+    };
+  } catch (error) {
+    if (all.aborted) return failed(url, 'timeout');
+    return failed(url, error instanceof NotAnEdge ? 'not-an-edge' : 'unreachable');
+  }
+}
+
+async function nodesOf(url: string, signal: AbortSignal): Promise<EdgeNode[]> {
+  const { value } = await getJson(new URL('/-/edges', url), signal);
+  const list = tryRead(edgesSchema, value);
+  if (!list.success) return [];
+  return list.data.edges
+    .slice(0, MAX_NODES)
+    .map(({ rttMs, ...node }) => ({ ...node, rttMs: rttMs ?? undefined }));
+}
+
+class NotAnEdge extends Error {}
+
+/** @throws NotAnEdge if something else answers; what `fetch` throws */
+async function getJson(url: URL, signal: AbortSignal): Promise<{ value: unknown }> {
+  // Whatever redirects is no edge, and might lead anywhere.
+  const response = await fetch(url, { signal, redirect: 'manual' });
+  const type = response.headers.get('content-type') ?? '';
+  if (!type.includes('json') || response.body === null) {
+    await response.body?.cancel();
+    throw new NotAnEdge();
+  }
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of response.body) {
+    bytes += piece.length;
+    if (bytes > MAX_BYTES) throw new NotAnEdge();
+    pieces.push(piece);
+  }
+  try {
+    return { value: JSON.parse(Buffer.concat(pieces).toString('utf8')) };
+  } catch {
+    throw new NotAnEdge();
+  }
+}
+
+function failed(url: string, problem: EdgeTest['problem']): EdgeTest {
+  return { url, ok: false, nodes: [], problem };
+}

@@ -1,0 +1,59 @@
+/** The body of the answer that a download begins with: it is there already, and is not asked again. */
+
+import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
+import type { PartialFile } from '../partial/partial-file.ts';
+import type { SegmentPool } from '../partial/segment-pool.ts';
+import { SegmentWriter } from '../partial/segment-writer.ts';
+import type { HttpSource } from './http-source.ts';
+import type { First } from './opening.ts';
+import type { Sink } from './source-answer.ts';
+import type { SourceSet } from './source-set.ts';
+
+export interface FirstBodyOptions {
+  readonly file: PartialFile;
+  readonly sources: SourceSet;
+  readonly pool: SegmentPool;
+  readonly signal: AbortSignal;
+  /** Counts bytes as they come in; a promise holds the source back (rate limit). */
+  readonly onBytes: (source: HttpSource, count: number) => Promise<void> | undefined;
+  readonly onSourceFailed: (source: HttpSource, error: MillraceError) => void;
+}
+
+/**
+ * Stores what the first answer brings, where that is not stored already.
+ *
+ * @throws the signal's reason; MillraceError of the file. That the source fails is not thrown: it is
+ *   told, and what came before is kept where it can be believed
+ */
+export async function readFirstBody(
+  { source, opened }: First,
+  { file, sources, pool, signal, onBytes, onSourceFailed }: FirstBodyOptions,
+): Promise<void> {
+  if (opened.kind !== 'range' || file.stored.covers(opened.range)) return opened.discard();
+  const { range, checked } = opened;
+  const writer = new SegmentWriter(file, pool, range.start, checked);
+  sources.started(source);
+  let error: MillraceError | undefined;
+  try {
+    const take: Sink = (position, bytes) => {
+      source.health.onBytes();
+      sources.onBytes(source, bytes.length);
+      source.given.add({ start: position, end: position + bytes.length });
+      const wait = onBytes(source, bytes.length);
+      const room = writer.write(position, bytes);
+      return room === undefined ? wait : room.then(() => wait);
+    };
+    await opened.read(take, () => writer.room());
+  } catch (thrown) {
+    error = asMillraceError(thrown);
+  }
+  sources.ended(source, error === undefined);
+  await writer.end();
+  signal.throwIfAborted();
+  if (error === undefined) return checked ? file.confirm(range) : undefined;
+  sources.onFailure(source, error, true);
+  onSourceFailed(source, error);
+  // A connection that broke says nothing against the bytes that came before.
+  const broke = error.code === 'origin-reset' || error.code === 'origin-timeout';
+  if (!broke || checked) await file.forget(range);
+}

@@ -1,0 +1,202 @@
+/**
+ * A source of a file: an edge that is asked with a prefixed URL, the origin itself, or a mirror.
+ * Asks for ranges and hands on answers that keep the range contract.
+ */
+
+import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { RangeSet } from '@millrace/shared/base/byte-range';
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
+import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
+import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
+import { type Headers, singleField } from '@millrace/shared/http/fields/headers';
+import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
+import { formatRange } from '@millrace/shared/http/fields/range-header';
+import type { Validators } from '@millrace/shared/http/fields/validators';
+import { formatPrefixedUrl } from '@millrace/shared/http/urls/prefixed-url';
+import type { HttpStream } from '@millrace/shared/node/http-client';
+import { type Opened, understand, whole } from './source-answer.ts';
+import { statusError } from './status-error.ts';
+
+export type SourceKind = 'edge' | 'origin' | 'mirror';
+
+type Fields = Readonly<Record<string, string>>;
+
+/** Sends one GET, without following redirects. */
+type HttpGet = (url: URL, headers: Fields, signal: AbortSignal) => Promise<HttpStream>;
+
+/** What may be said to whom, hop by hop. */
+export interface HeaderFields {
+  /**
+   * Header fields for a request to this URL: credentials go only where they belong.
+   *
+   * @param start where the redirects began that led to it
+   */
+  for(url: URL, start: URL): Fields;
+  /** Told of each answer: it may set cookies. */
+  onResponse?(url: URL, start: URL, headers: Headers): void;
+}
+
+export interface HttpSourceOptions {
+  readonly kind: SourceKind;
+  /** What people see: the edge's address, or the host. */
+  readonly label: string;
+  /** URL of the file at the origin or mirror. */
+  readonly url: string;
+  /** Base URL of the edge; undefined: `url` is asked itself. */
+  readonly edge: string | undefined;
+  readonly fields: HeaderFields;
+  readonly get: HttpGet;
+  /**
+   * Called before each request, redirects included.
+   *
+   * @throws MillraceError `source-refused` for what must not be asked
+   */
+  readonly check?: ((target: URL, start: URL) => void) | undefined;
+  readonly health: SourceHealth;
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+export class HttpSource {
+  readonly kind: SourceKind;
+  readonly label: string;
+  readonly url: string;
+  readonly edge: string | undefined;
+  readonly health: SourceHealth;
+  /** What this source is asked for and held to; undefined: not yet shown to have the file. */
+  version: PinnedVersion | undefined;
+  /** Stored bytes that it gave since it was last shown to keep the contract. */
+  readonly unproven = new RangeSet();
+  /** Rounds in which pieces with bytes from it had another digest than they should. */
+  badRounds = 0;
+  /** All bytes that it has given. */
+  readonly given = new RangeSet();
+  receivedBytes = 0;
+  /** Shortest time that an answer took; undefined before the first. */
+  rttMs: Millis | undefined;
+  /** When bytes of the file came last, monotonic milliseconds. */
+  heardAt: Millis = 0;
+  readonly #options: HttpSourceOptions;
+
+  constructor(options: HttpSourceOptions) {
+    this.kind = options.kind;
+    this.label = options.label;
+    this.url = options.url;
+    this.edge = options.edge;
+    this.health = options.health;
+    this.#options = options;
+  }
+
+  /** Tells it from all others of the download. */
+  get id(): string {
+    return this.requestUrl.href;
+  }
+
+  /** An answer was as it should be from beginning to end. */
+  vouch(): void {
+    this.health.onServed();
+    this.takeUnproven();
+  }
+
+  /** The bytes that nothing vouches for; they are no longer counted here. */
+  takeUnproven(): RangeSet {
+    const taken = new RangeSet(this.unproven.ranges);
+    this.unproven.remove({ start: 0, end: Number.MAX_SAFE_INTEGER });
+    return taken;
+  }
+
+  /** What is asked, without redirects: the edge's prefixed URL, or the file's own. */
+  get requestUrl(): URL {
+    return new URL(this.edge === undefined ? this.url : formatPrefixedUrl(this.edge, this.url));
+  }
+
+  /**
+   * Asks for a range.
+   *
+   * @param pinned the version that the answer must be of; undefined: the first request
+   * @returns kind `whole` only if nothing is pinned
+   * @throws MillraceError; the signal's reason
+   */
+  async openRange(
+    asked: ByteRange,
+    pinned: PinnedVersion | undefined,
+    signal: AbortSignal,
+  ): Promise<Opened> {
+    const headers: Record<string, string> = { range: formatRange(asked) };
+    const condition = pinned === undefined ? undefined : ifRange(pinned.validators);
+    if (condition !== undefined) headers['if-range'] = condition;
+    if (pinned !== undefined && this.edge !== undefined) {
+      headers.prefer = 'delivery=out-of-order, resume-on-reset';
+    }
+    const response = await this.#get(headers, signal);
+    try {
+      return understand(response, asked, pinned);
+    } catch (error) {
+      response.discard();
+      throw error;
+    }
+  }
+
+  /**
+   * Asks for the whole file in one answer.
+   *
+   * @throws MillraceError; the signal's reason
+   */
+  async openWhole(signal: AbortSignal): Promise<Extract<Opened, { kind: 'whole' }>> {
+    const response = await this.#get({}, signal);
+    if (response.status !== 200) {
+      response.discard();
+      throw new MillraceError('origin-error', `it answered ${response.status}`);
+    }
+    try {
+      return whole(response);
+    } catch (error) {
+      response.discard();
+      throw error;
+    }
+  }
+
+  /** Sends a GET, follows redirects, and turns statuses that bring no file into errors. */
+  async #get(headers: Fields, signal: AbortSignal): Promise<HttpStream> {
+    const { edge, fields, get, check } = this.#options;
+    const start = this.requestUrl;
+    let target = start;
+    for (let hop = 0; ; hop++) {
+      check?.(target, start);
+      const all = { 'accept-encoding': 'identity', ...fields.for(target, start), ...headers };
+      const askedAt = performance.now();
+      const response = await get(target, all, signal);
+      this.rttMs = Math.min(this.rttMs ?? Number.POSITIVE_INFINITY, performance.now() - askedAt);
+      fields.onResponse?.(target, start, response.headers);
+      if (!REDIRECTS.has(response.status)) {
+        if (response.status < 300 || response.status === 416) return response;
+        throw await statusError(response, edge !== undefined);
+      }
+      response.discard();
+      if (hop === MAX_REDIRECTS) throw new MillraceError('too-many-redirects');
+      target = redirectTarget(response);
+    }
+  }
+}
+
+function redirectTarget(response: HttpStream): URL {
+  const location = singleField(response.headers, 'location');
+  try {
+    const target = new URL(location ?? '', response.url);
+    target.hash = '';
+    if (target.protocol === 'http:' || target.protocol === 'https:') return target;
+  } catch {
+    // Reported below with all others.
+  }
+  throw new MillraceError('bad-redirect', `Location "${location}"`);
+}
+
+/** The condition that holds an answer to a version; undefined where nothing strong is known. */
+function ifRange(validators: Validators): string | undefined {
+  if (validators.etag !== undefined) return validators.etag;
+  return validators.lastModifiedIsStrong === true
+    ? formatHttpDate(validators.lastModified as number)
+    : undefined;
+}

@@ -1,0 +1,101 @@
+/** Shows that a new link brings the file that has been begun, before it takes the old one's place. */
+
+import { open } from 'node:fs/promises';
+import { type ByteRange, RangeSet, rangeBytes } from '@millrace/shared/base/byte-range';
+import type { Random } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { samplesWithin } from '@millrace/shared/download/transfer/same-file';
+import { canPin } from '@millrace/shared/http/fields/validators';
+import { DATA_SUFFIX, JOURNAL_SUFFIX } from '../files/partial-names.ts';
+import { readJournal } from '../partial/journal-file.ts';
+import { Connections } from './connections.ts';
+import type { HttpSource } from './http-source.ts';
+import { FIRST_BYTES } from './opening.ts';
+import { compareSample, readSample } from './sample-check.ts';
+import { isPage, type Opened } from './source-answer.ts';
+
+/** A file that has been begun, as far as it is known. */
+export interface BegunFile {
+  /** Of the complete file; undefined: nothing has been begun. */
+  readonly path: string | undefined;
+  readonly length: number | undefined;
+}
+
+/**
+ * Asks the link for the file: its length must be the same, and at places drawn at random its bytes
+ * must be those that are stored. Nothing is written.
+ *
+ * @param request with the new link as its first URL
+ * @throws MillraceError `different-file`, what the server answers, `origin-unreachable` and its like;
+ *   the signal's reason
+ */
+export async function proveLink(
+  request: DownloadRequest,
+  begun: BegunFile,
+  random: Random,
+  signal: AbortSignal,
+): Promise<void> {
+  const connections = await Connections.open(request);
+  try {
+    const source = connections.source('origin', connections.urls[0] as string, random);
+    const opened = await source.openRange({ start: 0, end: FIRST_BYTES }, undefined, signal);
+    opened.discard();
+    checkAnswer(opened, begun.length);
+    if (begun.path !== undefined) await checkStored(source, opened, begun.path, random, signal);
+  } finally {
+    await connections.close();
+  }
+}
+
+function checkAnswer(opened: Opened, length: number | undefined): void {
+  if (length === undefined) return;
+  const has = opened.kind === 'whole' ? opened.length : opened.version.length;
+  if (has !== undefined && has !== length) {
+    throw new MillraceError('different-file', `it has ${has} bytes instead of ${length}`);
+  }
+  // Its length is not known: a page in place of a file is a log-in or an error.
+  if (has === undefined && isPage(opened)) {
+    throw new MillraceError('different-file', 'a web page comes in place of the file');
+  }
+}
+
+/** Compares what is stored at some places. A source that sends no ranges cannot be compared with. */
+async function checkStored(
+  source: HttpSource,
+  first: Opened,
+  path: string,
+  random: Random,
+  signal: AbortSignal,
+): Promise<void> {
+  if (first.kind !== 'range') return;
+  const journal = await readJournal(path + JOURNAL_SUFFIX);
+  if (journal === undefined) return;
+  const stored = new RangeSet();
+  for (const { range } of journal.entries) stored.add(range);
+  const { length, validators } = first.version;
+  const pinned = length !== undefined && canPin(validators) ? { length, validators } : undefined;
+  for (const range of samplesWithin(stored.ranges, random)) {
+    const ours = await readStored(path, range);
+    if (ours === undefined) return;
+    const opened = await source.openRange(range, pinned, signal);
+    if (opened.kind !== 'range') {
+      opened.discard();
+      return;
+    }
+    compareSample(source, range, ours, await readSample(opened, range));
+  }
+}
+
+/** @returns undefined where the partial file does not have the bytes (any more) */
+async function readStored(path: string, range: ByteRange): Promise<Buffer | undefined> {
+  const file = await open(path + DATA_SUFFIX, 'r').catch(() => undefined);
+  if (file === undefined) return undefined;
+  try {
+    const bytes = Buffer.alloc(rangeBytes(range));
+    const { bytesRead } = await file.read(bytes, 0, bytes.length, range.start);
+    return bytesRead === bytes.length ? bytes : undefined;
+  } finally {
+    await file.close();
+  }
+}

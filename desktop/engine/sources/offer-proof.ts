@@ -1,0 +1,47 @@
+/** Shows that a browser's download is one that we can carry out: by fetching its first bytes. */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import { checkOffered, type OfferedFile } from '@millrace/shared/download/request/offered-file';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { Connections } from './connections.ts';
+import { FIRST_BYTES } from './opening.ts';
+import type { Opened } from './source-answer.ts';
+
+/**
+ * Asks the origin for the beginning of the file and reads it; nothing is kept.
+ *
+ * An origin that sends the whole file only is refused, though what it sends may be right: what we
+ * could do with it, the browser is doing already.
+ *
+ * @param request as it would be downloaded
+ * @throws MillraceError; the signal's reason
+ */
+export async function proveOffer(
+  request: DownloadRequest,
+  offered: OfferedFile,
+  signal: AbortSignal,
+): Promise<void> {
+  const connections = await Connections.open(request);
+  try {
+    const url = connections.urls[0] as string;
+    const source = connections.source('origin', url, Math.random);
+    const opened = await source.openRange({ start: 0, end: FIRST_BYTES }, undefined, signal);
+    try {
+      check(opened, offered);
+    } catch (error) {
+      opened.discard();
+      throw error;
+    }
+    await opened.read(() => undefined);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  } finally {
+    await connections.close();
+  }
+}
+
+function check(opened: Opened, offered: OfferedFile): void {
+  checkOffered(offered, opened.kind === 'range' ? opened.version : opened);
+  if (opened.kind === 'whole') throw new MillraceError('range-ignored');
+}

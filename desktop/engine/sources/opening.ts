@@ -1,0 +1,175 @@
+/**
+ * The first answer of a download: says what the file is. Sources are asked one after the other, the
+ * next one also when the one before takes its time, and the first good answer counts.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { OriginAnswer } from '@millrace/shared/download/request/edge-use';
+import { canPin } from '@millrace/shared/http/fields/validators';
+import { sleep } from '../platform/sleep.ts';
+import type { HttpSource } from './http-source.ts';
+import type { Opened } from './source-answer.ts';
+import type { SourceSet } from './source-set.ts';
+
+export interface First {
+  readonly source: HttpSource;
+  readonly opened: Opened;
+}
+
+export interface OpeningOptions {
+  readonly sources: SourceSet;
+  /** Bytes that the file must have, where that is known. */
+  readonly length: number | undefined;
+  /** Undefined: for ever. */
+  readonly retryForMs: Millis | undefined;
+  /** As `DownloadContext` has it. */
+  readonly yieldsAfterMs: Millis | undefined;
+  readonly now: () => Millis;
+  readonly signal: AbortSignal;
+  readonly onSourceFailed: (source: HttpSource, error: MillraceError) => void;
+  /** Told of the origin's answer before any edge is asked; quarantines edges that must not be. */
+  readonly onOrigin: (answer: OriginAnswer) => Promise<void>;
+  readonly onWaiting: (waiting: boolean) => void;
+  readonly networkChange: (deadlineMs: Millis, signal: AbortSignal) => Promise<boolean>;
+}
+
+/** Length of the first request: enough for a small file, little if it has to be thrown away. */
+export const FIRST_BYTES = 64 * 1024;
+/** A source that has not answered after so long gets company. */
+const COMPANY_MS = 2000;
+
+/**
+ * Finds a source that answers. One that can show which version a range is of is better than one
+ * that cannot: the latter is taken only if there is no other.
+ *
+ * @throws MillraceError when none is left, or none has answered for `retryForMs`
+ */
+export async function openFirst(options: OpeningOptions): Promise<First> {
+  const { sources, yieldsAfterMs, now, signal, onWaiting, networkChange } = options;
+  const retryForMs = Math.min(
+    options.retryForMs ?? Number.POSITIVE_INFINITY,
+    yieldsAfterMs ?? Number.POSITIVE_INFINITY,
+  );
+  const startedAt = now();
+  try {
+    for (;;) {
+      const first = await askAll(options);
+      if (first !== undefined) return first;
+      const at = sources.nextUsableAt();
+      const failure = sources.failure() ?? new MillraceError('origin-unreachable');
+      if (at === undefined) throw failure;
+      if (yieldsAfterMs !== undefined && sources.allServersAway) throw failure;
+      if (at > startedAt + retryForMs) throw failure;
+      onWaiting(sources.allDown);
+      if (!sources.allDown) await sleep(at - now(), signal);
+      else if (await networkChange(at, signal)) {
+        for (const { health } of sources.sources) health.retryNow(now());
+      }
+      signal.throwIfAborted();
+    }
+  } finally {
+    onWaiting(false);
+  }
+}
+
+/** Asks every source that may be asked now. @returns undefined if none has given an answer */
+async function askAll(options: OpeningOptions): Promise<First | undefined> {
+  const { sources, now, signal } = options;
+  /** Questions that have not been answered, and how to take them back. */
+  const running = new Map<Promise<First | undefined>, AbortController>();
+  let fallback: First | undefined;
+  const usable = sources.sources.filter((source) => isUsable(source, now()));
+  // The origin's answer shows whether edges may be asked: the origin is asked alone, and waited for.
+  const [origin] = usable.filter(({ kind }) => kind === 'origin');
+  const hasEdges = usable.some(({ kind }) => kind === 'edge');
+  if (origin !== undefined && hasEdges) {
+    const first = await askOne(origin, options, signal);
+    if (first !== undefined) await options.onOrigin({ status: 200, headers: first.opened.headers });
+    else if (origin.health.lastFailure?.code === 'origin-denied') {
+      await options.onOrigin({ status: 403, headers: {} });
+    }
+    if (first !== undefined && isPinnable(first.opened)) return first;
+    fallback = first;
+  }
+  const queue = usable.filter((source) => isUsable(source, now()) && source !== fallback?.source);
+  try {
+    while (queue.length > 0 || running.size > 0) {
+      const next = queue.shift();
+      if (next !== undefined) {
+        const abort = new AbortController();
+        const both = AbortSignal.any([signal, abort.signal]);
+        const ask: Promise<First | undefined> = askOne(next, options, both).finally(() =>
+          running.delete(ask),
+        );
+        running.set(ask, abort);
+      }
+      const first = await firstOf(running.keys(), queue.length > 0 ? COMPANY_MS : undefined);
+      if (first === undefined) continue;
+      if (!isPinnable(first.opened) && fallback === undefined) {
+        fallback = first;
+        continue;
+      }
+      if (isPinnable(first.opened)) {
+        fallback?.opened.discard();
+        return first;
+      }
+      first.opened.discard();
+    }
+    signal.throwIfAborted();
+    return fallback;
+  } finally {
+    for (const [late, abort] of running) {
+      abort.abort();
+      // An answer may be there all the same by now: it is not wanted.
+      void late.then((first) => first?.opened.discard());
+    }
+  }
+}
+
+function isUsable({ health }: HttpSource, now: Millis): boolean {
+  const at = health.usableAt();
+  return at !== undefined && at <= now;
+}
+
+async function askOne(
+  source: HttpSource,
+  { sources, length, onSourceFailed }: OpeningOptions,
+  signal: AbortSignal,
+): Promise<First | undefined> {
+  try {
+    const opened = await source.openRange({ start: 0, end: FIRST_BYTES }, undefined, signal);
+    const has = opened.kind === 'whole' ? opened.length : opened.version.length;
+    if (length === undefined || has === undefined || has === length) return { source, opened };
+    opened.discard();
+    throw new MillraceError('different-file', `it has ${has} bytes instead of ${length}`);
+  } catch (thrown) {
+    if (signal.aborted) return undefined;
+    const error = asMillraceError(thrown);
+    sources.onFailure(source, error, false);
+    onSourceFailed(source, error);
+    return undefined;
+  }
+}
+
+/** The next of the running ones to end; undefined also when the time is over. */
+async function firstOf(
+  running: Iterable<Promise<First | undefined>>,
+  timeMs: Millis | undefined,
+): Promise<First | undefined> {
+  if (timeMs === undefined) return Promise.race(running);
+  let timer: NodeJS.Timeout | undefined;
+  const time = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), timeMs);
+  });
+  try {
+    return await Promise.race([...running, time]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** True if ranges of this version can be told from those of others. */
+export function isPinnable(opened: Opened): opened is Extract<Opened, { kind: 'range' }> {
+  return opened.kind === 'range' && canPin(opened.version.validators);
+}

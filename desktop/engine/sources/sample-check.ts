@@ -1,0 +1,108 @@
+/**
+ * Lets a source in once it is shown to hold the file that is being downloaded: by what it says of
+ * it, else by bytes compared at places drawn at random.
+ */
+
+import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
+import type { Digest } from '@millrace/shared/base/digest';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { compareVersions, type SourceVersion } from '@millrace/shared/download/transfer/same-file';
+import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
+import { canPin } from '@millrace/shared/http/fields/validators';
+import type { HttpSource } from './http-source.ts';
+import type { Opened } from './source-answer.ts';
+
+export interface AdmissionOptions {
+  /** What the file is, by the source that was first. */
+  readonly reference: SourceVersion;
+  /** URL that the reference is about. */
+  readonly referenceUrl: string;
+  /** Bytes of the file as they are known; undefined where they are not there and cannot be had. */
+  readonly known: (range: ByteRange) => Promise<Buffer | undefined>;
+  /** Where to compare, at least one range; the last one is asked for first. */
+  readonly plan: readonly ByteRange[];
+}
+
+/**
+ * Asks a source for samples and compares.
+ *
+ * @returns when the source has been let in: its `version` is set
+ * @throws MillraceError `different-file` and whatever keeps the source from answering;
+ *   `version-unproven` where it gives no validator to hold later answers to
+ */
+export async function admit(
+  source: HttpSource,
+  options: AdmissionOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { reference, referenceUrl, known, plan } = options;
+  // The end first: a file of another length shows itself at once.
+  const first = plan.at(-1) as ByteRange;
+  const opened = await source.openRange(first, undefined, signal);
+  const version = versionOf(opened);
+  if (version === undefined || !canPin(version.validators)) {
+    opened.discard();
+    throw new MillraceError('version-unproven', 'it gives no ETag or date with ranges');
+  }
+  const same = compareVersions(reference, version, source.url === referenceUrl);
+  if (same.kind === 'different') {
+    opened.discard();
+    throw new MillraceError('different-file', same.why);
+  }
+  const pinned = { length: version.length, validators: version.validators };
+  if (same.kind === 'same') {
+    opened.discard();
+  } else {
+    await compare(source, first, await readSample(opened, first), known);
+    for (const range of plan.slice(0, -1)) {
+      const next = await source.openRange(range, pinned, signal);
+      await compare(source, range, await readSample(next, range), known);
+    }
+  }
+  source.version = pinned;
+}
+
+/** What an answer says of the file; undefined where it is no range or does not know the length. */
+export function versionOf(opened: Opened): SourceVersion | undefined {
+  if (opened.kind !== 'range') return undefined;
+  const digests: readonly Digest[] = fileDigests(opened.headers, 206);
+  const { length, validators } = opened.version;
+  return { length, validators, digests };
+}
+
+/**
+ * Reads a small range into memory.
+ *
+ * @throws MillraceError
+ */
+export async function readSample(opened: Opened, range: ByteRange): Promise<Buffer> {
+  const bytes = Buffer.alloc(rangeBytes(range));
+  await opened.read((position, piece) => {
+    bytes.set(piece, position - range.start);
+    return undefined;
+  });
+  return bytes;
+}
+
+async function compare(
+  source: HttpSource,
+  range: ByteRange,
+  theirs: Buffer,
+  known: AdmissionOptions['known'],
+): Promise<void> {
+  const ours = await known(range);
+  if (ours === undefined) throw new MillraceError('origin-unreachable', 'nothing to compare with');
+  compareSample(source, range, ours, theirs);
+}
+
+/** @throws MillraceError `different-file` */
+export function compareSample(
+  source: HttpSource,
+  range: ByteRange,
+  ours: Buffer,
+  theirs: Buffer,
+): void {
+  if (ours.equals(theirs)) return;
+  const at = `bytes ${range.start}-${range.end - 1}`;
+  throw new MillraceError('different-file', `${source.label} has other ${at}`);
+}

@@ -1,0 +1,263 @@
+/**
+ * Answers of sources, held to the range contract before a byte of them is used: status, range,
+ * length, encoding, version and, where one is given, the digest of the content (RFC 9110 14.4,
+ * RFC 9530; NSDI 3.3).
+ */
+
+import { createHash } from 'node:crypto';
+import type { ByteRange } from '@millrace/shared/base/byte-range';
+import { strongest } from '@millrace/shared/base/digest';
+import { MillraceError } from '@millrace/shared/base/errors';
+import {
+  checkIdentity,
+  checkRangeAnswer,
+  checkVersion,
+  type PinnedVersion,
+  readContentLength,
+} from '@millrace/shared/http/answers/range-contract';
+import { contentDigests } from '@millrace/shared/http/fields/digest-fields';
+import { type Headers, listField, singleField } from '@millrace/shared/http/fields/headers';
+import { readValidators, type Validators } from '@millrace/shared/http/fields/validators';
+import {
+  MultipartReader,
+  multipartBoundary,
+} from '@millrace/shared/http/messages/multipart-reader';
+import type { HttpStream } from '@millrace/shared/node/http-client';
+import type { RoomForPiece, TakePiece } from '@millrace/shared/node/range-connection';
+
+/** An answer that keeps the contract, its body not yet read. */
+export type Opened =
+  | {
+      readonly kind: 'range';
+      /** Bytes that the body covers. */
+      readonly range: ByteRange;
+      readonly version: PinnedVersion;
+      readonly headers: Headers;
+      /** The source has given a digest of the body: it counts for nothing until it is complete. */
+      readonly checked: boolean;
+      /** Hands the body on; rejects where it is not all of `range`. */
+      read(sink: Sink, room?: RoomForPiece): Promise<void>;
+      discard(): void;
+    }
+  | {
+      /** The source sends the file in one piece only, or cannot show which version a range is of. */
+      readonly kind: 'whole';
+      readonly length: number | undefined;
+      readonly validators: Validators;
+      readonly headers: Headers;
+      read(sink: Sink, room?: RoomForPiece): Promise<void>;
+      discard(): void;
+    };
+
+/** A web page: a log-in or an error, whatever the status says, unless the file itself is one. */
+export function isPage({ headers }: Opened): boolean {
+  return /^text\/html/i.test(listField(headers, 'content-type') ?? '');
+}
+
+/**
+ * Takes bytes at a position of the file; they must be copied before it returns.
+ *
+ * @returns undefined to go on, or a promise to hold the source back until it resolves
+ */
+export type Sink = (position: number, bytes: Uint8Array) => Promise<void> | undefined;
+
+/**
+ * What an answer to a range request brings.
+ *
+ * @param asked the range that was asked for
+ * @param pinned the version that it must be of; undefined: the first request
+ * @throws MillraceError where the answer breaks the contract; the body is not read then
+ */
+export function understand(
+  response: HttpStream,
+  asked: ByteRange,
+  pinned: PinnedVersion | undefined,
+): Opened {
+  const { status, headers } = response;
+  if (status === 200) {
+    const answer = whole(response);
+    if (pinned === undefined) return answer;
+    // If-Range failed: another version; or the source has stopped serving ranges.
+    checkVersion(pinned, answer.length, answer.validators);
+    throw new MillraceError('range-ignored');
+  }
+  if (status === 416) {
+    if (pinned !== undefined) throw new MillraceError('version-changed', 'it has become shorter');
+    const empty = /^bytes \*\/0$/i.test(singleField(headers, 'content-range')?.trim() ?? '');
+    if (!empty) throw new MillraceError('malformed-response', '416 for the beginning of a file');
+    response.discard();
+    const nothing = { read: async () => {}, discard() {} };
+    return { kind: 'whole', length: 0, validators: {}, headers, ...nothing };
+  }
+  if (status !== 206) throw new MillraceError('malformed-response', `it answered ${status}`);
+  const boundary = multipartBoundary(listField(headers, 'content-type'));
+  return boundary === undefined
+    ? singleRange(response, asked, pinned)
+    : outOfOrder(response, boundary, asked, pinned);
+}
+
+function singleRange(
+  response: HttpStream,
+  asked: ByteRange,
+  pinned: PinnedVersion | undefined,
+): Opened {
+  const { range, total, validators } = checkRangeAnswer(response.headers, asked, pinned);
+  if (total === undefined) {
+    throw new MillraceError('range-ignored', 'the length of the file is not known');
+  }
+  return {
+    kind: 'range',
+    range,
+    version: { length: total, validators },
+    headers: response.headers,
+    checked: strongest(contentDigests(response.headers, response.status)) !== undefined,
+    read: (sink, room) =>
+      readBody(
+        response,
+        range.end - range.start,
+        (offset, bytes) => sink(range.start + offset, bytes),
+        room,
+      ),
+    discard: () => response.discard(),
+  };
+}
+
+/** What hashes a body whose digest the source has given (RFC 9530, 2); undefined: it has not. */
+function contentCheck({ headers, status }: HttpStream) {
+  const digest = strongest(contentDigests(headers, status));
+  if (digest === undefined) return undefined;
+  const hash = createHash(digest.algorithm);
+  return {
+    update: (bytes: Uint8Array) => void hash.update(bytes),
+    /** @throws MillraceError `wrong-digest` */
+    finish() {
+      const hex = hash.digest('hex');
+      if (hex !== digest.hex) throw new MillraceError('wrong-digest', `${digest.algorithm} ${hex}`);
+    },
+  };
+}
+
+/** One part per chunk, in any order; together they must be what was asked for. */
+function outOfOrder(
+  response: HttpStream,
+  boundary: string,
+  asked: ByteRange,
+  pinned: PinnedVersion | undefined,
+): Opened {
+  checkIdentity(response.headers);
+  const validators = readValidators(response.headers);
+  if (pinned === undefined) {
+    // Where the file ends is only said in the first part, which has not come yet: without a
+    // pinned version this form is of no use.
+    throw new MillraceError('malformed-response', 'parts before the length is known');
+  }
+  checkVersion(pinned, undefined, validators);
+  const range = { start: asked.start, end: Math.min(asked.end, pinned.length) };
+  return {
+    kind: 'range',
+    range,
+    version: pinned,
+    headers: response.headers,
+    checked: false,
+    read: (sink) => readParts(response, new MultipartReader(boundary), range, pinned, sink),
+    discard: () => response.discard(),
+  };
+}
+
+async function readParts(
+  response: HttpStream,
+  reader: MultipartReader,
+  range: ByteRange,
+  pinned: PinnedVersion,
+  sink: Sink,
+): Promise<void> {
+  let bytes = 0;
+  await pump(response, (piece) => {
+    let wait: Promise<void> | undefined;
+    for (const event of reader.push(piece)) {
+      if (event.kind === 'part') {
+        if (event.total !== pinned.length) throw new MillraceError('version-changed', 'its length');
+        if (event.range.start < range.start || event.range.end > range.end) {
+          throw new MillraceError('wrong-range', 'a part that was not asked for');
+        }
+      } else if (event.kind === 'data') {
+        bytes += event.bytes.length;
+        wait = sink(event.position, event.bytes) ?? wait;
+      }
+    }
+    return wait;
+  });
+  if (!reader.ended) throw new MillraceError('origin-reset', `after ${bytes} bytes`);
+  if (bytes !== range.end - range.start) {
+    throw new MillraceError('wrong-length', `${bytes} of ${range.end - range.start} bytes`);
+  }
+}
+
+export function whole(response: HttpStream): Extract<Opened, { kind: 'whole' }> {
+  checkIdentity(response.headers);
+  const length = readContentLength(response.headers);
+  return {
+    kind: 'whole',
+    length,
+    validators: readValidators(response.headers),
+    headers: response.headers,
+    read: (sink, room) => readBody(response, length, sink, room),
+    discard: () => response.discard(),
+  };
+}
+
+/** A body in one piece; `length` bytes exactly, where that is known. */
+async function readBody(
+  response: HttpStream,
+  length: number | undefined,
+  sink: Sink,
+  room: RoomForPiece | undefined,
+): Promise<void> {
+  let offset = 0;
+  const check = contentCheck(response);
+  const take = (piece: Buffer) => {
+    const at = offset;
+    offset += piece.length;
+    check?.update(piece);
+    if (length !== undefined && offset > length) {
+      throw new MillraceError('wrong-length', `more than ${length} bytes`);
+    }
+    return sink(at, piece);
+  };
+  await pump(response, take, room);
+  // An end before the end is a broken connection, however clean it looks (ANYCAST 3.1.1).
+  if (length !== undefined && offset !== length) {
+    throw new MillraceError('origin-reset', `${offset} of ${length} bytes`);
+  }
+  check?.finish();
+}
+
+/** Takes the body piece by piece, holding the source back while `take` is not ready. */
+export async function pump(
+  response: HttpStream,
+  take: (piece: Buffer) => Promise<void> | undefined,
+  room?: RoomForPiece,
+): Promise<void> {
+  let failure: unknown;
+  const fail = (error: unknown) => {
+    failure ??= error;
+    response.discard();
+  };
+  try {
+    const piped: TakePiece = (piece, resume) => {
+      if (failure !== undefined) return true;
+      try {
+        const wait = take(piece);
+        wait?.then(resume, fail);
+        return wait === undefined;
+      } catch (error) {
+        fail(error);
+        return true;
+      }
+    };
+    await response.pipe(piped, room);
+  } catch (error) {
+    throw failure ?? error;
+  }
+  if (failure !== undefined) throw failure;
+}

@@ -1,0 +1,135 @@
+/** What is remembered of how one download goes: its log, its speed, and its last run. */
+
+import { DIGEST_ALGORITHMS } from '@millrace/shared/base/digest';
+import type { NoteValues } from '@millrace/shared/base/notes';
+import { LOG_EVENTS, type LogEntry, type SourceView } from '@millrace/shared/bridge/rpc/detail-api';
+import { SpeedRing } from '@millrace/shared/download/figures/speed-ring';
+import { readList, tryRead } from '@millrace/shared/schema/read';
+import { z } from 'zod';
+import type { RunProgress } from '../queue/contract.ts';
+
+const MAX_LOG = 200;
+const MAX_TEXT_CHARS = 1000;
+/** Cells that are kept of a run that has ended. */
+export const KEPT_CELLS = 400;
+
+/** How a run stood when it ended. */
+export interface LastRun {
+  readonly sources: readonly SourceView[];
+  readonly digests: RunProgress['digests'];
+  /** 0 to 100 per cell, and who brought most of it. */
+  readonly stored: readonly number[];
+  readonly by: readonly number[];
+}
+
+/** As it is kept in the database; what cannot be read is left out. */
+const entrySchema = z.object({
+  seq: z.number().int().min(0),
+  at: z.number(),
+  event: z.enum(LOG_EVENTS),
+  text: z.string().optional(),
+  note: z.string().optional(),
+  values: z.record(z.string(), z.union([z.string(), z.number()])).optional(),
+  code: z.string().optional(),
+  retryAt: z.number().optional(),
+});
+const amount = z.number().min(0);
+const sourceSchema = z.object({
+  label: z.string(),
+  url: z.string(),
+  kind: z.enum(['edge', 'origin', 'mirror']),
+  state: z.enum(['trying', 'used', 'resting', 'quarantined']),
+  reason: z.string().optional(),
+  reasonCode: z.string().optional(),
+  rttMs: amount.optional(),
+  bytesPerSecond: amount,
+  receivedBytes: amount,
+  share: amount,
+  connections: amount,
+  resets: amount.default(0),
+});
+const lastSchema = z.object({
+  sources: z.array(sourceSchema),
+  digests: z.array(
+    z.object({
+      by: z.string(),
+      digest: z.object({ algorithm: z.enum(DIGEST_ALGORITHMS), hex: z.string() }),
+    }),
+  ),
+  stored: z.array(z.number().min(0).max(100)),
+  by: z.array(z.number().int().min(-1)),
+});
+const keptSchema = z.object({ log: z.unknown(), last: z.unknown() });
+
+export class DownloadLog {
+  readonly speed = new SpeedRing();
+  last: LastRun | undefined;
+  #log: LogEntry[] = [];
+  #seq = 0;
+
+  /**
+   * @param kept what `toKeep` gave at some time
+   * @param onDamage called with what of it cannot be read, and is left out
+   */
+  constructor(kept?: unknown, onDamage: (why: string) => void = () => {}) {
+    if (kept === undefined) return;
+    const read = tryRead(keptSchema, kept);
+    const { items, refused } = readList(entrySchema, read.data?.log);
+    // Numbered as they came: readers ask for what came after a number.
+    this.#log = items.filter(({ seq }, i) => seq > (items[i - 1]?.seq ?? -1)).slice(-MAX_LOG);
+    this.#seq = this.#log.at(-1)?.seq ?? 0;
+    const last = tryRead(lastSchema.optional(), read.data?.last);
+    this.last = last.data;
+    if (refused > 0 || this.#log.length < items.length) onDamage('some of its log is none');
+    if (!last.success) onDamage('its last run is none');
+  }
+
+  get log(): readonly LogEntry[] {
+    return this.#log;
+  }
+
+  note(entry: Omit<LogEntry, 'seq'>): void {
+    const text = entry.text?.slice(0, MAX_TEXT_CHARS);
+    const values = entry.values && shortened(entry.values);
+    this.#log.push({
+      seq: ++this.#seq,
+      ...entry,
+      ...(text === undefined ? {} : { text }),
+      ...(values === undefined ? {} : { values }),
+    });
+    if (this.#log.length > MAX_LOG) this.#log.shift();
+  }
+
+  /** Plain JSON. */
+  toKeep(): unknown {
+    return { log: this.#log, last: this.last };
+  }
+}
+
+function shortened(values: NoteValues): NoteValues {
+  const short = (value: string | number) =>
+    typeof value === 'string' ? value.slice(0, MAX_TEXT_CHARS) : value;
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, short(value)]));
+}
+
+/** How a run stands. */
+export function lookAt(progress: RunProgress, cells: number): LastRun {
+  const all = progress.sources.reduce((sum, { receivedBytes }) => sum + receivedBytes, 0);
+  return {
+    sources: progress.sources.map((source) => ({
+      ...source,
+      bytesPerSecond: Math.round(source.bytesPerSecond),
+      ...(source.rttMs === undefined ? {} : { rttMs: Math.round(source.rttMs * 10) / 10 }),
+      share: all === 0 ? 0 : source.receivedBytes / all,
+    })),
+    digests: progress.digests,
+    stored: progress.strip(cells).map(percent),
+    by: progress.brought(cells),
+  };
+}
+
+/** Whole percent; what is not empty or not full does not look so. */
+function percent(share: number): number {
+  if (share <= 0 || share >= 1) return share <= 0 ? 0 : 100;
+  return Math.min(99, Math.max(1, Math.round(share * 100)));
+}

@@ -1,0 +1,143 @@
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { FakeDaemon, T0, until } from '../../testing/fake-daemon.ts';
+import { detailOf } from './detail.ts';
+
+let daemon: FakeDaemon;
+beforeEach(() => {
+  daemon = new FakeDaemon();
+});
+afterEach(async () => {
+  jest.useRealTimers();
+  await daemon.remove();
+});
+
+const detail = (gid: string, cells = 10) =>
+  detailOf(daemon.manager, daemon.downloadLogs, daemon.manager.get(gid), cells);
+const events = (gid: string) => detail(gid).log.map(({ event }) => event);
+
+describe('the log of a download', () => {
+  test('tells what happened to it, in order', async () => {
+    const { gid, run } = await daemon.run('one');
+    run.note('something worth knowing');
+    daemon.manager.pause(gid);
+    daemon.manager.resume(gid);
+    await until(() => daemon.runs.length === 2);
+    await daemon.runs[1]?.fail(new MillraceError('origin-busy', 'not now'));
+    await until(() => daemon.manager.get(gid).state === 'waiting');
+    expect(events(gid)).toEqual([
+      'added',
+      'started',
+      'phase',
+      'note',
+      'paused',
+      'resumed',
+      'started',
+      'phase',
+      'retry',
+    ]);
+    const { log } = detail(gid);
+    expect(log.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    expect(log[3]).toMatchObject({ text: 'something worth knowing', at: T0 });
+    const { retryAt } = daemon.manager.get(gid);
+    expect(log[8]).toMatchObject({ code: 'origin-busy', retryAt });
+  });
+
+  test('has the last 200 entries', async () => {
+    const { gid, run } = await daemon.run('one');
+    for (let i = 0; i < 250; i++) run.note(`${i}`);
+    const { log } = detail(gid);
+    expect(log).toHaveLength(200);
+    expect(log.at(-1)).toMatchObject({ text: '249', seq: 253 });
+  });
+
+  test('outlasts the daemon, with how the last run stood', async () => {
+    const { gid, run } = await daemon.run('one');
+    run.storedBytes = 450;
+    await run.fail(new MillraceError('origin-gone'));
+    await until(() => daemon.manager.get(gid).state === 'error');
+    await daemon.shut();
+    daemon.open();
+    const { running, map, sources, log } = detail(gid);
+    expect(running).toBe(false);
+    expect(map.stored).toEqual([100, 100, 100, 100, 50, 0, 0, 0, 0, 0]);
+    expect(map.by.slice(0, 4)).toEqual([0, 0, 0, 0]);
+    expect(map.by.slice(5)).toEqual([-1, -1, -1, -1, -1]);
+    expect(sources).toMatchObject([{ label: 'a.example', connections: 0, share: 1, rttMs: 12.3 }]);
+    expect(log.at(-1)).toMatchObject({ event: 'failed', code: 'origin-gone' });
+    daemon.manager.retry(gid);
+    await until(() => daemon.runs.length === 2);
+    expect(events(gid).slice(-3)).toEqual(['restored', 'started', 'phase']);
+  });
+
+  test('goes with what is forgotten', async () => {
+    const { gid, run } = await daemon.run('one');
+    await run.complete();
+    await until(() => daemon.manager.get(gid).state === 'complete');
+    const kept = () => daemon.db.prepare('SELECT count(*) AS n FROM details').get()?.n;
+    expect(kept()).toBe(1);
+    daemon.manager.forget(gid);
+    expect(kept()).toBe(0);
+  });
+});
+
+describe('speed over time', () => {
+  test('is sampled once a second while something runs, and not a moment longer', async () => {
+    await daemon.remove();
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    daemon = new FakeDaemon();
+    const { gid, run } = await daemon.run('one');
+    const tick = () => {
+      daemon.now += 1000;
+      jest.advanceTimersByTime(1000);
+    };
+    for (const bytes of [100, 300, 300]) {
+      run.storedBytes = bytes;
+      tick();
+    }
+    expect(detail(gid).speed).toEqual({
+      endsAt: T0 + 3000,
+      stepMs: 1000,
+      bytesPerSecond: [100, 200, 0],
+    });
+    await run.complete();
+    await until(() => daemon.manager.get(gid).state === 'complete');
+    tick();
+    const { count } = daemon.downloadLogs.speed;
+    for (let i = 0; i < 5; i++) tick();
+    expect(daemon.downloadLogs.speed.count).toBe(count);
+  });
+});
+
+describe('what is shown of a download', () => {
+  test('are no secrets of its user', () => {
+    const gid = daemon.add('one', {
+      paused: true,
+      headers: { cookie: 'session=1', 'X-Api-Key': 'k', authorization: 'Basic x', referer: 'r' },
+      proxy: 'http://user:password@proxy.example:3128',
+    });
+    const { headers, proxy } = detail(gid);
+    expect(headers).toEqual({ cookie: '…', 'x-api-key': '…', authorization: '…', referer: 'r' });
+    expect(proxy).toBe('http://proxy.example:3128/');
+  });
+
+  test('are the digests that it should have, and whether it has them', async () => {
+    const hex = 'a'.repeat(64);
+    const digests = [{ algorithm: 'sha256' as const, hex }];
+    const { gid, run } = await daemon.run('one', { digests });
+    expect(detail(gid).digests).toEqual([{ ...digests[0], by: 'user', state: 'expected' }]);
+    await run.fail(new MillraceError('checksum-mismatch'));
+    await until(() => daemon.manager.get(gid).state === 'error');
+    expect(detail(gid).digests).toMatchObject([{ state: 'mismatch' }]);
+  });
+
+  test('before it has begun is an empty map, or none', () => {
+    const gid = daemon.add('one', { paused: true });
+    expect(detail(gid)).toMatchObject({
+      running: false,
+      map: { stored: [], by: [], arriving: [] },
+      sources: [],
+      log: [{ event: 'added', at: T0 }],
+    });
+  });
+});

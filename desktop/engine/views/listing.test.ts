@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { seededRandom } from '@millrace/shared/base/clock';
+import { SORT_KEYS, type SortKey } from '@millrace/shared/bridge/rpc/list-api';
+import { FakeDaemon, T0 } from '../../testing/fake-daemon.ts';
+import { listRecords } from './listing.ts';
+
+const SEED = 20_261_121;
+const UNFINISHED = 30;
+const FINISHED = 50;
+const EVERY = { offset: 0, limit: 1000 };
+let daemon: FakeDaemon;
+
+beforeAll(() => {
+  daemon = new FakeDaemon();
+  const random = seededRandom(SEED);
+  const { manager } = daemon;
+  for (let i = 0; i < UNFINISHED + FINISHED; i++) {
+    const name = `${'abcXYZ'[Math.floor(random() * 6)]}${Math.floor(random() * 40)}`;
+    daemon.now = T0 + Math.floor(random() * 1000);
+    const asked = { urls: [`http://h${i % 3}.example/${name}.iso`], paused: true };
+    if (i < UNFINISHED) manager.add(asked);
+    else {
+      const length = random() < 0.3 ? undefined : Math.floor(random() * 100);
+      const state = (['complete', 'error', 'removed'] as const)[i % 3] as 'complete';
+      manager.addFinished(asked, { state, finishedAt: daemon.now, createdAt: daemon.now, length });
+    }
+  }
+});
+afterAll(() => daemon.remove());
+
+const gidsOf = (query: Parameters<typeof listRecords>[1]) =>
+  listRecords(daemon.manager, query).records.map(({ gid }) => gid);
+
+describe.each(SORT_KEYS)('sorted by %s', (sort: SortKey) => {
+  test.each([false, true])('pages make up the whole (descending: %s)', (descending) => {
+    const all = gidsOf({ ...EVERY, sort, descending });
+    expect(new Set(all).size).toBe(UNFINISHED + FINISHED);
+    for (const limit of [1, 7, 33]) {
+      const pages: string[] = [];
+      for (let offset = 0; offset < all.length; offset += limit) {
+        pages.push(...gidsOf({ sort, descending, offset, limit }));
+      }
+      expect(pages).toEqual(all);
+    }
+    expect(gidsOf({ sort, descending, offset: 1000, limit: 10 })).toEqual([]);
+  });
+});
+
+test('values rise, or fall, and those that are not known come last', () => {
+  for (const descending of [false, true]) {
+    const { records } = listRecords(daemon.manager, { ...EVERY, sort: 'size', descending });
+    const sizes = records.map(({ length }) => length);
+    const known = sizes.filter((size) => size !== undefined);
+    const sorted = known.toSorted((a, b) => (descending ? b - a : a - b));
+    expect(sizes.slice(0, known.length)).toEqual(sorted);
+  }
+  const { records } = listRecords(daemon.manager, { ...EVERY, sort: 'name' });
+  const names = records.map(({ name }) => name.toLowerCase());
+  expect(names).toEqual(names.toSorted());
+});
+
+test('filters hold for the queue and for the history', () => {
+  const paused = listRecords(daemon.manager, { ...EVERY, sort: 'name', status: ['paused'] });
+  expect(paused.total).toBe(UNFINISHED);
+  const failed = listRecords(daemon.manager, { ...EVERY, sort: 'name', status: ['error'] });
+  expect(failed.records.every(({ state }) => state === 'error')).toBe(true);
+  expect(failed.total).toBe(failed.records.length);
+  const host = listRecords(daemon.manager, { ...EVERY, sort: 'added', host: 'h1.example' });
+  expect(new Set(host.records.map((record) => record.host))).toEqual(new Set(['h1.example']));
+  const found = listRecords(daemon.manager, { ...EVERY, sort: 'name', text: 'XYZ nothing' });
+  expect(found).toEqual({ total: 0, records: [] });
+});
+
+test('no file is found by the folder that all of them are in', () => {
+  const folder = daemon.folder.split('/').at(-1) as string;
+  expect(listRecords(daemon.manager, { ...EVERY, text: folder }).total).toBe(0);
+  expect(listRecords(daemon.manager, { ...EVERY, text: 'http' }).total).toBe(0);
+  expect(listRecords(daemon.manager, { ...EVERY, text: '.example/' }).total).toBeGreaterThan(0);
+});

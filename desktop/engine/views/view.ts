@@ -1,0 +1,55 @@
+/** What is shown of a download: what is kept of it, and how it runs. */
+
+import { ERRORS, type ErrorCode } from '@millrace/shared/base/errors';
+import type { DownloadFailure, DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { Manager } from '../downloads/manager.ts';
+import type { DownloadRecord, StoredError } from '../store/record.ts';
+
+/** Failures for which a new URL is the remedy. */
+const EXPIRED: ReadonlySet<string> = new Set([
+  'origin-denied',
+  'origin-gone',
+  'origin-not-found',
+] satisfies ErrorCode[]);
+
+export function viewOf(manager: Manager, record: DownloadRecord): DownloadView {
+  const { gid, request, error } = record;
+  const item = manager.queue.get(gid);
+  const p = record.state === 'active' ? manager.running(gid)?.progress() : undefined;
+  return {
+    gid,
+    status: record.state,
+    phase: record.state === 'active' ? (p?.state ?? 'starting') : undefined,
+    held: item?.held,
+    name: record.name,
+    path: p?.path ?? record.path,
+    dir: request.dir,
+    urls: request.urls,
+    length: p?.length ?? record.length,
+    storedBytes: Math.max(p?.storedBytes ?? 0, p?.path === undefined ? record.storedBytes : 0),
+    receivedBytes: record.receivedBytes + (p?.receivedBytes ?? 0),
+    bytesPerSecond: Math.round(p?.bytesPerSecond ?? 0),
+    etaMs: p?.etaMs === undefined ? undefined : Math.round(p.etaMs),
+    connections: p?.sources.reduce((sum, source) => sum + source.connections, 0) ?? 0,
+    limit: request.limit,
+    priority: record.priority,
+    position: item === undefined ? undefined : manager.queue.position(gid),
+    category: record.category,
+    createdAt: record.createdAt,
+    startAt: item?.startAt,
+    startedAt: record.startedAt,
+    finishedAt: record.finishedAt,
+    activeMs: record.activeMs,
+    attempts: record.attempts,
+    retryAt: item?.retryAt,
+    error: error === undefined ? undefined : failureOf(error),
+    expiredLink: error !== undefined && EXPIRED.has(error.code),
+    digest: record.digest,
+  };
+}
+
+function failureOf({ code, message, detail }: StoredError): DownloadFailure {
+  // A code of a version that had others is still worth showing.
+  const row = Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode] : undefined;
+  return { code, message, detail, advice: row?.advice ?? '', retryable: row?.retryable ?? false };
+}

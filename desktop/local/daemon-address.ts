@@ -1,0 +1,86 @@
+/** Where the daemon is, and the secret that lets its user in: files that only the user can read. */
+
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { processState } from './process-state.ts';
+
+export interface DaemonAddress {
+  /** For HTTP: http://127.0.0.1:PORT/jsonrpc. */
+  readonly url: string;
+  /** For WebSocket. */
+  readonly ws: string;
+  readonly pid: number;
+  readonly version: string;
+}
+
+const TOKEN = /^[A-Za-z0-9_-]{32,}$/;
+
+const addressFile = (state: string) => join(state, 'daemon.json');
+const secretFile = (state: string) => join(state, 'daemon-token');
+
+/** The daemon's token; made when there is none. */
+export async function daemonToken(state: string): Promise<string> {
+  const path = secretFile(state);
+  const present = (await readFile(path, 'utf8').catch(() => '')).trim();
+  if (TOKEN.test(present)) {
+    await chmod(path, 0o600);
+    return present;
+  }
+  const token = randomBytes(32).toString('base64url');
+  await writeWhole(path, `${token}\n`);
+  return token;
+}
+
+export async function writeAddress(state: string, address: DaemonAddress): Promise<void> {
+  await writeWhole(addressFile(state), `${JSON.stringify(address)}\n`);
+}
+
+/** Takes the address back if it is still that of the process. */
+export async function removeAddress(state: string, pid: number): Promise<void> {
+  if ((await readAddress(state))?.pid === pid) await rm(addressFile(state), { force: true });
+}
+
+/** @returns undefined if there is none, or the process it names is gone */
+export async function readAddress(state: string): Promise<DaemonAddress | undefined> {
+  try {
+    const value = JSON.parse(await readFile(addressFile(state), 'utf8')) as Partial<DaemonAddress>;
+    const { url, ws, pid, version } = value;
+    if (typeof url !== 'string' || typeof ws !== 'string' || typeof pid !== 'number') {
+      return undefined;
+    }
+    // They throw where they are none: the app's window has a Node without URL.canParse.
+    new URL(url);
+    new URL(ws);
+    if (processState(pid) !== 'ours') return undefined;
+    return { url, ws, pid, version: String(version) };
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The daemon that runs for a state folder.
+ *
+ * @throws MillraceError `daemon-not-running`
+ */
+export async function findDaemon(state: string): Promise<DaemonAddress & { token: string }> {
+  const address = await readAddress(state);
+  const token = (await readFile(secretFile(state), 'utf8').catch(() => '')).trim();
+  if (address === undefined || token === '') throw new MillraceError('daemon-not-running', state);
+  return { ...address, token };
+}
+
+/** Never half written, never readable by others. */
+async function writeWhole(path: string, text: string): Promise<void> {
+  const temporary = `${path}.${process.pid}.new`;
+  await writeFile(temporary, text, { mode: 0o600 });
+  await rename(temporary, path);
+}
+
+export async function makeStateFolder(state: string): Promise<void> {
+  await mkdir(state, { recursive: true, mode: 0o700 }).catch((cause) => {
+    throw new MillraceError('state-unusable', state, { cause });
+  });
+}

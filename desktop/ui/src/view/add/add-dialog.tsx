@@ -1,0 +1,258 @@
+/** Adding downloads: links out of any text, Metalink documents, and how they are to be fetched. */
+
+import type { AddManyResult, FoundLink } from '@millrace/shared/bridge/rpc/adding-api';
+import { type ChangeEvent, useEffect, useRef, useState } from 'react';
+import { commonRequest, FIRST_FORM, problemsOf, requestsOf } from '../../model/add-form.ts';
+import type { GivenMetalink } from '../../model/app-state.ts';
+import { readMetalinkFiles } from '../../model/metalinks.ts';
+import { batches, MAX_LINKS, MAX_TEXT_CHARS, textPieces } from '../../model/text-pieces.ts';
+import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
+import { Dialog, DialogForm } from '../common/dialog.tsx';
+import { Lines } from '../common/fields.tsx';
+import { Icon } from '../common/icons.tsx';
+import { FoundFile, FoundLinks } from './add-found.tsx';
+import { AddOptions } from './add-options.tsx';
+
+const TYPING_MS = 120;
+/** Downloads that are added by one call. */
+const BATCH = 1000;
+/** Failures that are told one by one. */
+const TOLD = 3;
+
+interface AddProps {
+  readonly initialText: string;
+  readonly initialMetalinks: readonly GivenMetalink[];
+}
+
+export function AddDialog({ initialText, initialMetalinks }: AddProps) {
+  const text = useText();
+  const app = useApp();
+  const actions = useActions();
+  const settings = useAppState((state) => state.settings);
+  const [typed, setTyped] = useState(initialText);
+  const [metalinks, setMetalinks] = useState(initialMetalinks);
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set());
+  const [together, setTogether] = useState(false);
+  const [form, setForm] = useState({
+    ...FIRST_FORM,
+    edges: settings?.defaults.useEdges ?? true,
+    sidecars: settings?.defaults.sidecars ?? false,
+  });
+  const [working, setWorking] = useState(false);
+  const [done, setDone] = useState(0);
+  const found = useFound(typed, setLeft);
+
+  const toggle = (key: string) => {
+    const next = new Set(left);
+    if (!next.delete(key)) next.add(key);
+    setLeft(next);
+  };
+  const urls = found.links.filter(({ url }) => !left.has(url)).map(({ url }) => url);
+  const files = metalinks.flatMap((document) =>
+    document.files.filter((file) => file.usable && !left.has(fileKey(document, file.index))),
+  );
+  const asOne = together && urls.length > 1;
+  const count = (asOne ? 1 : urls.length) + files.length;
+  const single = count === 1 && files.length === 0;
+  const problems = problemsOf(form, single);
+
+  const submit = async () => {
+    setWorking(true);
+    const added = await addAll();
+    setWorking(false);
+    if (added === undefined) return;
+    actions.open(undefined);
+    if (added > 0) app.toast(text.n('toast.added', added));
+  };
+  const addAll = async (): Promise<number | undefined> => {
+    let added = 0;
+    if (urls.length > 0) {
+      const failed: AddManyResult['failed'][number][] = [];
+      for (const downloads of batches(requestsOf(form, urls, asOne), BATCH)) {
+        const result = await app.attempt(app.call('millrace.addMany', { downloads }));
+        if (result === undefined) return added > 0 ? added : undefined;
+        added += result.gids.length;
+        failed.push(...result.failed);
+        setDone(added);
+      }
+      for (const { code, message, detail } of failed.slice(0, failed.length > TOLD ? 1 : TOLD)) {
+        const { title } = text.error({ code, message });
+        const reason = detail === '' ? title : `${title}: ${detail}`;
+        const why = failed.length > TOLD ? text.n('add.failed', failed.length, { reason }) : reason;
+        app.toast(text.t('toast.failed', { why }), { kind: 'bad' });
+      }
+    }
+    for (const document of metalinks) {
+      const wanted = document.files.filter(
+        (file) => file.usable && !left.has(fileKey(document, file.index)),
+      );
+      if (wanted.length === 0) continue;
+      const only = wanted.map(({ index }) => index);
+      const asked = { ...commonRequest(form), metalink: document.base64, only };
+      const result = await app.attempt(app.call('millrace.addMetalink', asked));
+      if (result === undefined) return undefined;
+      added += result.gids.length;
+    }
+    return added;
+  };
+
+  return (
+    <Dialog title={text.t('add.title')}>
+      <DialogForm
+        submit={
+          working
+            ? count > BATCH
+              ? text.t('add.working.many', { done: text.number(done), n: text.number(count) })
+              : text.t('add.working')
+            : count === 0
+              ? text.t('add.submit')
+              : text.n('add.submit', count)
+        }
+        disabled={count === 0 || problems.size > 0 || working || found.reading}
+        onSubmit={() => void submit()}
+      >
+        <LinksField value={typed} onChange={setTyped} />
+        <div className="add-line">
+          <span className="note" role="status">
+            {found.reading && text.t('add.reading', { n: text.number(found.links.length) })}
+            {found.reading
+              ? ''
+              : found.links.length > 0
+                ? text.n('add.found', found.links.length)
+                : typed.trim() !== '' && found.asked && text.t('add.noneFound')}
+            {found.truncated && ` ${text.t('add.tooMany', { n: text.number(found.links.length) })}`}
+          </span>
+          <OpenMetalink onRead={(read) => setMetalinks([...metalinks, ...read])} />
+        </div>
+        {(found.links.length > 0 || metalinks.length > 0) && (
+          <ul className="found">
+            <FoundLinks links={found.links} left={left} toggle={toggle} />
+            {metalinks.map((document) =>
+              document.files.map((file) => (
+                <FoundFile
+                  key={fileKey(document, file.index)}
+                  file={file}
+                  from={document.name}
+                  taken={!left.has(fileKey(document, file.index))}
+                  toggle={() => toggle(fileKey(document, file.index))}
+                />
+              )),
+            )}
+          </ul>
+        )}
+        <AddOptions
+          form={form}
+          problems={problems}
+          single={single}
+          several={urls.length > 1}
+          together={together}
+          onTogether={setTogether}
+          suggestedName={single ? found.links.find(({ url }) => url === urls[0])?.name : undefined}
+          onChange={(change) => setForm({ ...form, ...change })}
+        />
+      </DialogForm>
+    </Dialog>
+  );
+}
+
+function fileKey(document: GivenMetalink, index: number): string {
+  return `${document.name} ${index} ${document.base64.length}`;
+}
+
+function LinksField({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const text = useText();
+  return (
+    <Lines
+      label={text.t('add.links')}
+      rows={4}
+      maxLength={MAX_TEXT_CHARS}
+      placeholder={text.t('add.links.placeholder')}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      onKeyDown={(event) => {
+        if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
+        event.preventDefault();
+        event.currentTarget.form?.requestSubmit();
+      }}
+    />
+  );
+}
+
+function OpenMetalink({ onRead }: { onRead: (read: GivenMetalink[]) => void }) {
+  const text = useText();
+  const app = useApp();
+  const field = useRef<HTMLInputElement>(null);
+  const read = async (event: ChangeEvent<HTMLInputElement>) => {
+    const given = await readMetalinkFiles(app, [...(event.target.files ?? [])]);
+    event.target.value = '';
+    if (given.length > 0) onRead(given);
+  };
+  return (
+    <>
+      <input
+        ref={field}
+        type="file"
+        hidden
+        multiple
+        accept=".meta4,.metalink"
+        onChange={(event) => void read(event)}
+      />
+      <button type="button" className="text-button" onClick={() => field.current?.click()}>
+        <span className="line">
+          <Icon name="metalink" />
+          {text.t('add.metalink.open')}
+        </span>
+      </button>
+    </>
+  );
+}
+
+interface Found {
+  readonly links: readonly FoundLink[];
+  readonly truncated: boolean;
+  readonly asked: boolean;
+  /** There is more of the text to be read. */
+  readonly reading: boolean;
+}
+
+const NOTHING: Found = { links: [], truncated: false, asked: false, reading: false };
+
+/** Links in a text, as the daemon reads it; those that are in the list already are left out first. */
+function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): Found {
+  const app = useApp();
+  const [found, setFound] = useState(NOTHING);
+  useEffect(() => {
+    let wanted = true;
+    if (typed.trim() === '') {
+      setFound(NOTHING);
+      return;
+    }
+    const ask = async () => {
+      const links = new Map<string, FoundLink>();
+      let truncated = typed.length > MAX_TEXT_CHARS;
+      const show = (reading: boolean) => {
+        setFound({ links: [...links.values()], truncated, asked: true, reading });
+        const again = [...links.values()].filter(({ duplicate }) => duplicate?.same === 'url');
+        setLeft(new Set(again.map(({ url }) => url)));
+      };
+      for (const piece of textPieces(typed)) {
+        const answer = await app.attempt(app.call('millrace.parseText', { text: piece }));
+        if (!wanted || answer === undefined) return;
+        for (const link of answer.links) {
+          if (links.size < MAX_LINKS) links.set(link.url, link);
+          else truncated ||= !links.has(link.url);
+        }
+        truncated ||= answer.truncated;
+        if (truncated) break;
+        show(true);
+      }
+      show(false);
+    };
+    const timer = setTimeout(() => void ask(), TYPING_MS);
+    return () => {
+      wanted = false;
+      clearTimeout(timer);
+    };
+  }, [app, typed, setLeft]);
+  return found;
+}

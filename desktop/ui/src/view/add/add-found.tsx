@@ -1,0 +1,114 @@
+/** What has been found to download: each can be left out. */
+
+import type { Duplicate, FoundLink, MetalinkFile } from '@millrace/shared/bridge/rpc/adding-api';
+import { type ReactNode, useState } from 'react';
+import { bytes, hostOf } from '../../text/format.ts';
+import type { Text } from '../../text/text.ts';
+import { useText } from '../common/context.tsx';
+import { Icon } from '../common/icons.tsx';
+
+interface LinksProps {
+  readonly links: readonly FoundLink[];
+  readonly left: ReadonlySet<string>;
+  readonly toggle: (url: string) => void;
+}
+
+/** Rows shown at a time: of thousands nobody looks at each. */
+const SHOWN = 200;
+
+export function FoundLinks({ links, left, toggle }: LinksProps) {
+  const text = useText();
+  const [shown, setShown] = useState(SHOWN);
+  const more = links.length - shown;
+  return (
+    <>
+      {links.slice(0, shown).map(({ url, name, duplicate }) => (
+        <Found
+          key={url}
+          name={name}
+          title={url}
+          where={hostOf(url)}
+          taken={!left.has(url)}
+          toggle={() => toggle(url)}
+          duplicate={duplicate}
+        />
+      ))}
+      {more > 0 && (
+        <li className="found-more">
+          <button type="button" className="text-button" onClick={() => setShown(shown + 5 * SHOWN)}>
+            {text.n('add.foundMore', more)}
+          </button>
+        </li>
+      )}
+    </>
+  );
+}
+
+interface FileProps {
+  readonly file: MetalinkFile;
+  /** Name of the document. */
+  readonly from: string;
+  readonly taken: boolean;
+  readonly toggle: () => void;
+}
+
+export function FoundFile({ file, from, taken, toggle }: FileProps) {
+  const text = useText();
+  const facts = [text.n('add.metalink.mirrors', file.urls.length)];
+  if (file.size !== undefined) facts.unshift(bytes(text, file.size));
+  if (file.digests.length > 0) facts.push(text.t('add.metalink.digest'));
+  return (
+    <Found
+      name={file.name}
+      title={text.t('add.metalink', { name: from })}
+      where={facts.join(' · ')}
+      taken={taken && file.usable}
+      toggle={toggle}
+      disabled={!file.usable}
+      duplicate={file.duplicate}
+    />
+  );
+}
+
+interface FoundProps {
+  readonly name: string;
+  readonly title: string;
+  readonly where: ReactNode;
+  readonly taken: boolean;
+  readonly disabled?: boolean;
+  readonly toggle: () => void;
+  readonly duplicate: Duplicate | undefined;
+}
+
+function Found({ name, title, where, taken, disabled, toggle, duplicate }: FoundProps) {
+  const text = useText();
+  return (
+    <li>
+      <label className={`found-item${taken ? '' : ' left'}`} title={title}>
+        <input
+          type="checkbox"
+          checked={taken}
+          disabled={disabled}
+          onChange={toggle}
+          aria-label={text.t('add.use', { name })}
+        />
+        <span className="cut found-name">{name}</span>
+        {duplicate === undefined ? (
+          <span className="note cut">{where}</span>
+        ) : (
+          <span className="found-duplicate">
+            <Icon name="copy" size={13} />
+            {duplicateWords(text, duplicate)}
+          </span>
+        )}
+      </label>
+    </li>
+  );
+}
+
+function duplicateWords(text: Text, { status }: Duplicate): string {
+  if (status === 'active') return text.t('add.duplicate.active');
+  if (status === 'complete') return text.t('add.duplicate.complete');
+  if (status === 'error' || status === 'removed') return text.t('add.duplicate.other');
+  return text.t('add.duplicate.queued');
+}

@@ -1,0 +1,159 @@
+/** How downloads are to be fetched: folder and edges at once, the rest for those who want it. */
+
+import { useState } from 'react';
+import {
+  type AddForm,
+  type AddProblem,
+  readChecksum,
+  readHeaders,
+  type Start,
+} from '../../model/add-form.ts';
+import { algorithmName } from '../../text/format.ts';
+import { useAppState, useText } from '../common/context.tsx';
+import { Field, Lines, Select, Switch } from '../common/fields.tsx';
+import { FolderField } from '../common/folder-field.tsx';
+import { Icon } from '../common/icons.tsx';
+
+interface OptionsProps {
+  readonly form: AddForm;
+  readonly problems: ReadonlySet<AddProblem>;
+  /** One file is asked for: it can have a name and a checksum. */
+  readonly single: boolean;
+  readonly several: boolean;
+  readonly together: boolean;
+  readonly onTogether: (together: boolean) => void;
+  readonly suggestedName: string | undefined;
+  readonly onChange: (change: Partial<AddForm>) => void;
+}
+
+export function AddOptions(props: OptionsProps) {
+  const { form, several, together, onTogether, single, suggestedName, onChange } = props;
+  const text = useText();
+  const [more, setMore] = useState(false);
+  const edges = useAppState(({ settings }) => settings?.edges);
+  const usable = (edges ?? []).filter(({ enabled }) => enabled).length;
+  return (
+    <>
+      {several && (
+        <Switch
+          label={text.t('add.together')}
+          note={text.t('add.together.help')}
+          checked={together}
+          onChange={onTogether}
+        />
+      )}
+      <div className={single ? 'two' : ''}>
+        <FolderField value={form.dir} onChange={(dir) => onChange({ dir })} />
+        {single && (
+          <Field
+            label={text.t('add.name')}
+            value={form.file}
+            placeholder={suggestedName || text.t('add.name.auto')}
+            onChange={(event) => onChange({ file: event.target.value })}
+          />
+        )}
+      </div>
+      <Switch
+        label={text.t('add.edges')}
+        note={usable === 0 ? text.t('add.edges.none') : text.n('add.edges.some', usable)}
+        checked={form.edges && usable > 0}
+        disabled={usable === 0}
+        onChange={(on) => onChange({ edges: on })}
+      />
+      <button
+        type="button"
+        className={`disclosure${more ? ' open' : ''}`}
+        aria-expanded={more}
+        onClick={() => setMore(!more)}
+      >
+        <Icon name="chevron" size={14} />
+        {text.t('add.more')}
+      </button>
+      {more && <MoreOptions {...props} />}
+    </>
+  );
+}
+
+function MoreOptions({ form, problems, single, onChange }: OptionsProps) {
+  const text = useText();
+  const digest = readChecksum(form.checksum);
+  const digits = form.checksum.trim().length;
+  return (
+    <div className="more-options">
+      <Field
+        label={text.t('add.checksum')}
+        value={single ? form.checksum : ''}
+        disabled={!single}
+        placeholder={single ? text.t('add.checksum.placeholder') : text.t('add.checksum.single')}
+        problem={problems.has('checksum') ? text.t('add.checksum.bad', { n: digits }) : undefined}
+        note={
+          single &&
+          digest &&
+          text.t('add.checksum.kind', { algorithm: algorithmName(digest.algorithm) })
+        }
+        onChange={(event) => onChange({ checksum: event.target.value })}
+      />
+      <Switch
+        label={text.t('add.sidecars')}
+        checked={form.sidecars}
+        onChange={(sidecars) => onChange({ sidecars })}
+      />
+      <HeadersField form={form} onChange={onChange} />
+      <div className="two">
+        <Field
+          label={text.t('add.limit')}
+          value={form.limit}
+          placeholder={text.t('add.limit.placeholder')}
+          problem={problems.has('limit') ? text.t('add.rate.bad') : undefined}
+          onChange={(event) => onChange({ limit: event.target.value })}
+        />
+        <StartField form={form} onChange={onChange} />
+      </div>
+      {form.start === 'at' && (
+        <Field
+          label={text.t('add.start.when')}
+          type="datetime-local"
+          value={form.startAt}
+          problem={problems.has('startAt') ? text.t('add.start.missing') : undefined}
+          onChange={(event) => onChange({ startAt: event.target.value })}
+        />
+      )}
+    </div>
+  );
+}
+
+interface PartProps {
+  readonly form: AddForm;
+  readonly onChange: (change: Partial<AddForm>) => void;
+}
+
+function HeadersField({ form, onChange }: PartProps) {
+  const text = useText();
+  const bad = readHeaders(form.headers);
+  return (
+    <Lines
+      label={text.t('add.headers')}
+      className="short"
+      rows={2}
+      placeholder={text.t('add.headers.placeholder')}
+      value={form.headers}
+      note={text.t('add.edges.help')}
+      problem={typeof bad === 'number' ? text.t('add.headers.bad', { n: bad }) : undefined}
+      onChange={(event) => onChange({ headers: event.target.value })}
+    />
+  );
+}
+
+const STARTS = ['now', 'next', 'paused', 'at'] as const;
+
+function StartField({ form, onChange }: PartProps) {
+  const text = useText();
+  return (
+    <Select<Start>
+      label={text.t('add.start')}
+      options={STARTS.map((value) => ({ value, label: text.t(`add.start.${value}`) }))}
+      value={form.start}
+      onChange={(start) => onChange({ start })}
+    />
+  );
+}

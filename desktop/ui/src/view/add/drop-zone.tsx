@@ -1,0 +1,73 @@
+/** Links and Metalink files that are dropped anywhere, or pasted where nothing is typed. */
+
+import { useEffect, useState } from 'react';
+import { isMetalinkName, readMetalinkFiles } from '../../model/metalinks.ts';
+import { MAX_TEXT_CHARS } from '../../model/text-pieces.ts';
+import { useActions, useApp, useText } from '../common/context.tsx';
+import { Icon } from '../common/icons.tsx';
+
+export function DropZone() {
+  const text = useText();
+  const app = useApp();
+  const actions = useActions();
+  const [over, setOver] = useState(false);
+
+  useEffect(() => {
+    const hasGift = ({ dataTransfer }: DragEvent) =>
+      dataTransfer?.types.some((type) => ['Files', 'text/uri-list', 'text/plain'].includes(type)) ??
+      false;
+    const onOver = (event: DragEvent) => {
+      if (!hasGift(event)) return;
+      event.preventDefault();
+      setOver(true);
+    };
+    const onLeave = (event: DragEvent) => event.relatedTarget === null && setOver(false);
+    const onDrop = (event: DragEvent) => {
+      setOver(false);
+      if (!hasGift(event)) return;
+      event.preventDefault();
+      void take(event.dataTransfer as DataTransfer);
+    };
+    const take = async (gift: DataTransfer) => {
+      const links = gift.getData('text/uri-list') || gift.getData('text/plain');
+      const files = [...gift.files];
+      const documents = files.filter(({ name }) => isMetalinkName(name));
+      const texts = files.filter(({ name }) => /\.(txt|list|urls?)$/i.test(name));
+      const read = await Promise.all(texts.map((file) => file.slice(0, MAX_TEXT_CHARS).text()));
+      const metalinks = await readMetalinkFiles(app, documents);
+      const given = [links, ...read].filter((one) => one !== '').join('\n');
+      if (given !== '' || metalinks.length > 0) {
+        actions.open({ kind: 'add', text: given, metalinks });
+      }
+    };
+    const onPaste = (event: ClipboardEvent) => {
+      const target = event.target as Element;
+      if (target.closest('input, textarea, [role="dialog"]') !== null) return;
+      const pasted = event.clipboardData?.getData('text/plain') ?? '';
+      if (pasted.trim() === '' || app.state.link.kind !== 'open') return;
+      event.preventDefault();
+      actions.add(pasted);
+    };
+    window.addEventListener('dragover', onOver);
+    window.addEventListener('dragleave', onLeave);
+    window.addEventListener('drop', onDrop);
+    window.addEventListener('paste', onPaste);
+    return () => {
+      window.removeEventListener('dragover', onOver);
+      window.removeEventListener('dragleave', onLeave);
+      window.removeEventListener('drop', onDrop);
+      window.removeEventListener('paste', onPaste);
+    };
+  }, [app, actions]);
+
+  if (!over) return null;
+  return (
+    <div className="drop-zone" aria-hidden="true">
+      <div>
+        <Icon name="active" size={40} />
+        <strong>{text.t('drop.title')}</strong>
+        <span>{text.t('drop.text')}</span>
+      </div>
+    </div>
+  );
+}

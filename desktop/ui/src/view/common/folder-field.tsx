@@ -1,0 +1,40 @@
+/** A folder for downloads; in the app it can be chosen. */
+
+import { shell } from '../../model/shell.ts';
+import { useAppState, useText } from './context.tsx';
+import { Field } from './fields.tsx';
+
+interface FolderProps {
+  /** Default: that of one download. */
+  readonly label?: string;
+  readonly value: string;
+  /** What is said in an empty field; default: that the category decides. */
+  readonly placeholder?: string;
+  readonly problem?: string | undefined;
+  readonly onChange: (dir: string) => void;
+}
+
+export function FolderField({ label, value, placeholder, problem, onChange }: FolderProps) {
+  const text = useText();
+  const dir = useAppState(({ settings }) => settings?.dir ?? '');
+  const chooseFolder = async () => {
+    const chosen = await shell?.chooseFolder(value === '' ? dir : value);
+    if (chosen) onChange(chosen);
+  };
+  return (
+    <Field
+      label={label ?? text.t('add.folder')}
+      value={value}
+      placeholder={placeholder ?? text.t('add.folder.auto', { dir })}
+      problem={problem}
+      onChange={(event) => onChange(event.target.value)}
+      after={
+        shell && (
+          <button type="button" className="button" onClick={() => void chooseFolder()}>
+            {text.t('add.folder.choose')}
+          </button>
+        )
+      }
+    />
+  );
+}

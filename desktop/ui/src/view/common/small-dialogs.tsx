@@ -1,0 +1,220 @@
+/** Dialogs with a question or two: another link, a change, a limit, the keys. */
+
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import { useId, useState } from 'react';
+import { readChecksum, readRate } from '../../model/add-form.ts';
+import { bytes } from '../../text/format.ts';
+import { CategorySelect } from './category-select.tsx';
+import { useActions, useApp, useAppState, useRow, useText } from './context.tsx';
+import { Dialog, DialogForm } from './dialog.tsx';
+import { Choice, Field } from './fields.tsx';
+import { FolderField } from './folder-field.tsx';
+
+export function NewLinkDialog({ gid }: { gid: string }) {
+  const text = useText();
+  const app = useApp();
+  const actions = useActions();
+  const row = useRow(gid);
+  const [url, setUrl] = useState('');
+  const [problem, setProblem] = useState<string | undefined>(undefined);
+  const [checking, setChecking] = useState(false);
+  if (row === undefined) return null;
+  const submit = async () => {
+    setChecking(true);
+    try {
+      await app.call('millrace.replaceUrl', { gid, url: url.trim() });
+      actions.open(undefined);
+    } catch (error) {
+      setProblem(text.t('newLink.refused', { why: app.reason(error) }));
+    } finally {
+      setChecking(false);
+    }
+  };
+  return (
+    <Dialog title={text.t('newLink.title', { name: row.name })} size="small">
+      <DialogForm
+        submit={checking ? text.t('newLink.checking') : text.t('newLink.submit')}
+        disabled={url.trim() === '' || checking}
+        onSubmit={() => void submit()}
+      >
+        {row.error !== undefined && <p>{text.error(row.error).help}</p>}
+        <p className="quiet">{text.t('newLink.text', { bytes: bytes(text, row.storedBytes) })}</p>
+        <Field
+          label={text.t('newLink.label')}
+          value={url}
+          placeholder={row.urls[0] ?? ''}
+          problem={problem}
+          onChange={(event) => {
+            setUrl(event.target.value);
+            setProblem(undefined);
+          }}
+        />
+      </DialogForm>
+    </Dialog>
+  );
+}
+
+type Priority = 'high' | 'normal' | 'low';
+const PRIORITIES = { high: 10, normal: 0, low: -10 } as const;
+
+function priorityOf({ priority }: DownloadView): Priority {
+  return priority > 0 ? 'high' : priority < 0 ? 'low' : 'normal';
+}
+
+export function ChangeDialog({ gid }: { gid: string }) {
+  const row = useRow(gid);
+  return row === undefined ? null : <ChangeForm row={row} />;
+}
+
+function ChangeForm({ row }: { row: DownloadView }) {
+  const text = useText();
+  const app = useApp();
+  const actions = useActions();
+  const [limit, setLimit] = useState(row.limit === undefined ? '' : bytes(text, row.limit));
+  const [priority, setPriority] = useState(priorityOf(row));
+  const [category, setCategory] = useState(row.category ?? null);
+  const [dir, setDir] = useState('');
+  const [file, setFile] = useState('');
+  const [checksum, setChecksum] = useState('');
+  const bytesPerSecond = readRate(limit.replace(/\u00a0/g, ' '));
+  const digest = readChecksum(checksum);
+  const badChecksum = checksum.trim() !== '' && digest === undefined;
+  const failed = row.status === 'error';
+  const submit = async () => {
+    const change = {
+      gids: [row.gid],
+      ...(failed ? { retry: true } : {}),
+      ...(bytesPerSecond === (row.limit ?? null) ? {} : { limit: bytesPerSecond ?? null }),
+      ...(priority === priorityOf(row) ? {} : { priority: PRIORITIES[priority] }),
+      ...(category === (row.category ?? null) ? {} : { category }),
+      ...(dir.trim() === '' ? {} : { dir: dir.trim() }),
+      ...(file.trim() === '' ? {} : { file: file.trim() }),
+      ...(digest === undefined ? {} : { digests: [digest] }),
+    };
+    const done = await app.attempt(app.call('millrace.changeMany', change));
+    if (done !== undefined) actions.open(undefined);
+  };
+  const option = (value: Priority) => ({ value, label: text.t(`change.priority.${value}`) });
+  return (
+    <Dialog title={text.t('change.title', { name: row.name })} size="small">
+      <DialogForm
+        submit={failed ? text.t('action.retry') : text.t('word.save')}
+        disabled={bytesPerSecond === undefined || badChecksum}
+        onSubmit={() => void submit()}
+      >
+        {failed && row.error !== undefined && <p>{text.error(row.error).help}</p>}
+        <CategorySelect value={category} onChange={setCategory} />
+        <FolderField value={dir} placeholder={row.dir} onChange={setDir} />
+        <Field
+          label={text.t('add.name')}
+          value={file}
+          placeholder={row.name}
+          onChange={(event) => setFile(event.target.value)}
+        />
+        <Field
+          label={text.t('add.checksum')}
+          value={checksum}
+          placeholder={text.t('add.checksum.placeholder')}
+          problem={
+            badChecksum ? text.t('add.checksum.bad', { n: checksum.trim().length }) : undefined
+          }
+          onChange={(event) => setChecksum(event.target.value)}
+        />
+        <Field
+          label={text.t('change.limit')}
+          value={limit}
+          placeholder={text.t('add.limit.placeholder')}
+          problem={bytesPerSecond === undefined ? text.t('add.rate.bad') : undefined}
+          onChange={(event) => setLimit(event.target.value)}
+        />
+        <Choice
+          label={text.t('change.priority')}
+          options={[option('high'), option('normal'), option('low')]}
+          value={priority}
+          onChange={setPriority}
+        />
+      </DialogForm>
+    </Dialog>
+  );
+}
+
+const MIB = 1024 * 1024;
+const USUAL = [MIB / 2, MIB, 2 * MIB, 5 * MIB, 10 * MIB, 50 * MIB];
+
+/** The limit of all downloads together. */
+export function LimitDialog() {
+  const text = useText();
+  const app = useApp();
+  const actions = useActions();
+  const now = useAppState(({ settings }) => settings?.limits.limit ?? null);
+  const [typed, setTyped] = useState(now === null ? '' : bytes(text, now).replace('\u00a0', ' '));
+  const list = useId();
+  const limit = readRate(typed);
+  const submit = async () => {
+    const asked = { limits: { limit: limit ?? null } };
+    const settings = await app.attempt(app.call('millrace.setSettings', asked));
+    if (settings === undefined) return;
+    app.applySettings(settings);
+    actions.open(undefined);
+  };
+  return (
+    <Dialog title={text.t('limit.title')} size="small">
+      <DialogForm
+        submit={text.t('word.save')}
+        disabled={limit === undefined}
+        onSubmit={() => void submit()}
+      >
+        <Field
+          label={text.t('limit.label')}
+          value={typed}
+          list={list}
+          placeholder={text.t('add.limit.placeholder')}
+          problem={limit === undefined ? text.t('add.rate.bad') : undefined}
+          note={text.t('limits.speed.help')}
+          onChange={(event) => setTyped(event.target.value)}
+        />
+        <datalist id={list}>
+          {USUAL.map((value) => (
+            <option key={value} value={`${bytes(text, value).replace('\u00a0', ' ')}/s`} />
+          ))}
+        </datalist>
+      </DialogForm>
+    </Dialog>
+  );
+}
+
+export function KeysDialog() {
+  const text = useText();
+  const keys = [
+    [text.t('keys.add'), ['N']],
+    [text.t('keys.paste'), ['Ctrl', 'V']],
+    [text.t('keys.search'), ['/']],
+    [text.t('keys.move'), ['↑', '↓', 'Home', 'End']],
+    [text.t('keys.extend'), ['Shift', '↑', '↓']],
+    [text.t('keys.all'), ['Ctrl', 'A']],
+    [text.t('keys.toggle'), ['Space']],
+    [text.t('keys.details'), ['Enter']],
+    [text.t('keys.remove'), ['Del']],
+    [text.t('keys.undo'), ['Ctrl', 'Z']],
+    [text.t('keys.reorder'), ['Alt', '↑', '↓']],
+    [text.t('keys.escape'), ['Esc']],
+    [text.t('keys.settings'), ['Ctrl', ',']],
+    [text.t('keys.help'), ['?']],
+  ] as const;
+  return (
+    <Dialog title={text.t('keys.title')} size="small">
+      <dl className="dialog-body keys">
+        {keys.map(([what, caps]) => (
+          <div key={what}>
+            <dt>{what}</dt>
+            <dd className="line">
+              {caps.map((cap) => (
+                <kbd key={cap}>{cap}</kbd>
+              ))}
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  );
+}

@@ -1,0 +1,10 @@
+/** A fact about a download: its name and what it is. */
+
+export function Fact({ name, children }: { name: string; children: React.ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  );
+}

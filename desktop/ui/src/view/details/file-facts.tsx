@@ -1,0 +1,113 @@
+/** The file of a download: where it is, where it comes from, what it must be. */
+
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { DigestView, DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';
+import { copyText } from '../../model/shell.ts';
+import { algorithmName, bytes, dateTime } from '../../text/format.ts';
+import { CategorySelect } from '../common/category-select.tsx';
+import { useActions, useApp, useText } from '../common/context.tsx';
+import { Icon } from '../common/icons.tsx';
+import { Fact } from './fact.tsx';
+
+interface FileProps {
+  readonly row: DownloadView;
+  readonly detail: DownloadDetail | undefined;
+}
+
+export function FileFacts({ row, detail }: FileProps) {
+  const text = useText();
+  const actions = useActions();
+  const digests = detail?.digests ?? [];
+  return (
+    <>
+      <dl className="facts wide">
+        <Fact name={text.t('details.path')}>{row.path ?? row.name}</Fact>
+        {row.path === undefined && <Fact name={text.t('details.saved')}>{row.dir}</Fact>}
+        {row.length !== undefined && (
+          <Fact name={text.t('details.size')}>
+            {`${bytes(text, row.length)} (${text.number(row.length)} B)`}
+          </Fact>
+        )}
+        <Fact name={text.t('details.category')}>
+          <CategorySelect
+            bare
+            value={row.category ?? null}
+            onChange={(category) => void actions.setCategory([row.gid], category)}
+          />
+        </Fact>
+        <Fact name={text.n('details.links', row.urls.length)}>
+          {row.urls.map((url) => (
+            <Copyable key={url} value={url} />
+          ))}
+        </Fact>
+        <Fact name={text.t('details.added')}>{dateTime(text, row.createdAt)}</Fact>
+        {row.startedAt !== undefined && (
+          <Fact name={text.t('details.started')}>{dateTime(text, row.startedAt)}</Fact>
+        )}
+        {row.finishedAt !== undefined && (
+          <Fact name={text.t('details.finished')}>{dateTime(text, row.finishedAt)}</Fact>
+        )}
+        {row.attempts > 1 && (
+          <Fact name={text.t('details.attempts')}>{text.number(row.attempts)}</Fact>
+        )}
+      </dl>
+      <section>
+        <h3>{text.t('details.digests')}</h3>
+        {digests.length === 0 ? (
+          <p className="note">{text.t('details.digests.none')}</p>
+        ) : (
+          <ul className="digests">
+            {digests.map((digest) => (
+              <Digest key={digest.algorithm + digest.hex + digest.by} digest={digest} />
+            ))}
+          </ul>
+        )}
+      </section>
+    </>
+  );
+}
+
+const DIGEST_STATES = {
+  expected: 'details.digests.expected',
+  verified: 'details.digests.checked',
+  mismatch: 'details.digests.failed',
+} as const;
+
+function Digest({ digest: { algorithm, hex, state } }: { digest: DigestView }) {
+  const text = useText();
+  return (
+    <li>
+      <span className={`digest-state ${state}`}>
+        <Icon
+          name={state === 'mismatch' ? 'failed' : state === 'verified' ? 'done' : 'queued'}
+          size={14}
+        />
+        <strong>{algorithmName(algorithm)}</strong>
+        <span className="note">{text.t(DIGEST_STATES[state])}</span>
+      </span>
+      <Copyable value={hex} />
+    </li>
+  );
+}
+
+function Copyable({ value }: { value: string }) {
+  const app = useApp();
+  const text = useText();
+  const copy = async () => {
+    if (await copyText(value)) app.toast(text.t('word.copied'));
+  };
+  return (
+    <span className="copyable">
+      <span className="mono">{value}</span>
+      <button
+        type="button"
+        className="icon-button small"
+        aria-label={text.t('word.copy')}
+        title={text.t('word.copy')}
+        onClick={() => void copy()}
+      >
+        <Icon name="copy" size={14} />
+      </button>
+    </span>
+  );
+}

@@ -1,0 +1,134 @@
+/** The whole page. */
+
+import { useEffect, useRef } from 'react';
+import type { SessionAnswer } from '../../api/session.ts';
+import type { AppState, DialogState } from '../../model/app-state.ts';
+import { AddDialog } from '../add/add-dialog.tsx';
+import { DropZone } from '../add/drop-zone.tsx';
+import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
+import { ChangeDialog, KeysDialog, LimitDialog, NewLinkDialog } from '../common/small-dialogs.tsx';
+import { useTheme } from '../common/theme.ts';
+import { Toasts } from '../common/toasts.tsx';
+import { Details } from '../details/details.tsx';
+import { DownloadList } from '../list/list.tsx';
+import { ToolBar } from '../list/tool-bar.tsx';
+import { RemoveDialog, TrashDialog } from '../list/trash-dialogs.tsx';
+import { SettingsDialog } from '../settings/settings.tsx';
+import { LinkBanner } from './link-banner.tsx';
+import { LogIn } from './log-in.tsx';
+import { useShellMessages } from './shell-messages.ts';
+import { SideBar } from './side-bar.tsx';
+
+export function Root({ answer }: { answer: SessionAnswer | undefined }) {
+  const text = useText();
+  const loggedOut = useAppState(({ link }) => link.kind === 'logged-out');
+  useTheme();
+  useEffect(() => {
+    document.documentElement.lang = text.language;
+  }, [text]);
+  return loggedOut ? <LogIn answer={answer} /> : <Page />;
+}
+
+function Page() {
+  const app = useApp();
+  const search = useRef<HTMLInputElement>(null);
+  const panelOpen = useAppState(hasPanel);
+  const sideOpen = useAppState((state) => state.sideOpen);
+  const dialog = useAppState((state) => state.dialog);
+  const offline = useAppState(({ link, known }) => link.kind === 'lost' && known);
+  useKeys(search);
+  useShellMessages(search);
+  useTitle();
+  return (
+    <div className={`page${panelOpen ? ' with-details' : ''}${offline ? ' offline' : ''}`}>
+      <SideBar />
+      {sideOpen && (
+        // biome-ignore lint/a11y/noStaticElementInteractions: Escape does the same.
+        // biome-ignore lint/a11y/useKeyWithClickEvents: Escape does the same.
+        <div className="side-veil" onClick={() => app.store.set({ sideOpen: false })} />
+      )}
+      <main className="main">
+        <ToolBar search={search} />
+        <LinkBanner />
+        <DownloadList />
+      </main>
+      {panelOpen && <Details />}
+      {dialog !== undefined && <OpenDialog dialog={dialog} />}
+      <DropZone />
+      <Toasts />
+    </div>
+  );
+}
+
+/** With nothing to choose from there is nothing to show of it. */
+function hasPanel({ panelOpen, selection, list }: AppState): boolean {
+  return panelOpen && (selection.focus !== undefined || list.total > 0);
+}
+
+function OpenDialog({ dialog }: { dialog: DialogState }) {
+  switch (dialog.kind) {
+    case 'add':
+      return <AddDialog initialText={dialog.text} initialMetalinks={dialog.metalinks} />;
+    case 'new-link':
+      return <NewLinkDialog gid={dialog.gid} />;
+    case 'change':
+      return <ChangeDialog gid={dialog.gid} />;
+    case 'remove':
+      return <RemoveDialog gids={dialog.gids} summary={dialog.summary} files={dialog.files} />;
+    case 'trash':
+      return <TrashDialog />;
+    case 'limit':
+      return <LimitDialog />;
+    case 'settings':
+      return <SettingsDialog page={dialog.page} />;
+    case 'keys':
+      return <KeysDialog />;
+  }
+}
+
+type SearchField = React.RefObject<HTMLInputElement | null>;
+
+/** Keys that mean the same everywhere where nothing is typed. */
+function useKeys(search: SearchField): void {
+  const app = useApp();
+  const actions = useActions();
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const control = event.ctrlKey || event.metaKey;
+      const target = event.target as Element;
+      const typing = target.closest('input, textarea, select, [role="menu"]') !== null;
+      if (app.state.dialog !== undefined || event.defaultPrevented) return;
+      if (control && event.key === ',') actions.openSettings();
+      else if (control && event.key === 'f') search.current?.select();
+      else if (control && !event.shiftKey && event.key === 'z' && !typing) void actions.undo();
+      else if (typing || control || event.altKey) return;
+      else if (event.key === '/') search.current?.select();
+      else if (event.key === 'n') actions.add();
+      else if (event.key === '?') actions.open({ kind: 'keys' });
+      else if (event.key === 'Escape') goBack();
+      else return;
+      event.preventDefault();
+    };
+    const goBack = () => {
+      const { sideOpen, selection, panelOpen } = app.state;
+      if (sideOpen) app.store.set({ sideOpen: false });
+      else if (window.innerWidth < 900 && panelOpen) actions.setPanel(false);
+      else if (selection.gids.size > 0) actions.unselect();
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, [app, actions, search]);
+}
+
+/** How far it all is, for whoever sees only the tab. */
+function useTitle(): void {
+  const text = useText();
+  const percent = useAppState(({ totals }) => {
+    const { stored = 0, length = 0 } = totals?.activeBytes ?? {};
+    return length === 0 ? -1 : Math.floor((stored / length) * 100);
+  });
+  useEffect(() => {
+    const name = text.t('app.name');
+    document.title = percent < 0 ? name : `${percent}% · ${name}`;
+  }, [text, percent]);
+}

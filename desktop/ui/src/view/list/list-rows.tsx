@@ -1,0 +1,83 @@
+/** The rows of the list that are there: those in sight and some around them. */
+
+import { type Range, useVirtualizer } from '@tanstack/react-virtual';
+import { memo, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
+import { gidAt, indexOf } from '../../model/list-window.ts';
+import { useApp, useAppState } from '../common/context.tsx';
+import { ListRow } from './list-row.tsx';
+
+/** Rows above and below what can be seen, at least. */
+const OVERSCAN_ROWS = 4;
+/**
+ * Rows come and go so many at a time. Most frames of scrolling then change nothing, and moving what
+ * has been drawn is all that is left to do.
+ */
+const STEP_ROWS = 4;
+
+interface ListRowsProps {
+  readonly scroller: RefObject<HTMLDivElement | null>;
+  readonly total: number;
+  readonly rowPx: number;
+  /** Height of the line with the names of the columns. */
+  readonly headPx: number;
+  /** Where rows that are dragged would go, pixels from the top of the rows. */
+  readonly dropLine: number | undefined;
+}
+
+/** Apart from the list around it, which then need not be drawn again while it is scrolled. */
+export const ListRows = memo(function ListRows(props: ListRowsProps) {
+  const { scroller, total, rowPx, headPx, dropLine } = props;
+  const app = useApp();
+  const list = useAppState((state) => state.list);
+  const selection = useAppState((state) => state.selection);
+  const virtual = useVirtualizer({
+    count: total,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowPx,
+    overscan: OVERSCAN_ROWS,
+    rangeExtractor: rowsAround,
+    scrollMargin: headPx,
+    scrollPaddingStart: headPx,
+  });
+  const items = virtual.getVirtualItems();
+  const first = items[0]?.index ?? 0;
+  const last = items[items.length - 1]?.index ?? 0;
+  useEffect(() => app.setVisible(first, last), [app, first, last]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: rows have another height then.
+  useLayoutEffect(() => virtual.measure(), [virtual, rowPx]);
+
+  const focusIndex = selection.focus === undefined ? -1 : indexOf(list, selection.focus);
+  const focused = useRef(selection.focus);
+  useEffect(() => {
+    if (focused.current === selection.focus || focusIndex < 0) return;
+    focused.current = selection.focus;
+    virtual.scrollToIndex(focusIndex);
+  }, [selection.focus, focusIndex, virtual]);
+
+  return (
+    <div className="rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
+      {items.map(({ index, start, key }) => {
+        const gid = gidAt(list, index);
+        return (
+          <ListRow
+            key={gid ?? String(key)}
+            gid={gid}
+            index={index}
+            top={start - headPx}
+            selected={gid !== undefined && selection.gids.has(gid)}
+            focused={gid !== undefined && gid === selection.focus}
+          />
+        );
+      })}
+      {dropLine !== undefined && (
+        <div className="drop-line" style={{ transform: `translateY(${dropLine}px)` }} />
+      )}
+    </div>
+  );
+});
+
+function rowsAround({ startIndex, endIndex, overscan, count }: Range): number[] {
+  const first = Math.max(0, Math.floor((startIndex - overscan) / STEP_ROWS) * STEP_ROWS);
+  const end = Math.min(count, Math.ceil((endIndex + 1 + overscan) / STEP_ROWS) * STEP_ROWS);
+  return Array.from({ length: end - first }, (_, i) => first + i);
+}

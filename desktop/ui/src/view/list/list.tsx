@@ -1,0 +1,180 @@
+/** The list of downloads: only what can be seen is there, and the keyboard goes through all of it. */
+
+import { type KeyboardEvent, type MouseEvent, useRef } from 'react';
+import { indexOf } from '../../model/list-window.ts';
+import { targets } from '../../model/selection.ts';
+import { useActions, useAppState, useText } from '../common/context.tsx';
+import { useElementWidth } from '../common/element-width.ts';
+import { useDragOrder } from './drag-order.ts';
+import { EmptyList, FailedList, LoadingList } from './empty-list.tsx';
+import { ListMenu } from './list-menu.tsx';
+import { ListRows } from './list-rows.tsx';
+
+const ROW_PX = { comfortable: 56, compact: 34 } as const;
+/** Below these widths columns give way to the name. */
+const WIDE_PX = 760;
+const HEAD_PX = 30;
+const MEDIUM_PX = 560;
+
+export function DownloadList() {
+  const text = useText();
+  const state = useAppState(({ listState }) => listState);
+  const total = useAppState(({ list }) => list.total);
+  const frame = useRef<HTMLDivElement>(null);
+  const width = useElementWidth(frame);
+  const size = width >= WIDE_PX ? 'wide' : width >= MEDIUM_PX ? 'medium' : 'small';
+  return (
+    <section className={`list ${size}`} ref={frame} aria-label={text.t('list.label')}>
+      {state === 'loading' && <LoadingList />}
+      {typeof state === 'object' && <FailedList why={state.failed} />}
+      {state === 'ready' && total === 0 && <EmptyList />}
+      {state === 'ready' && total > 0 && (
+        <Grid total={total} headPx={size === 'small' ? 0 : HEAD_PX} />
+      )}
+    </section>
+  );
+}
+
+/** @param headPx height of the line with the names of the columns */
+function Grid({ total, headPx }: { total: number; headPx: number }) {
+  const actions = useActions();
+  const text = useText();
+  const selection = useAppState((state) => state.selection);
+  const focused = useAppState(
+    ({ list, selection: { focus } }) => focus !== undefined && indexOf(list, focus) >= 0,
+  );
+  const density = useAppState(({ settings }) => settings?.appearance.density ?? 'comfortable');
+  const scroller = useRef<HTMLDivElement>(null);
+  const rowPx = ROW_PX[density];
+  const drag = useDragOrder(scroller, rowPx);
+  const onClick = (event: MouseEvent) => {
+    const gid = gidOf(event.target);
+    if (gid === undefined || isButton(event.target) || drag.justDropped()) return;
+    actions.choose(gid, { shift: event.shiftKey, toggle: event.ctrlKey || event.metaKey });
+  };
+  const onContextMenu = (event: MouseEvent) => {
+    const gid = gidOf(event.target);
+    if (gid === undefined) return event.preventDefault();
+    if (!selection.gids.has(gid)) actions.choose(gid, { shift: false, toggle: false });
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? rowPx) / rowPx) - 1);
+    if (listKey(event, actions, targets(selection), page, total)) event.preventDefault();
+  };
+
+  return (
+    <ListMenu>
+      <div
+        ref={scroller}
+        className="scroller"
+        role="grid"
+        tabIndex={0}
+        aria-label={text.t('list.label')}
+        aria-multiselectable="true"
+        aria-rowcount={total + 1}
+        aria-activedescendant={focused ? `row-${selection.focus}` : undefined}
+        onClick={onClick}
+        onDoubleClick={(event) => gidOf(event.target) && actions.setPanel(true)}
+        onContextMenu={onContextMenu}
+        onKeyDown={onKeyDown}
+        onPointerDown={drag.onPointerDown}
+      >
+        <Head />
+        <ListRows
+          scroller={scroller}
+          total={total}
+          rowPx={rowPx}
+          headPx={headPx}
+          dropLine={drag.line}
+        />
+      </div>
+    </ListMenu>
+  );
+}
+
+function Head() {
+  const text = useText();
+  const head = (name: string, label: string) => (
+    <span className={name} role="columnheader">
+      {label}
+    </span>
+  );
+  return (
+    <div className="row head" role="rowgroup">
+      <div className="head-row" role="row" aria-rowindex={1}>
+        <span className="row-icon" role="columnheader">
+          <span className="hidden">{text.t('list.state')}</span>
+        </span>
+        {head('row-name', text.t('list.name'))}
+        {head('row-size', text.t('list.size'))}
+        {head('row-progress', text.t('list.progress'))}
+        {head('row-speed', text.t('list.speed'))}
+        {head('row-eta', text.t('list.eta'))}
+        <span className="row-actions" role="columnheader">
+          <span className="hidden">{text.t('list.actions')}</span>
+        </span>
+      </div>
+    </div>
+  );
+}
+
+type ListActions = ReturnType<typeof useActions>;
+
+/** @returns true if the key means something to the list */
+function listKey(
+  event: KeyboardEvent,
+  actions: ListActions,
+  chosen: readonly string[],
+  page: number,
+  total: number,
+): boolean {
+  const toggle = event.ctrlKey || event.metaKey;
+  const go = (by: number) => {
+    void actions.step(by, { shift: event.shiftKey, toggle });
+    return true;
+  };
+  if (isButton(event.target)) return false;
+  if (event.altKey && (event.key === 'ArrowUp' || event.key === 'ArrowDown')) {
+    void actions.shift(chosen, event.key === 'ArrowUp' ? -1 : 1);
+    return true;
+  }
+  switch (event.key) {
+    case 'ArrowDown':
+      return go(1);
+    case 'ArrowUp':
+      return go(-1);
+    case 'PageDown':
+      return go(page);
+    case 'PageUp':
+      return go(-page);
+    case 'Home':
+      return go(-total);
+    case 'End':
+      return go(total);
+    case ' ':
+      if (toggle) actions.toggleFocus();
+      else void actions.toggle(chosen);
+      return true;
+    case 'Enter':
+      actions.setPanel(true);
+      return true;
+    case 'Delete':
+    case 'Backspace':
+      void actions.remove(chosen);
+      return true;
+    case 'a':
+      if (!toggle) return false;
+      void actions.selectAll();
+      return true;
+    default:
+      return false;
+  }
+}
+
+function gidOf(target: EventTarget): string | undefined {
+  return (target as Element).closest<HTMLElement>('[data-gid]')?.dataset.gid;
+}
+
+function isButton(target: EventTarget): boolean {
+  return (target as Element).closest('button') !== null;
+}

@@ -1,0 +1,188 @@
+/** Above the list: search, order, and what to do with all or with the selected downloads. */
+
+import * as Menu from '@radix-ui/react-dropdown-menu';
+import { type RefObject, useEffect, useState } from 'react';
+import { logOut } from '../../api/session.ts';
+import { SORTS, sortBy } from '../../model/filter.ts';
+import { shell } from '../../model/shell.ts';
+import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
+import { Icon } from '../common/icons.tsx';
+import { ButtonMenu, type MenuEntry, MoreMenu } from '../common/menu.tsx';
+import { SelectionTools } from './selection-tools.tsx';
+import { Tool } from './tool.tsx';
+
+const TYPING_MS = 150;
+
+export function ToolBar({ search }: { search: RefObject<HTMLInputElement | null> }) {
+  const text = useText();
+  const app = useApp();
+  const sideOpen = useAppState((state) => state.sideOpen);
+  const selected = useAppState(({ selection }) => selection.gids.size);
+  return (
+    <header className="tool-bar">
+      <button
+        type="button"
+        className="icon-button only-narrow"
+        aria-label={text.t('side.show')}
+        aria-expanded={sideOpen}
+        onClick={() => app.store.set({ sideOpen: !sideOpen })}
+      >
+        <Icon name="menu" />
+      </button>
+      <Search field={search} />
+      {selected > 1 ? <SelectionTools count={selected} /> : <ListTools />}
+    </header>
+  );
+}
+
+function Search({ field }: { field: RefObject<HTMLInputElement | null> }) {
+  const text = useText();
+  const app = useApp();
+  const view = useAppState((state) => state.view);
+  const [typed, setTyped] = useState(view.text);
+  useEffect(() => setTyped(view.text), [view.text]);
+  useEffect(() => {
+    if (typed === app.state.view.text) return;
+    const timer = setTimeout(() => void app.setView({ ...app.state.view, text: typed }), TYPING_MS);
+    return () => clearTimeout(timer);
+  }, [app, typed]);
+  return (
+    <div className="search" role="search">
+      <Icon name="search" />
+      <input
+        ref={field}
+        type="text"
+        className="input"
+        aria-label={text.t('bar.search')}
+        placeholder={text.t('bar.search')}
+        value={typed}
+        maxLength={1024}
+        spellCheck={false}
+        onChange={(event) => setTyped(event.target.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape' && typed !== '') {
+            event.stopPropagation();
+            setTyped('');
+          } else if (event.key === 'ArrowDown' || event.key === 'Enter') {
+            event.preventDefault();
+            document.querySelector<HTMLElement>('[role="grid"]')?.focus();
+          }
+        }}
+      />
+      {typed !== '' && (
+        <button
+          type="button"
+          className="icon-button small"
+          aria-label={text.t('bar.clearSearch')}
+          onClick={() => setTyped('')}
+        >
+          <Icon name="close" size={14} />
+        </button>
+      )}
+    </div>
+  );
+}
+
+function ListTools() {
+  const text = useText();
+  const actions = useActions();
+  const byStatus = useAppState(({ totals }) => totals?.byStatus);
+  const panelOpen = useAppState((state) => state.panelOpen);
+  const running = (byStatus?.active ?? 0) + (byStatus?.queued ?? 0) + (byStatus?.waiting ?? 0);
+  return (
+    <div className="tools line">
+      {running > 0 && (
+        <Tool icon="paused" label={text.t('bar.pauseAll')} run={() => void actions.pause()} />
+      )}
+      {(byStatus?.paused ?? 0) > 0 && (
+        <Tool icon="resume" label={text.t('bar.resumeAll')} run={() => void actions.resume()} />
+      )}
+      <SortMenu />
+      <button
+        type="button"
+        className="icon-button"
+        aria-label={text.t('action.details')}
+        title={text.t('action.details')}
+        aria-pressed={panelOpen}
+        onClick={() => actions.setPanel(!panelOpen)}
+      >
+        <Icon name="panel" />
+      </button>
+      <AppMenu />
+    </div>
+  );
+}
+
+function SortMenu() {
+  const text = useText();
+  const app = useApp();
+  const view = useAppState((state) => state.view);
+  const what = text.t(`sort.${view.sort}` as 'sort.queue');
+  const label = text.t('bar.sortedBy', { what });
+  return (
+    <ButtonMenu
+      label={label}
+      className="button tool"
+      face={
+        <>
+          <Icon name="sort" />
+          <span className="tool-label">{what}</span>
+        </>
+      }
+    >
+      <Menu.RadioGroup value={view.sort}>
+        {SORTS.map((sort) => (
+          <Menu.RadioItem
+            key={sort}
+            value={sort}
+            className="menu-item"
+            onSelect={() => void app.setView(sortBy(view, sort))}
+          >
+            {view.sort === sort ? <Icon name="check" /> : <span />}
+            <span>{text.t(`sort.${sort}`)}</span>
+            {view.sort === sort && sort !== 'queue' && (
+              <span className="menu-key">
+                <span className="hidden">
+                  {text.t(view.descending ? 'bar.descending' : 'bar.ascending')}
+                </span>
+                <Icon name={view.descending ? 'down' : 'up'} size={14} />
+              </span>
+            )}
+          </Menu.RadioItem>
+        ))}
+      </Menu.RadioGroup>
+    </ButtonMenu>
+  );
+}
+
+function AppMenu() {
+  const text = useText();
+  const app = useApp();
+  const actions = useActions();
+  const leave = async () => {
+    await logOut();
+    app.connection.close();
+    app.store.set({ link: { kind: 'logged-out' } });
+  };
+  const groups: MenuEntry[][] = [
+    [{ icon: 'clear', label: text.t('bar.clearDone'), run: () => void actions.clearDone() }],
+    [
+      {
+        icon: 'settings',
+        label: text.t('side.settings'),
+        key: 'Ctrl ,',
+        run: () => actions.openSettings(),
+      },
+      {
+        icon: 'keyboard',
+        label: text.t('bar.shortcuts'),
+        key: '?',
+        run: () => actions.open({ kind: 'keys' }),
+      },
+    ],
+    shell === undefined
+      ? [{ icon: 'logout', label: text.t('bar.logOut'), run: () => void leave() }]
+      : [],
+  ];
+  return <MoreMenu groups={groups} />;
+}

@@ -1,0 +1,9 @@
+/** What every page of the settings is given. */
+
+import type { AppSettings, SettingsChange } from '@millrace/shared/bridge/rpc/settings-api';
+
+export interface PageProps {
+  readonly settings: AppSettings;
+  /** @returns true once it is kept */
+  readonly save: (change: SettingsChange) => Promise<boolean>;
+}

@@ -1,0 +1,266 @@
+/**
+ * Chunks by name, wherever they are: memory, disk, another node or the origin. Concurrent requests
+ * for one chunk share one fetch, whoever asked first; which ones, `chunk-flights.ts` says.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { Tier } from '@millrace/shared/cdn/chunks/cache-outcome';
+import { ChunkFlights } from '@millrace/shared/cdn/fetch/chunk-flights';
+import { CompetingFetch, type StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
+import { PATIENCE_AT_THE_ORIGIN } from '@millrace/shared/cdn/fetch/hedge';
+import type { DiskCache } from '../cache/disk-cache.ts';
+import type { MemoryCache } from '../cache/memory-cache.ts';
+import { Purges } from '../cache/purges.ts';
+import { Chunk } from '../files/chunk.ts';
+import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
+import { type ChunkRequest, type ChunkSource, chunkKey } from '../files/chunk-request.ts';
+import type { FileVersion } from '../files/file-version.ts';
+import { INGRESS, type Path } from '../files/path.ts';
+import type { Network } from '../peers/network.ts';
+import { forwardFetch } from './forward-fetch.ts';
+
+/** A chunk found: the caller is a user of it and must release it. */
+export interface Found {
+  readonly chunk: Chunk;
+  readonly tier: Tier;
+  /** True when another request had begun the fetch. */
+  readonly joined: boolean;
+}
+
+export interface ChunkStoreOptions {
+  readonly cache: MemoryCache;
+  readonly memory: ChunkMemory;
+  readonly disk: DiskCache | undefined;
+  /** What has been purged; without it, nothing ever is. */
+  readonly purges?: Purges;
+  readonly source: ChunkSource;
+  /** Other nodes, where there are any. */
+  readonly network: Network | undefined;
+  /** Told, of several requests for one chunk, which brought it first; 0 is the first. */
+  readonly onRaced?: (winner: number) => void;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+}
+
+const WATCH_INTERVAL_MS = 200;
+
+/** A caller that never leaves. */
+const FOR_EVER = new AbortController().signal;
+
+export class ChunkStore {
+  readonly #options: ChunkStoreOptions;
+  readonly #purges: Purges;
+  readonly #flights = new ChunkFlights<{ chunk: Chunk; tier: Tier }>();
+
+  constructor(options: ChunkStoreOptions) {
+    this.#options = options;
+    this.#purges = options.purges ?? new Purges();
+  }
+
+  /** The chunk if it is in memory; the caller is a user of it and must release it. */
+  peek(request: ChunkRequest): Chunk | undefined {
+    return this.#inMemory(chunkKey(request))?.retain();
+  }
+
+  /**
+   * Gets a chunk from wherever it is.
+   *
+   * @param signal the caller's: its end cancels the fetch only if nobody else waits for it
+   * @param path how the request has come here
+   */
+  async get(request: ChunkRequest, signal: AbortSignal, path: Path = INGRESS): Promise<Found> {
+    const key = chunkKey(request);
+    const inMemory = this.#inMemory(key);
+    if (inMemory !== undefined) return { chunk: inMemory.retain(), tier: 'memory', joined: false };
+    const flight = this.#flight(key, request, signal, path);
+    const { chunk, tier } = await flight.result;
+    return { chunk: chunk.retain(), tier, joined: flight.joined };
+  }
+
+  /**
+   * Takes over a chunk that is already on its way as the body of another response. The body is
+   * read to the end even if nobody waits for it: it is one chunk at most.
+   *
+   * @param generation in which the body was asked for
+   * @returns false if the chunk is here or under way already: the body is not needed
+   */
+  adopt(
+    request: ChunkRequest,
+    body: StartAttempt<ChunkBuffer>,
+    generation = this.#purges.current,
+  ): boolean {
+    const key = chunkKey(request);
+    const name = this.#named(request);
+    if (this.#inMemory(key) !== undefined || this.#flights.hasOwn(name)) return false;
+    // Asked for before a purge, it must not come to those who ask after it.
+    if (this.#isVoid(request.version, generation)) return false;
+    const flight = this.#flights.own(name, FOR_EVER, (all) => this.#fetch(key, request, all, body));
+    flight.result.catch(() => {});
+    return true;
+  }
+
+  /** Somebody finds the chunk late. */
+  hedge(request: ChunkRequest, path: Path = INGRESS): void {
+    this.#flights.hedge(this.#named(request), path.hops);
+  }
+
+  /** When bytes of a chunk under way last came in. */
+  progressAt(request: ChunkRequest, path: Path = INGRESS): Millis | undefined {
+    return this.#flights.progressAt(this.#named(request), path.hops);
+  }
+
+  /** How much of a chunk under way has come, 0 to 1. */
+  share(request: ChunkRequest, path: Path): number {
+    return this.#flights.share(this.#named(request), path.hops);
+  }
+
+  /** The decision who serves the chunk, and the fetch that follows from it. */
+  #flight(key: string, request: ChunkRequest, signal: AbortSignal, path: Path) {
+    const network = request.version.scope === 'public' ? this.#options.network : undefined;
+    return this.#flights.get(this.#named(request), path.hops, signal, {
+      route: () => network?.route(request, path, 0, new Set()),
+      forward: ({ keep }, all) => this.#forward(key, request, network as Network, path, keep, all),
+      own: (all) => this.#find(key, request, all),
+    });
+  }
+
+  async #find(key: string, request: ChunkRequest, signal: AbortSignal) {
+    const onDisk = await this.#fromDisk(key, request);
+    if (onDisk === undefined) return this.#fetch(key, request, signal);
+    return this.#arrived(onDisk, 'disk', true);
+  }
+
+  async #fromDisk(key: string, { version, range }: ChunkRequest): Promise<Chunk | undefined> {
+    const { disk, memory } = this.#options;
+    if (this.#purges.settling !== undefined) await this.#purges.settling;
+    const bytes = range.end - range.start;
+    const record = await disk?.get(key, bytes, (size) => memory.allocate(size));
+    if (record === undefined) return undefined;
+    const generation = this.#purges.readMark(record.meta);
+    if (!this.#isVoid(version, generation)) {
+      return new Chunk(key, record.buffer, version, record.digest, generation);
+    }
+    record.buffer.release();
+    disk?.delete(key);
+    return undefined;
+  }
+
+  async #fetch(
+    key: string,
+    request: ChunkRequest,
+    signal: AbortSignal,
+    body?: StartAttempt<ChunkBuffer>,
+  ) {
+    const { source, now, onRaced } = this.#options;
+    const generation = this.#purges.current;
+    const bytes = request.range.end - request.range.start;
+    const fetch = new CompetingFetch<ChunkBuffer>({
+      start: (attempt, attemptSignal, observer) =>
+        attempt === 0 && body !== undefined
+          ? body(attempt, attemptSignal, observer)
+          : source.fetch(request, attempt, attemptSignal, observer),
+      bytes,
+      patience: () => PATIENCE_AT_THE_ORIGIN,
+      lateAfterMs: () => source.lateAfterMs(request),
+      now,
+      ...(onRaced === undefined ? {} : { onRaced }),
+    });
+    const buffer = await this.#flights.run(this.#named(request), undefined, fetch, signal);
+    const chunk = new Chunk(key, buffer, request.version, undefined, generation);
+    if (chunk.data.length !== bytes) {
+      chunk.release();
+      throw new MillraceError('internal', 'a chunk of wrong length');
+    }
+    this.#toDisk(chunk);
+    return this.#arrived(chunk, 'source', true);
+  }
+
+  /** By way of other nodes; from the origin where none of them can help. */
+  async #forward(
+    key: string,
+    request: ChunkRequest,
+    network: Network,
+    path: Path,
+    keep: boolean,
+    signal: AbortSignal,
+  ) {
+    const onDisk = await this.#fromDisk(key, request);
+    if (onDisk !== undefined) return this.#arrived(onDisk, 'disk', true);
+    const forward = forwardFetch({
+      key,
+      request,
+      path,
+      network,
+      generation: this.#purges.current,
+      now: this.#options.now,
+      onRaced: this.#options.onRaced,
+      fallback: async (end) => {
+        const name = this.#named(request);
+        const own = this.#flights.own(name, end, (all) => this.#find(key, request, all));
+        const { chunk, tier } = await own.result;
+        return { chunk: chunk.retain(), tier };
+      },
+    });
+    const watch = watchFor(() => forward.fetch.hedge(), network.lateAfterMs(request));
+    const fetched = this.#flights.run(this.#named(request), path.hops, forward.fetch, signal);
+    const { chunk, tier } = await fetched.finally(watch);
+    // What came from the origin after all has been kept already.
+    if (keep && tier === 'peer') this.#toDisk(chunk);
+    return this.#arrived(chunk, tier, keep && tier === 'peer');
+  }
+
+  #toDisk(chunk: Chunk): void {
+    if (this.#options.disk === undefined || this.#isVoid(chunk.version, chunk.generation)) return;
+    chunk.retain();
+    this.#options.disk.put(
+      chunk.key,
+      { mark: this.#purges.diskMark(chunk.generation) },
+      chunk.data,
+      () => chunk.digest(),
+      () => chunk.release(),
+    );
+  }
+
+  /** The chunk, unless it has been purged since. */
+  #inMemory(key: string): Chunk | undefined {
+    const chunk = this.#options.cache.get(key);
+    if (chunk === undefined || !this.#isVoid(chunk.version, chunk.generation)) return chunk;
+    this.#options.cache.delete(key);
+    return undefined;
+  }
+
+  #isVoid({ url, tag }: FileVersion, generation: number): boolean {
+    return this.#purges.isVoid(url, tag, generation);
+  }
+
+  /** What its fetches go by. After a purge it is another: nobody joins one from before. */
+  #named(request: ChunkRequest): string {
+    const { url, tag } = request.version;
+    return `${chunkKey(request)}${this.#purges.era(url, tag)}`;
+  }
+
+  /** A new chunk goes to those who wait for it, and to the cache if it belongs there. */
+  #arrived(chunk: Chunk, tier: Tier, keep: boolean) {
+    if (keep && !this.#isVoid(chunk.version, chunk.generation)) this.#options.cache.put(chunk);
+    // They become users of it in the microtasks that follow; then the maker's use can end.
+    setImmediate(() => chunk.release());
+    return { chunk, tier };
+  }
+}
+
+/**
+ * Calls `check` once `ms` have passed, and often from then on: a node that hangs is found out when
+ * it is time, not when some client's timer happens to run.
+ *
+ * @returns ends that
+ */
+function watchFor(check: () => void, ms: Millis): () => void {
+  const again = () => {
+    // Like all timers, after what has come in meanwhile.
+    setImmediate(check);
+    timer = setTimeout(again, WATCH_INTERVAL_MS);
+  };
+  let timer = setTimeout(again, ms);
+  return () => clearTimeout(timer);
+}

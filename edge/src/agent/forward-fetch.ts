@@ -1,0 +1,57 @@
+/** A chunk by way of other nodes (`@millrace/shared/cdn/forward-fetch`), with the edge's network. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import type { Tier } from '@millrace/shared/cdn/chunks/cache-outcome';
+import type { Loan } from '@millrace/shared/cdn/fetch/competing-fetch';
+import { ForwardFetch } from '@millrace/shared/cdn/fetch/forward-fetch';
+import { Chunk } from '../files/chunk.ts';
+import type { ChunkRequest } from '../files/chunk-request.ts';
+import type { Path } from '../files/path.ts';
+import type { ForwardTarget } from '../peers/membership.ts';
+import type { Network } from '../peers/network.ts';
+
+/** A chunk and where it came from; belongs to whoever gets it. */
+export interface Brought extends Loan {
+  readonly chunk: Chunk;
+  readonly tier: Tier;
+}
+
+export interface ForwardFetchOptions {
+  readonly key: string;
+  readonly request: ChunkRequest;
+  readonly path: Path;
+  readonly network: Network;
+  /** In which the fetch begins. */
+  readonly generation?: number;
+  /** Fetches from the origin; the caller is a user of the chunk. */
+  readonly fallback: (signal: AbortSignal) => Promise<{ chunk: Chunk; tier: Tier }>;
+  readonly onRaced: ((winner: number) => void) | undefined;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+}
+
+/** The fetch, not yet begun. */
+export function forwardFetch(o: ForwardFetchOptions): ForwardFetch<ForwardTarget, Brought> {
+  const { key, request, path, network, generation, fallback, onRaced, now } = o;
+  return new ForwardFetch<ForwardTarget, Brought>({
+    bytes: request.range.end - request.range.start,
+    onRaced,
+    now,
+    network: {
+      route: (attempt, tried) => network.route(request, path, attempt, tried),
+      async ask(peer, attempt, failed, signal, observer) {
+        const onward = { ...path, avoid: [...path.avoid, ...failed] };
+        const brought = await network.fetch(peer, request, attempt, onward, signal, observer);
+        const chunk = new Chunk(key, brought.buffer, request.version, brought.digest, generation);
+        return { chunk, tier: 'peer', release: () => chunk.release() };
+      },
+      async own(signal) {
+        const { chunk, tier } = await fallback(signal);
+        return { chunk, tier, release: () => chunk.release() };
+      },
+      lateAfterMs: (peer) => network.lateAfterMs(request, peer),
+      heardAt: (peer) => network.heardAt(peer),
+      onSilent: (peer) => network.onSilent(peer),
+    },
+  });
+}

@@ -1,0 +1,84 @@
+/** A small list on disk, beside the cache: written anew, as a whole, with each change. */
+
+import { randomUUID } from 'node:crypto';
+import { open, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Log } from '@millrace/shared/base/log';
+import { readOrThrow } from '@millrace/shared/schema/read';
+import type { z } from 'zod';
+
+export interface KeptFileOptions<S extends z.ZodType> {
+  readonly dir: string;
+  /** In the folder. */
+  readonly name: string;
+  readonly schema: S;
+  readonly log: Log;
+}
+
+/** What such a file says. @throws where it is damaged */
+export function parseKept<S extends z.ZodType>(schema: S, text: string): z.output<S> {
+  return readOrThrow(schema, JSON.parse(text));
+}
+
+export class KeptFile<S extends z.ZodType> {
+  readonly #options: KeptFileOptions<S>;
+  #turn: Promise<void> = Promise.resolve();
+  /** A write that has not begun: what changes meanwhile is in it. */
+  #next: Promise<void> | undefined;
+
+  constructor(options: KeptFileOptions<S>) {
+    this.#options = options;
+  }
+
+  /** What an earlier run has left; undefined where that is missing or damaged, as the log says. */
+  async read(): Promise<z.output<S> | undefined> {
+    const { dir, name, schema, log } = this.#options;
+    const text = await readFile(join(dir, name), 'utf8').catch(() => undefined);
+    if (text === undefined) return undefined;
+    try {
+      return parseKept(schema, text);
+    } catch (error) {
+      log.warn({ err: error, dir }, `${name} is damaged: nothing of it is used`);
+      return undefined;
+    }
+  }
+
+  /**
+   * Resolves when what there is by then is on disk, or the log says why it is not.
+   *
+   * @param whole what there is when it is written
+   */
+  write(whole: () => z.input<S>): Promise<void> {
+    this.#next ??= this.#turn = this.#turn.then(() => {
+      this.#next = undefined;
+      return this.#write(JSON.stringify(whole())).catch((error: unknown) => {
+        const { dir, name, log } = this.#options;
+        log.error({ err: error, dir }, `${name} cannot be written`);
+      });
+    });
+    return this.#next;
+  }
+
+  /** Resolves when nothing is being written. */
+  async close(): Promise<void> {
+    await this.#turn;
+  }
+
+  async #write(text: string): Promise<void> {
+    const { dir, name } = this.#options;
+    const aside = join(dir, `${name}.${randomUUID()}`);
+    try {
+      const file = await open(aside, 'wx', 0o600);
+      try {
+        await file.writeFile(text);
+        await file.datasync();
+      } finally {
+        await file.close();
+      }
+      await rename(aside, join(dir, name));
+    } catch (error) {
+      await rm(aside, { force: true }).catch(() => {});
+      throw error;
+    }
+  }
+}

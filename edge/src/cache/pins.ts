@@ -1,0 +1,324 @@
+/**
+ * Pins as the caches ask for them: what this process holds, and what the network is to hold, of which
+ * it takes up what it has room for.
+ */
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { Log } from '@millrace/shared/base/log';
+import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
+import { isLeased, type NetworkPin, NetworkPins } from '@millrace/shared/cdn/upkeep/network-pins';
+import { type Pin, PinLedger } from '@millrace/shared/cdn/upkeep/pin-ledger';
+import { z } from 'zod';
+import { chunkKey } from '../files/chunk-request.ts';
+import type { FileVersion } from '../files/file-version.ts';
+import { NETWORK_PIN, PIN } from './commands.ts';
+import { recordPath } from './disk-record.ts';
+import { KeptFile } from './kept-file.ts';
+import { diskKey } from './pointer-cache.ts';
+
+/** Timers cannot wait longer. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** The file of pins. */
+export const PIN_FILE = z.object({
+  format: z.literal(1),
+  /** What is held. */
+  pins: z.array(PIN),
+  /** What the network is to hold. */
+  network: z.array(NETWORK_PIN).default([]),
+});
+
+export interface PinsOptions {
+  /** Of the disk tier; undefined: pins last as long as the process, as does the cache in memory. */
+  readonly dir: string | undefined;
+  readonly chunkBytes: number;
+  readonly quotaBytes: number;
+  readonly maxLeaseMs: number;
+  readonly share: number;
+  readonly log: Log;
+  /** Unix milliseconds. */
+  readonly wallClock: () => number;
+}
+
+/** What a pin is asked for. */
+export type PinRequest = Omit<Pin, 'expiresAt'>;
+
+export class Pins {
+  readonly ledger: PinLedger;
+  readonly #options: PinsOptions;
+  readonly #network = new NetworkPins();
+  readonly #file: KeptFile<typeof PIN_FILE> | undefined;
+  /** Records that are pinned, with how many pins hold each. */
+  readonly #paths = new Map<string, number>();
+  /** Versions that are pinned: as many pins each. */
+  readonly #versions = new Map<string, number>();
+  /** Pins of the network that there was no room for, complained of once. */
+  readonly #refused = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  /** Told when something is pinned no longer. */
+  onReleased: () => void = () => {};
+
+  private constructor(options: PinsOptions) {
+    const { dir, log, quotaBytes, maxLeaseMs, share } = options;
+    this.#options = options;
+    if (dir !== undefined) {
+      this.#file = new KeptFile({ dir, name: 'pins.json', schema: PIN_FILE, log });
+    }
+    this.ledger = new PinLedger({ quotaBytes, maxLeaseMs, share });
+  }
+
+  /** Takes up the pins of an earlier run that have not ended. */
+  static async open(options: PinsOptions): Promise<Pins> {
+    const pins = new Pins(options);
+    const kept = await pins.#file?.read();
+    if (kept === undefined) return pins;
+    const now = options.wallClock();
+    for (const pin of kept.pins) {
+      if (pin.expiresAt <= now) continue;
+      pins.ledger.restore(pin);
+      pins.#hold(pin, 1);
+    }
+    pins.#network.merge(kept.network, now);
+    pins.#schedule();
+    return pins;
+  }
+
+  /** True for a version that is pinned. */
+  isPinned({ url, tag, scope }: FileVersion): boolean {
+    return this.#versions.size > 0 && scope === 'public' && this.#versions.has(`${tag} ${url}`);
+  }
+
+  /** True for a record on disk that belongs to a pinned version. */
+  isPinnedPath(path: string): boolean {
+    return this.#paths.has(path);
+  }
+
+  /** A pin that is held here, or that the network is to hold. @throws MillraceError `no-such-entry` */
+  find(id: string): Pin {
+    const pin = this.ledger.get(id) ?? this.#ofNetwork(id);
+    if (pin === undefined) throw new MillraceError('no-such-entry', `no pin ${id}`);
+    return pin;
+  }
+
+  /** Pins that are held here, and those of the network that there is no room for. */
+  get all(): readonly Pin[] {
+    return [...this.ledger.pins, ...this.#missing()];
+  }
+
+  /** True for a pin of the network, which is extended and released at all nodes together. */
+  isOfNetwork(id: string): boolean {
+    return this.#ofNetwork(id) !== undefined;
+  }
+
+  /** The time of a change of a pin of the network that is asked for now, Unix milliseconds. */
+  stamp(id: string): number {
+    return this.#network.stamp(id, this.#options.wallClock());
+  }
+
+  /**
+   * @param at when it was asked for, if it is for the network
+   * @throws MillraceError `pin-refused`; `no-such-entry` where it has been released since
+   */
+  async allocate(request: PinRequest, forMs: number, at?: number): Promise<Pin> {
+    if (at !== undefined && at < (this.#network.get(request.id)?.at ?? 0)) {
+      // Told again to a process that was started again: by now it may have ended elsewhere.
+      this.#takeUp();
+      await this.#changed();
+      return this.find(request.id);
+    }
+    const isNew = this.ledger.get(request.id) === undefined;
+    const pin = this.ledger.allocate(request, forMs, this.#options.wallClock(), at);
+    if (isNew) this.#hold(pin, 1);
+    if (at !== undefined) this.#tell(pin, at);
+    await this.#changed();
+    return pin;
+  }
+
+  /**
+   * @param at as in `allocate`
+   * @throws MillraceError `no-such-entry`, `pin-refused`
+   */
+  async extend(id: string, forMs: number, at?: number): Promise<void> {
+    const known = this.find(id);
+    const now = this.#options.wallClock();
+    const isHeld = this.ledger.get(id) !== undefined;
+    if (isHeld) this.#tell(this.ledger.extend(id, forMs, now, at), at);
+    else this.#tell({ ...known, expiresAt: this.ledger.endOf(forMs, at ?? now) }, at);
+    this.#takeUp();
+    await this.#changed();
+  }
+
+  /**
+   * Ends a pin, if there is one.
+   *
+   * @param at as in `allocate`
+   */
+  async release(id: string, at?: number): Promise<void> {
+    const pin = this.ledger.get(id) ?? this.#ofNetwork(id);
+    if (pin === undefined) return;
+    this.#tell({ ...pin, expiresAt: at ?? 0 }, at, pin.expiresAt);
+    const held = this.ledger.release(id);
+    if (held !== undefined) this.#letGo([held]);
+    await this.#changed();
+  }
+
+  /** What the network is to hold, as this node tells it; versions are those that it knows. */
+  get shared(): { readonly pins: readonly NetworkPin[] } {
+    const pins = this.#network.pins.map((pin) => {
+      const held = this.ledger.get(pin.id);
+      return held === undefined ? pin : { ...pin, tag: held.tag, length: held.length };
+    });
+    return { pins };
+  }
+
+  /** Of what the network is to hold: the same where another node remembers the same. */
+  get digest(): string {
+    return this.#network.digest(this.#options.wallClock());
+  }
+
+  /** Takes up what another node remembers. @returns how many pins have been made or changed */
+  async learn(pins: readonly NetworkPin[]): Promise<number> {
+    const now = this.#options.wallClock();
+    const changed = this.#network.merge(pins, now);
+    const over: Pin[] = [];
+    for (const pin of changed) {
+      const held = this.ledger.get(pin.id);
+      if (held === undefined) continue;
+      if (isLeased(pin, now)) this.#learnLease(pin, now);
+      else {
+        this.ledger.release(pin.id);
+        over.push(held);
+      }
+    }
+    this.#letGo(over);
+    this.#takeUp();
+    if (changed.length > 0) await this.#changed();
+    return changed.length;
+  }
+
+  /** A version has become current: pins of the file hold that one from now on. */
+  follow({ url, scope, tag, length }: FileVersion): void {
+    if (scope !== 'public' || this.ledger.count === 0) return;
+    const changed = this.ledger.follow(url, tag, length);
+    if (changed.length === 0) return;
+    for (const { after } of changed) this.#hold(after, 1);
+    this.#letGo(changed.map(({ before }) => before));
+    void this.#changed();
+  }
+
+  /** True for whoever was given the pin. */
+  holds(id: string, capability: string): boolean {
+    const pin = this.ledger.get(id) ?? this.#ofNetwork(id);
+    if (pin === undefined) return false;
+    return timingSafeEqual(Buffer.from(proofOf(capability)), Buffer.from(pin.proof));
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#file?.close();
+  }
+
+  #ofNetwork(id: string): NetworkPin | undefined {
+    const pin = this.#network.get(id);
+    return pin !== undefined && isLeased(pin, this.#options.wallClock()) ? pin : undefined;
+  }
+
+  /** What the network is to hold and this process does not. */
+  #missing(): NetworkPin[] {
+    const now = this.#options.wallClock();
+    return this.#network.pins.filter(
+      (pin) => isLeased(pin, now) && this.ledger.get(pin.id) === undefined,
+    );
+  }
+
+  /** Remembers a change for the other nodes, if it is one for the network. */
+  #tell(pin: Pin, at: number | undefined, until = pin.expiresAt): void {
+    if (at === undefined) return;
+    const { id, url, bytes, tag, length, proof, expiresAt } = pin;
+    const told = { id, url, bytes, tag, length, proof, expiresAt, at, until };
+    this.#network.merge([told], this.#options.wallClock());
+  }
+
+  /** The lease of a pin that is held here has been changed elsewhere. */
+  #learnLease({ id, url, at, expiresAt }: NetworkPin, now: number): void {
+    try {
+      this.ledger.extend(id, expiresAt - at, now, at);
+    } catch (error) {
+      this.#options.log.warn(
+        { err: error, id, url },
+        'a pin of the network ends here as it was to',
+      );
+    }
+  }
+
+  /** Holds what the network is to hold, as far as the quota goes. */
+  #takeUp(): void {
+    for (const { at, until, expiresAt, ...pin } of this.#missing()) {
+      try {
+        const added = this.ledger.allocate(pin, expiresAt - at, this.#options.wallClock(), at);
+        this.#refused.delete(pin.id);
+        this.#hold(added, 1);
+      } catch (error) {
+        if (!this.#refused.has(pin.id)) {
+          const { id, url } = pin;
+          this.#options.log.warn({ err: error, id, url }, 'a pin of the network is not held here');
+        }
+        this.#refused.add(pin.id);
+      }
+    }
+    for (const id of this.#refused) if (!this.isOfNetwork(id)) this.#refused.delete(id);
+  }
+
+  #letGo(pins: readonly Pin[]): void {
+    for (const pin of pins) this.#hold(pin, -1);
+    if (pins.length === 0) return;
+    // There may be room now for what there was none for.
+    this.#takeUp();
+    this.onReleased();
+  }
+
+  #hold({ url, tag, length }: Pin, by: 1 | -1): void {
+    count(this.#versions, `${tag} ${url}`, by);
+    if (this.#options.dir === undefined) return;
+    const version: FileVersion = { url, scope: 'public', tag, length, validators: {}, fields: {} };
+    count(this.#paths, recordPath(diskKey('public', url)), by);
+    const { chunkBytes } = this.#options;
+    for (let index = 0; index * chunkBytes < length; index++) {
+      const range = chunkRange(index, chunkBytes, length);
+      count(this.#paths, recordPath(chunkKey({ version, range })), by);
+    }
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    const end = this.ledger.nextEnd;
+    if (end === undefined) return;
+    const wait = Math.min(MAX_TIMER_MS, Math.max(0, end - this.#options.wallClock()));
+    this.#timer = setTimeout(() => {
+      this.#letGo(this.ledger.expire(this.#options.wallClock()));
+      void this.#changed();
+    }, wait).unref();
+  }
+
+  /** Resolves when the change is on disk. */
+  async #changed(): Promise<void> {
+    this.#schedule();
+    await this.#file?.write(() => ({
+      format: 1,
+      pins: [...this.ledger.pins],
+      network: [...this.#network.pins],
+    }));
+  }
+}
+
+/** What is kept of a capability. */
+export function proofOf(capability: string): string {
+  return createHash('sha256').update(capability).digest('hex');
+}
+
+function count(counts: Map<string, number>, key: string, by: number): void {
+  const left = (counts.get(key) ?? 0) + by;
+  if (left > 0) counts.set(key, left);
+  else counts.delete(key);
+}

@@ -1,0 +1,212 @@
+/**
+ * What has been purged, as caches and peers see it: the table of generations, the log that the
+ * nodes of a network share, and the file that both are kept in where there is a disk tier.
+ */
+
+import { randomBytes } from 'node:crypto';
+import type { Log } from '@millrace/shared/base/log';
+import { withoutDigest } from '@millrace/shared/cdn/chunks/version-tag';
+import { Generations, type Purge } from '@millrace/shared/cdn/upkeep/generations';
+import {
+  type LoggedPurge,
+  PurgeLog,
+  type PurgeLogSnapshot,
+} from '@millrace/shared/cdn/upkeep/purge-log';
+import { type PurgeTarget, prefixesOf } from '@millrace/shared/cdn/upkeep/purge-target';
+import { PurgeFile, type PurgeLine } from './purge-file.ts';
+
+/** Told with requests to other nodes: more than cover any URL. */
+const MAX_TOLD = 40;
+const TOLD = /^(u|v|a|p\d{1,4})=([A-Za-z0-9~-]{1,64})$/;
+
+/** Generations of one run of the edge: more than it can begin. */
+const RUN = 2 ** 32;
+
+/** The mark of a record on disk. */
+export type DiskMark = readonly [era: string, generation: number];
+
+export class Purges {
+  readonly #generations = new Generations();
+  readonly #shared = new PurgeLog();
+  #file: PurgeFile | undefined;
+  #era = '';
+  /**
+   * Resolves once the other nodes have told of purges that this one slept through: until then
+   * nothing is to be used that an earlier run has left. Undefined where there is nothing to wait for.
+   */
+  settling: Promise<void> | undefined;
+  /** Told of each purge that is carried out. */
+  onPurge: (target: PurgeTarget) => void = () => {};
+
+  /**
+   * Takes up what an earlier run has left beside its disk tier.
+   *
+   * @param dir of the disk tier; without one, purges last as long as the process, as do its caches
+   * @throws where the folder cannot be used
+   */
+  static async open(dir: string | undefined, log: Log): Promise<Purges> {
+    const purges = new Purges();
+    if (dir === undefined) return purges;
+    const file = new PurgeFile(dir, log, () => purges.#lines());
+    purges.#file = file;
+    for (const line of await file.read()) purges.#restore(line);
+    // Records may bear generations that were begun, but not written down before a crash.
+    purges.#generations.advanceTo((Math.floor(purges.current / RUN) + 1) * RUN);
+    // On disk before any record that bears its name.
+    await file.add([]);
+    return purges;
+  }
+
+  /** What a fetch that begins now is marked with. */
+  get current(): number {
+    return this.#generations.current;
+  }
+
+  /** Purges remembered. */
+  get count(): number {
+    return this.#generations.count;
+  }
+
+  /** True if what was fetched in a generation is not to be used any more. */
+  isVoid(url: string, tag: string | undefined, generation: number): boolean {
+    return this.#generations.isVoid(url, tag, generation);
+  }
+
+  /** What is added to the name of a fetch, so that nobody joins one from before a purge. */
+  era(url: string, tag: string | undefined): string {
+    const newest = this.#generations.newest(url, tag);
+    return newest === 0 ? '' : ` ${newest}`;
+  }
+
+  diskMark(generation: number): DiskMark {
+    return [this.#era, generation];
+  }
+
+  /** The generation of a record on disk; negative where it cannot be told: then it is void. */
+  readMark(meta: unknown): number {
+    const { mark } = meta as { mark?: DiskMark };
+    return mark !== undefined && mark[0] === this.#era ? mark[1] : -1;
+  }
+
+  /**
+   * Purges. In memory that is done when the call returns; it resolves when a restart cannot undo it.
+   *
+   * @param network all nodes of the network are to learn of it
+   */
+  async purge(purge: LoggedPurge, network: boolean): Promise<void> {
+    const lines = this.#carryOut(purge);
+    if (network && !this.#shared.has(purge.id)) {
+      this.#shared.add(purge);
+      lines.push({ type: 'logged', purge });
+    }
+    await this.#keep(lines);
+  }
+
+  /** The log that is shared with the network. */
+  get shared(): PurgeLogSnapshot {
+    return this.#shared.snapshot;
+  }
+
+  get digest(): string {
+    return this.#shared.digest;
+  }
+
+  /** Carries out what another node remembers and this one has missed. */
+  async learn(theirs: PurgeLogSnapshot): Promise<number> {
+    const { purges, all } = this.#shared.merge(theirs);
+    const lines: PurgeLine[] = [{ type: 'dropped', dropped: this.#shared.snapshot.dropped }];
+    if (all) lines.push(...this.#carryOut(newPurge({ kind: 'all' }, Date.now())));
+    for (const purge of purges) {
+      lines.push(...this.#carryOut(purge), { type: 'logged', purge });
+    }
+    await this.#keep(lines);
+    return purges.length + (all ? 1 : 0);
+  }
+
+  /**
+   * The purges that cover a file, for the node that is asked for it: should it not know them, what
+   * it has of the file is as old as what was purged here.
+   *
+   * @returns undefined where there are none
+   */
+  told(url: string, tag: string | undefined): string | undefined {
+    const purges = this.#generations.covering(url, tag);
+    if (purges.length === 0) return undefined;
+    return purges.map(({ target, id }) => `${mark(target)}=${id}`).join(' ');
+  }
+
+  /** Carries out the purges that an asking node has told. */
+  hear(url: string, tag: string | undefined, told: string | undefined): void {
+    if (told === undefined) return;
+    const lines: PurgeLine[] = [];
+    for (const item of told.split(' ').slice(0, MAX_TOLD)) {
+      const [, form = '', id = ''] = TOLD.exec(item) ?? [];
+      const target = targetOf(form, url, tag);
+      if (target !== undefined) lines.push(...this.#carryOut({ target, id, at: 0 }));
+    }
+    // Should it be lost, the asking node will tell it again.
+    this.#keep(lines).catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.close();
+  }
+
+  #carryOut({ target, id }: LoggedPurge): PurgeLine[] {
+    const purge = this.#generations.purge(target, id);
+    if (purge === undefined) return [];
+    this.onPurge(target);
+    return [{ type: 'purge', purge }];
+  }
+
+  async #keep(lines: readonly PurgeLine[]): Promise<void> {
+    if (lines.length > 0) await this.#file?.add(lines);
+  }
+
+  #restore(line: PurgeLine): void {
+    switch (line.type) {
+      case 'era':
+        this.#era = line.era;
+        return this.#generations.advanceTo(line.current);
+      case 'purge':
+        return this.#generations.restore(line.purge as Purge);
+      case 'logged':
+        return this.#shared.add(line.purge as LoggedPurge);
+      case 'dropped':
+        // What was dropped has been carried out: nothing has been missed.
+        this.#shared.merge({ dropped: line.dropped, purges: [] });
+    }
+  }
+
+  #lines(): PurgeLine[] {
+    const { dropped, purges } = this.#shared.snapshot;
+    return [
+      { type: 'era', era: this.#era, current: this.current },
+      { type: 'dropped', dropped },
+      ...[...this.#generations.purges()].map((purge) => ({ type: 'purge' as const, purge })),
+      ...purges.map((purge) => ({ type: 'logged' as const, purge })),
+    ];
+  }
+}
+
+/** A purge that nobody has heard of yet. @param at Unix milliseconds */
+export function newPurge(target: PurgeTarget, at: number): LoggedPurge {
+  return { target, id: randomBytes(12).toString('hex'), at };
+}
+
+/** A target, to somebody who has the URL and version that it covers. */
+function mark(target: PurgeTarget): string {
+  if (target.kind === 'prefix') return `p${target.prefix.length}`;
+  return target.kind[0] as string;
+}
+
+function targetOf(form: string, url: string, tag: string | undefined): PurgeTarget | undefined {
+  if (form === 'u') return { kind: 'url', url };
+  if (form === 'v') {
+    const version = tag === undefined ? undefined : withoutDigest(tag);
+    return version === undefined ? undefined : { kind: 'version', url, tag: version };
+  }
+  if (form === 'a') return { kind: 'all' };
+  const prefix = prefixesOf(url).find(({ length }) => form === `p${length}`);
+  return prefix === undefined ? undefined : { kind: 'prefix', prefix };
+}

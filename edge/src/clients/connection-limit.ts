@@ -1,0 +1,99 @@
+/**
+ * Connections of clients, over all ports: who has how many, and whose makes room when all are taken.
+ * The decisions are those of `ConnectionPlaces`; here they are told of sockets, and carried out.
+ */
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { ConnectionPlaces, type Displaced } from '@millrace/shared/cdn/admission/connection-places';
+import type { OnRefusal } from '../admission/admissions.ts';
+import { clientKey } from '../policy/client-key.ts';
+import { bottomSocket, connectionOf, resetConnection } from './connection.ts';
+
+/** Idle connections that are left alone when memory is short. */
+const FEW_IDLE = 1000;
+
+export interface ConnectionLimitOptions {
+  /** Connections at a time. */
+  readonly max: number;
+  /** Connections that one client keeps while they are in use, whoever else wants one. */
+  readonly share: number;
+  /** Whether an address is that of a trusted proxy, which has connections of many clients. */
+  readonly isTrusted: (address: string) => boolean;
+  readonly onRefusal: OnRefusal;
+  /** Told of each new connection that is turned away. */
+  readonly onTurnedAway: () => void;
+}
+
+/** A server that takes connections, with or without TLS. */
+export type Listener = Pick<Server, 'on'>;
+
+export class ConnectionLimit {
+  readonly #options: ConnectionLimitOptions;
+  readonly #places: ConnectionPlaces<Socket>;
+  #idleBefore = new WeakSet<Socket>();
+
+  constructor(options: ConnectionLimitOptions) {
+    this.#options = options;
+    this.#places = new ConnectionPlaces(options);
+  }
+
+  /** Connections open. */
+  get count(): number {
+    return this.#places.size;
+  }
+
+  /** Counts the connections of a port from now on. */
+  watch(server: Listener): void {
+    server.on('connection', (socket: Socket) => this.#taken(socket));
+  }
+
+  /** Notices which connections are in use. @param server whose requests these are */
+  watchRequests(server: Listener): void {
+    server.on('request', (req: IncomingMessage, res: ServerResponse) => {
+      const socket = bottomSocket(connectionOf(req, res));
+      if (!this.#places.has(socket)) return;
+      this.#places.begin(socket);
+      res.once('close', () => this.#places.end(socket));
+    });
+  }
+
+  /** Whoever sent this is another node: its connection never makes room. */
+  readonly trust = (req: IncomingMessage): void => {
+    this.#places.trust(bottomSocket(req.socket));
+  };
+
+  /**
+   * Closes connections that are idle now and were so at the call before, where they are so many that
+   * it matters. A request may be on its way on any of them.
+   */
+  closeIdle(): void {
+    const idle = [...this.#places.idle()];
+    const still = idle.filter((socket) => this.#idleBefore.has(socket));
+    for (const socket of still.slice(0, Math.max(0, idle.length - FEW_IDLE))) socket.destroy();
+    this.#idleBefore = new WeakSet(idle);
+  }
+
+  #taken(socket: Socket): void {
+    const { remoteAddress } = socket;
+    // Closed by the client before it was taken: there is nothing to count.
+    if (remoteAddress === undefined || socket.destroyed) return;
+    const client = this.#options.isTrusted(remoteAddress) ? undefined : clientKey(remoteAddress);
+    const displaced = this.#places.add(socket, client);
+    if (displaced?.connection !== socket) {
+      socket.once('close', () => this.#places.delete(socket));
+    }
+    if (displaced !== undefined) this.#close(displaced, socket);
+  }
+
+  #close({ connection, client, inUse }: Displaced<Socket>, newcomer: Socket): void {
+    const { onRefusal, onTurnedAway } = this.#options;
+    const turnedAway = connection === newcomer;
+    const address = client ?? newcomer.remoteAddress ?? '';
+    onRefusal('connections', turnedAway ? 'refused' : 'evicted', address);
+    if (turnedAway) onTurnedAway();
+    // A body that is cut off must not look complete.
+    if (inUse) resetConnection(connection);
+    else connection.destroy();
+  }
+}

@@ -1,0 +1,187 @@
+/** The requests of clients that are under way: counted, drained, sent elsewhere, cut off. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { chooseOffload } from '@millrace/shared/cdn/clients/offload';
+import { chooseSlowest, ReaderPace } from '@millrace/shared/cdn/clients/slow-readers';
+import type { LinkGrant } from '@millrace/shared/node/link-signature';
+import type { Admission } from '../admission/client-limits.ts';
+import type { Metrics } from '../figures/metrics.ts';
+import { TRANSFER_BYTES, TUNNEL_BYTES } from '../memory/process-weights.ts';
+import { resetResponse, setPatience, untakenBytes } from './connection.ts';
+
+/** One request under way. */
+export interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly controller: AbortController;
+  admission: Admission;
+  /** Address of the client, as far as it is known. */
+  readonly client: string;
+  /** What it counts as. */
+  readonly clientKey: string;
+  readonly startedAt: Millis;
+  kind: 'file' | 'tunnel' | 'error';
+  /** Of the signed link that it has come by. */
+  grant?: LinkGrant;
+  url: URL | undefined;
+  /** Body bytes sent, and how many there will be. */
+  sentBytes: number;
+  bodyBytes: number;
+  /** Memory that its body takes beside the socket, bytes; undefined: none. */
+  heldBytes?: () => number;
+  /** How fast the client takes the body; undefined while nobody needs to know. */
+  pace?: ReaderPace | undefined;
+  /** The client has said that it goes on elsewhere after a reset. */
+  readonly aware: boolean;
+}
+
+/** A client that takes not one byte for so long is cut off; the shorter time is for hard times. */
+const PATIENCE_MS = 120_000;
+const SHORT_PATIENCE_MS = 10_000;
+
+export class Exchanges {
+  readonly #metrics: Metrics;
+  readonly #running = new Set<Exchange>();
+  #draining = false;
+  #pressed = false;
+  readonly #onDrain: (() => void)[] = [];
+  #idle: (() => void)[] = [];
+
+  #observed = false;
+  readonly #onReset: (client: string) => void;
+
+  /** @param onReset told of each client that is reset because memory is short */
+  constructor(metrics: Metrics, onReset: (client: string) => void = () => {}) {
+    this.#metrics = metrics;
+    this.#onReset = onReset;
+  }
+
+  add(exchange: Exchange): void {
+    this.#running.add(exchange);
+  }
+
+  /** It is over. */
+  delete(exchange: Exchange): void {
+    this.#running.delete(exchange);
+    if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+
+  /** Exchanges under way. */
+  get running(): number {
+    return this.#running.size;
+  }
+
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** How long a client may take nothing, milliseconds. */
+  get patienceMs(): Millis {
+    return this.#pressed ? SHORT_PATIENCE_MS : PATIENCE_MS;
+  }
+
+  /** Whether clients that take nothing hold memory that others need. */
+  setPressed(pressed: boolean): void {
+    if (pressed === this.#pressed) return;
+    this.#pressed = pressed;
+    for (const { req, res } of this.#running) setPatience(req, res, this.patienceMs);
+  }
+
+  /** Takes no more requests, or takes them again; those under way go on. */
+  drain(draining = true): void {
+    this.#draining = draining;
+    if (draining) for (const act of this.#onDrain) act();
+  }
+
+  /** Has something done whenever draining begins. */
+  onDrain(act: () => void): void {
+    this.#onDrain.push(act);
+  }
+
+  /**
+   * Resets transfers that can go on elsewhere: all of clients that have said they do so, or the
+   * longest above a limit.
+   *
+   * @param limit transfers to be left with; undefined: those of aware clients go, others stay
+   */
+  offload(limit?: number): void {
+    const running = [...this.#running]
+      .filter(({ kind, controller }) => kind !== 'error' && !controller.signal.aborted)
+      .map((exchange) => ({
+        exchange,
+        aware: exchange.aware,
+        remainingBytes: exchange.bodyBytes - exchange.sentBytes,
+      }));
+    const chosen =
+      limit === undefined ? running.filter(({ aware }) => aware) : chooseOffload(running, limit);
+    for (const { exchange } of chosen) {
+      this.#metrics.offloads.inc();
+      exchange.controller.abort(new MillraceError('draining', 'go on elsewhere'));
+    }
+  }
+
+  /** Notes how fast each client takes what it is sent. */
+  observeReaders(now: Millis): void {
+    this.#observed = true;
+    for (const exchange of this.#running) {
+      const untaken = untakenBytes(exchange.res);
+      const taken = exchange.sentBytes - untaken;
+      if (exchange.pace === undefined) exchange.pace = new ReaderPace(taken, untaken, now);
+      else exchange.pace.observe(taken, untaken, now);
+    }
+  }
+
+  /** Forgets how fast clients are. */
+  forgetReaders(): void {
+    if (!this.#observed) return;
+    this.#observed = false;
+    for (const exchange of this.#running) exchange.pace = undefined;
+  }
+
+  /**
+   * Resets those that take the least for the memory they hold.
+   *
+   * @param bytes to be freed
+   * @returns how many transfers were reset
+   */
+  resetSlowest(bytes: number): number {
+    const readers = [...this.#running]
+      .filter(({ controller }) => !controller.signal.aborted)
+      .map((exchange) => ({
+        exchange,
+        heldBytes: heldBytes(exchange),
+        bytesPerMs: exchange.pace?.bytesPerMs,
+      }));
+    const chosen = chooseSlowest(readers, bytes);
+    for (const { exchange } of chosen) {
+      this.#metrics.slowReset.inc();
+      this.#onReset(exchange.client);
+      exchange.controller.abort(
+        // One whose head has not been sent is answered with it.
+        new MillraceError('out-of-memory', 'the slowest readers are reset', { retryAfterMs: 1000 }),
+      );
+      // Where all of the body has been written, nobody waits for the signal.
+      if (exchange.res.headersSent) resetResponse(exchange.res);
+    }
+    return chosen.length;
+  }
+
+  /** Resolves when no transfer is under way. */
+  async idle(): Promise<void> {
+    if (this.#running.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Cuts off what is under way. */
+  resetAll(): void {
+    for (const { controller } of this.#running) controller.abort(new MillraceError('draining'));
+  }
+}
+
+/** What would be free without a transfer. */
+function heldBytes({ kind, res, heldBytes: body }: Exchange): number {
+  const encrypted = res.socket !== null && 'encrypted' in res.socket;
+  const socket = kind === 'tunnel' || encrypted ? res.writableLength : 0;
+  return TRANSFER_BYTES + (kind === 'tunnel' ? TUNNEL_BYTES : 0) + socket + (body?.() ?? 0);
+}

@@ -1,0 +1,213 @@
+import { Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import type { TcpState } from '@millrace/shared/cdn/clients/vanished-client';
+import { ClientReaper } from './reaper.ts';
+
+const FINE: TcpState = {
+  retransmits: 0,
+  probes: 0,
+  unacked: 1,
+  unsentBytes: 0,
+  lastSentMs: 5,
+  lastAckMs: 5,
+};
+const HAS_ALL: TcpState = { ...FINE, unacked: 0 };
+const GONE: TcpState = { ...HAS_ALL, probes: 3, unsentBytes: 1, lastAckMs: 9000 };
+
+beforeEach(() => void jest.useFakeTimers());
+afterEach(() => void jest.useRealTimers());
+
+/** A reaper whose kernel says what the test has put into `states`. */
+function setUp() {
+  const states = new Map<Socket, TcpState | undefined>();
+  const readTcpInfo = jest.fn((socket: Socket) => states.get(socket));
+  const onPurged = jest.fn();
+  const reaper = new ClientReaper({ readTcpInfo, now: () => performance.now(), onPurged });
+  const client = (state: TcpState | undefined, outstanding = () => true) => {
+    const socket = new Socket();
+    states.set(socket, state);
+    const purge = jest.fn(() => void states.set(socket, undefined));
+    return { socket, purge, handOn: reaper.watch(socket, outstanding, purge) };
+  };
+  return { states, readTcpInfo, onPurged, reaper, client };
+}
+
+describe('ClientReaper', () => {
+  test('purges who has vanished, once, and nobody else', () => {
+    const { client, states, onPurged, reaper } = setUp();
+    const [a, b, unknown] = [client(FINE), client(FINE), client(undefined)];
+    jest.advanceTimersByTime(10_000);
+    expect(onPurged).not.toHaveBeenCalled();
+    states.set(a.socket, GONE);
+    jest.advanceTimersByTime(250);
+    states.set(a.socket, GONE);
+    jest.advanceTimersByTime(10_000);
+    expect(a.purge).toHaveBeenCalledTimes(1);
+    expect(onPurged).toHaveBeenCalledTimes(1);
+    expect(b.purge).not.toHaveBeenCalled();
+    expect(unknown.purge).not.toHaveBeenCalled();
+    expect(reaper.watching).toBe(2);
+  });
+
+  test('purges several that vanish together, even if one purge ends the watch of another', () => {
+    const { client, onPurged } = setUp();
+    const clients = [client(GONE), client(GONE), client(GONE)];
+    clients[0]?.purge.mockImplementation(() => {
+      clients[1]?.socket.destroy();
+      clients[1]?.handOn();
+    });
+    jest.advanceTimersByTime(250);
+    expect(clients.map(({ purge }) => purge.mock.calls.length)).toEqual([1, 0, 1]);
+    expect(onPurged).toHaveBeenCalledTimes(2);
+  });
+
+  test('several responses on one connection are one client, all of whose end', () => {
+    const { client, onPurged, reaper } = setUp();
+    const first = client(GONE);
+    const purge = jest.fn();
+    reaper.watch(first.socket, () => true, purge);
+    const other = client(FINE);
+    jest.advanceTimersByTime(250);
+    expect([first.purge.mock.calls.length, purge.mock.calls.length]).toEqual([1, 1]);
+    expect(onPurged).toHaveBeenCalledTimes(1);
+    expect(other.purge).not.toHaveBeenCalled();
+    expect(reaper.watching).toBe(1);
+  });
+
+  test('thousands that vanish at once take as many steps as they are, not the square of that', () => {
+    const { client, onPurged, reaper } = setUp();
+    const clients = Array.from({ length: 2000 }, () => client(GONE));
+    // Two responses on each connection, as with HTTP/2.
+    for (const { socket } of clients) reaper.watch(socket, () => true, jest.fn());
+    let steps = 0;
+    const values = Set.prototype[Symbol.iterator];
+    const counted = jest.spyOn(Set.prototype, Symbol.iterator).mockImplementation(function* (
+      this: Set<unknown>,
+    ) {
+      for (const value of { [Symbol.iterator]: () => values.call(this) }) {
+        steps++;
+        yield value;
+      }
+      return undefined;
+    });
+    try {
+      jest.advanceTimersByTime(250);
+    } finally {
+      counted.mockRestore();
+    }
+    expect(onPurged).toHaveBeenCalledTimes(2000);
+    expect(reaper.watching).toBe(0);
+    expect(steps).toBeGreaterThan(0);
+    expect(steps).toBeLessThan(5 * 2000);
+  });
+
+  test('does not ask the kernel about clients that have nothing to acknowledge', () => {
+    const { client, readTcpInfo } = setUp();
+    let outstanding = false;
+    const { purge } = client(GONE, () => outstanding);
+    jest.advanceTimersByTime(10_000);
+    expect(readTcpInfo).not.toHaveBeenCalled();
+    outstanding = true;
+    jest.advanceTimersByTime(250);
+    expect(purge).toHaveBeenCalledTimes(1);
+  });
+
+  test('waits longer for those that leave timeouts unanswered where others have answered late', () => {
+    const { client, states } = setUp();
+    const lost = { ...FINE, retransmits: 1, lastSentMs: 100, lastAckMs: 400 };
+    const others = Array.from({ length: 5 }, () => client(lost));
+    const [a, b] = [client(FINE), client(FINE)];
+    jest.advanceTimersByTime(250);
+    for (const { socket } of others) states.set(socket, FINE);
+    jest.advanceTimersByTime(250);
+    states.set(a.socket, { ...lost, retransmits: 2, lastAckMs: 700 });
+    jest.advanceTimersByTime(250);
+    expect(a.purge).not.toHaveBeenCalled();
+    states.set(a.socket, { ...lost, retransmits: 3, lastAckMs: 1500 });
+    jest.advanceTimersByTime(250);
+    expect(a.purge).toHaveBeenCalledTimes(1);
+    // A minute later nobody remembers.
+    jest.advanceTimersByTime(60_000);
+    states.set(b.socket, { ...lost, retransmits: 2, lastAckMs: 700 });
+    jest.advanceTimersByTime(250);
+    expect(b.purge).toHaveBeenCalledTimes(1);
+  });
+
+  test.each([
+    ['unacknowledged', { unacked: 3 }],
+    ['not even sent', { unacked: 0, unsentBytes: 3 }],
+  ])('purges who vanishes while what the kernel holds is %s', (_what, held) => {
+    const { client, states, onPurged, reaper } = setUp();
+    const { socket, purge, handOn } = client({ ...FINE, ...held });
+    handOn();
+    jest.advanceTimersByTime(10_000);
+    expect(reaper.watching).toBe(1);
+    states.set(socket, { ...FINE, ...held, unacked: 3, retransmits: 2, lastAckMs: 700 });
+    jest.advanceTimersByTime(250);
+    expect(purge).toHaveBeenCalledTimes(1);
+    expect(onPurged).toHaveBeenCalledTimes(1);
+    expect(reaper.watching).toBe(0);
+  });
+
+  test('a new response on a connection is watched instead of one that was handed on', () => {
+    const { client, states, reaper } = setUp();
+    const first = client(FINE);
+    first.handOn();
+    const purge = jest.fn();
+    const handOn = reaper.watch(first.socket, () => true, purge);
+    expect(reaper.watching).toBe(1);
+    // The same with several at once, as with HTTP/2.
+    const third = reaper.watch(first.socket, () => true, jest.fn());
+    third();
+    handOn();
+    expect(reaper.watching).toBe(1);
+    states.set(first.socket, GONE);
+    jest.advanceTimersByTime(250);
+    expect([first.purge.mock.calls.length, purge.mock.calls.length]).toEqual([0, 1]);
+  });
+
+  test('forgets who closes the connection, before the last response was handed on or after', () => {
+    const { client, states, reaper } = setUp();
+    const [before, after] = [client(FINE), client(FINE)];
+    before.socket.destroy();
+    before.handOn();
+    expect(reaper.watching).toBe(1);
+    after.handOn();
+    states.set(after.socket, undefined);
+    jest.advanceTimersByTime(250);
+    expect(reaper.watching).toBe(0);
+    for (const { purge } of [before, after]) expect(purge).not.toHaveBeenCalled();
+  });
+
+  test('looks only while somebody is watched, with one timer for all', () => {
+    const { client, reaper, states } = setUp();
+    expect(jest.getTimerCount()).toBe(0);
+    const [a, b] = [client(FINE), client(FINE)];
+    expect(jest.getTimerCount()).toBe(1);
+    for (const { socket } of [a, b]) states.set(socket, HAS_ALL);
+    a.handOn();
+    a.handOn();
+    jest.advanceTimersByTime(250);
+    expect([reaper.watching, jest.getTimerCount()]).toEqual([1, 1]);
+    b.handOn();
+    jest.advanceTimersByTime(250);
+    expect(jest.getTimerCount()).toBe(0);
+    const c = client(GONE);
+    reaper.stop();
+    expect(jest.getTimerCount()).toBe(0);
+    jest.advanceTimersByTime(10_000);
+    expect(c.purge).not.toHaveBeenCalled();
+    expect(reaper.watching).toBe(0);
+  });
+
+  test('watches nobody where it cannot be known how connections stand', () => {
+    const reaper = new ClientReaper({
+      readTcpInfo: undefined,
+      now: () => performance.now(),
+      onPurged: () => {},
+    });
+    const handOn = reaper.watch(new Socket(), () => true, jest.fn());
+    expect([reaper.watching, jest.getTimerCount()]).toEqual([0, 0]);
+    handOn();
+  });
+});

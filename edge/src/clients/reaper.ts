@@ -1,0 +1,166 @@
+/**
+ * Ends the connections of clients that have vanished (ANYCAST 3.1.2, 3.1.3): they would hold
+ * memory and a place among the connections until the kernel gives them up, a quarter of an hour
+ * later. One timer serves all of them.
+ */
+
+import type { Socket } from 'node:net';
+import type { Millis } from '@millrace/shared/base/clock';
+import { AnsweredTimeouts } from '@millrace/shared/cdn/clients/answered-timeouts';
+import {
+  type TcpState,
+  VanishedClientDetector,
+} from '@millrace/shared/cdn/clients/vanished-client';
+import type { ReadTcpInfo } from './tcp-info.ts';
+
+export interface ClientReaperOptions {
+  /** Undefined where it cannot be known how connections stand: then nothing is purged. */
+  readonly readTcpInfo: ReadTcpInfo | undefined;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  /** Called once for every client purged. */
+  readonly onPurged: () => void;
+  /**
+   * How often connections are looked at. Two timeouts take a kernel 600 ms at least: a quarter of a
+   * second more keeps the whole below one second on short ways.
+   */
+  readonly intervalMs?: Millis;
+}
+
+interface Watched {
+  readonly socket: Socket;
+  readonly outstanding: () => boolean;
+  readonly purge: () => void;
+  readonly detector: VanishedClientDetector;
+  /** The most timeouts in a row after which it has answered. */
+  answeredLate: number;
+  /** The kernel has all of the response. */
+  handedOn: boolean;
+}
+
+const INTERVAL_MS = 250;
+
+export class ClientReaper {
+  readonly #options: ClientReaperOptions;
+  readonly #watched = new Set<Watched>();
+  /** The same by connection: thousands may vanish at once, and each is looked up. */
+  readonly #byConnection = new Map<Socket, Set<Watched>>();
+  /** Those whose last response has been handed on; one for a connection. */
+  readonly #handedOn = new Map<Socket, Watched>();
+  readonly #experience = new AnsweredTimeouts();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: ClientReaperOptions) {
+    this.#options = options;
+  }
+
+  /** Connections watched now. */
+  get watching(): number {
+    return this.#watched.size;
+  }
+
+  /**
+   * Watches a client while it is served, and until it has acknowledged all: the kernel may hold
+   * megabytes of a response when we have done with it.
+   *
+   * @param socket the client's connection
+   * @param outstanding whether the client owes acknowledgements: false as long as nothing of the
+   *   response has gone out, so that nothing need be asked of the kernel
+   * @param purge called at most once, when the client has vanished; has to end the connection with
+   *   a RST, which tells a client that is there after all to begin anew (ANYCAST 3.1.3)
+   * @returns to be called when all of the response has been handed on, or it has been given up;
+   *   further calls do nothing
+   */
+  watch(socket: Socket, outstanding: () => boolean, purge: () => void): () => void {
+    if (this.#options.readTcpInfo === undefined) return () => {};
+    const detector = new VanishedClientDetector();
+    const watched: Watched = {
+      socket,
+      outstanding,
+      purge,
+      detector,
+      answeredLate: 0,
+      handedOn: false,
+    };
+    // The new response is watched instead of the one before.
+    this.#forgetHandedOn(socket);
+    this.#watched.add(watched);
+    const onConnection = this.#byConnection.get(socket);
+    if (onConnection === undefined) this.#byConnection.set(socket, new Set([watched]));
+    else onConnection.add(watched);
+    this.#timer ??= setInterval(
+      () => this.#look(),
+      this.#options.intervalMs ?? INTERVAL_MS,
+    ).unref();
+    return () => this.#handOn(watched);
+  }
+
+  /** Ends all watches. */
+  stop(): void {
+    for (const watched of this.#watched) this.#unwatch(watched);
+  }
+
+  #handOn(watched: Watched): void {
+    const { socket } = watched;
+    if (!this.#watched.has(watched) || watched.handedOn) return;
+    if (socket.destroyed) return this.#unwatch(watched);
+    this.#forgetHandedOn(socket);
+    watched.handedOn = true;
+    this.#handedOn.set(socket, watched);
+  }
+
+  #forgetHandedOn(socket: Socket): void {
+    const before = this.#handedOn.get(socket);
+    if (before !== undefined) this.#unwatch(before);
+  }
+
+  #unwatch(watched: Watched): void {
+    this.#watched.delete(watched);
+    const onConnection = this.#byConnection.get(watched.socket);
+    onConnection?.delete(watched);
+    if (onConnection?.size === 0) this.#byConnection.delete(watched.socket);
+    if (this.#handedOn.get(watched.socket) === watched) this.#handedOn.delete(watched.socket);
+    if (this.#watched.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #look(): void {
+    const { onPurged } = this.#options;
+    for (const watched of this.#watched) {
+      if (!this.#hasVanished(watched)) continue;
+      // With HTTP/2 several responses are on one connection: it is one client that has vanished.
+      for (const other of this.#byConnection.get(watched.socket) ?? []) {
+        if (other === watched) continue;
+        this.#unwatch(other);
+        other.purge();
+      }
+      this.#unwatch(watched);
+      onPurged();
+      watched.purge();
+    }
+  }
+
+  #hasVanished(watched: Watched): boolean {
+    const { socket, detector, answeredLate } = watched;
+    const now = this.#options.now();
+    const outstanding = watched.outstanding();
+    const state = outstanding ? this.#options.readTcpInfo?.(socket) : undefined;
+    if (watched.handedOn && hasAll(state)) {
+      this.#unwatch(watched);
+      return false;
+    }
+    const needed = this.#experience.needed(this.#watched.size, answeredLate, now);
+    const vanished = detector.observe(state, outstanding, now, needed);
+    if (detector.answeredLate > 0) {
+      this.#experience.onAnswered(detector.answeredLate, now);
+      watched.answeredLate = Math.max(answeredLate, detector.answeredLate);
+    }
+    return vanished;
+  }
+}
+
+/** It has acknowledged all that there was, or its connection is closed. */
+function hasAll(state: TcpState | undefined): boolean {
+  return state === undefined || (state.unacked === 0 && state.unsentBytes === 0);
+}

@@ -1,0 +1,103 @@
+/** What the dashboard shows besides the status: how figures went of late, and the files in demand. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import type { RefusalReport } from '@millrace/shared/cdn/admission/refusal-log';
+import { FigureHistory, type FigureSteps } from '@millrace/shared/cdn/figures/figure-history';
+import { type FileHeat, TopFiles } from '@millrace/shared/cdn/figures/top-files';
+import type { FileVersion } from '../files/file-version.ts';
+import { counterValue, type Metrics } from './metrics.ts';
+
+export const STEP_MS: Millis = 5000;
+/** Half an hour. */
+const STEPS = 360;
+/** Files shown. */
+export const SHOWN_FILES = 12;
+
+const NAMES = [
+  'toClients',
+  'fromOrigins',
+  'fromPeers',
+  'memory',
+  'disk',
+  'peer',
+  'source',
+  'retried',
+  'windowSum',
+  'windowCount',
+  'purged',
+  'offloaded',
+  'requests',
+  'errors',
+] as const;
+
+/** What one process says. */
+export interface DashboardPart {
+  readonly status: Readonly<Record<string, unknown>>;
+  readonly history: FigureSteps;
+  readonly files: readonly FileHeat[];
+  /** Who was refused what: only for those who have logged in. */
+  readonly refused: RefusalReport['clients'];
+}
+
+export class Figures {
+  readonly #metrics: Metrics;
+  readonly #now: () => Millis;
+  readonly #chunkBytes: number;
+  readonly #history = new FigureHistory(NAMES, STEP_MS, STEPS);
+  readonly #files: TopFiles;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param now Unix milliseconds */
+  constructor(metrics: Metrics, chunkBytes: number, now: () => Millis) {
+    this.#metrics = metrics;
+    this.#chunkBytes = chunkBytes;
+    this.#now = now;
+    this.#files = new TopFiles(now());
+  }
+
+  /** Begins to take samples. */
+  start(): void {
+    const sample = () => void this.#sample();
+    sample();
+    this.#timer = setInterval(sample, STEP_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** A chunk was delivered. What only some may have is not counted. */
+  readonly onChunk = (version: FileVersion, chunk: number, bytes: number): void => {
+    if (version.scope !== 'public') return;
+    const { url, length } = version;
+    this.#files.record({ url, length, chunk, chunkBytes: this.#chunkBytes, bytes }, this.#now());
+  };
+
+  /** All of it as of now. */
+  async read(): Promise<Pick<DashboardPart, 'history' | 'files'>> {
+    await this.#sample();
+    return { history: this.#history.read(), files: this.#files.top(SHOWN_FILES) };
+  }
+
+  async #sample(): Promise<void> {
+    const m = this.#metrics;
+    const window = await m.windowTotals();
+    const totals = {
+      toClients: await counterValue(m.clientBytes),
+      fromOrigins: await counterValue(m.originBytes),
+      fromPeers: await counterValue(m.peerBytes),
+      memory: await counterValue(m.chunks, { tier: 'memory' }),
+      disk: await counterValue(m.chunks, { tier: 'disk' }),
+      peer: await counterValue(m.chunks, { tier: 'peer' }),
+      source: await counterValue(m.chunks, { tier: 'source' }),
+      retried: await counterValue(m.retries),
+      windowSum: window.sum,
+      windowCount: window.count,
+      purged: await counterValue(m.purges),
+      offloaded: await counterValue(m.offloads),
+      requests: await counterValue(m.requests),
+      errors: await counterValue(m.errors),
+    };
+    this.#history.record(totals, this.#now());
+  }
+}

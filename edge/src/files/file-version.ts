@@ -1,0 +1,95 @@
+/** What an edge knows of a file: one version of it, and how long that may be taken as current. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import type { Freshness } from '@millrace/shared/http/answers/freshness';
+import type { Validators } from '@millrace/shared/http/fields/validators';
+
+export type PointerEntry = Pointer | TunnelVerdict;
+
+/** An origin's answer that cannot be cut into chunks, remembered so as not to ask twice. */
+interface TunnelVerdict {
+  /** One word for Cache-Status: why the file is tunnelled. */
+  readonly reason: string;
+  readonly until: Millis;
+}
+
+/**
+ * The key of a URL or chunk name in caches: private files have keys of their own, so that what the
+ * owner of a local edge fetches from their own network answers nobody else.
+ */
+export function scopedKey(scope: Scope, name: string): string {
+  return scope === 'private' ? `private ${name}` : name;
+}
+
+/**
+ * Whose a request is. `private` requests carry the local token, and may reach origins that are not
+ * listed; what they bring in is kept apart from what everybody may have.
+ */
+export type Scope = 'public' | 'private';
+
+/** One version of one file; immutable. */
+export interface FileVersion {
+  /** Canonical origin URL. */
+  readonly url: string;
+  /** Who may have it: private files never answer public requests. */
+  readonly scope: Scope;
+  readonly length: number;
+  readonly validators: Validators;
+  /** SHA-256 that its content must have, hexadecimal, where a client has asked for that content. */
+  readonly digest?: string | undefined;
+  /** Version tag, part of its chunks' names. */
+  readonly tag: string;
+  /** Header fields of the origin that clients get to see, names in lower case. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** The current version of a file, as far as this node knows. */
+export interface Pointer {
+  readonly version: FileVersion;
+  readonly freshness: Freshness;
+  /** Where redirects led: chunks are asked for there. */
+  readonly finalUrl: string;
+  /** The content is known to have the digest that was asked for. */
+  readonly verified?: true | undefined;
+}
+
+/** What pointers are kept under: content that was asked for by its digest has one of its own. */
+export function pointerName({ url, digest }: Pick<FileVersion, 'url' | 'digest'>): string {
+  // No URL has a space in it.
+  return digest === undefined ? url : `${url} ${digest}`;
+}
+
+/** The URL in a pointer's name. */
+export function urlOfPointer(name: string): string {
+  const end = name.indexOf(' ');
+  return end < 0 ? name : name.slice(0, end);
+}
+
+/**
+ * A version that keeps nothing else in memory. What is cut out of a header is a view of the whole
+ * header, in V8: kept, an entity tag of 20 bytes would keep 64 KiB.
+ */
+export function detached(version: FileVersion): FileVersion {
+  const { tag, digest, validators, fields } = version;
+  return {
+    ...version,
+    tag: ownText(tag),
+    ...(digest === undefined ? {} : { digest: ownText(digest) }),
+    validators: ownTexts(validators) as Validators,
+    fields: ownTexts(fields) as FileVersion['fields'],
+  };
+}
+
+/** A copy of a text of one byte per character that shares no memory with what it was cut from. */
+export function ownText(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
+}
+
+function ownTexts(values: object): object {
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? ownText(value) : value,
+    ]),
+  );
+}

@@ -1,0 +1,199 @@
+/** The HTTP server: limits, which requests are for the router, and errors of the router itself. */
+
+import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { Log } from '@millrace/shared/base/log';
+import { httpsLocation } from '@millrace/shared/http/urls/https-redirect';
+import { SIGNED_PATH } from '@millrace/shared/http/urls/signed-link';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import type { Config } from '../config/config.ts';
+import { nodeUrl } from '../config/seeds.ts';
+import { isOfNode } from '../peers/node-requests.ts';
+import { handleClientErrors, onClientError, watchConnections } from './client-errors.ts';
+import { H1_LIMITS, KEEP_ALIVE_MS, LISTEN_BACKLOG, REQUEST_MS } from './http-limits.ts';
+import { isolateFiles } from './isolation.ts';
+import { problemReply } from './problem-reply.ts';
+import type { TlsListener } from './tls/tls-listener.ts';
+
+// An import would load what Node's http has of fetch and WebSocket as well: a tenth of the start.
+const { createServer } = process.getBuiltinModule('node:http');
+
+/** Bodies are read by the handlers: without schemas there is nothing to compile, and no compiler to load. */
+function noSchemas(): never {
+  throw new Error('this server has no schemas');
+}
+
+const PLAIN_PATHS: ReadonlySet<string> = new Set(['/-/live', '/-/ready', '/-/metrics']);
+/** Where prefixed URLs go, whatever they contain: the router must not try to understand them. */
+export const PREFIXED_ROUTE = '/-/prefixed';
+
+/**
+ * A second port that is this process's own, where other nodes reach it and no other, and clients get
+ * nothing. Without a secret it is for this machine only.
+ */
+export async function listenAlone(main: Server, config: Config, index: number): Promise<Server> {
+  const server = createServer({ ...H1_LIMITS, keepAliveTimeout: KEEP_ALIVE_MS });
+  handleClientErrors(server);
+  server.on('request', (req, res) => {
+    if (isOfNode(req)) return void main.emit('request', req, res);
+    const { status, headers, body } = problemReply(new MillraceError('no-such-page'));
+    res.writeHead(status, headers).end(body);
+  });
+  server.listen({
+    host: config.secretFile === undefined ? '127.0.0.1' : config.host,
+    port: config.port === 0 ? 0 : config.port + 1 + index,
+    exclusive: true,
+  });
+  await once(server, 'listening');
+  return server;
+}
+
+/**
+ * Begins to listen for clients: on --port, and with TLS on --http-port besides.
+ *
+ * @param front the port for TLS, where there is one
+ * @returns addresses for people, and the port that other nodes are told of
+ */
+export async function listenOn(
+  server: FastifyInstance,
+  front: TlsListener | undefined,
+  { host, port, httpPort }: Config,
+): Promise<{ address: string; peerPort: number }> {
+  const listen = async (at: number) => {
+    const address = await server.listen({ host, port: at, backlog: LISTEN_BACKLOG });
+    return { address, peerPort: (server.server.address() as AddressInfo).port };
+  };
+  if (front === undefined) return listen(port);
+  await server.ready();
+  await front.listen(host, port);
+  const secure = nodeUrl(host, front.port, 'https');
+  if (httpPort === undefined) return { address: secure, peerPort: front.port };
+  const { address, peerPort } = await listen(httpPort);
+  return { address: `${secure} and ${address}`, peerPort };
+}
+
+/** Where processes of this machine reach what listens on an address. */
+export function loopbackFor(address: string): string {
+  return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
+}
+
+/**
+ * The server for everything, not yet listening.
+ *
+ * @param tlsPort the port for TLS, where there is one, once it is known
+ */
+export function buildServer(config: Config, log: Log, tlsPort: () => number): FastifyInstance {
+  const server = Fastify({
+    loggerInstance: log as unknown as FastifyBaseLogger,
+    logController: new Fastify.LogController({ disableRequestLogging: true }),
+    exposeHeadRoutes: true,
+    // Only Millrace's own paths are for the router; all else is an origin's URL, kept as it came.
+    rewriteUrl: (request: IncomingMessage) =>
+      isOwn(request.url) ? (request.url as string) : PREFIXED_ROUTE,
+    http: H1_LIMITS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    schemaController: {
+      compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas },
+    },
+    // Requests have no body worth waiting for.
+    bodyLimit: 64 * 1024,
+    requestTimeout: REQUEST_MS,
+    connectionTimeout: 0,
+    forceCloseConnections: 'idle',
+    // Also of the servers that Fastify makes for further addresses of one name.
+    clientErrorHandler: (error, socket) => onClientError(error as Error, socket),
+  }) as unknown as FastifyInstance;
+  watchConnections(server.server);
+  isolateFiles(server, isOwn);
+  /** Connections whose last request has been answered; what is behind it is none. */
+  const refused = new WeakSet<Socket>();
+  server.addHook('onRequest', ({ raw }, reply, done) => {
+    if (refused.has(raw.socket)) return void reply.hijack();
+    if (!hasTwoHosts(raw)) return done();
+    refused.add(raw.socket);
+    void send(
+      reply.header('connection', 'close'),
+      new MillraceError('bad-request', 'two Host fields'),
+    );
+  });
+  if (config.tlsCert !== undefined && config.httpAnswers === 'redirect') {
+    server.addHook('onRequest', (request, reply, done) => {
+      if (staysPlain(request)) return done();
+      const { host } = request.headers;
+      const location = httpsLocation(host, request.originalUrl, tlsPort(), config.publicUrl);
+      if (location === undefined) return void send(reply, new MillraceError('not-a-proxy'));
+      reply.code(308).header('location', location).header('cache-control', 'no-store').send();
+    });
+  }
+  const send = (reply: FastifyReply, error: MillraceError) => {
+    const { status, headers, body } = problemReply(error);
+    return reply.code(status).headers(headers).send(body);
+  };
+  server.setNotFoundHandler((request, reply) =>
+    send(
+      reply,
+      new MillraceError(isOwn(request.originalUrl) ? 'no-such-page' : 'method-not-allowed'),
+    ),
+  );
+  server.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
+    const { statusCode = 500, message } = error;
+    // The server's own complaints: a body that is too large, or not what it is said to be.
+    if (statusCode < 500) return send(reply, new MillraceError('bad-request', message));
+    log.error({ err: error }, 'internal error');
+    return send(reply, new MillraceError('internal'));
+  });
+  return server;
+}
+
+/** RFC 9112 3.2: it is refused, before somebody takes the one and somebody else the other. */
+function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if (name.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts > 1;
+}
+
+/** Requests that need no TLS: of health checks and Prometheus, and of other nodes, which sign theirs. */
+function staysPlain(request: FastifyRequest): boolean {
+  if ((request.raw.socket as Partial<TLSSocket>).encrypted === true) return true;
+  return (
+    isOfNode({ headers: request.headers, url: request.originalUrl }) ||
+    PLAIN_PATHS.has(request.originalUrl)
+  );
+}
+
+/** Connections on which a request with a body has come. */
+const ending = new WeakSet<Socket>();
+
+/**
+ * A request with a body, which nobody reads, is the last of its connection: where others disagree on
+ * where it ends, what is behind it may be no request of the client's. HTTP/2 has no such doubts.
+ *
+ * @returns true for what is behind such a request: it is not to be answered
+ */
+export function isBehindBody(req: IncomingMessage, res: ServerResponse): boolean {
+  if (req.httpVersionMajor > 1) return false;
+  if (ending.has(req.socket)) return true;
+  const { 'transfer-encoding': encoding, 'content-length': length = '0' } = req.headers;
+  if (encoding !== undefined || length !== '0') {
+    ending.add(req.socket);
+    res.shouldKeepAlive = false;
+  }
+  return false;
+}
+
+function isOwn(url: string | undefined): boolean {
+  // The rest of a signed link is an origin's URL.
+  if (url?.startsWith(SIGNED_PATH) === true) return false;
+  return url === '/' || url?.startsWith('/?') === true || url?.startsWith('/-/') === true;
+}

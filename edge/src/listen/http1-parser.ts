@@ -1,0 +1,181 @@
+/**
+ * Node's parser of an HTTP/1.1 connection, which has no public interface: everything that the edge
+ * knows about its internals is here. Where Node has changed them, `releaseParser` does nothing and
+ * says so.
+ */
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { BegunLine } from '@millrace/shared/http/urls/raw-target';
+
+export interface ParserError extends Error {
+  readonly code?: string;
+  /** The bytes that were parsed when the parser failed. */
+  readonly rawPacket?: Buffer;
+  /** Offset in the packet of the byte that the parser has refused. */
+  readonly bytesParsed?: number;
+}
+
+interface Parser {
+  /** The last request whose header has come, while it or its response is unfinished. */
+  readonly incoming: IncomingMessage | null;
+  onIncoming: ((req: IncomingMessage, keepAlive: boolean) => number) | null;
+  /** Copy of the packet that is being parsed, for parsers that read their connection themselves. */
+  getCurrentBuffer?(): Uint8Array;
+  /** By `kOnExecute`: called behind each packet, with the bytes parsed or an error. */
+  [callback: number]: ((parsed: number | Error) => void) | null | undefined;
+}
+
+interface HttpSocket extends Socket {
+  parser?: Parser | null;
+  /** The response that is being sent; others that wait are behind it. */
+  _httpMessage?: ServerResponse | null;
+  /** The server of which the connection is. */
+  server?: Server;
+}
+
+type Listener = (...args: unknown[]) => void;
+
+const ON_CLOSE = 'bound socketOnClose';
+/** What Node's server listens to on a connection, by event, with the names of its functions. */
+const LISTENERS: readonly (readonly [event: string, name: string])[] = [
+  ['data', 'bound socketOnData'],
+  ['end', 'bound socketOnEnd'],
+  ['close', ON_CLOSE],
+  ['drain', 'bound socketOnDrain'],
+  ['timeout', 'socketOnTimeout'],
+];
+/** Those that Node itself may have removed. */
+const OPTIONAL_LISTENERS: typeof LISTENERS = [
+  ['error', 'socketOnError'],
+  ['pause', 'onSocketPause'],
+  ['resume', 'onSocketResume'],
+];
+
+const { createServer } = process.getBuiltinModule('node:http');
+/** What Node's servers of HTTP/1.1 do with a new connection. */
+const [takeConnection] = createServer().listeners('connection') as Listener[];
+
+/** The response that is being sent on a connection, or is next; undefined if nothing is owed. */
+export function unfinishedResponse(socket: Socket): ServerResponse | undefined {
+  return (socket as HttpSocket)._httpMessage ?? undefined;
+}
+
+/** The request whose header has come but not yet all of its body. */
+export function unfinishedRequest(socket: Socket): IncomingMessage | undefined {
+  const incoming = (socket as HttpSocket).parser?.incoming ?? undefined;
+  return incoming?.complete === false ? incoming : undefined;
+}
+
+/**
+ * Aborts all requests and responses of a connection when it closes. Node stops doing so when the
+ * client sends CONNECT: responses that wait behind others would never end.
+ */
+export function abortWithConnection(socket: Socket): void {
+  const onClose = find(socket, 'close', ON_CLOSE);
+  if (onClose !== undefined) socket.on('close', () => onClose());
+}
+
+/** What has come of request lines that are not complete. */
+const begunLines = new WeakMap<Socket, BegunLine>();
+
+/**
+ * Keeps what comes of a request's line before its last packet. Costs nothing where a head comes in
+ * one packet: only packets that complete no head, and are no body, are copied.
+ *
+ * A packet with the end of one request and the begin of the next counts as the former only. What is
+ * kept then may begin within a method, but never so that it becomes one that reads: no method of
+ * the parser ends with GET or HEAD.
+ */
+export function keepBegunLine(socket: Socket): void {
+  const { parser } = socket as HttpSocket;
+  const onExecute = callbackAt(parser);
+  if (parser === undefined || parser === null || onExecute === undefined) return;
+  const call = parser[onExecute];
+  const { onIncoming } = parser;
+  if (typeof call !== 'function' || onIncoming === null) return;
+  const line = new BegunLine();
+  let request: IncomingMessage | undefined;
+  let headCame = false;
+  let inBody = false;
+  begunLines.set(socket, line);
+  parser.onIncoming = (req, keepAlive) => {
+    request = req;
+    headCame = true;
+    return onIncoming(req, keepAlive);
+  };
+  parser[onExecute] = (parsed) => {
+    if (typeof parsed === 'number') {
+      if (headCame || inBody) line.restart();
+      else line.add(parser.getCurrentBuffer?.() ?? new Uint8Array());
+      headCame = false;
+      inBody = request?.complete === false;
+      if (!inBody) request = undefined;
+    }
+    call(parsed);
+  };
+}
+
+/**
+ * What has come of a request's line before the packet at which the parser has failed; undefined if
+ * that is not known, because the line has ended.
+ */
+export function begunLine(socket: Socket): Uint8Array | undefined {
+  const line = begunLines.get(socket);
+  return line === undefined ? new Uint8Array() : line.bytes;
+}
+
+function callbackAt(parser: Parser | null | undefined): number | undefined {
+  const { kOnExecute } = (parser?.constructor ?? {}) as { kOnExecute?: unknown };
+  return typeof kOnExecute === 'number' ? kOnExecute : undefined;
+}
+
+/**
+ * Takes a connection away from Node's server: the parser is given back, its time limits end, and
+ * nothing of the server listens any more. The connection is paused. To be called only when no
+ * response is unfinished: one that is would be aborted.
+ *
+ * @returns false, with nothing changed, if this version of Node does it in another way
+ */
+export function releaseParser(socket: Socket): boolean {
+  const found = LISTENERS.map(([event, name]) => ({ event, listener: find(socket, event, name) }));
+  const onClose = found.find(({ event }) => event === 'close')?.listener;
+  if (onClose === undefined || found.some(({ listener }) => listener === undefined)) return false;
+  for (const [event, name] of OPTIONAL_LISTENERS) {
+    found.push({ event, listener: find(socket, event, name) });
+  }
+  for (const { event, listener } of found) {
+    if (listener !== undefined) socket.removeListener(event, listener);
+  }
+  // Node's own way to end HTTP on a connection: it gives the parser back.
+  onClose.call(socket);
+  socket.pause();
+  return true;
+}
+
+/**
+ * Gives a connection, which `releaseParser` has taken away, back to its server for one request:
+ * the connection is closed after the response, and what comes behind the request is not answered.
+ *
+ * @param bytes with which the request begins; more comes from the connection
+ */
+export function parseOneRequest(socket: Socket, bytes: Uint8Array): void {
+  const { server } = socket as HttpSocket;
+  if (server === undefined || takeConnection === undefined) return void socket.destroy();
+  // Of the connection's time without requests, which is over.
+  socket.setTimeout(0);
+  socket.unshift(bytes);
+  takeConnection.call(server, socket);
+  const { parser } = socket as HttpSocket;
+  const onIncoming = parser?.onIncoming;
+  if (parser === undefined || parser === null || typeof onIncoming !== 'function') {
+    return void socket.destroy();
+  }
+  let requests = 0;
+  parser.onIncoming = (req) => (++requests === 1 ? onIncoming(req, false) : 0);
+  socket.resume();
+}
+
+function find(socket: Socket, event: string, name: string): Listener | undefined {
+  return (socket.listeners(event) as Listener[]).find((listener) => listener.name === name);
+}

@@ -1,0 +1,92 @@
+/**
+ * The certificate in use, replaced when its files are: by a renewal that writes them anew, or by
+ * one that lets a symbolic link point elsewhere (certbot, cert-manager). A pair that cannot be used
+ * changes nothing.
+ */
+
+import { statSync } from 'node:fs';
+import type { Millis } from '@millrace/shared/base/clock';
+import type { Log } from '@millrace/shared/base/log';
+import { type Certificate, type CertificateFiles, readCertificate } from './certificate.ts';
+
+export interface CertificateWatchOptions {
+  readonly files: CertificateFiles;
+  readonly log: Log;
+  /** Unix milliseconds. */
+  readonly wallClock: () => Millis;
+}
+
+/** Two small files; events of the file system get lost with links and network file systems. */
+const LOOK_INTERVAL_MS = 5000;
+
+export class CertificateWatch {
+  readonly #options: CertificateWatchOptions;
+  #current: Certificate;
+  #seen: string;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #listeners: ((certificate: Certificate) => void)[] = [];
+
+  /** @throws Error that says which file cannot be used and why */
+  constructor(options: CertificateWatchOptions) {
+    this.#options = options;
+    this.#seen = identity(options.files);
+    this.#current = readCertificate(options.files, options.wallClock());
+    this.#tell('certificate');
+  }
+
+  get current(): Certificate {
+    return this.#current;
+  }
+
+  /** Begins to look after the files, once. @param onChange gets the new pair */
+  start(onChange: (certificate: Certificate) => void): void {
+    this.#listeners.push(onChange);
+    this.#timer ??= setInterval(() => {
+      if (identity(this.#options.files) !== this.#seen) this.reload();
+    }, LOOK_INTERVAL_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Reads the files again, whether they look different or not. */
+  reload(): void {
+    const { files, log, wallClock } = this.#options;
+    // Taken before: what is written while they are read is seen the next time.
+    this.#seen = identity(files);
+    try {
+      const read = readCertificate(files, wallClock());
+      const isSame = read.cert.equals(this.#current.cert) && read.key.equals(this.#current.key);
+      if (isSame) return;
+      for (const onChange of this.#listeners) onChange(read);
+      this.#current = read;
+      this.#tell('new certificate');
+    } catch (error) {
+      const reason = (error as Error).message;
+      log.error({ reason }, 'the new certificate cannot be used: the one before stays');
+    }
+  }
+
+  #tell(what: string): void {
+    const { names, expiresAt, warnings } = this.#current;
+    const { log } = this.#options;
+    log.info({ names, expires: new Date(expiresAt).toISOString() }, what);
+    for (const warning of warnings) log.warn({ names }, `the certificate: ${warning}`);
+  }
+}
+
+/** Another text when a file, or what a link to it leads to, is another or has been written to. */
+function identity({ cert, key }: CertificateFiles): string {
+  return [cert, key]
+    .map((path) => {
+      try {
+        const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
+        return [dev, ino, size, mtimeNs].join();
+      } catch (error) {
+        // Not there, or not for us to see: maybe only for a moment.
+        return (error as NodeJS.ErrnoException).code;
+      }
+    })
+    .join(' ');
+}

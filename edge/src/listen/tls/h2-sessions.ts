@@ -1,0 +1,138 @@
+/**
+ * Connections of HTTP/2 (RFC 9113): how much one of them may ask for, and how it ends. What holds
+ * for requests holds for each stream; here is what only connections have.
+ */
+
+import {
+  constants,
+  createServer,
+  type Http2Server,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Session,
+} from 'node:http2';
+import type { Socket } from 'node:net';
+import type { Millis } from '@millrace/shared/base/clock';
+import { rememberConnection } from '../../clients/connection.ts';
+import {
+  H2_IDLE_MS,
+  H2_INVALID_FRAMES,
+  H2_MEMORY_MB,
+  H2_RESET_BURST,
+  H2_RESETS_PER_SECOND,
+  H2_STREAMS,
+  MAX_HEADER_BYTES,
+  REQUEST_MS,
+} from '../http-limits.ts';
+
+export type TakeRequest = (req: Http2ServerRequest, res: Http2ServerResponse) => void;
+
+export class H2Sessions {
+  readonly #server: Http2Server;
+  readonly #sessions = new Set<ServerHttp2Session>();
+  readonly #idleMs: Millis;
+  #socket: Socket | undefined;
+
+  /**
+   * @param take gets every request, its Host set
+   * @param idleMs for how long a connection may be without a stream
+   */
+  constructor(take: TakeRequest, idleMs: Millis = H2_IDLE_MS) {
+    this.#idleMs = idleMs;
+    this.#server = createServer({
+      settings: {
+        maxConcurrentStreams: H2_STREAMS,
+        maxHeaderListSize: MAX_HEADER_BYTES,
+        enablePush: false,
+      },
+      // A client that opens and resets streams for ever ("rapid reset") gets a GOAWAY.
+      streamResetBurst: H2_RESET_BURST,
+      streamResetRate: H2_RESETS_PER_SECOND,
+      maxSessionInvalidFrames: H2_INVALID_FRAMES,
+      maxSessionMemory: H2_MEMORY_MB,
+    });
+    this.#server.on('session', (session) => this.#added(session));
+    this.#server.on('sessionError', () => {}); // the session ends by itself
+    this.#server.on('request', (req, res) => {
+      if (!fixHost(req)) {
+        req.stream.close(constants.NGHTTP2_PROTOCOL_ERROR);
+        return;
+      }
+      limitBody(req);
+      take(req, res);
+    });
+  }
+
+  /** Connections open. */
+  get count(): number {
+    return this.#sessions.size;
+  }
+
+  /** Takes a connection whose client has chosen h2. */
+  take(socket: Socket): void {
+    this.#socket = socket;
+    this.#server.emit('connection', socket);
+    this.#socket = undefined;
+  }
+
+  /** Tells all clients to open no more streams here (GOAWAY); those that are open go on. */
+  goAway(): void {
+    for (const session of this.#sessions) session.close();
+  }
+
+  /** Ends all connections. */
+  destroy(): void {
+    for (const session of this.#sessions) session.destroy();
+  }
+
+  #added(session: ServerHttp2Session): void {
+    if (this.#socket !== undefined) rememberConnection(session, this.#socket);
+    this.#sessions.add(session);
+    let open = 0;
+    let idle: NodeJS.Timeout;
+    // By streams, not by bytes: neither PINGs nor a header that never ends keep a connection open.
+    const rest = () => {
+      idle = setTimeout(() => end(session, this.#idleMs), this.#idleMs).unref();
+    };
+    rest();
+    session.on('stream', (stream) => {
+      open++;
+      clearTimeout(idle);
+      stream.once('close', () => {
+        if (--open === 0 && !session.destroyed) rest();
+      });
+    });
+    session.once('close', () => {
+      clearTimeout(idle);
+      this.#sessions.delete(session);
+    });
+    session.on('error', () => {}); // 'close' follows
+  }
+}
+
+/** GOAWAY, and if the client does not hear of it, the end. */
+function end(session: ServerHttp2Session, waitMs: Millis): void {
+  session.close();
+  setTimeout(() => session.destroy(), waitMs).unref();
+}
+
+/**
+ * What HTTP/1.1 calls Host is :authority (RFC 9113 8.3.1). A request that has both must mean the
+ * same by them.
+ */
+function fixHost(req: Http2ServerRequest): boolean {
+  const { authority, headers } = req;
+  if (authority === undefined || authority === '') return true;
+  if (headers.host !== undefined && headers.host !== authority) return false;
+  headers.host = authority;
+  return true;
+}
+
+/** A request's body has to come within the time that HTTP/1.1 has for it. */
+function limitBody(req: Http2ServerRequest): void {
+  const { stream } = req;
+  if (stream.endAfterHeaders) return;
+  const timer = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), REQUEST_MS).unref();
+  const clear = () => clearTimeout(timer);
+  stream.once('end', clear).once('close', clear);
+}

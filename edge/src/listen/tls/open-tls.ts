@@ -1,0 +1,32 @@
+/** What TLS takes, from the settings. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import type { Log } from '@millrace/shared/base/log';
+import type { Config } from '../../config/config.ts';
+import type { Metrics } from '../../figures/metrics.ts';
+import { CertificateWatch } from './certificate-watch.ts';
+
+/**
+ * @param wallClock Unix milliseconds
+ * @returns undefined where the edge is to listen without TLS
+ * @throws Error that says which file cannot be used and why
+ */
+export function openCertificates(
+  config: Config,
+  log: Log,
+  wallClock: () => Millis,
+): CertificateWatch | undefined {
+  const { tlsCert: cert, tlsKey: key } = config;
+  if (cert === undefined || key === undefined) return undefined;
+  return new CertificateWatch({ files: { cert, key }, log, wallClock });
+}
+
+/** So that an alert can be given before a certificate expires that nobody has renewed. */
+export function addCertificateGauge(metrics: Metrics, certificates: CertificateWatch): void {
+  metrics.gauge(
+    'certificate_expires_seconds',
+    'When the certificate expires, in Unix seconds',
+    () => certificates.current.expiresAt / 1000,
+    'min', // of several processes, all of which should have the same
+  );
+}

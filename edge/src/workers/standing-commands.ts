@@ -1,0 +1,74 @@
+/**
+ * The commands that a process which is started anew has to hear of: it was not there when they were
+ * given. Bounded; of purges that are too many, everything is purged instead.
+ */
+
+import { Revocations } from '@millrace/shared/base/revocations';
+import type { Command } from '../cache/commands.ts';
+import { newPurge } from '../cache/purges.ts';
+
+/** Purges repeated one by one. */
+const MAX_PURGES = 1000;
+
+type Pinning = Extract<Command, { do: 'pin' }>;
+
+export class StandingCommands {
+  readonly #purges: Command[] = [];
+  readonly #ended = new Revocations();
+  /** By id, with the end of the lease in Unix milliseconds. */
+  readonly #pins = new Map<string, { command: Pinning; until: number }>();
+
+  /** @param now Unix milliseconds */
+  add(command: Command, now: number): void {
+    switch (command.do) {
+      case 'purge':
+        this.#purges.push(command);
+        if (this.#purges.length <= MAX_PURGES) return;
+        this.#purges.splice(0, this.#purges.length, {
+          do: 'purge',
+          purge: newPurge({ kind: 'all' }, now),
+          network: false,
+        });
+        return;
+      case 'pin':
+        this.#pins.set(command.pin.id, { command, until: (command.at ?? now) + command.forMs });
+        return this.#forgetEnded(now);
+      case 'extend': {
+        const pin = this.#pins.get(command.id);
+        if (pin === undefined) return;
+        const { forMs, at = pin.command.at } = command;
+        pin.until = (command.at ?? now) + forMs;
+        // Of the network are lease and beginning as they were told: they are the same everywhere.
+        if (at !== undefined) pin.command = { ...pin.command, forMs, at };
+        return;
+      }
+      case 'release':
+        this.#pins.delete(command.id);
+        return;
+      case 'log-out':
+        this.#ended.revoke(command.ending, now);
+    }
+  }
+
+  /** In the order in which they are to be carried out. @param now Unix milliseconds */
+  at(now: number): Command[] {
+    const pins = [...this.#pins.values()].filter(({ until }) => until > now);
+    return [
+      ...this.#purges,
+      ...pins.map(({ command, until }) =>
+        command.at === undefined ? { ...command, forMs: until - now } : command,
+      ),
+      ...this.#loggedOut(),
+    ];
+  }
+
+  #loggedOut(): Command[] {
+    const { until, sessions } = this.#ended.snapshot;
+    if (until === 0 && sessions.length === 0) return [];
+    return [{ do: 'log-out', ending: { until, sessions: sessions.map(([id, at]) => [id, at]) } }];
+  }
+
+  #forgetEnded(now: number): void {
+    for (const [id, { until }] of this.#pins) if (until <= now) this.#pins.delete(id);
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * What the background and the engine's worker say to each other. In Chromium the offscreen document
+ * passes it on, over a port that ends whenever the service worker does; the engine goes on without.
+ */
+
+import { z } from 'zod';
+import type { OfferState, ShownDownload, TakerProblem } from './taker.ts';
+
+/** Name of the port. */
+export const ENGINE_PORT = 'engine';
+/** Sent to nobody in particular: whoever hears it is awake then, and connects. */
+export const ENGINE_CALLS = { type: 'engine-calls' } as const;
+
+const id = z.string().min(1).max(64);
+const url = z.string().min(1).max(65_536);
+const headers = z.record(z.string().max(256), z.string().max(65_536)).readonly();
+const edges = z.array(z.string().max(2048)).max(64).readonly();
+const bytes = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
+
+const offer = z.object({
+  handOff: id,
+  url,
+  finalUrl: url,
+  fileName: z.string().max(4096),
+  length: bytes,
+  etag: z.string().max(8192).optional(),
+  lastModified: z.string().max(256).optional(),
+  contentType: z.string().max(1024).optional(),
+  headers,
+  edges,
+  published: edges.optional(),
+});
+
+const link = z.object({
+  url,
+  fileName: z.string().max(4096).optional(),
+  headers,
+  edges,
+  published: edges.optional(),
+});
+
+const callSchema = z.discriminatedUnion('type', [
+  /** The background is there: asks for `save` events again, and goes on with what is unfinished. */
+  z.object({ type: z.literal('start') }),
+  z.object({ type: z.literal('offer'), offer }),
+  z.object({ type: z.literal('commit'), handOff: id }),
+  z.object({ type: z.literal('withdraw'), handOff: id }),
+  z.object({ type: z.literal('offerState'), handOff: id }),
+  z.object({ type: z.literal('list') }),
+  z.object({ type: z.literal('command'), id, command: z.enum(['pause', 'resume', 'remove']) }),
+  z.object({ type: z.literal('add'), links: z.array(link).max(10_000).readonly() }),
+  /** The browser has begun to save a file. */
+  z.object({ type: z.literal('saving'), id, url, downloadId: z.number().int() }),
+  /** It is in the user's folder. */
+  z.object({ type: z.literal('saved'), id, downloadId: z.number().int(), length: bytes }),
+  z.object({
+    type: z.literal('not-saved'),
+    id,
+    code: z.enum(['disk-full', 'file-not-writable', 'interrupted', 'origin-reset', 'wrong-length']),
+    message: z.string().max(1024),
+  }),
+]);
+
+export type EngineCall = z.output<typeof callSchema>;
+
+/** Why the browser has not saved a file. */
+export type NotSavedCode = Extract<EngineCall, { type: 'not-saved' }>['code'];
+
+export interface EngineResults {
+  start: Record<string, never>;
+  offer: Record<string, never>;
+  commit: { readonly id: string };
+  withdraw: Record<string, never>;
+  offerState: OfferState;
+  list: { readonly downloads: readonly ShownDownload[] };
+  command: Record<string, never>;
+  add: { readonly ids: readonly string[] };
+  /** `known` false: it has been removed meanwhile, and is not to be saved. */
+  saving: { readonly known: boolean };
+  saved: { readonly known: boolean };
+  'not-saved': Record<string, never>;
+}
+
+export const requestSchema = z.object({ id: z.number().int(), call: callSchema });
+export type EngineRequest = z.output<typeof requestSchema>;
+
+/** A file for the browser to put into the user's folder. */
+export interface Save {
+  readonly id: string;
+  /** `blob:` of the engine's, or that of the origin, which the browser is to fetch by itself. */
+  readonly url: string;
+  readonly fileName: string;
+  /** Bytes that it must have; undefined: not known. */
+  readonly length?: number | undefined;
+  /** The browser's download that was begun for it, perhaps in an earlier run, and from where. */
+  readonly begun?: { readonly url: string; readonly downloadId: number } | undefined;
+}
+
+interface CallFailure {
+  readonly problem: TakerProblem;
+  readonly message: string;
+  readonly code?: string | undefined;
+}
+
+export type EngineMessage =
+  | { readonly id: number; readonly result: object }
+  | { readonly id: number; readonly failed: CallFailure }
+  /** The list has changed; four times a second at most. */
+  | { readonly event: 'changed' }
+  | { readonly event: 'save'; readonly save: Save }
+  /** Nothing is left to do: its document can be closed. */
+  | { readonly event: 'idle' };

@@ -1,0 +1,321 @@
+/**
+ * The downloads of the engine in the extension: takes them, runs some at a time, has the browser save
+ * what is complete, and goes on after a restart with what its records say. Its surroundings are given
+ * to it: files, records, `fetch`, time and chance.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { nameFromUrl, safeFileName } from '@millrace/shared/download/request/file-name';
+import type { EngineCall, EngineMessage, EngineResults } from '../../contract/protocol.ts';
+import { type Offer, type OfferState, TakerError } from '../../contract/taker.ts';
+import { hostOf } from '../../intercept/hosts.ts';
+import {
+  type DownloadRecord,
+  failed,
+  fetched,
+  hasPlace,
+  hasRoom,
+  hostOf as hostOfRecord,
+  isAtBrowser,
+  isOfNoUse,
+  paused,
+  resumed,
+  shown,
+  toStart,
+} from '../records/record.ts';
+import { type EngineRecords, Records } from '../records/records.ts';
+import { Fetching, type FetchingOptions } from './fetching.ts';
+import { Offers } from './offers.ts';
+import { Run } from './run.ts';
+import { Saving } from './saving.ts';
+
+export interface EngineOptions extends FetchingOptions {
+  readonly records: EngineRecords;
+  readonly uuid: () => string;
+  readonly emit: (message: Extract<EngineMessage, { event: string }>) => void;
+}
+
+/** What is on disk for good, and what the record says of it, is brought up to date so often. */
+const FLUSH_MS = 5000;
+/** With nothing left to do for so long, the engine can be ended. */
+const IDLE_MS = 30_000;
+
+export class Engine {
+  readonly #options: EngineOptions;
+  readonly #records: Records;
+  readonly #fetching: Fetching;
+  readonly #saving: Saving;
+  readonly #offers: Offers;
+  readonly #runs = new Map<string, Run>();
+  #busyAt: Millis;
+  #flushedAt: Millis;
+
+  private constructor(options: EngineOptions, records: Records) {
+    const { files, emit, now } = options;
+    const put = (record: DownloadRecord) => this.#put(record);
+    this.#options = options;
+    this.#records = records;
+    this.#fetching = new Fetching(options, records, put);
+    this.#saving = new Saving({
+      records,
+      files,
+      put,
+      emit: (save) => emit({ event: 'save', save }),
+    });
+    this.#offers = new Offers(now);
+    this.#busyAt = now();
+    this.#flushedAt = now();
+  }
+
+  /** Takes up what an earlier run has left; files that nobody knows are deleted. */
+  static async open(options: EngineOptions): Promise<Engine> {
+    const engine = new Engine(options, await Records.open(options.records));
+    for (const id of await options.files.ids()) {
+      const state = engine.#records.get(id)?.state;
+      if (state === undefined || state === 'complete') await options.files.remove(id);
+    }
+    for (const record of engine.#records.all) {
+      if (record.state === 'saving') await engine.#saving.begin(record);
+    }
+    engine.#kick();
+    return engine;
+  }
+
+  /** @throws TakerError, MillraceError */
+  async call(call: EngineCall): Promise<EngineResults[EngineCall['type']]> {
+    this.#busyAt = this.#options.now();
+    switch (call.type) {
+      case 'start':
+        for (const record of this.#records.all) this.#saving.ask(record);
+        return {};
+      case 'offer':
+        return this.#offer(call.offer as Offer);
+      case 'commit':
+        return this.#commit(call.handOff);
+      case 'withdraw':
+        this.#offers.drop(call.handOff);
+        return {};
+      case 'offerState':
+        return this.#stateOf(call.handOff);
+      case 'list':
+        return { downloads: this.#list() };
+      case 'command':
+        return this.#command(call.id, call.command);
+      case 'add':
+        return { ids: await this.#add(call.links) };
+      case 'saving':
+        return { known: await this.#saving.onBegun(call.id, call.url, call.downloadId) };
+      case 'saved':
+        return { known: await this.#saving.onSaved(call.id, call.downloadId, call.length) };
+      case 'not-saved':
+        await this.#saving.onNotSaved(call.id, new MillraceError(call.code, call.message));
+        return {};
+    }
+  }
+
+  /** To be called a few times a second. */
+  tick(): void {
+    const now = this.#options.now();
+    const flush = now - this.#flushedAt >= FLUSH_MS;
+    if (flush) this.#flushedAt = now;
+    for (const [id, run] of this.#runs) {
+      if (run.tick()) this.#records.changed = true;
+      if (flush) void this.#keep(id, run);
+    }
+    this.#fetching.tick();
+    // What waits for its server has made room for others.
+    this.#start();
+    const saving = this.#records.all.some(isAtBrowser);
+    if (this.#runs.size > 0 || this.#offers.size > 0 || saving) this.#busyAt = now;
+    if (this.#records.changed) this.#options.emit({ event: 'changed' });
+    this.#records.changed = false;
+    if (now - this.#busyAt < IDLE_MS) return;
+    this.#busyAt = now;
+    this.#options.emit({ event: 'idle' });
+  }
+
+  /** The network may have come back. */
+  retryNow(): void {
+    for (const run of this.#runs.values()) run.retryNow();
+  }
+
+  async #offer(offer: Offer): Promise<Record<string, never>> {
+    if (this.#records.get(offer.handOff) !== undefined) return {};
+    if (!hasPlace(this.#records.all)) {
+      throw new TakerError('refused', 'There are too many downloads already', 'queue-full');
+    }
+    // The browser's own goes on: what would wait here is better off there.
+    if (this.#offers.state(offer.handOff) === 'unknown') this.#checkFree(hostOfRecord(offer));
+    await this.#fetching.checkRoom(offer.length).catch((error: unknown) => {
+      if (!isMillraceError(error)) throw error;
+      throw new TakerError('refused', error.detail, error.code);
+    });
+    await this.#offers.prove(offer, (signal) => this.#fetching.prove(offer, signal));
+    return {};
+  }
+
+  /** @throws TakerError where all connections of a host are shared out to others */
+  #checkFree(host: string): void {
+    const offered = this.#offers.all.map((offer) => hostOfRecord(offer));
+    if (hasRoom(host, [...this.#busyHosts(), ...offered])) return;
+    throw new TakerError('refused', `All connections to ${host} are in use`, 'queue-full');
+  }
+
+  /** Hosts that something is being fetched from, each as often as there are downloads. */
+  #busyHosts(): string[] {
+    return [...this.#runs].flatMap(([id, run]) => {
+      const record = this.#records.get(id);
+      return run.idle || record === undefined ? [] : [hostOfRecord(record)];
+    });
+  }
+
+  async #commit(handOff: string): Promise<{ id: string }> {
+    if (this.#records.get(handOff) !== undefined) return { id: handOff };
+    const proven = this.#offers.proven(handOff);
+    if (proven === undefined) throw new TakerError('failed', 'There is no such offer');
+    const { offer, proof } = proven;
+    await this.#put({
+      id: handOff,
+      url: offer.url,
+      finalUrl: offer.finalUrl,
+      fileName: safeFileName(offer.fileName),
+      length: offer.length,
+      promised: offer.length,
+      ...proof,
+      headers: offer.headers,
+      edges: offer.edges,
+      published: offer.published,
+      createdAt: this.#options.wallNow(),
+      state: 'queued',
+      storedBytes: 0,
+    });
+    this.#offers.drop(handOff);
+    this.#kick();
+    return { id: handOff };
+  }
+
+  #stateOf(handOff: string): OfferState {
+    if (this.#records.get(handOff) !== undefined) return { state: 'committed', id: handOff };
+    return { state: this.#offers.state(handOff) };
+  }
+
+  #list() {
+    return this.#records.all
+      .toSorted((a, b) => b.createdAt - a.createdAt)
+      .map((record) => shown(record, this.#runs.get(record.id)?.figures()));
+  }
+
+  async #add(links: Extract<EngineCall, { type: 'add' }>['links']): Promise<string[]> {
+    const ids: string[] = [];
+    for (const { url, fileName, headers, edges, published } of links) {
+      if (hostOf(url) === undefined) continue;
+      if (!hasPlace(this.#records.all)) break;
+      const id = this.#options.uuid();
+      await this.#put({
+        id,
+        url,
+        fileName: fileName === undefined ? nameFromUrl(url) : safeFileName(fileName),
+        ...(fileName === undefined ? { nameIsGuess: true } : {}),
+        headers,
+        edges,
+        published,
+        createdAt: this.#options.wallNow(),
+        state: 'queued',
+        storedBytes: 0,
+      });
+      ids.push(id);
+    }
+    this.#kick();
+    return ids;
+  }
+
+  async #command(id: string, command: 'pause' | 'resume' | 'remove') {
+    const record = this.#records.known(id);
+    if (command === 'remove') {
+      await this.#remove(record);
+    } else if (command === 'pause') {
+      const next = paused(record);
+      if (next === undefined) throw wrongState(record);
+      await this.#put(next);
+      await this.#stop(id);
+    } else {
+      const next = resumed(record);
+      if (next === undefined) throw wrongState(record);
+      if (next.anew) await this.#options.files.remove(id);
+      // It may have been removed meanwhile.
+      this.#records.known(id);
+      await this.#put(next.record);
+    }
+    this.#kick();
+    return {};
+  }
+
+  #kick(): void {
+    this.#start();
+    this.#records.changed = true;
+  }
+
+  /** Starts what has its turn. */
+  #start(): void {
+    for (const record of toStart(this.#records.all, this.#runs, this.#busyHosts())) {
+      const run = new Run((signal, run) => this.#run(record, run, signal), this.#options.now);
+      this.#runs.set(record.id, run);
+      this.#records.changed = true;
+      void run.ended.then(() => {
+        this.#runs.delete(record.id);
+        this.#kick();
+      });
+    }
+  }
+
+  /** One download, until it is complete, fails, or is stopped. It never rejects. */
+  async #run(given: DownloadRecord, run: Run, signal: AbortSignal): Promise<void> {
+    const { id } = given;
+    try {
+      await this.#fetching.complete(given, run, signal);
+      await this.#saving.begin(fetched(this.#records.known(id), ''));
+    } catch (thrown) {
+      const record = this.#records.get(id);
+      if (record === undefined) return;
+      const { storedBytes } = run.figures();
+      const kept = {
+        ...record,
+        storedBytes: Math.max(storedBytes, run.opened ? 0 : record.storedBytes),
+      };
+      const next = signal.aborted ? kept : failed(kept, asMillraceError(thrown));
+      await this.#put(next).catch(() => {});
+      if (isOfNoUse(next)) await this.#options.files.remove(id).catch(() => {});
+      this.#saving.ask(next);
+    }
+  }
+
+  /** Brings what has come to disk, and its amount into the record. */
+  async #keep(id: string, run: Run): Promise<void> {
+    await run.flush();
+    const record = this.#records.get(id);
+    const { storedBytes } = run.figures();
+    if (record === undefined || record.storedBytes === storedBytes || !run.opened) return;
+    if (this.#runs.get(id) === run) await this.#put({ ...record, storedBytes });
+  }
+
+  async #remove({ id }: DownloadRecord): Promise<void> {
+    await this.#records.remove(id);
+    await this.#stop(id);
+    await this.#saving.leave(id);
+  }
+
+  async #stop(id: string): Promise<void> {
+    const run = this.#runs.get(id);
+    run?.stop();
+    await run?.ended;
+  }
+
+  async #put(record: DownloadRecord): Promise<void> {
+    for (const old of await this.#records.put(record)) await this.#remove(old);
+  }
+}
+
+function wrongState({ state }: DownloadRecord): MillraceError {
+  return new MillraceError('wrong-state', `it is ${state}`);
+}

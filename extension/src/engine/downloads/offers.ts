@@ -1,0 +1,89 @@
+/** Downloads that are offered and not yet taken: in memory only, few, and not for long. */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { Offer } from '../../contract/taker.ts';
+import type { Proof } from '../sources/proof.ts';
+
+const MAX_OFFERS = 64;
+const OFFER_MS = 60_000;
+
+interface Pending {
+  readonly offer: Offer;
+  readonly abort: AbortController;
+  readonly proving: Promise<Proof>;
+  readonly expiresAt: number;
+  proof: Proof | undefined;
+}
+
+export class Offers {
+  readonly #pending = new Map<string, Pending>();
+  readonly #now: () => number;
+
+  /** @param now monotonic milliseconds */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  get size(): number {
+    this.#expire();
+    return this.#pending.size;
+  }
+
+  /**
+   * Begins with the proof of an offer, or joins the one that has begun.
+   *
+   * @throws MillraceError `queue-full`; what the proof fails with: nothing is left of it then
+   */
+  async prove(offer: Offer, prove: (signal: AbortSignal) => Promise<Proof>): Promise<void> {
+    this.#expire();
+    let pending = this.#pending.get(offer.handOff);
+    if (pending === undefined) {
+      if (this.#pending.size >= MAX_OFFERS) throw new MillraceError('queue-full');
+      const abort = new AbortController();
+      const expiresAt = this.#now() + OFFER_MS;
+      pending = { offer, abort, proving: prove(abort.signal), expiresAt, proof: undefined };
+      this.#pending.set(offer.handOff, pending);
+    }
+    try {
+      pending.proof = await pending.proving;
+    } catch (error) {
+      if (this.#pending.get(offer.handOff) === pending) this.#pending.delete(offer.handOff);
+      throw error;
+    }
+  }
+
+  /** All that may be committed. */
+  get all(): readonly Offer[] {
+    this.#expire();
+    return [...this.#pending.values()].map(({ offer }) => offer);
+  }
+
+  state(handOff: string): 'unknown' | 'proving' | 'proven' {
+    this.#expire();
+    const pending = this.#pending.get(handOff);
+    if (pending === undefined) return 'unknown';
+    return pending.proof === undefined ? 'proving' : 'proven';
+  }
+
+  /** @returns undefined where nothing of that name has been proven */
+  proven(handOff: string): { readonly offer: Offer; readonly proof: Proof } | undefined {
+    this.#expire();
+    const pending = this.#pending.get(handOff);
+    const proof = pending?.proof;
+    return pending === undefined || proof === undefined
+      ? undefined
+      : { offer: pending.offer, proof };
+  }
+
+  /** Ends the proof, if it goes on, and leaves nothing. */
+  drop(handOff: string): void {
+    const pending = this.#pending.get(handOff);
+    this.#pending.delete(handOff);
+    pending?.abort.abort(new MillraceError('interrupted'));
+  }
+
+  #expire(): void {
+    const now = this.#now();
+    for (const [handOff, { expiresAt }] of this.#pending) if (expiresAt <= now) this.drop(handOff);
+  }
+}

@@ -1,0 +1,158 @@
+/** A download under way: from its opened file to the last byte. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import type { Digest } from '@millrace/shared/base/digest';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { RateMeter } from '@millrace/shared/download/figures/rate-meter';
+import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
+import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
+import type { LiveFigures } from '../records/record.ts';
+import type { FetchSource } from '../sources/fetch-source.ts';
+import type { HostSlots } from '../sources/host-slots.ts';
+import { checkFile } from '../storage/file-digest.ts';
+import type { Partial } from '../storage/opfs-store.ts';
+import { Transfer } from './block-transfer.ts';
+
+/** Requests at a time. */
+const CONNECTIONS = 6;
+/** Bytes that may be fetched twice, as a share of the file. */
+const REDUNDANT_SHARE = 0.02;
+/** A download that has brought nothing for so long keeps nobody from being started. */
+const QUIET_MS = 10_000;
+
+export interface FetchOptions {
+  readonly partial: Partial;
+  /** Edges first, the origin last. */
+  readonly sources: readonly FetchSource[];
+  /** Edges that are used as soon as they are admitted. */
+  readonly joining: readonly FetchSource[];
+  /** Rejects where a source is not to be used. */
+  readonly admit: (source: FetchSource, signal: AbortSignal) => Promise<void>;
+  readonly slots: HostSlots;
+  readonly version: PinnedVersion;
+  /** Of the whole file. */
+  readonly digests: readonly Digest[];
+  /** False: each request may count, nothing is asked for twice. */
+  readonly mayRepeat: boolean;
+  readonly wait: (ms: Millis, signal: AbortSignal) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+export class Run {
+  /** Resolves when nothing goes on any more. */
+  readonly ended: Promise<void>;
+  readonly #stop = new AbortController();
+  readonly #now: () => Millis;
+  readonly #meter: RateMeter;
+  #partial: Partial | undefined;
+  #scheduler: Scheduler | undefined;
+  #transfer: Transfer | undefined;
+  #opened = false;
+  #moved = false;
+  #movedAt: Millis;
+
+  /** @param work all of it; it must not reject */
+  constructor(work: (signal: AbortSignal, run: Run) => Promise<void>, now: () => Millis) {
+    this.#now = now;
+    this.#meter = new RateMeter(now());
+    this.#movedAt = now();
+    this.ended = Promise.resolve().then(() => work(this.#stop.signal, this));
+  }
+
+  /** True once it is known how much is stored. */
+  get opened(): boolean {
+    return this.#opened;
+  }
+
+  /** True while nothing comes: others may run in its place. */
+  get idle(): boolean {
+    return this.#now() - this.#movedAt > QUIET_MS || this.#transfer?.waiting === true;
+  }
+
+  figures(): LiveFigures {
+    return {
+      storedBytes: this.#scheduler?.storedBytes ?? 0,
+      bytesPerSecond: this.#meter.bytesPerSecond(this.#now()),
+      waiting: this.#transfer?.waiting ?? false,
+    };
+  }
+
+  /**
+   * Fetches what is missing, and checks the whole; what has come is on disk and in the journal however
+   * it ends.
+   */
+  async fetch(options: FetchOptions): Promise<void> {
+    const { partial, sources, version, mayRepeat, digests, wait, signal } = options;
+    this.#partial = partial;
+    try {
+      const scheduler = new Scheduler(
+        {
+          length: version.length,
+          mode: 'progress',
+          redundantBytes: mayRepeat ? version.length * REDUNDANT_SHARE : 0,
+          connections: CONNECTIONS,
+        },
+        this.#now(),
+      );
+      for (const range of partial.stored.ranges) scheduler.addStored(range);
+      for (const { id } of sources) scheduler.addSource(id);
+      this.#scheduler = scheduler;
+      this.#opened = true;
+      this.#transfer = new Transfer({
+        ...options,
+        scheduler,
+        connections: CONNECTIONS,
+        now: this.#now,
+        onBytes: (count) => {
+          this.#meter.add(count);
+          this.#moved = true;
+          this.#movedAt = this.#now();
+        },
+      });
+      const over = new AbortController();
+      this.#join(this.#transfer, options, AbortSignal.any([signal, over.signal]));
+      await this.#transfer.run().finally(() => over.abort());
+      await partial.flush();
+      const { length } = version;
+      const read = partial.read.bind(partial);
+      await checkFile({ length, read, digests }, () => wait(0, signal), signal);
+    } catch (error) {
+      await partial.flush().catch(() => {});
+      throw error;
+    } finally {
+      this.#partial = undefined;
+      partial.close();
+    }
+  }
+
+  #join(transfer: Transfer, { joining, admit }: FetchOptions, signal: AbortSignal): void {
+    for (const source of joining) {
+      admit(source, signal).then(
+        () => transfer.join(source),
+        // Others have the file; this one is asked again when the download is begun again.
+        () => {},
+      );
+    }
+  }
+
+  /** @returns true if something has come since the last time */
+  tick(): boolean {
+    this.#transfer?.tick();
+    const moved = this.#moved;
+    this.#moved = false;
+    return moved;
+  }
+
+  retryNow(): void {
+    this.#transfer?.retryNow();
+  }
+
+  async flush(): Promise<void> {
+    // Where it fails, the transfer will find out by itself.
+    await this.#partial?.flush().catch(() => {});
+  }
+
+  stop(): void {
+    this.#stop.abort(new MillraceError('interrupted'));
+  }
+}

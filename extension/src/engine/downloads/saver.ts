@@ -1,0 +1,165 @@
+/**
+ * Has the browser put finished files into the user's folder, under a name that is free. Which of them
+ * are under way is not remembered here: the engine's records and the browser's own list say so, and
+ * are compared whenever something happens.
+ */
+
+import type { BrowserApi } from '../../browser/api.ts';
+import type { NotSavedCode, Save } from '../../contract/protocol.ts';
+
+type Item = chrome.downloads.DownloadItem;
+
+/** `known` false: it has been removed meanwhile, and nothing of it is to stay. */
+export interface SaverReports {
+  saving(id: string, url: string, downloadId: number): Promise<{ readonly known: boolean }>;
+  saved(id: string, downloadId: number, length: number): Promise<{ readonly known: boolean }>;
+  notSaved(id: string, code: NotSavedCode, message: string): Promise<unknown>;
+}
+
+export class Saver {
+  readonly #downloads: BrowserApi['downloads'];
+  readonly #ownId: string;
+  readonly #reports: SaverReports;
+  /** By the engine's id. */
+  readonly #saves = new Map<string, Save>();
+  /** Looked after one at a time: nothing is saved twice. */
+  readonly #turns = new Map<string, Promise<void>>();
+
+  /** @param ownId the extension's, by which the browser tells whose a download is */
+  constructor(downloads: BrowserApi['downloads'], ownId: string, reports: SaverReports) {
+    this.#downloads = downloads;
+    this.#ownId = ownId;
+    this.#reports = reports;
+  }
+
+  /** A file is to be saved; the same may be said more than once. */
+  save(save: Save): void {
+    this.#saves.set(save.id, save);
+    void this.#inTurn(save.id, () => this.#look(save));
+  }
+
+  /** It has been removed: what the browser has begun of it goes, complete or not. */
+  leave(id: string): Promise<void> {
+    return this.#inTurn(id, async () => {
+      const save = this.#saves.get(id);
+      this.#saves.delete(id);
+      if (save === undefined) return;
+      const item = await this.#begunFor(save);
+      if (item !== undefined) await this.#discard(item.id);
+    });
+  }
+
+  #inTurn(id: string, work: () => Promise<void>): Promise<void> {
+    const before = this.#turns.get(id) ?? Promise.resolve();
+    const turn = before.then(work).catch(() => {});
+    this.#turns.set(id, turn);
+    void turn.then(() => {
+      if (this.#turns.get(id) === turn) this.#turns.delete(id);
+    });
+    return turn;
+  }
+
+  /** The browser's download has changed. */
+  onChanged({ id, state }: chrome.downloads.DownloadDelta): void {
+    if (state === undefined) return;
+    for (const save of this.#saves.values()) if (save.begun?.downloadId === id) this.save(save);
+  }
+
+  async #look(save: Save): Promise<void> {
+    const { id, url } = save;
+    if (this.#saves.get(id) !== save) return;
+    const item = await this.#find(save);
+    if (item === undefined) return this.#begin(save);
+    const begun = { url: item.url, downloadId: item.id };
+    if (save.begun?.downloadId !== item.id) {
+      this.#saves.set(id, { ...save, begun });
+      if (!(await this.#wants(id, this.#reports.saving(id, item.url, item.id), item.id))) return;
+    }
+    if (item.state === 'complete') {
+      this.#saves.delete(id);
+      const length = Math.max(item.fileSize, item.bytesReceived);
+      if (save.length === undefined || save.length === length) {
+        await this.#wants(id, this.#reports.saved(id, item.id, length), item.id);
+      } else {
+        await this.#discard(item.id);
+        const message = `${length} of ${save.length} bytes came`;
+        await this.#reports.notSaved(id, 'wrong-length', message);
+      }
+    } else if (item.state === 'interrupted' && !(item.canResume && isOrigins(url))) {
+      this.#saves.delete(id);
+      const reason = item.error ?? 'the browser gave no reason';
+      await this.#reports.notSaved(id, codeOf(reason), reason);
+    }
+  }
+
+  /** What can still become its file, of what was begun for it. */
+  async #find(save: Save): Promise<Item | undefined> {
+    const item = await this.#begunFor(save);
+    if (item === undefined || item.url === save.url || item.state === 'complete') return item;
+    // Of an earlier run of the engine: the file is to be had under another address now.
+    await this.#discard(item.id);
+    return undefined;
+  }
+
+  /** What was begun for it, unless the browser's end has ended that as well. */
+  async #begunFor({ url, begun }: Save): Promise<Item | undefined> {
+    if (begun !== undefined) {
+      const [item] = await this.#downloads.search({ id: begun.downloadId });
+      return item?.url === begun.url ? item : undefined;
+    }
+    // Begun by a background that has ended before it could say so. What the user has fetched from
+    // the same address is none of ours.
+    const items = await this.#downloads.search({ url });
+    return items.find(({ byExtensionId }) => byExtensionId === this.#ownId);
+  }
+
+  /** Whether the engine wants what it was told of; else it goes. */
+  async #wants(
+    id: string,
+    report: Promise<{ readonly known: boolean }>,
+    downloadId: number,
+  ): Promise<boolean> {
+    if ((await report).known) return true;
+    this.#saves.delete(id);
+    await this.#discard(downloadId);
+    return false;
+  }
+
+  async #discard(downloadId: number): Promise<void> {
+    // What has ended cannot be cancelled, what has not has no file that could be removed.
+    await this.#downloads.cancel(downloadId).catch(() => {});
+    await this.#downloads.removeFile(downloadId).catch(() => {});
+    await this.#downloads.erase({ id: downloadId });
+  }
+
+  async #begin(save: Save): Promise<void> {
+    const { id, url, fileName } = save;
+    try {
+      const downloadId = await this.#downloads.download({
+        url,
+        filename: fileName,
+        conflictAction: 'uniquify',
+        saveAs: false,
+      });
+      const begun: Save = { ...save, begun: { url, downloadId } };
+      this.#saves.set(id, begun);
+      if (!(await this.#wants(id, this.#reports.saving(id, url, downloadId), downloadId))) return;
+      // It may have ended before it was known here.
+      await this.#look(begun);
+    } catch (error) {
+      this.#saves.delete(id);
+      const message = error instanceof Error ? error.message : String(error);
+      await this.#reports.notSaved(id, 'file-not-writable', message);
+    }
+  }
+}
+
+/** The browser fetches it itself: what broke off can go on, whenever the user likes. */
+const isOrigins = (url: string) => !url.startsWith('blob:');
+
+/** What a reason of the browser's is in our table. */
+function codeOf(reason: string): NotSavedCode {
+  if (reason === 'FILE_NO_SPACE') return 'disk-full';
+  if (reason.startsWith('USER_')) return 'interrupted';
+  return /^(?:NETWORK|SERVER)_/.test(reason) ? 'origin-reset' : 'file-not-writable';
+}

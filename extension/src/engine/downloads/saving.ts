@@ -1,0 +1,104 @@
+/** What the browser puts into the user's folder: it is asked to, and says how that has gone. */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { Save } from '../../contract/protocol.ts';
+import { type DownloadRecord, failed, isAtBrowser, saved } from '../records/record.ts';
+import type { Records } from '../records/records.ts';
+import type { EngineFiles } from '../storage/files.ts';
+
+export interface SavingOptions {
+  readonly records: Records;
+  readonly files: EngineFiles;
+  /** Keeps a record. */
+  readonly put: (record: DownloadRecord) => Promise<void>;
+  readonly emit: (save: Save) => void;
+}
+
+export class Saving {
+  readonly #options: SavingOptions;
+  /** By id: what the browser saves from. */
+  readonly #urls = new Map<string, string>();
+
+  constructor(options: SavingOptions) {
+    this.#options = options;
+  }
+
+  /** Has the browser save what is complete; where it is not, it is fetched again. */
+  async begin(record: DownloadRecord): Promise<void> {
+    const { records, files, put } = this.#options;
+    const { id, length = 0, save } = record;
+    const url = await files.url(id, length).catch(() => undefined);
+    if (records.get(id) === undefined) {
+      // Removed meanwhile.
+      if (url !== undefined) files.revoke(url);
+      return;
+    }
+    if (url === undefined) {
+      await put({ ...record, state: 'queued', save: undefined, storedBytes: 0 });
+    } else {
+      this.#urls.set(id, url);
+      await put({ ...record, save: save?.downloadId === undefined ? { url } : save });
+    }
+    this.ask(records.known(id));
+  }
+
+  /** Asks the browser, where there is something to save; the same may be asked again. */
+  ask(record: DownloadRecord): void {
+    const { id, fileName, length, save } = record;
+    if (save === undefined || !isAtBrowser(record)) return;
+    const { downloadId, url } = save;
+    this.#options.emit({
+      id,
+      url: this.#urls.get(id) ?? url,
+      fileName,
+      length,
+      ...(downloadId === undefined ? {} : { begun: { url, downloadId } }),
+    });
+  }
+
+  /** @returns false if it has been removed meanwhile */
+  async onBegun(id: string, url: string, downloadId: number): Promise<boolean> {
+    const { records, put } = this.#options;
+    const record = records.get(id);
+    if (record === undefined) return false;
+    if (isAtBrowser(record)) await put({ ...record, save: { url, downloadId } });
+    return true;
+  }
+
+  /** @returns false if it has been removed meanwhile */
+  async onSaved(id: string, downloadId: number, length: number): Promise<boolean> {
+    const { records, put } = this.#options;
+    const record = records.get(id);
+    if (record === undefined) return false;
+    if (!isAtBrowser(record)) return true;
+    if (record.length !== undefined && record.length !== length) {
+      const detail = `${length} of ${record.length} bytes came`;
+      await this.onNotSaved(id, new MillraceError('wrong-length', detail));
+      return true;
+    }
+    await put(saved(record, downloadId, length));
+    await this.leave(id);
+    return true;
+  }
+
+  async onNotSaved(id: string, error: MillraceError): Promise<void> {
+    const { records, put } = this.#options;
+    const record = records.known(id);
+    if (!isAtBrowser(record)) return;
+    // The bytes are kept: going on with it saves them again.
+    await put(failed(record, error));
+    this.#revoke(id);
+  }
+
+  /** Nothing needs the file any more. */
+  async leave(id: string): Promise<void> {
+    this.#revoke(id);
+    await this.#options.files.remove(id);
+  }
+
+  #revoke(id: string): void {
+    const url = this.#urls.get(id);
+    if (url !== undefined) this.#options.files.revoke(url);
+    this.#urls.delete(id);
+  }
+}

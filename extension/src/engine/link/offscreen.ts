@@ -1,0 +1,31 @@
+/**
+ * Chromium's service workers cannot have workers of their own: this document has the engine's, and
+ * passes on what it and the background say to each other. It closes itself when nothing is left to do.
+ */
+
+import { api } from '../../browser/api.ts';
+import { ENGINE_CALLS, ENGINE_PORT, type EngineMessage } from '../../contract/protocol.ts';
+
+const worker = new Worker('engine-worker.js', { type: 'module' });
+let port: chrome.runtime.Port | undefined;
+
+api.runtime.onConnect.addListener((opened) => {
+  const { sender, name } = opened;
+  // Content scripts can connect too, from pages.
+  const ours = sender?.id === api.runtime.id && sender.tab === undefined;
+  if (name !== ENGINE_PORT || !ours) return;
+  port = opened;
+  opened.onMessage.addListener((message) => worker.postMessage(message));
+  opened.onDisconnect.addListener(() => {
+    if (port === opened) port = undefined;
+  });
+});
+
+worker.addEventListener('message', ({ data }: MessageEvent<EngineMessage>) => {
+  if ('event' in data && data.event === 'idle') return window.close();
+  if (port !== undefined) return port.postMessage(data);
+  // The service worker sleeps: what it has to do is said again when it connects.
+  if ('event' in data && data.event === 'save') {
+    void Promise.resolve(api.runtime.sendMessage(ENGINE_CALLS)).catch(() => {});
+  }
+});

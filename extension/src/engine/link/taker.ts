@@ -1,0 +1,138 @@
+/**
+ * The taker in the extension itself, as the background sees it. The engine runs elsewhere and goes on
+ * without the background; what it needs of the browser's downloads is done here.
+ */
+
+import type { BrowserApi } from '../../browser/api.ts';
+import {
+  type AddedLink,
+  type DownloadCommand,
+  type Offer,
+  type OfferState,
+  type ShownDownload,
+  type Taker,
+  type TakerDownloads,
+  TakerError,
+} from '../../contract/taker.ts';
+import { Saver } from '../downloads/saver.ts';
+import { isUnfinished, shown } from '../records/record.ts';
+import { StoredRecords } from '../records/record-database.ts';
+import { EngineClient } from './client.ts';
+import { type EngineHost, OffscreenHost, PageHost } from './link.ts';
+
+export class BrowserTaker implements Taker, TakerDownloads {
+  readonly kind = 'browser';
+  readonly #api: BrowserApi;
+  readonly #client: EngineClient;
+  readonly #saver: Saver;
+  readonly #listeners = new Set<() => void>();
+
+  /**
+   * To be made while the background's script runs for the first time: it listens to events that the
+   * background may have been woken by.
+   */
+  constructor(api: BrowserApi, host: EngineHost = hostIn(api)) {
+    this.#api = api;
+    this.#client = new EngineClient(host, (message) => {
+      if (message.event === 'save') this.#saver.save(message.save);
+      else if (message.event === 'changed') for (const listener of this.#listeners) listener();
+    });
+    const client = this.#client;
+    this.#saver = new Saver(api.downloads, api.runtime.id, {
+      saving: (id, url, downloadId) => client.call({ type: 'saving', id, url, downloadId }),
+      saved: (id, downloadId, length) => client.call({ type: 'saved', id, downloadId, length }),
+      notSaved: (id, code, message) => client.call({ type: 'not-saved', id, code, message }),
+    });
+    api.downloads.onChanged.addListener((delta) => this.#saver.onChanged(delta));
+    // Without a listener the background would not be started with the browser.
+    api.runtime.onStartup.addListener(() => {});
+  }
+
+  /** Goes on with what is unfinished: to be called whenever the background starts. */
+  async start(): Promise<void> {
+    if (await this.#client.runs()) return this.#client.connect();
+    if ((await readRecords()).some(isUnfinished)) await this.#client.connect();
+  }
+
+  async offer(offer: Offer, signal: AbortSignal): Promise<void> {
+    const { handOff } = offer;
+    const given = new TakerError('failed', 'It was given up');
+    if (signal.aborted) throw given;
+    const onAbort = () => void this.withdraw(handOff);
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      await this.#client.call({ type: 'offer', offer });
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+    if (signal.aborted) throw given;
+  }
+
+  async commit(handOff: string): Promise<string> {
+    return (await this.#client.call({ type: 'commit', handOff })).id;
+  }
+
+  async withdraw(handOff: string): Promise<void> {
+    if (!(await this.#client.runs().catch(() => false))) return;
+    await this.#client.call({ type: 'withdraw', handOff }).catch(() => {});
+  }
+
+  async stateOf(handOff: string): Promise<OfferState> {
+    if (await this.#client.runs()) return this.#client.call({ type: 'offerState', handOff });
+    const committed = (await readRecords()).some(({ id }) => id === handOff);
+    return committed ? { state: 'committed', id: handOff } : { state: 'unknown' };
+  }
+
+  async list(): Promise<readonly ShownDownload[]> {
+    if (await this.#client.runs()) return (await this.#client.call({ type: 'list' })).downloads;
+    const records = await readRecords();
+    return records
+      .toSorted((a, b) => b.createdAt - a.createdAt)
+      .map((record) => shown(record, undefined));
+  }
+
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async command(id: string, command: DownloadCommand): Promise<void> {
+    if (command === 'open' || command === 'show') return this.#show(id, command);
+    await this.#client.call({ type: 'command', id, command });
+    if (command === 'remove') await this.#saver.leave(id);
+  }
+
+  async add(links: readonly AddedLink[]): Promise<readonly string[]> {
+    return (await this.#client.call({ type: 'add', links: [...links] })).ids;
+  }
+
+  async #show(id: string, command: 'open' | 'show'): Promise<void> {
+    const record = (await readRecords()).find((one) => one.id === id);
+    const downloadId = record?.state === 'complete' ? record.save?.downloadId : undefined;
+    const { downloads } = this.#api;
+    const [item] = downloadId === undefined ? [] : await downloads.search({ id: downloadId });
+    if (item === undefined || item.exists === false) {
+      throw new TakerError('failed', 'The browser does not know where the file is');
+    }
+    if (command === 'open') {
+      try {
+        return await downloads.open(item.id);
+      } catch {
+        // That takes a permission more, and a click in the page that asks: the folder is shown.
+      }
+    }
+    downloads.show(item.id);
+  }
+}
+
+const hostIn = (api: BrowserApi): EngineHost =>
+  api.offscreen === undefined ? new PageHost(api) : new OffscreenHost(api);
+
+async function readRecords() {
+  const records = await StoredRecords.open();
+  try {
+    return await records.all();
+  } finally {
+    records.close();
+  }
+}

@@ -1,0 +1,95 @@
+/** Bodies of answers: read in large pieces, and compared with their digest where they have one. */
+
+import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
+import { type DigestAlgorithm, strongest } from '@millrace/shared/base/digest';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { contentDigests } from '@millrace/shared/http/fields/digest-fields';
+import type { Headers } from '@millrace/shared/http/fields/headers';
+import { toHex } from '../storage/hex.ts';
+
+/** Takes bytes at a position of the file: good until it returns. */
+export type TakePiece = (position: number, bytes: Uint8Array) => void;
+
+/** Read from a connection at a time. */
+const PIECE_BYTES = 1024 * 1024;
+
+/** Algorithms that the browser has, by the names of ours. */
+const SUBTLE: Readonly<Partial<Record<DigestAlgorithm, string>>> = {
+  sha512: 'SHA-512',
+  sha256: 'SHA-256',
+  sha384: 'SHA-384',
+  sha1: 'SHA-1',
+};
+
+/** Reads into memory of its own that grows no larger than one piece, where the browser can. */
+export async function readBody(
+  response: Response,
+  range: ByteRange,
+  take: TakePiece,
+  signal: AbortSignal,
+  discard: () => void,
+): Promise<void> {
+  const length = rangeBytes(range);
+  let offset = 0;
+  try {
+    const next = pieces(response);
+    for (let piece = await next(); piece !== undefined; piece = await next()) {
+      if (offset + piece.length > length) {
+        throw new MillraceError('wrong-length', `more than ${length} bytes`);
+      }
+      take(range.start + offset, piece);
+      offset += piece.length;
+    }
+  } catch (error) {
+    discard();
+    signal.throwIfAborted();
+    throw error instanceof TypeError ? broken(offset, length, error) : error;
+  }
+  // An end before the end is a broken connection, however clean it looks (ANYCAST 3.1.1).
+  if (offset !== length) throw broken(offset, length);
+}
+
+/** What compares a body with the digest that came with it (RFC 9530, 2); undefined: none came. */
+export function contentCheck(fields: Headers, range: ByteRange) {
+  const known = contentDigests(fields, 206).filter(({ algorithm }) => algorithm in SUBTLE);
+  const digest = strongest(known);
+  if (digest === undefined) return undefined;
+  const body = new Uint8Array(rangeBytes(range));
+  return {
+    of: (take: TakePiece): TakePiece => {
+      return (position, bytes) => {
+        body.set(bytes, position - range.start);
+        take(position, bytes);
+      };
+    },
+    /** @throws MillraceError `wrong-digest` */
+    async finish(): Promise<void> {
+      const hash = await crypto.subtle.digest(SUBTLE[digest.algorithm] as string, body);
+      const hex = toHex(hash);
+      if (hex !== digest.hex) throw new MillraceError('wrong-digest', `${digest.algorithm} ${hex}`);
+    },
+  };
+}
+
+function broken(offset: number, length: number, cause?: unknown): MillraceError {
+  return new MillraceError('origin-reset', `${offset} of ${length} bytes`, { cause });
+}
+
+function pieces(response: Response): () => Promise<Uint8Array | undefined> {
+  const { body } = response;
+  if (body === null) return async () => undefined;
+  let memory = new ArrayBuffer(PIECE_BYTES);
+  let reader: ReadableStreamBYOBReader;
+  try {
+    reader = body.getReader({ mode: 'byob' });
+  } catch {
+    const other = body.getReader();
+    return async () => (await other.read()).value;
+  }
+  return async () => {
+    const { done, value } = await reader.read(new Uint8Array(memory));
+    if (done || value === undefined) return undefined;
+    memory = value.buffer;
+    return value;
+  };
+}

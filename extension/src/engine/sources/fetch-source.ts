@@ -1,0 +1,293 @@
+/**
+ * A source of a file, asked with the browser's `fetch`: the origin, or an edge with a prefixed URL.
+ * Answers are held to the range contract before a byte of them is used (RFC 9110 14.4; NSDI 3.3).
+ */
+
+import { type ByteRange, RangeSet } from '@millrace/shared/base/byte-range';
+import type { Millis } from '@millrace/shared/base/clock';
+import { ERRORS, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
+import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
+import { PROBLEM_TYPE, type Problem } from '@millrace/shared/http/answers/problem';
+import {
+  checkRangeAnswer,
+  checkVersion,
+  type PinnedVersion,
+  readContentLength,
+} from '@millrace/shared/http/answers/range-contract';
+import type { Headers as Fields } from '@millrace/shared/http/fields/headers';
+import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
+import { formatRange } from '@millrace/shared/http/fields/range-header';
+import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
+import { readValidators, type Validators } from '@millrace/shared/http/fields/validators';
+import { formatPrefixedUrl } from '@millrace/shared/http/urls/prefixed-url';
+import { contentCheck, readBody, type TakePiece } from './body.ts';
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+
+/** An answer that keeps the contract, its body not yet read. */
+export interface Opened {
+  readonly range: ByteRange;
+  readonly version: PinnedVersion;
+  readonly fields: Fields;
+  /** Where redirects have ended. */
+  readonly url: string;
+  /** The source has given a digest of the body: it counts for nothing until it is complete. */
+  readonly checked: boolean;
+  /**
+   * Hands the body on, piece by piece.
+   *
+   * @throws MillraceError where it is not all of `range`; what `take` throws
+   */
+  read(take: TakePiece): Promise<void>;
+  discard(): void;
+}
+
+export interface FetchSourceOptions {
+  /** URL of the file at the origin. */
+  readonly url: string;
+  /** Base URL of the edge to ask; undefined: the origin itself. */
+  readonly edge: string | undefined;
+  /** Where the URL's redirects ended when they were last followed; it is asked first. */
+  readonly finalUrl?: string | undefined;
+  /** Only the publisher has named the edge: it is not followed to where it redirects. */
+  readonly published?: boolean | undefined;
+  /** Fields for the origin, never for edges. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly fetch: Fetch;
+  readonly health: SourceHealth;
+  /** Unix milliseconds. */
+  readonly wallNow: () => Millis;
+}
+
+/** Failures that say nothing of where redirects lead. */
+const KEEPS_TO_ITSELF: ReadonlySet<string> = new Set(['origin-busy']);
+/** Problem documents are small; anything longer is none. */
+const MAX_PROBLEM_CHARS = 16 * 1024;
+/**
+ * What `fetch` may set. The browser adds cookies, its own name and its languages by itself, and lets
+ * nobody say what page the link is on: Referer is a forbidden request header of the Fetch standard.
+ * A rule of declarativeNetRequest could write it into our requests, for one permission more, with
+ * which an extension can rewrite every request on every site; this one changes none. Servers that
+ * insist on the field are few, and their files are not lost: the proof fails, and the browser's own
+ * download, which has sent it, goes on.
+ */
+const OWN_FIELDS: ReadonlySet<string> = new Set(['authorization']);
+
+export class FetchSource {
+  readonly edge: string | undefined;
+  readonly health: SourceHealth;
+  /** What is asked. */
+  readonly target: URL;
+  /** Stored bytes that it gave since it was last shown to keep the contract. */
+  readonly #unproven = new RangeSet();
+  /** When bytes came last, monotonic milliseconds. */
+  heardAt: Millis = Number.NEGATIVE_INFINITY;
+  receivedBytes = 0;
+  readonly #options: FetchSourceOptions;
+  /** Where redirects have ended: asked in place of the target as long as it gives the file. */
+  #resolved: URL | undefined;
+
+  constructor(options: FetchSourceOptions) {
+    const { edge, url, health } = options;
+    this.edge = edge;
+    this.health = health;
+    this.target = new URL(edge === undefined ? url : formatPrefixedUrl(edge, url));
+    this.#options = options;
+    if (edge === undefined) this.#resolve(options.finalUrl ?? '');
+  }
+
+  /** Tells it from all others of the download. */
+  get id(): string {
+    return this.target.href;
+  }
+
+  /** Host and port that its next request goes to. */
+  get host(): string {
+    return (this.#resolved ?? this.target).host;
+  }
+
+  gave(range: ByteRange): void {
+    this.#unproven.add(range);
+  }
+
+  /** An answer was as it should be from beginning to end. */
+  vouch(): void {
+    this.health.onServed();
+    this.takeUnproven();
+  }
+
+  /** The bytes that nothing vouches for; they are no longer counted here. */
+  takeUnproven(): RangeSet {
+    const taken = new RangeSet(this.#unproven.ranges);
+    this.#unproven.remove({ start: 0, end: Number.MAX_SAFE_INTEGER });
+    return taken;
+  }
+
+  /**
+   * Asks for a range.
+   *
+   * @param pinned the version that the answer must be of; undefined: the first request
+   * @throws MillraceError; the signal's reason
+   */
+  async open(
+    asked: ByteRange,
+    pinned: PinnedVersion | undefined,
+    signal: AbortSignal,
+  ): Promise<Opened> {
+    const direct = this.#resolved;
+    if (direct === undefined) return this.#openAt(this.target, asked, pinned, signal);
+    try {
+      return await this.#openAt(direct, asked, pinned, signal);
+    } catch (error) {
+      if (!(error instanceof MillraceError) || KEEPS_TO_ITSELF.has(error.code)) throw error;
+      signal.throwIfAborted();
+      // It was good for a time only, or is another's now: the redirects are followed once more.
+      if (this.#resolved === direct) this.#resolved = undefined;
+      return this.#openAt(this.target, asked, pinned, signal);
+    }
+  }
+
+  #resolve(url: string): void {
+    if (url === '' || url === this.target.href || !URL.canParse(url)) return;
+    const { protocol } = new URL(url);
+    if (protocol === 'http:' || protocol === 'https:') this.#resolved = new URL(url);
+  }
+
+  async #openAt(
+    url: URL,
+    asked: ByteRange,
+    pinned: PinnedVersion | undefined,
+    signal: AbortSignal,
+  ): Promise<Opened> {
+    // Ends an answer that is not read to its end, and its connection with it.
+    const end = new AbortController();
+    const response = await this.#get(
+      url,
+      asked,
+      pinned?.validators,
+      AbortSignal.any([signal, end.signal]),
+      signal,
+    );
+    const fields: Fields = Object.fromEntries(response.headers);
+    const discard = () => end.abort();
+    try {
+      const { range, version } = await this.#understand(response, fields, asked, pinned);
+      const check = contentCheck(fields, range);
+      const read: Opened['read'] = async (take) => {
+        await readBody(response, range, check?.of(take) ?? take, signal, discard);
+        await check?.finish();
+      };
+      const checked = check !== undefined;
+      if (this.edge === undefined) this.#resolve(response.url);
+      return { range, version, fields, url: response.url, checked, read, discard };
+    } catch (error) {
+      discard();
+      throw error;
+    }
+  }
+
+  async #get(
+    url: URL,
+    asked: ByteRange,
+    validators: Validators | undefined,
+    signal: AbortSignal,
+    outer: AbortSignal,
+  ): Promise<Response> {
+    const { edge, published, headers, fetch } = this.#options;
+    const fields: Record<string, string> = { range: formatRange(asked) };
+    const condition = validators === undefined ? undefined : ifRange(validators);
+    if (condition !== undefined) fields['if-range'] = condition;
+    if (edge !== undefined) fields.prefer = 'resume-on-reset';
+    else if (url.origin === this.target.origin) {
+      // A redirect to another origin would have lost them, too (Fetch, HTTP-redirect fetch).
+      for (const [name, value] of Object.entries(headers)) {
+        if (OWN_FIELDS.has(name.toLowerCase())) fields[name.toLowerCase()] = value;
+      }
+    }
+    try {
+      return await fetch(url.href, {
+        headers: fields,
+        signal,
+        credentials: edge === undefined ? 'include' : 'omit',
+        // The first hop is all that was looked at: a redirect could lead into the user's own network.
+        redirect: published ? 'manual' : 'follow',
+        // Where If-Range is sent the cache keeps out of it, and says nothing to others on the way.
+        cache: condition === undefined ? 'no-store' : 'default',
+        referrerPolicy: 'no-referrer',
+      });
+    } catch (cause) {
+      outer.throwIfAborted();
+      throw new MillraceError('origin-unreachable', url.host, { cause });
+    }
+  }
+
+  async #understand(
+    response: Response,
+    fields: Fields,
+    asked: ByteRange,
+    pinned: PinnedVersion | undefined,
+  ): Promise<{ range: ByteRange; version: PinnedVersion }> {
+    const { status, type } = response;
+    if (type === 'opaqueredirect') throw new MillraceError('malformed-response', 'it redirects');
+    if (status === 206) {
+      const { range, total, validators } = checkRangeAnswer(fields, asked, pinned);
+      if (total === undefined) {
+        throw new MillraceError('range-ignored', 'the length of the file is not known');
+      }
+      return { range, version: { length: total, validators } };
+    }
+    if (status === 200) {
+      // If-Range failed: another version; or the source has stopped serving ranges.
+      if (pinned !== undefined) {
+        checkVersion(pinned, readContentLength(fields), readValidators(fields));
+      }
+      throw new MillraceError('range-ignored');
+    }
+    if (status === 416 && pinned !== undefined) {
+      throw new MillraceError('version-changed', 'it has become shorter');
+    }
+    throw await this.#statusError(response);
+  }
+
+  /** The error that a status stands for; an edge says itself what it is. */
+  async #statusError(response: Response): Promise<MillraceError> {
+    const { status, headers } = response;
+    const given = headers.get('retry-after') ?? undefined;
+    const retryAfterMs = parseRetryAfter(given, this.#options.wallNow());
+    const problem = this.edge === undefined ? undefined : await readProblem(response);
+    if (problem !== undefined) {
+      return new MillraceError(problem.code, problem.detail, { retryAfterMs });
+    }
+    const detail = `it answered ${status}`;
+    if (status === 404) return new MillraceError('origin-not-found', detail);
+    if (status === 410) return new MillraceError('origin-gone', detail);
+    if (status === 416) return new MillraceError('range-ignored', detail);
+    if (status === 429 || status === 503) {
+      return new MillraceError('origin-busy', detail, { retryAfterMs });
+    }
+    if (status >= 500) return new MillraceError('origin-error', detail);
+    if (status >= 400) return new MillraceError('origin-denied', detail);
+    return new MillraceError('malformed-response', detail);
+  }
+}
+
+async function readProblem(
+  response: Response,
+): Promise<{ code: ErrorCode; detail: string } | undefined> {
+  const type = response.headers.get('content-type') ?? '';
+  const length = Number(response.headers.get('content-length') ?? Number.NaN);
+  if (!type.startsWith(PROBLEM_TYPE) || !(length <= MAX_PROBLEM_CHARS)) return undefined;
+  try {
+    const problem = (await response.json()) as Partial<Problem>;
+    if (typeof problem.code !== 'string' || !Object.hasOwn(ERRORS, problem.code)) return undefined;
+    return { code: problem.code as ErrorCode, detail: String(problem.reason ?? '') };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The condition that holds an answer to a version. */
+function ifRange({ etag, lastModified }: Validators): string | undefined {
+  if (etag !== undefined) return etag;
+  return lastModified === undefined ? undefined : formatHttpDate(lastModified);
+}

@@ -1,0 +1,79 @@
+/**
+ * Shows that an offered download can be fetched here, and that what comes is the same file: same
+ * length, same validators, first bytes.
+ */
+
+import type { Digest } from '@millrace/shared/base/digest';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
+import { canPin, readValidators, type Validators } from '@millrace/shared/http/fields/validators';
+import { type Offer, TakerError, type TakerProblem } from '../../contract/taker.ts';
+import type { FetchSource, Opened } from './fetch-source.ts';
+
+const PROOF_BYTES = 64 * 1024;
+
+/** What the origin says of the file. */
+export interface Proof {
+  /** The version is pinned by them. */
+  readonly validators: Validators;
+  /** Of the whole file; it may state none. */
+  readonly digests: readonly Digest[];
+}
+
+/**
+ * Asks for the first bytes of what the browser is fetching.
+ *
+ * @throws MillraceError; the signal's reason
+ */
+export async function prove(
+  source: FetchSource,
+  offer: Pick<Offer, 'length' | 'etag' | 'lastModified'>,
+  signal: AbortSignal,
+): Promise<Proof> {
+  const { length, etag, lastModified } = offer;
+  if (length < 1) throw new MillraceError('range-ignored', 'it is empty');
+  const validators = readValidators({ etag, 'last-modified': lastModified });
+  if (validators.etag === undefined && validators.lastModified === undefined) {
+    throw new MillraceError('version-unproven', 'the browser was told neither ETag nor date');
+  }
+  // Held to what the browser was told: another version is no match.
+  const opened = await source.open(firstBytes(length), { length, validators }, signal);
+  await opened.read(() => {});
+  return proofOf(opened);
+}
+
+/**
+ * Finds out what there is at a URL that nothing is known of.
+ *
+ * @throws MillraceError; the signal's reason
+ */
+export async function discover(
+  source: FetchSource,
+  signal: AbortSignal,
+): Promise<Proof & { readonly length: number; readonly opened: Opened }> {
+  const opened = await source.open({ start: 0, end: PROOF_BYTES }, undefined, signal);
+  await opened.read(() => {});
+  return { ...proofOf(opened), length: opened.version.length, opened };
+}
+
+const firstBytes = (length: number) => ({ start: 0, end: Math.min(PROOF_BYTES, length) });
+
+function proofOf({ version: { validators }, fields }: Opened): Proof {
+  if (canPin(validators)) return { validators, digests: fileDigests(fields, 206) };
+  throw new MillraceError('version-unproven', 'it gives no strong ETag and no old date');
+}
+
+const DIFFERENT: ReadonlySet<string> = new Set(['version-changed', 'wrong-range', 'wrong-length']);
+const REFUSED: ReadonlySet<string> = new Set(['range-ignored', 'version-unproven', 'queue-full']);
+
+/** The same for whoever has offered it. */
+export function asTakerError(thrown: unknown): TakerError {
+  if (thrown instanceof TakerError) return thrown;
+  if (!(thrown instanceof MillraceError)) {
+    return new TakerError('failed', thrown instanceof Error ? thrown.message : String(thrown));
+  }
+  let problem: TakerProblem = 'failed';
+  if (DIFFERENT.has(thrown.code)) problem = 'different';
+  else if (REFUSED.has(thrown.code)) problem = 'refused';
+  return new TakerError(problem, thrown.message, thrown.code);
+}

@@ -1,0 +1,254 @@
+/**
+ * A browser, a taker and a disk that a test can hold up at any point: every call waits until the test
+ * lets it happen, and what came of it waits until the test lets it be known. For tests only.
+ */
+
+import type { Random } from '@millrace/shared/base/clock';
+import { type Offer, type OfferState, type Taker, TakerError } from '../contract/taker.ts';
+import type { BrowserDownload, HandOff } from '../hand-off/hand-off.ts';
+import { HandOffs } from '../hand-off/hand-offs.ts';
+import type { Ports } from '../hand-off/ports.ts';
+
+/** A call of the background's that is on its way. */
+interface Call {
+  /** Of which background: those of one that has ended are never answered. */
+  readonly life: number;
+  /** What happens; undefined once it has. */
+  happen: (() => unknown) | undefined;
+  /** A taker's, which breaks with the connection. */
+  readonly remote: boolean;
+  answer: { readonly value: unknown } | { readonly error: unknown } | undefined;
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export const DOWNLOAD = { id: 7, begunAt: 1000 };
+
+/** Whether proofs succeed, and how they fail if not. */
+export type ProofOutcome = 'proven' | 'different' | 'failed' | 'refused' | 'absent' | 'never';
+
+export class FakeWorld {
+  now = 100_000;
+  /** The browser's download; undefined: taken out of the list. */
+  download: (BrowserDownload & { readonly ours?: boolean }) | undefined = {
+    state: 'in_progress',
+    paused: false,
+    cancelled: false,
+  };
+  handOffs: HandOffs | undefined;
+  over: { readonly taken: boolean }[] = [];
+  takerIsThere = true;
+  /** It has all of a file as soon as it has committed. */
+  takerCompletes = false;
+  readonly pauses: boolean;
+  readonly #outcome: ProofOutcome;
+  readonly #random: Random;
+  #life = 0;
+  #calls: Call[] = [];
+  #offers = new Map<string, 'proving' | 'proven'>();
+  readonly #committed = new Map<string, string>();
+  readonly #discarded = new Set<string>();
+  readonly #saved = new Map<string, HandOff>();
+  readonly #session = new Map<string, Offer>();
+
+  constructor(random: Random, outcome: ProofOutcome, pauses: boolean) {
+    this.#random = random;
+    this.#outcome = outcome;
+    this.pauses = pauses;
+  }
+
+  /** Complete ones, or such as will be: the taker goes on by itself with what it has committed. */
+  get copies(): number {
+    const browser = this.download?.state === 'complete' ? 1 : 0;
+    return browser + [...this.#committed.values()].filter((id) => !this.#discarded.has(id)).length;
+  }
+
+  get saved(): readonly HandOff[] {
+    return [...this.#saved.values()];
+  }
+
+  get calls(): number {
+    return this.#calls.length;
+  }
+
+  /** The background begins, as it does with any event. */
+  async start(): Promise<void> {
+    this.#life++;
+    this.handOffs = new HandOffs(this.#ports(this.#life));
+    void this.handOffs.restart();
+    await rest();
+  }
+
+  /**
+   * The background ends at whatever line it is. Of what it has told the browser, some has arrived,
+   * and that in order; what it has told the taker may still arrive later. It hears of nothing.
+   */
+  kill(): void {
+    const told = this.#calls.filter(isFirst);
+    const arrived = Math.floor(this.#random() * (told.length + 1));
+    for (const call of told.slice(0, arrived)) call.happen?.();
+    this.#calls = this.#calls.filter(({ remote }) => remote);
+    this.#life++;
+    this.handOffs = undefined;
+  }
+
+  /** The browser ends, and begins: nothing runs, and what only memory held is gone. */
+  restartBrowser(): void {
+    this.kill();
+    this.#session.clear();
+    if (this.download?.state === 'in_progress') {
+      this.download = { state: 'interrupted', paused: false, cancelled: false };
+    }
+  }
+
+  /** The taker's process ends. What was under way may have happened or not; it is never heard of. */
+  killTaker(): void {
+    this.takerIsThere = false;
+    this.#offers.clear();
+    for (const call of this.#calls.filter(({ remote }) => remote)) {
+      call.happen = undefined;
+      call.answer = { error: new TakerError('lost', 'it has ended') };
+    }
+  }
+
+  /** Lets one thing go on that is under way, any. @returns false where there is none */
+  async proceed(): Promise<boolean> {
+    const any = this.#calls[Math.floor(this.#random() * this.#calls.length)];
+    if (any === undefined) return false;
+    // The browser does what it is told in the order in which it is told.
+    const waits = !any.remote && any.happen !== undefined;
+    const call = waits ? (this.#calls.find(isFirst) ?? any) : any;
+    if (call.happen !== undefined) {
+      try {
+        const value = call.happen();
+        if (value === NEVER) return true;
+        call.answer = { value };
+      } catch (error) {
+        call.answer = { error };
+      }
+      call.happen = undefined;
+      return true;
+    }
+    this.#calls = this.#calls.filter((other) => other !== call);
+    if (call.life !== this.#life || call.answer === undefined) return true;
+    if ('error' in call.answer) call.reject(call.answer.error);
+    else call.resolve(call.answer.value);
+    await rest();
+    return true;
+  }
+
+  change(download: BrowserDownload | undefined): void {
+    this.download = download;
+    void this.handOffs?.changed(DOWNLOAD.id);
+  }
+
+  #call<T>(life: number, happen: () => T | typeof NEVER, remote = false): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const settle = resolve as (value: unknown) => void;
+      this.#calls.push({ life, happen, remote, answer: undefined, resolve: settle, reject });
+    });
+  }
+
+  #ports(life: number): Ports {
+    return {
+      browser: {
+        pause: () =>
+          this.#call(life, () => {
+            if (this.download?.state === 'in_progress') {
+              this.download = { ...this.download, paused: true };
+            }
+          }),
+        look: () => this.#call(life, () => this.download),
+        resume: () =>
+          this.#call(life, () => {
+            if (this.download?.cancelled || this.download?.state === 'complete') return;
+            if (this.download !== undefined) {
+              this.download = { state: 'in_progress', paused: false, cancelled: false };
+            }
+          }),
+        end: () =>
+          this.#call(life, () => {
+            if (this.download?.state !== 'complete') this.download = undefined;
+          }),
+        remove: () =>
+          this.#call(life, () => {
+            this.download = undefined;
+          }),
+      },
+      takers: {
+        get: () => this.#taker(life),
+        discard: (_, takenAs) =>
+          this.#ask(life, () => {
+            if (this.takerCompletes) return 'complete' as const;
+            this.#discarded.add(takenAs);
+            return 'removed' as const;
+          }),
+      },
+      store: {
+        load: () => this.#call(life, () => this.saved),
+        put: (handOff) => this.#call(life, () => void this.#saved.set(handOff.id, handOff)),
+        remove: (id) => this.#call(life, () => void this.#saved.delete(id)),
+        putOffer: (offer) => this.#call(life, () => void this.#session.set(offer.handOff, offer)),
+        offer: (id) => this.#call(life, () => this.#session.get(id)),
+      },
+      clock: { now: () => this.now, wakeAt: () => {} },
+      onOver: (_, taken) => this.over.push({ taken }),
+    };
+  }
+
+  #ask<T>(life: number, happen: () => T | typeof NEVER): Promise<T> {
+    return this.#call(
+      life,
+      () => {
+        if (!this.takerIsThere) throw new TakerError('lost', 'it has ended');
+        return happen();
+      },
+      true,
+    );
+  }
+
+  #taker(life: number): Taker {
+    return {
+      kind: 'desktop',
+      offer: async (offer) => {
+        await this.#ask(life, () => this.#offers.set(offer.handOff, 'proving'));
+        await this.#ask(life, () => {
+          if (this.#outcome === 'never') return NEVER;
+          if (this.#outcome === 'proven' && this.#offers.has(offer.handOff)) {
+            return this.#offers.set(offer.handOff, 'proven');
+          }
+          this.#offers.delete(offer.handOff);
+          const problem = this.#outcome === 'proven' ? 'refused' : this.#outcome;
+          throw new TakerError(problem, 'no');
+        });
+      },
+      commit: (id) =>
+        this.#ask(life, () => {
+          const before = this.#committed.get(id);
+          if (before !== undefined) return before;
+          if (this.#offers.get(id) !== 'proven') throw new TakerError('refused', 'not proven');
+          this.#offers.delete(id);
+          this.#committed.set(id, `taken-${id}`);
+          return `taken-${id}`;
+        }),
+      withdraw: (id) => this.#ask(life, () => void this.#offers.delete(id)).catch(() => undefined),
+      stateOf: (id) =>
+        this.#ask(life, (): OfferState => {
+          const committed = this.#committed.get(id);
+          if (committed !== undefined) return { state: 'committed', id: committed };
+          return { state: this.#offers.get(id) ?? 'unknown' };
+        }),
+    };
+  }
+}
+
+function isFirst({ remote, happen }: Call): boolean {
+  return !remote && happen !== undefined;
+}
+
+/** Until all that can go on without the test has gone on: nothing here takes more turns. */
+async function rest(): Promise<void> {
+  for (let i = 0; i < 50; i++) await undefined;
+}
+
+const NEVER = Symbol('it is never answered');

@@ -1,0 +1,104 @@
+/**
+ * How many different origins each client makes an edge ask over time. An origin that the client has
+ * used lately costs nothing; another one costs a token, so that nobody can have an edge look through
+ * the internet. All of it takes bounded memory, however many clients come.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+import { TokenBucket } from '../../base/token-bucket.ts';
+
+export interface OriginVisitsOptions {
+  /** Other origins per minute that one client may go to; more than 0. */
+  readonly perMinute: number;
+  /**
+   * Other origins that it may go to at once, after a pause; at least 1. As many are remembered per
+   * client.
+   */
+  readonly burst: number;
+  /** Makes a number of an origin: whoever cannot guess it finds no two origins with the same one. */
+  readonly digest: (origin: string) => number;
+  /** Clients remembered at a time; the ones that have asked for nothing for longest are forgotten. */
+  readonly maxClients?: number;
+  /** Origins remembered at a time, of all clients together. */
+  readonly maxOrigins?: number;
+}
+
+const MAX_CLIENTS = 10_000;
+const MAX_ORIGINS = 200_000;
+/** What a client takes on V8's heap besides its origins: bucket, set and places in the maps. */
+const CLIENT_BYTES = 500;
+/** A number in a set, with the room that the set keeps for more. */
+const ORIGIN_BYTES = 48;
+
+interface Visitor {
+  readonly bucket: TokenBucket;
+  /** Digests of origins, the one used last at the end. */
+  readonly origins: Set<number>;
+}
+
+export class OriginVisits {
+  readonly #options: OriginVisitsOptions;
+  /** The one that has asked for something last at the end. */
+  readonly #visitors = new Map<string, Visitor>();
+  #origins = 0;
+
+  constructor(options: OriginVisitsOptions) {
+    this.#options = options;
+  }
+
+  /** What is remembered weighs so many bytes. */
+  get bytes(): number {
+    return this.#visitors.size * CLIENT_BYTES + this.#origins * ORIGIN_BYTES;
+  }
+
+  /**
+   * A client is about to have an origin asked.
+   *
+   * @param client its key
+   * @param origin scheme, host and port
+   * @param now monotonic milliseconds
+   * @returns 0 where it may, which is remembered; else milliseconds until it may
+   */
+  visit(client: string, origin: string, now: Millis): Millis {
+    const { digest, burst } = this.#options;
+    const visitor = this.#visitor(client, now);
+    const key = digest(origin);
+    if (visitor.origins.delete(key)) {
+      visitor.origins.add(key);
+      return 0;
+    }
+    if (!visitor.bucket.tryTake(now)) return visitor.bucket.waitMs(now, 1);
+    visitor.origins.add(key);
+    this.#origins++;
+    if (visitor.origins.size > burst) {
+      visitor.origins.delete(visitor.origins.values().next().value as number);
+      this.#origins--;
+    }
+    this.#makeRoom(client);
+    return 0;
+  }
+
+  #visitor(client: string, now: Millis): Visitor {
+    const { perMinute, burst } = this.#options;
+    const known = this.#visitors.get(client);
+    // Put at the end, so that the order of the map is that of time.
+    if (known !== undefined) this.#visitors.delete(client);
+    const visitor = known ?? {
+      bucket: new TokenBucket(perMinute / 60, burst, now),
+      origins: new Set(),
+    };
+    this.#visitors.set(client, visitor);
+    return visitor;
+  }
+
+  /** @param client who stays: it has just asked */
+  #makeRoom(client: string): void {
+    const { maxClients = MAX_CLIENTS, maxOrigins = MAX_ORIGINS } = this.#options;
+    while (this.#visitors.size > maxClients || this.#origins > maxOrigins) {
+      const [longest, visitor] = this.#visitors.entries().next().value as [string, Visitor];
+      if (longest === client) return;
+      this.#visitors.delete(longest);
+      this.#origins -= visitor.origins.size;
+    }
+  }
+}

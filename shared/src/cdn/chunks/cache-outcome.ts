@@ -1,0 +1,28 @@
+/** What Cache-Status (RFC 9211) says of a response that is made of chunks. */
+
+import type { CacheOutcome } from '../../http/fields/cache-status.ts';
+
+/** Where a chunk was found: `peer` is another node, `source` the origin. */
+export type Tier = 'memory' | 'disk' | 'peer' | 'source';
+
+/**
+ * The field describes the response as a whole: a hit only if its first chunk was one too.
+ *
+ * @param outcome of the search for the file's version
+ * @param first where the first chunk was, and whether another request had begun to fetch it
+ */
+export function withFirstChunk(
+  outcome: CacheOutcome,
+  first: { readonly tier: Tier; readonly joined: boolean },
+): CacheOutcome {
+  if (first.tier === 'memory' || first.tier === 'disk') return outcome;
+  if (first.tier === 'peer') return { hit: false, fwd: 'miss', detail: 'peer' };
+  if (!outcome.hit) return { ...outcome, stored: true };
+  return { hit: false, fwd: 'miss', stored: true, ...(first.joined ? { collapsed: true } : {}) };
+}
+
+/** True where the first chunk has been fetched to learn which version is current. */
+export function bringsFirstChunk(outcome: CacheOutcome): boolean {
+  if (outcome.hit || outcome.collapsed === true) return false;
+  return outcome.stored === true || (outcome.detail === 'peer' && outcome.fwd === 'uri-miss');
+}

@@ -1,0 +1,92 @@
+/** For how long what an edge knows of a file's current version holds, and what ends that. */
+
+import type { Millis } from '../../base/clock.ts';
+import type { ErrorCode } from '../../base/errors.ts';
+import {
+  currentAge,
+  type Freshness,
+  isFresh,
+  isUsableOnError,
+  type RequestDemands,
+} from '../../http/answers/freshness.ts';
+
+/**
+ * How long content that has the digest that was asked for needs no revalidation: it cannot change.
+ * Not for ever, so that the origin can take back what it gives out.
+ */
+const VERIFIED_MS = 3_600_000;
+
+/** How long content that may have the digest is taken for it: the file may be replaced any moment. */
+const UNVERIFIED_MS = 60_000;
+
+/** Failures in which a stale pointer is better than none (RFC 5861 4). */
+const STALE_IF: ReadonlySet<ErrorCode> = new Set([
+  'origin-unreachable',
+  'origin-timeout',
+  'origin-reset',
+  'origin-error',
+  'origin-busy',
+  'too-many-origins',
+]);
+
+/** Failures after which what was known of the file no longer holds. */
+const WITHDRAWN: ReadonlySet<ErrorCode> = new Set([
+  'origin-not-found',
+  'origin-gone',
+  'origin-denied',
+  'version-changed',
+  'precondition-failed',
+]);
+
+/**
+ * Freshness of content that was asked for by its digest (WORLDS 4.2): what is known to be it stays
+ * it, and what may be it is looked at again soon.
+ *
+ * @param stated by the origin
+ * @param verified whether the content is known to have the digest
+ */
+export function freshnessByDigest(stated: Freshness, verified: boolean): Freshness {
+  const { lifetimeMs, initialAgeMs } = stated;
+  return {
+    ...stated,
+    lifetimeMs: verified
+      ? Math.max(lifetimeMs, initialAgeMs + VERIFIED_MS)
+      : Math.min(lifetimeMs, initialAgeMs + UNVERIFIED_MS),
+  };
+}
+
+/**
+ * True where a request can be answered with what is known, without asking.
+ *
+ * @param now Unix milliseconds
+ */
+export function isGoodFor(
+  freshness: Freshness,
+  { maxAgeMs = Number.POSITIVE_INFINITY }: Pick<RequestDemands, 'maxAgeMs'>,
+  now: Millis,
+): boolean {
+  return isFresh(freshness, now) && currentAge(freshness, now) <= maxAgeMs;
+}
+
+/** Seconds for which it stays fresh; less than 0: for so long it has not been. */
+export function secondsLeft(freshness: Freshness, now: Millis): number {
+  return Math.floor((freshness.lifetimeMs - currentAge(freshness, now)) / 1000);
+}
+
+/**
+ * What becomes of what was known when nobody could say what is current: it is used although it is
+ * `stale`, `forgotten`, or `kept` for those who ask later.
+ *
+ * @param freshness of what was known; undefined: nothing was
+ * @param now Unix milliseconds
+ */
+export function afterFailure(
+  code: ErrorCode,
+  freshness: Freshness | undefined,
+  now: Millis,
+): 'stale' | 'forgotten' | 'kept' {
+  if (STALE_IF.has(code) && freshness !== undefined && isUsableOnError(freshness, now)) {
+    return 'stale';
+  }
+  return WITHDRAWN.has(code) ? 'forgotten' : 'kept';
+}

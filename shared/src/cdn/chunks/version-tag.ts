@@ -1,0 +1,101 @@
+/**
+ * Version tags: the part of a chunk's name that says which version of the file it belongs to, so
+ * that chunks of two versions never share a name and can never meet in one response (WORLDS 4.2
+ * does the same with a checksum that the client supplies, which can be part of the tag here too).
+ */
+
+import type { Validators } from '../../http/fields/validators.ts';
+
+/** Characters of a tag: unreserved ones of RFC 3986 and percent-escapes; never a comma. */
+const TAG = /^[emd]\.[A-Za-z0-9._~%-]{1,900}$/;
+/** What a digest that a client has given puts before the tag of the version, or stands for alone. */
+const DIGEST_TAG = /^d\.([0-9a-f]{64})(?:\.|$)/;
+
+/**
+ * The tag of a version: from its strong entity tag, else from Last-Modified and the length.
+ * Injective: two versions have the same tag only if their validators are the same.
+ *
+ * @param digest SHA-256 that a client has asked for, hexadecimal. It goes before the rest, so that
+ *   nothing that was fetched for anybody else has the name (WORLDS 4.2); the rest stays, so that
+ *   chunks of two versions do not mix where the origin has something else after all
+ * @returns undefined where nothing pins the version (see `canPin`)
+ */
+export function versionTag(
+  validators: Validators,
+  length: number,
+  digest?: string,
+): string | undefined {
+  const tag = tagOf(validators, length);
+  return tag === undefined || digest === undefined ? tag : `${digestTag(digest)}.${tag}`;
+}
+
+/** The tag of whatever version has that content: what a node asks another for. */
+export function digestTag(digest: string): string {
+  return `d.${digest}`;
+}
+
+/** The SHA-256 that is part of a tag; undefined if there is none. */
+export function digestOfTag(tag: string): string | undefined {
+  return DIGEST_TAG.exec(tag)?.[1];
+}
+
+/**
+ * The tag of the same version as those have it who do not know its digest.
+ *
+ * @returns undefined where the tag is a digest and names no version
+ */
+export function withoutDigest(tag: string): string | undefined {
+  const digest = digestOfTag(tag);
+  if (digest === undefined) return tag;
+  return tag.slice(digestTag(digest).length + 1) || undefined;
+}
+
+function tagOf(validators: Validators, length: number): string | undefined {
+  if (validators.etag !== undefined) return `e.${percentEscape(validators.etag.slice(1, -1))}`;
+  if (validators.lastModified === undefined || validators.lastModifiedIsStrong !== true) {
+    return undefined;
+  }
+  return `m.${validators.lastModified / 1000}.${length}`;
+}
+
+/** True for text that has the form of a version tag. */
+export function isVersionTag(text: string): boolean {
+  return TAG.test(text);
+}
+
+/**
+ * The version that a tag stands for: what `versionTag` made it of.
+ *
+ * @param length of the file, which only some tags contain
+ * @returns undefined where the tag is none that `versionTag` makes for a file of that length
+ */
+export function versionOfTag(tag: string, length: number): Validators | undefined {
+  if (!isVersionTag(tag)) return undefined;
+  const digest = digestOfTag(tag);
+  const own = withoutDigest(tag) ?? '';
+  const text = own.slice(2);
+  let validators: Validators | undefined;
+  if (own.startsWith('e.')) {
+    const opaque = text.replace(/%([0-9A-F]{2})/g, (_, hex: string) =>
+      String.fromCharCode(Number.parseInt(hex, 16)),
+    );
+    validators = { etag: text === '%' ? '""' : `"${opaque}"` };
+  } else if (own.startsWith('m.')) {
+    const seconds = Number(text.split('.')[0]);
+    validators = { lastModified: seconds * 1000, lastModifiedIsStrong: true };
+  }
+  // Whoever sends a tag in another spelling would store the same bytes under a second name.
+  return validators !== undefined && versionTag(validators, length, digest) === tag
+    ? validators
+    : undefined;
+}
+
+/** Percent-escapes everything but unreserved characters; entity tags are Latin-1. */
+function percentEscape(text: string): string {
+  // An empty entity tag is legal; the tag must not be.
+  if (text === '') return '%';
+  return text.replace(
+    /[^A-Za-z0-9._~-]/g,
+    (c) => `%${c.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+  );
+}

@@ -1,0 +1,57 @@
+/**
+ * What an edge has learnt of its clients of late: after how many timeouts in a row those still answer
+ * that are there. ANYCAST 4.2 finds that hardly any leaves two unanswered, on lines that are not
+ * crowded. Where a thousand share one that is, each has a packet or two under way, loses them again
+ * and again, and answers seconds later.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+import { UNANSWERED_TIMEOUTS } from './vanished-client.ts';
+
+/** How fast experience fades: after so long half of it counts. */
+const HALF_LIFE_MS = 10_000;
+/** Late answers, per client watched, from which on they are taken for usual. */
+const USUAL_PER_CLIENT = 0.02;
+/** One client alone, or two, may have a bad line of its own. */
+const LEAST = 3;
+/** More than so many in a row make no difference: with the usual two after them they take minutes. */
+const MOST_IN_A_ROW = 6;
+
+export class AnsweredTimeouts {
+  /** Answers of late after one timeout or more, two or more, and so on. */
+  readonly #counts: number[] = Array(MOST_IN_A_ROW).fill(0);
+  #at: Millis = 0;
+
+  /**
+   * A client has answered after all.
+   *
+   * @param inARow timeouts before that, at least 1
+   * @param now monotonic
+   */
+  onAnswered(inARow: number, now: Millis): void {
+    const left = this.#left(now);
+    for (let i = 0; i < MOST_IN_A_ROW; i++) {
+      this.#counts[i] = (this.#counts[i] as number) * left + (i < inARow ? 1 : 0);
+    }
+    this.#at = now;
+  }
+
+  /**
+   * How many timeouts a client must leave unanswered to be taken for vanished: two more than those
+   * that are there usually do (`UNANSWERED_TIMEOUTS` where none do).
+   *
+   * @param clients how many are watched
+   * @param own the most after which this very client has answered
+   * @param now monotonic
+   */
+  needed(clients: number, own: number, now: Millis): number {
+    const least = Math.max(LEAST, USUAL_PER_CLIENT * clients) / this.#left(now);
+    const usual = this.#counts.findLastIndex((count) => count >= least) + 1;
+    return UNANSWERED_TIMEOUTS + Math.max(usual, Math.min(own, MOST_IN_A_ROW));
+  }
+
+  /** What is left of experience since it was last added to. */
+  #left(now: Millis): number {
+    return 0.5 ** (Math.max(0, now - this.#at) / HALF_LIFE_MS);
+  }
+}

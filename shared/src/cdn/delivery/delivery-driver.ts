@@ -1,0 +1,169 @@
+/**
+ * The shell's half that every shell of a `DeliveryMachine` has in common: carries out what the machine
+ * orders, knows which requests are wanted, and wakes it when it asked to be woken. Sockets, stores and
+ * clocks are the shell's own: an edge's in service, models in simulations.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+import { asMillraceError, type MillraceError } from '../../base/errors.ts';
+import { type DeliveryAction, DeliveryMachine, type DeliveryMachineOptions } from './delivery.ts';
+
+/** What acts for a transfer. No function of it may throw. */
+export interface DeliveryShell {
+  /** Monotonic milliseconds. */
+  now(): Millis;
+  /** Calls `run` once, at that time or later. @returns calls it off */
+  at(time: Millis, run: () => void): () => void;
+  /**
+   * Asks for a slice. Ends in `fetched` or `failed`, which may be called before this returns.
+   *
+   * @returns gives the request up; called at most once, and not after its end
+   */
+  fetch(slice: number, attempt: number): () => void;
+  /** Hands a slice that has been fetched to the client, behind those handed over before; ends in `sent`. */
+  send(slice: number): void;
+  /**
+   * Everything has been sent (`undefined`), or cannot be; what is under way then is given up after
+   * this. Called once at most.
+   */
+  ended(error: MillraceError | undefined): void;
+}
+
+export class DeliveryDriver {
+  readonly #transfer: DeliveryMachine;
+  readonly #shell: DeliveryShell;
+  /** What gives up each request under way, by slice and attempt. */
+  readonly #requests = new Map<string, () => void>();
+  #wakeAt = Number.POSITIVE_INFINITY;
+  #callOff: () => void = () => {};
+  #advancing = false;
+  #over = false;
+
+  constructor(options: DeliveryMachineOptions, shell: DeliveryShell) {
+    this.#transfer = new DeliveryMachine(options);
+    this.#shell = shell;
+  }
+
+  /** True once the transfer has ended, by itself or by `end`. */
+  get over(): boolean {
+    return this.#over;
+  }
+
+  /** Does what there is to do now. Call it to begin; after reports it happens by itself. */
+  advance(): void {
+    if (this.#advancing || this.#over) return;
+    this.#advancing = true;
+    // Slices that are there at once are reported from within, which may call for more steps.
+    while (!this.#over) {
+      const actions = this.#transfer.step(this.#shell.now());
+      if (actions.length === 0) break;
+      for (const action of actions) this.#carryOut(action);
+    }
+    this.#advancing = false;
+    this.#schedule();
+  }
+
+  /** False if nobody waits for that request any more: what it brings is to be thrown away. */
+  wants(slice: number, attempt: number): boolean {
+    return this.#requests.has(keyOf(slice, attempt));
+  }
+
+  /** Slices that are being asked for. */
+  fetching(): Set<number> {
+    return new Set([...this.#requests.keys()].map((key) => Number.parseInt(key, 10)));
+  }
+
+  /**
+   * A request brought its slice.
+   *
+   * @param local true when it was in memory already
+   */
+  fetched(slice: number, attempt: number, local: boolean): void {
+    if (!this.#requests.delete(keyOf(slice, attempt))) return;
+    const actions = this.#transfer.onFetched(slice, attempt, this.#shell.now(), local);
+    for (const action of actions) this.#carryOut(action);
+    this.advance();
+  }
+
+  /** A request failed. */
+  failed(slice: number, attempt: number, error: unknown): void {
+    if (!this.#requests.delete(keyOf(slice, attempt))) return;
+    this.#transfer.onFailed(slice, attempt, asMillraceError(error), this.#shell.now());
+    this.advance();
+  }
+
+  /** The client has taken a slice. */
+  sent(slice: number): void {
+    if (this.#over) return;
+    this.#transfer.onSent(slice);
+    this.advance();
+  }
+
+  /**
+   * Gives up whatever is under way. The shell is not told of an end.
+   *
+   * @returns false if the transfer was over before
+   */
+  end(): boolean {
+    return this.#end(() => {});
+  }
+
+  #carryOut(action: DeliveryAction): void {
+    if (this.#over) return;
+    switch (action.kind) {
+      case 'fetch':
+        return this.#fetch(action.slice, action.attempt);
+      case 'cancel': {
+        const key = keyOf(action.slice, action.attempt);
+        const giveUp = this.#requests.get(key);
+        this.#requests.delete(key);
+        return giveUp?.();
+      }
+      case 'send':
+        return this.#shell.send(action.slice);
+      case 'done':
+        this.#end(() => this.#shell.ended(undefined));
+        return;
+      case 'fail':
+        this.#end(() => this.#shell.ended(action.error));
+        return;
+    }
+  }
+
+  #fetch(slice: number, attempt: number): void {
+    const key = keyOf(slice, attempt);
+    let givenUp = false;
+    this.#requests.set(key, () => {
+      givenUp = true;
+    });
+    const giveUp = this.#shell.fetch(slice, attempt);
+    if (this.#requests.has(key)) this.#requests.set(key, giveUp);
+    else if (givenUp) giveUp();
+  }
+
+  #end(tell: () => void): boolean {
+    if (this.#over) return false;
+    this.#over = true;
+    this.#callOff();
+    tell();
+    const requests = [...this.#requests.values()];
+    this.#requests.clear();
+    for (const giveUp of requests) giveUp();
+    return true;
+  }
+
+  /** Sees to it that the machine is asked at its next deadline, unless it will be earlier. */
+  #schedule(): void {
+    const at = this.#transfer.nextDeadline();
+    if (at === undefined || this.#over || this.#wakeAt <= at) return;
+    this.#callOff();
+    this.#wakeAt = at;
+    this.#callOff = this.#shell.at(at, () => {
+      if (this.#wakeAt !== at) return;
+      this.#wakeAt = Number.POSITIVE_INFINITY;
+      this.advance();
+    });
+  }
+}
+
+const keyOf = (slice: number, attempt: number) => `${slice}.${attempt}`;

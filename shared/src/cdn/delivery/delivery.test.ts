@@ -1,0 +1,408 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { seededRandom } from '../../base/clock.ts';
+import { ERRORS, type ErrorCode, MillraceError } from '../../base/errors.ts';
+import { MAX_RETRY_AFTER_WAIT_MS } from '../../base/limits.ts';
+import { type DeliveryAction, DeliveryMachine, isTransient } from './delivery.ts';
+import { MAX_BACKOFFS, RetryTimer } from './retry-timer.ts';
+import { CongestionWindow } from './window.ts';
+
+/** How one attempt ends; undefined: it never does. */
+type Answer =
+  | {
+      afterMs: number;
+      error?: MillraceError;
+      bytesEveryMs?: number;
+      /** From then on nothing more comes, not even an end. */
+      stalls?: boolean;
+      local?: boolean;
+    }
+  | undefined;
+
+interface Play {
+  slices: number;
+  source: (slice: number, attempt: number, now: number) => Answer;
+  inOrder?: boolean;
+  /** Bounds of the window. */
+  max?: number;
+  initial?: number;
+  random?: () => number;
+  /** How long the client takes for a slice. */
+  clientMs?: (slice: number) => number;
+  /** Whether there is memory for more than one slice. */
+  spare?: () => boolean;
+  waitsForMemory?: () => boolean;
+}
+
+type Entry = DeliveryAction & { at: number };
+
+/** Plays a transfer to its end in virtual time, and holds it to the rules that always apply. */
+function play(o: Play) {
+  const window = new CongestionWindow({ max: o.max ?? 4, initial: o.initial ?? o.max ?? 4 });
+  const timer = new RetryTimer();
+  const progress = new Map<number, number>();
+  const transfer = new DeliveryMachine({
+    slices: o.slices,
+    inOrder: o.inOrder ?? true,
+    window,
+    timer,
+    random: o.random ?? (() => 0.5),
+    progressAt: (slice) => progress.get(slice),
+    ...(o.spare === undefined ? {} : { spare: o.spare }),
+    ...(o.waitsForMemory === undefined ? {} : { waitsForMemory: o.waitsForMemory }),
+  });
+  const log: Entry[] = [];
+  let due: { at: number; happen: () => void }[] = [];
+  const running = new Map<number, Set<number>>();
+  const unsent = new Set<number>();
+  const taking = new Set<number>();
+  let now = 0;
+  let end: DeliveryAction | undefined;
+  const later = (ms: number, happen: () => void) => due.push({ at: now + ms, happen });
+
+  function carryOut(action: DeliveryAction): void {
+    expect(end).toBeUndefined();
+    log.push({ at: now, ...action });
+    if (action.kind === 'fetch') return fetch(action.slice, action.attempt);
+    if (action.kind === 'cancel') {
+      expect(running.get(action.slice)?.delete(action.attempt)).toBe(true);
+    } else if (action.kind === 'send') {
+      taking.add(action.slice);
+      expect(taking.size).toBeLessThanOrEqual(4);
+      later(o.clientMs?.(action.slice) ?? 0, () => {
+        taking.delete(action.slice);
+        unsent.delete(action.slice);
+        transfer.onSent(action.slice);
+      });
+    } else end = action;
+  }
+
+  function fetch(slice: number, attempt: number): void {
+    const attempts = running.get(slice) ?? new Set();
+    running.set(slice, attempts.add(attempt));
+    expect(attempts.size).toBeLessThanOrEqual(2);
+    unsent.add(slice);
+    const most = o.spare?.() === false ? 1 : window.limit;
+    if (attempt === 0) expect(unsent.size).toBeLessThanOrEqual(most);
+    const answer = o.source(slice, attempt, now);
+    if (answer === undefined) return;
+    const { afterMs, error, bytesEveryMs = afterMs, local = false, stalls = false } = answer;
+    for (let ms = bytesEveryMs; ms < afterMs; ms += bytesEveryMs) {
+      later(ms, () => {
+        if (attempts.has(attempt)) progress.set(slice, now);
+      });
+    }
+    if (stalls) return;
+    later(afterMs, () => {
+      if (!attempts.delete(attempt)) return; // cancelled meanwhile
+      if (error !== undefined) transfer.onFailed(slice, attempt, error, now);
+      else for (const action of transfer.onFetched(slice, attempt, now, local)) carryOut(action);
+    });
+  }
+
+  for (let turns = 0; end === undefined || due.length > 0; turns++) {
+    if (turns > 200_000) throw new Error('the transfer never ends');
+    for (;;) {
+      const actions = transfer.step(now);
+      for (const action of actions) carryOut(action);
+      if (actions.length === 0 || end !== undefined) break;
+    }
+    const deadline = transfer.nextDeadline() ?? Number.POSITIVE_INFINITY;
+    // Once `step` has nothing more to do, the next deadline is ahead; clocks move meanwhile.
+    expect(deadline).toBeGreaterThanOrEqual(now);
+    const next = due.reduce((first, { at }) => Math.min(first, at), deadline);
+    now = deadline === now ? now + 0.001 : next;
+    if (now === Number.POSITIVE_INFINITY && end === undefined) throw new Error('deadlock');
+    const events = due.filter(({ at }) => at <= now);
+    due = due.filter(({ at }) => at > now);
+    for (const { happen } of events) happen();
+  }
+  expect(transfer.step(now)).toEqual([]);
+  expect(transfer.nextDeadline()).toBeUndefined();
+  const times = (kind: string, slice: number) =>
+    log.filter((e) => e.kind === kind && 'slice' in e && e.slice === slice).map((e) => e.at);
+  const sent = log.flatMap((e) => (e.kind === 'send' ? [e.slice] : []));
+  return { log, end, sent, window, timer, times };
+}
+
+const all = (count: number) => Array.from({ length: count }, (_, i) => i);
+const reset = new MillraceError('origin-reset');
+/** Attempts at the first slice that no source ever answers begin at these times. */
+const UNANSWERED = all(MAX_BACKOFFS + 1).map((n) => [0, 3000][n] ?? 9000 + (n - 2) * 10_000);
+
+describe('DeliveryMachine', () => {
+  test('while memory is short it holds one slice at a time, and goes on', () => {
+    const short = play({ slices: 6, source: () => ({ afterMs: 100 }), spare: () => false });
+    expect(short.end).toEqual({ kind: 'done' });
+    expect(all(6).map((slice) => short.times('fetch', slice))).toEqual(
+      all(6).map((n) => [n * 100]),
+    );
+    const ample = play({ slices: 6, source: () => ({ afterMs: 100 }), spare: () => true });
+    expect(ample.times('fetch', 3)).toEqual([0]);
+  });
+
+  test('sends slices in order, whatever the order in which chunks come', () => {
+    const run = play({ slices: 4, source: (slice) => ({ afterMs: 400 - 100 * slice }) });
+    expect(run.end).toEqual({ kind: 'done' });
+    expect(run.sent).toEqual([0, 1, 2, 3]);
+    expect(all(4).map((slice) => run.times('send', slice))).toEqual([[400], [400], [400], [400]]);
+  });
+
+  test('sends slices as they come where the client takes them so', () => {
+    const source = (slice: number) => ({ afterMs: 400 - 100 * slice });
+    const run = play({ slices: 4, inOrder: false, source });
+    expect(run.end).toEqual({ kind: 'done' });
+    expect(run.sent).toEqual([3, 2, 1, 0]);
+    expect(run.times('send', 3)).toEqual([100]);
+  });
+
+  test('begins no more than the window allows, and the next when one is sent', () => {
+    const run = play({ slices: 4, max: 2, source: () => ({ afterMs: 100 }) });
+    expect(all(4).map((slice) => run.times('fetch', slice))).toEqual([[0], [0], [100], [100]]);
+  });
+
+  test('a slow client slows the fetching: no more is held for it than the window', () => {
+    const source = () => ({ afterMs: 10 });
+    const run = play({ slices: 9, max: 3, clientMs: () => 60_000, source });
+    expect(run.sent).toEqual(all(9));
+    for (const slice of [3, 4, 5, 6, 7, 8]) {
+      const [begun = 0] = run.times('fetch', slice);
+      expect(begun).toBe((run.times('send', slice - 3)[0] ?? 0) + 60_000);
+    }
+  });
+
+  test('a fast chunk widens the window; one that was in memory opens it as far as a socket takes', () => {
+    const run = play({ slices: 1, max: 9, initial: 4, source: () => ({ afterMs: 100 }) });
+    expect(run.window.size).toBeCloseTo(4 + 1 / Math.log(4));
+    expect(run.timer.meanMs).toBe(100);
+    const local = play({
+      slices: 9,
+      max: 9,
+      initial: 2,
+      source: () => ({ afterMs: 0, local: true }),
+    });
+    expect(local.sent).toEqual(all(9));
+    expect(local.window.size).toBe(4);
+    expect(local.timer.meanMs).toBe(0);
+  });
+
+  test('a late chunk is asked for a second time; where that one wins, the window shrinks', () => {
+    const source = (_: number, attempt: number) => (attempt === 0 ? undefined : { afterMs: 100 });
+    const run = play({ slices: 1, source });
+    expect(run.log).toEqual([
+      { at: 0, kind: 'fetch', slice: 0, attempt: 0 },
+      { at: 3000, kind: 'fetch', slice: 0, attempt: 1 },
+      { at: 3100, kind: 'cancel', slice: 0, attempt: 0 },
+      { at: 3100, kind: 'send', slice: 0 },
+      { at: 3100, kind: 'done' },
+    ]);
+    expect(run.window.size).toBe(3);
+  });
+
+  test('where the first attempt comes after all, the second is cancelled and no harm is done', () => {
+    const source = (_: number, attempt: number) => (attempt === 0 ? { afterMs: 3500 } : undefined);
+    const run = play({ slices: 1, source });
+    expect(run.log).toContainEqual({ at: 3500, kind: 'cancel', slice: 0, attempt: 1 });
+    expect(run.end).toEqual({ kind: 'done' });
+    expect(run.window.size).toBe(4);
+  });
+
+  test('a chunk that never comes is tried eleven times, two at a time, then the response fails', () => {
+    const run = play({ slices: 1, source: () => undefined });
+    expect(run.times('fetch', 0)).toEqual(UNANSWERED);
+    expect(run.times('cancel', 0)).toEqual(UNANSWERED.slice(2));
+    expect(run.end).toMatchObject({ kind: 'fail', error: { code: 'origin-timeout' } });
+    // The first attempt was killed once, the others were none that count.
+    expect(run.window.size).toBe(3);
+  });
+
+  test('an attempt that makes progress is not killed, however slow it is', () => {
+    const slow = { afterMs: 120_000, bytesEveryMs: 2000 };
+    const run = play({ slices: 1, source: (_, n) => (n === 0 ? slow : undefined) });
+    expect(run.times('fetch', 0)).toEqual([0, 3000]);
+    expect(run.times('cancel', 0)).toEqual([120_000]);
+    expect(run.end).toEqual({ kind: 'done' });
+    expect(run.window.size).toBe(4);
+  });
+
+  test('an attempt whose progress has stopped is replaced', () => {
+    const source = (_: number, n: number): Answer => {
+      if (n === 0) return { afterMs: 8000, bytesEveryMs: 1000, stalls: true };
+      return n === 1 ? undefined : { afterMs: 100 };
+    };
+    const run = play({ slices: 1, source });
+    // The last bytes came at 7 s, and the patience with the second attempt is 6 s.
+    expect(run.times('fetch', 0)).toEqual([0, 3000, 13_000]);
+    expect(run.times('cancel', 0)).toEqual([13_000, 13_100]);
+    expect(run.times('send', 0)).toEqual([13_100]);
+  });
+
+  test('a passing failure is tried again, each time after twice as long', () => {
+    const run = play({ slices: 1, source: () => ({ afterMs: 10, error: reset }) });
+    let at = 0;
+    const expected = all(MAX_BACKOFFS + 1).map((n) => {
+      if (n > 0) at += 10 + Math.min(10_000, 100 * 2 ** (n - 1));
+      return at;
+    });
+    expect(run.times('fetch', 0)).toEqual(expected);
+    expect(run.end).toEqual({ kind: 'fail', error: reset });
+  });
+
+  test.each([
+    [0, 50],
+    [0.999, 149.9],
+  ])('with chance at %d the first pause is %d ms, so that clients spread', (chance, pauseMs) => {
+    const source = (_: number, n: number) =>
+      n === 0 ? { afterMs: 0, error: reset } : { afterMs: 1 };
+    const run = play({ slices: 1, random: () => chance, source });
+    expect(run.times('fetch', 0)[1]).toBeCloseTo(pauseMs);
+  });
+
+  test('an origin that asks for a pause gets it', () => {
+    const busy = new MillraceError('origin-busy', '', { retryAfterMs: MAX_RETRY_AFTER_WAIT_MS });
+    const source = (_: number, n: number) =>
+      n === 0 ? { afterMs: 5, error: busy } : { afterMs: 5 };
+    const run = play({ slices: 1, source });
+    expect(run.times('fetch', 0)).toEqual([0, 5 + MAX_RETRY_AFTER_WAIT_MS]);
+    expect(run.end).toEqual({ kind: 'done' });
+  });
+
+  test('a pause too long to be waited for is passed on to the client', () => {
+    const retryAfterMs = MAX_RETRY_AFTER_WAIT_MS + 1;
+    const busy = new MillraceError('origin-busy', '', { retryAfterMs });
+    const run = play({ slices: 1, source: () => ({ afterMs: 5, error: busy }) });
+    expect(run.times('fetch', 0)).toEqual([0]);
+    expect(run.end).toEqual({ kind: 'fail', error: busy });
+  });
+
+  test('failures that pass are those of the way, not those of the file', () => {
+    const transient = (Object.keys(ERRORS) as ErrorCode[]).filter(isTransient).sort();
+    expect(transient).toEqual([
+      'origin-busy',
+      'origin-error',
+      'origin-reset',
+      'origin-timeout',
+      'origin-unreachable',
+      'out-of-memory',
+      'too-many-origins',
+      'wrong-digest',
+      'wrong-length',
+    ]);
+  });
+
+  test('where no memory can be had, a response waits, or fails where its client has others', () => {
+    const short = new MillraceError('out-of-memory', '', { retryAfterMs: 1000 });
+    const source = (slice: number, attempt: number): Answer =>
+      slice === 1 && attempt === 0 ? { afterMs: 10, error: short } : { afterMs: 10 };
+    const waits = play({ slices: 3, source });
+    expect(waits.end).toEqual({ kind: 'done' });
+    expect(waits.times('fetch', 1)[1]).toBeGreaterThanOrEqual(1010);
+    const fails = play({ slices: 3, source, waitsForMemory: () => false });
+    expect(fails.end).toEqual({ kind: 'fail', error: short });
+  });
+
+  test('any other failure ends the response at once, and nothing happens afterwards', () => {
+    const changed = new MillraceError('version-changed');
+    const source = (slice: number) =>
+      slice === 2 ? { afterMs: 50, error: changed } : { afterMs: slice === 0 ? 100 : 10 };
+    const run = play({ slices: 9, source });
+    expect(run.end).toEqual({ kind: 'fail', error: changed });
+    expect(run.log.at(-1)).toEqual({ at: 50, kind: 'fail', error: changed });
+  });
+
+  test('one of two attempts failing leaves the chunk to the other', () => {
+    const source = (_: number, n: number): Answer =>
+      n === 0 ? { afterMs: 4000, error: reset } : { afterMs: 2000 };
+    const run = play({ slices: 1, source });
+    expect(run.times('fetch', 0)).toEqual([0, 3000]);
+    expect(run.times('cancel', 0)).toEqual([]);
+    expect(run.end).toEqual({ kind: 'done' });
+    // It failed by itself: nobody killed it.
+    expect(run.window.size).toBe(4);
+  });
+
+  test('with the window full only the oldest chunk is asked for again', () => {
+    const source = (slice: number, n: number): Answer =>
+      n === 0 ? undefined : { afterMs: slice === 0 ? 5000 : 100 };
+    const run = play({ slices: 2, max: 2, source });
+    expect(run.times('fetch', 0)).toEqual([0, 3000]);
+    // It was as late at 3 s, and at 6 s; from 8 s on it is the oldest.
+    const [, again = 0] = run.times('fetch', 1);
+    expect(again).toBeGreaterThan(8000);
+    expect(run.end).toEqual({ kind: 'done' });
+  });
+
+  test.each([1, 2, 3, 8].flatMap((max) => [true, false].map((inOrder) => [max, inOrder] as const)))(
+    'all chunks stalling at once hold nothing up for ever (window %d, in order: %s)',
+    (max, inOrder) => {
+      const source = (_: number, attempt: number) => (attempt < 2 ? undefined : { afterMs: 100 });
+      const run = play({ slices: 8, max, inOrder, source });
+      expect(run.end).toEqual({ kind: 'done' });
+      expect([...run.sent].sort((a, b) => a - b)).toEqual(all(8));
+    },
+  );
+
+  test('whatever sources and client do, every slice is sent once, or the response fails', () => {
+    const codes: ErrorCode[] = ['origin-reset', 'origin-busy', 'origin-timeout', 'wrong-length'];
+    const script = fc.record({
+      seed: fc.integer(),
+      slices: fc.integer({ min: 1, max: 30 }),
+      max: fc.integer({ min: 1, max: 8 }),
+      inOrder: fc.boolean(),
+      failing: fc.double({ min: 0, max: 0.5, noNaN: true }),
+      hanging: fc.double({ min: 0, max: 0.4, noNaN: true }),
+      fatal: fc.constantFrom(0, 0, 0.02),
+      slowest: fc.constantFrom(10, 1000, 30_000),
+    });
+    fc.assert(
+      fc.property(script, ({ seed, slices, max, inOrder, failing, hanging, fatal, slowest }) => {
+        const random = seededRandom(seed);
+        const source = (): Answer => {
+          const chance = random();
+          const afterMs = random() * slowest;
+          const bytesEveryMs = 1 + random() * slowest;
+          if (chance < hanging) return undefined;
+          if (chance < hanging + failing) {
+            const code = codes[Math.floor(random() * codes.length)] as ErrorCode;
+            const retryAfterMs = random() < 0.2 ? random() * 20_000 : undefined;
+            return { afterMs, bytesEveryMs, error: new MillraceError(code, '', { retryAfterMs }) };
+          }
+          if (random() < fatal) return { afterMs, error: new MillraceError('wrong-range') };
+          return { afterMs, bytesEveryMs, local: random() < 0.1, stalls: random() < 0.05 };
+        };
+        const clientMs = () => random() * slowest;
+        const run = play({ slices, max, initial: 1, inOrder, random, source, clientMs });
+        expect(new Set(run.sent).size).toBe(run.sent.length);
+        if (inOrder) expect(run.sent).toEqual(all(run.sent.length));
+        if (run.end?.kind === 'done') {
+          expect(run.sent).toHaveLength(slices);
+        } else {
+          const tries = all(slices).map((slice) => run.times('fetch', slice).length);
+          const code = run.end?.kind === 'fail' ? run.end.error.code : 'none';
+          expect(code === 'wrong-range' || Math.max(...tries) > MAX_BACKOFFS).toBe(true);
+        }
+      }),
+    );
+  });
+});
+
+test('a deadline reckoned from progress is never at the very moment it is found late', () => {
+  const random = seededRandom(7);
+  for (let i = 0; i < 500; i++) {
+    const progress = 3001 + 5000 * random();
+    const transfer = new DeliveryMachine({
+      slices: 1,
+      inOrder: true,
+      window: new CongestionWindow({ max: 1, initial: 1 }),
+      timer: new RetryTimer(),
+      random,
+      progressAt: () => progress,
+    });
+    transfer.step(0);
+    transfer.step(3000);
+    // The second attempt's patience, to the last bit.
+    const now = progress + 6000;
+    transfer.step(now);
+    expect(transfer.nextDeadline()).toBeGreaterThan(now);
+  }
+});

@@ -1,0 +1,253 @@
+/**
+ * The agent: turns one response into fetches of chunks, in parallel, with a window and retries,
+ * and says what may be sent when (NSDI 3.3, 5.5; LOGIN). A state machine without I/O: the shell
+ * reports what happened, asks `step` what to do, and calls again at `nextDeadline`.
+ *
+ * Calling order: `step` first; every fetch it orders ends in exactly one `onFetched` or `onFailed`
+ * unless a `cancel` for it came before; every send ends in `onSent`.
+ */
+
+import type { Millis, Random } from '../../base/clock.ts';
+import { type ErrorCode, MillraceError } from '../../base/errors.ts';
+import { MAX_RETRY_AFTER_WAIT_MS } from '../../base/limits.ts';
+import { MAX_BACKOFFS, type RetryTimer } from './retry-timer.ts';
+import type { CongestionWindow } from './window.ts';
+
+export type DeliveryAction =
+  | { readonly kind: 'fetch'; readonly slice: number; readonly attempt: number }
+  | { readonly kind: 'cancel'; readonly slice: number; readonly attempt: number }
+  | { readonly kind: 'send'; readonly slice: number }
+  | { readonly kind: 'done' }
+  | { readonly kind: 'fail'; readonly error: MillraceError };
+
+export interface DeliveryMachineOptions {
+  /** Number of slices, at least 1. */
+  readonly slices: number;
+  /** False when slices may be sent as they come. */
+  readonly inOrder: boolean;
+  readonly window: CongestionWindow;
+  readonly timer: RetryTimer;
+  readonly random: Random;
+  /** When bytes of the slice last came in, if any have: the shell knows, the machine asks. */
+  readonly progressAt: (slice: number) => Millis | undefined;
+  /** False while memory is short: then one slice at a time is begun. */
+  readonly spare?: () => boolean;
+  /**
+   * Whether the response waits where no memory can be had for a chunk; by default it does. It fails
+   * otherwise, and others have what it holds.
+   */
+  readonly waitsForMemory?: () => boolean;
+}
+
+/**
+ * Slices handed to the client's socket at a time: one being sent, and the next ones behind it, which
+ * the system is given in one call where the client is fast.
+ */
+const MAX_SENDING = 4;
+/** Requests for one chunk at a time (NSDI 3.3; LOGIN): they compete, the first to finish wins. */
+const MAX_COMPETING = 2;
+const FIRST_BACKOFF_MS = 100;
+const MAX_BACKOFF_MS = 10_000;
+
+const TRANSIENT: ReadonlySet<ErrorCode> = new Set([
+  'origin-reset',
+  'origin-timeout',
+  'origin-unreachable',
+  'origin-busy',
+  'origin-error',
+  'too-many-origins',
+  // Of this node or of a peer: slow readers are reset meanwhile.
+  'out-of-memory',
+  'wrong-length',
+  'wrong-digest',
+]);
+
+/** True for failures after which the same chunk may be asked for again within one response. */
+export function isTransient(code: ErrorCode): boolean {
+  return TRANSIENT.has(code);
+}
+
+interface Active {
+  state: 'fetching' | 'waiting' | 'ready' | 'sending';
+  /** Attempts under way and when each began, oldest first. */
+  readonly attempts: Map<number, Millis>;
+  /** Number of attempts begun. */
+  begun: number;
+  /** When a further attempt is due. */
+  deadline: Millis;
+}
+
+export class DeliveryMachine {
+  readonly #options: DeliveryMachineOptions;
+  /** Slices begun and not yet sent, in order of their start. */
+  readonly #active = new Map<number, Active>();
+  #nextToStart = 0;
+  #nextToSend = 0;
+  #sending = 0;
+  #ended = false;
+  #failure: MillraceError | undefined;
+  /** Out of order only: slices ready to be sent, oldest first. */
+  readonly #ready: number[] = [];
+
+  constructor(options: DeliveryMachineOptions) {
+    this.#options = options;
+  }
+
+  /** Attempts under way, over all slices. */
+  get inFlight(): number {
+    let count = 0;
+    for (const a of this.#active.values()) count += a.attempts.size;
+    return count;
+  }
+
+  /** What to do now. After `done` or `fail` there is nothing more. */
+  step(now: Millis): DeliveryAction[] {
+    if (this.#ended) return [];
+    const actions: DeliveryAction[] = [];
+    this.#sendReady(actions);
+    this.#retryLate(now, actions);
+    this.#startNew(now, actions);
+    if (this.#failure !== undefined) return this.#end({ kind: 'fail', error: this.#failure });
+    if (this.#nextToStart === this.#options.slices && this.#active.size === 0) {
+      return this.#end({ kind: 'done' });
+    }
+    return actions;
+  }
+
+  /** When `step` must be called next even if nothing happens; undefined: not at all. */
+  nextDeadline(): Millis | undefined {
+    let earliest: Millis | undefined;
+    if (this.#ended) return undefined;
+    for (const a of this.#active.values()) {
+      if (a.state !== 'fetching' && a.state !== 'waiting') continue;
+      if (earliest === undefined || a.deadline < earliest) earliest = a.deadline;
+    }
+    return earliest;
+  }
+
+  /**
+   * An attempt brought its chunk.
+   *
+   * @param local true when it was in memory already: such times say nothing about the network
+   */
+  onFetched(slice: number, attempt: number, now: Millis, local: boolean): DeliveryAction[] {
+    const a = this.#active.get(slice);
+    if (a === undefined || a.state === 'ready' || a.state === 'sending') return [];
+    const startedAt = a.attempts.get(attempt);
+    a.attempts.delete(attempt);
+    if (local) this.#options.window.onLocalChunk(MAX_SENDING);
+    else if (startedAt !== undefined) {
+      const fast = this.#options.timer.onChunk(now - startedAt);
+      if (fast && a.begun === 1) this.#options.window.onFastChunk();
+    }
+    const losers = [...a.attempts.keys()];
+    if (losers.includes(0)) this.#options.window.onFirstAttemptKilled();
+    a.attempts.clear();
+    a.state = 'ready';
+    if (!this.#options.inOrder) this.#ready.push(slice);
+    return losers.map((loser) => ({ kind: 'cancel', slice, attempt: loser }));
+  }
+
+  /** An attempt failed. */
+  onFailed(slice: number, attempt: number, error: MillraceError, now: Millis): void {
+    const a = this.#active.get(slice);
+    if (a?.attempts.delete(attempt) !== true || a.attempts.size > 0) return;
+    const pause = Math.max(error.retryAfterMs ?? 0, this.#backoffMs(a.begun));
+    const fails =
+      !isTransient(error.code) ||
+      (error.code === 'out-of-memory' && this.#options.waitsForMemory?.() === false);
+    if (fails || a.begun > MAX_BACKOFFS || pause > MAX_RETRY_AFTER_WAIT_MS) {
+      this.#failure ??= error;
+      return;
+    }
+    a.state = 'waiting';
+    a.deadline = now + pause;
+  }
+
+  /** The client's socket has taken the slice. */
+  onSent(slice: number): void {
+    if (this.#active.delete(slice)) this.#sending--;
+  }
+
+  #sendReady(actions: DeliveryAction[]): void {
+    while (this.#sending < MAX_SENDING) {
+      const slice = this.#options.inOrder ? this.#nextToSend : this.#ready[0];
+      const a = slice === undefined ? undefined : this.#active.get(slice);
+      if (slice === undefined || a?.state !== 'ready') return;
+      if (this.#options.inOrder) this.#nextToSend++;
+      else this.#ready.shift();
+      a.state = 'sending';
+      this.#sending++;
+      actions.push({ kind: 'send', slice });
+    }
+  }
+
+  #retryLate(now: Millis, actions: DeliveryAction[]): void {
+    let oldest = true;
+    for (const [slice, a] of this.#active) {
+      if (a.state !== 'fetching' && a.state !== 'waiting') continue;
+      const isOldest = oldest;
+      oldest = false;
+      if (a.deadline > now) continue;
+      // NSDI 5.5: over the window nothing new starts, retries included. The oldest chunk is
+      // exempt: all others may be waiting for it.
+      if (a.state === 'waiting') this.#begin(slice, a, now, actions);
+      else if (isOldest || this.inFlight < this.#options.window.limit) {
+        this.#compete(slice, a, now, actions);
+      } else a.deadline = now + this.#options.timer.timeoutMs(0);
+    }
+  }
+
+  /** The running attempts are late: start another beside or instead of them. */
+  #compete(slice: number, a: Active, now: Millis, actions: DeliveryAction[]): void {
+    const patience = this.#options.timer.timeoutMs(a.begun - 1);
+    if (a.attempts.size >= MAX_COMPETING) {
+      const aliveUntil = (this.#options.progressAt(slice) ?? Number.NEGATIVE_INFINITY) + patience;
+      if (aliveUntil > now) {
+        // Slow, but alive: killing it would throw away bytes that have been paid for.
+        a.deadline = aliveUntil;
+        return;
+      }
+      if (a.begun > MAX_BACKOFFS) {
+        this.#failure ??= new MillraceError('origin-timeout', `chunk ${slice} never came`);
+        return;
+      }
+      const oldest = a.attempts.keys().next().value as number;
+      a.attempts.delete(oldest);
+      if (oldest === 0) this.#options.window.onFirstAttemptKilled();
+      actions.push({ kind: 'cancel', slice, attempt: oldest });
+    }
+    this.#begin(slice, a, now, actions);
+  }
+
+  #startNew(now: Millis, actions: DeliveryAction[]): void {
+    // Chunks that are held for the client count like those under way: memory per client is
+    // bounded by the window, and a slow client slows the fetching.
+    const limit = this.#options.spare?.() === false ? 1 : this.#options.window.limit;
+    while (this.#nextToStart < this.#options.slices && this.#active.size < limit) {
+      const slice = this.#nextToStart++;
+      const a: Active = { state: 'fetching', attempts: new Map(), begun: 0, deadline: 0 };
+      this.#active.set(slice, a);
+      this.#begin(slice, a, now, actions);
+    }
+  }
+
+  #begin(slice: number, a: Active, now: Millis, actions: DeliveryAction[]): void {
+    const attempt = a.begun++;
+    a.state = 'fetching';
+    a.attempts.set(attempt, now);
+    a.deadline = now + this.#options.timer.timeoutMs(attempt);
+    actions.push({ kind: 'fetch', slice, attempt });
+  }
+
+  #backoffMs(begun: number): Millis {
+    const backoff = Math.min(MAX_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (begun - 1));
+    return backoff * (0.5 + this.#options.random()); // so that many clients do not come back at once
+  }
+
+  #end(action: DeliveryAction): DeliveryAction[] {
+    this.#ended = true;
+    this.#active.clear();
+    return [action];
+  }
+}

@@ -1,0 +1,76 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Route } from '../routing/route.ts';
+import { ChunkFlights, type Ways } from './chunk-flights.ts';
+
+const forEver = new AbortController().signal;
+const toPeer: Route<{ name: string }> = { to: 'peer', peer: { name: 'b' }, keep: true };
+
+/** Ways to a chunk that count what they are used for, and end when the test says so. */
+function ways(route: Route<{ name: string }> | undefined) {
+  const begun = { forward: 0, own: 0 };
+  let end: (chunk: string) => void = () => {};
+  const wait = () =>
+    new Promise<string>((resolve) => {
+      end = resolve;
+    });
+  const made: Ways<{ name: string }, string> = {
+    route: () => route,
+    forward: () => {
+      begun.forward++;
+      return wait();
+    },
+    own: () => {
+      begun.own++;
+      return wait();
+    },
+  };
+  return { ways: made, begun, end: (chunk: string) => end(chunk) };
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+describe('requests for one chunk', () => {
+  test('share a fetch by way of the network where they have come equally far', async () => {
+    const flights = new ChunkFlights<string>();
+    const { ways: w, begun, end } = ways(toPeer);
+    const first = flights.get('c', 1, forEver, w);
+    const second = flights.get('c', 1, forEver, w);
+    await turn();
+    expect([first.joined, second.joined, begun.forward]).toEqual([false, true, 1]);
+    end('bytes');
+    expect(await Promise.all([first.result, second.result])).toEqual(['bytes', 'bytes']);
+  });
+
+  test('that were forwarded more often do not wait for those that were less', async () => {
+    const flights = new ChunkFlights<string>();
+    const { ways: w, begun } = ways(toPeer);
+    flights.get('c', 0, forEver, w);
+    expect(flights.get('c', 1, forEver, w).joined).toBe(false);
+    await turn();
+    expect(begun.forward).toBe(2);
+  });
+
+  test("all join the node's own fetch, which waits for nobody", async () => {
+    const flights = new ChunkFlights<string>();
+    const { ways: w, begun } = ways(toPeer);
+    flights.own('c', forEver, w.own);
+    expect([0, 1, 2].map((hops) => flights.get('c', hops, forEver, w).joined)).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    await turn();
+    expect(begun).toEqual({ forward: 0, own: 1 });
+  });
+
+  test('are fetched by the node itself where routing says so, or where it is alone', async () => {
+    for (const route of [{ to: 'origin' } as const, undefined]) {
+      const flights = new ChunkFlights<string>();
+      const { ways: w, begun } = ways(route);
+      flights.get('c', 0, forEver, w);
+      expect(flights.hasOwn('c')).toBe(true);
+      await turn();
+      expect(begun).toEqual({ forward: 0, own: 1 });
+    }
+  });
+});

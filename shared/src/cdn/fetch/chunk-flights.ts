@@ -1,0 +1,111 @@
+/**
+ * Which requests for a chunk share one fetch on a node (NSDI 5.3), whoever asked first.
+ *
+ * There are two kinds of fetches: a node's own, from its disk or the origin, which waits for no
+ * other node, and by way of the network, one per hop. A request that was forwarded more often than
+ * the one under way never waits for it, so that nodes with different views cannot wait for each
+ * other in a circle.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+import { SingleFlight } from '../../base/single-flight.ts';
+import type { Route } from '../routing/route.ts';
+import type { CompetingFetch, Loan } from './competing-fetch.ts';
+
+/** What does not depend on what a fetch brings. */
+type UnderWay = Pick<CompetingFetch<Loan>, 'hedge' | 'progressAt' | 'share'>;
+
+/** What a chunk that is not here can be had by. */
+export interface Ways<N, T> {
+  /** Who serves it; undefined where there are no other nodes. */
+  route(): Route<N> | undefined;
+  /** Fetches it by way of the network, until everybody who waits for it has left. */
+  forward(route: Route<N> & { readonly to: 'peer' }, signal: AbortSignal): Promise<T>;
+  /** Fetches it from this node's disk or the origin. */
+  own(signal: AbortSignal): Promise<T>;
+}
+
+export class ChunkFlights<T> {
+  readonly #flights = new SingleFlight<string, T>();
+  readonly #fetches = new Map<string, UnderWay>();
+
+  /** True while this node's own fetch of the chunk is under way. */
+  hasOwn(key: string): boolean {
+    return this.#flights.has(own(key));
+  }
+
+  /**
+   * Gets a chunk, or joins those who wait for it.
+   *
+   * @param key name of the chunk; after a purge it is another
+   * @param hops how often the request has been forwarded
+   * @param signal the caller's: its end cancels the fetch only if nobody else waits for it
+   */
+  get<N>(key: string, hops: number, signal: AbortSignal, ways: Ways<N, T>) {
+    if (!this.hasOwn(key)) {
+      const route = ways.route();
+      if (route?.to === 'peer') {
+        return this.#flights.run(byHop(key, hops), signal, (all) => ways.forward(route, all));
+      }
+    }
+    return this.own(key, signal, ways.own);
+  }
+
+  /** Gets a chunk by this node's own fetch, or joins that. */
+  own(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>) {
+    return this.#flights.run(own(key), signal, work);
+  }
+
+  /**
+   * Runs a fetch so that those who wait for its chunk can ask how it gets on.
+   *
+   * @param hops undefined for a node's own fetch
+   */
+  async run<L extends Loan>(
+    key: string,
+    hops: number | undefined,
+    fetch: CompetingFetch<L>,
+    signal: AbortSignal,
+  ): Promise<L> {
+    const name = hops === undefined ? own(key) : byHop(key, hops);
+    this.#fetches.set(name, fetch);
+    try {
+      return await fetch.run(signal);
+    } finally {
+      // If everybody left and somebody came anew, the entry is the new fetch's.
+      if (this.#fetches.get(name) === fetch) this.#fetches.delete(name);
+    }
+  }
+
+  /** Somebody finds the chunk late. */
+  hedge(key: string, hops: number): void {
+    for (const fetch of this.#underWay(key, hops)) fetch.hedge();
+  }
+
+  /** When bytes of a chunk under way last came in. */
+  progressAt(key: string, hops: number): Millis | undefined {
+    let latest: Millis | undefined;
+    for (const { progressAt } of this.#underWay(key, hops)) {
+      if (progressAt !== undefined) latest = Math.max(latest ?? progressAt, progressAt);
+    }
+    return latest;
+  }
+
+  /** How much of a chunk under way has come, 0 to 1. */
+  share(key: string, hops: number): number {
+    return Math.max(0, ...this.#underWay(key, hops).map((fetch) => fetch.share));
+  }
+
+  #underWay(key: string, hops: number): UnderWay[] {
+    const fetches = [byHop(key, hops), own(key)].map((name) => this.#fetches.get(name));
+    return fetches.filter((fetch) => fetch !== undefined);
+  }
+}
+
+function own(key: string): string {
+  return `origin ${key}`;
+}
+
+function byHop(key: string, hops: number): string {
+  return `${hops} ${key}`;
+}

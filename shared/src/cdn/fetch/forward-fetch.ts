@@ -1,0 +1,111 @@
+/**
+ * A chunk by way of other nodes: each request asks a node that has not been asked yet, one that
+ * fails is replaced at once, one that is late gets a competitor, and where nobody is left the node
+ * fetches the chunk itself (NSDI 5.1; LOGIN).
+ */
+
+import type { Millis } from '../../base/clock.ts';
+import type { Route } from '../routing/route.ts';
+import { type AttemptObserver, CompetingFetch, type Loan } from './competing-fetch.ts';
+import { PATIENCE_WITH_RECEIVERS } from './hedge.ts';
+import { PeerFailure } from './peer-failure.ts';
+
+/** The other nodes, as one fetch of one chunk sees them. */
+export interface ForwardNetwork<N extends { readonly name: string }, T extends Loan> {
+  /**
+   * Who serves the chunk.
+   *
+   * @param attempt 0 for the first request of this node for the chunk
+   * @param tried names of nodes that this fetch has asked already
+   */
+  route(attempt: number, tried: ReadonlySet<string>): Route<N>;
+  /**
+   * Asks a node.
+   *
+   * @param failed names of nodes that the other should not go to either
+   * @throws PeerFailure where another node may help
+   */
+  ask(
+    peer: N,
+    attempt: number,
+    failed: readonly string[],
+    signal: AbortSignal,
+    observer: AttemptObserver,
+  ): Promise<T>;
+  /** This node's own fetch, which has competitors of its own. */
+  own(signal: AbortSignal): Promise<T>;
+  /**
+   * How long the chunk may take by way of peers before another is asked.
+   *
+   * @param peer whom it has been asked of; undefined: nobody yet
+   */
+  lateAfterMs(peer: string | undefined): Millis;
+  /** When a node last said anything in answer to any request. */
+  heardAt(peer: string): Millis | undefined;
+  /** A node has not given one sign of life for long. */
+  onSilent(peer: string): void;
+}
+
+export interface ForwardFetchOptions<N extends { readonly name: string }, T extends Loan> {
+  readonly network: ForwardNetwork<N, T>;
+  /** Size of the chunk in bytes. */
+  readonly bytes: number;
+  readonly onRaced?: ((winner: number) => void) | undefined;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+}
+
+export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
+  readonly fetch: CompetingFetch<T>;
+  readonly #network: ForwardNetwork<N, T>;
+  /** Names of nodes asked, in that order. */
+  readonly #tried = new Set<string>();
+  /** Of these, the ones that failed. Those that are merely late may have the chunk all the same. */
+  readonly #failed = new Set<string>();
+  /** The node that an attempt is waiting for. */
+  readonly #asked = new Map<number, string>();
+
+  constructor({ network, bytes, onRaced, now }: ForwardFetchOptions<N, T>) {
+    this.#network = network;
+    this.fetch = new CompetingFetch<T>({
+      start: (attempt, signal, observer) => this.#attempt(attempt, signal, observer),
+      // Each byte counts twice: when it reaches the other node, and when it arrives here.
+      bytes: 2 * bytes,
+      patience: (receivedBytes) => (receivedBytes < bytes ? PATIENCE_WITH_RECEIVERS : 1),
+      lateAfterMs: (attempt) => network.lateAfterMs(this.#asked.get(attempt)),
+      now,
+      heardAt: (attempt) => {
+        const peer = this.#asked.get(attempt);
+        // Without a peer it is this node's own fetch, which has competitors of its own.
+        return peer === undefined ? now() : network.heardAt(peer);
+      },
+      onSilent: (attempt) => {
+        const peer = this.#asked.get(attempt);
+        if (peer !== undefined) network.onSilent(peer);
+      },
+      ...(onRaced === undefined ? {} : { onRaced }),
+    });
+  }
+
+  async #attempt(attempt: number, signal: AbortSignal, observer: AttemptObserver): Promise<T> {
+    const network = this.#network;
+    for (;;) {
+      const route = network.route(attempt, this.#tried);
+      if (route.to === 'origin') {
+        this.#asked.delete(attempt);
+        observer.onSent();
+        return network.own(signal);
+      }
+      const { name } = route.peer;
+      this.#tried.add(name);
+      this.#asked.set(attempt, name);
+      try {
+        // The others should not go to those that have failed either.
+        return await network.ask(route.peer, attempt, [...this.#failed], signal, observer);
+      } catch (error) {
+        if (signal.aborted || !(error instanceof PeerFailure)) throw error;
+        this.#failed.add(name);
+      }
+    }
+  }
+}

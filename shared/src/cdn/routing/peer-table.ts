@@ -1,0 +1,267 @@
+/**
+ * What a node knows of the others (NSDI 4.1, 4.2): round-trip times of the last heartbeats, whether
+ * they answer, what they say of themselves. Everything is learnt by asking; nobody agrees on
+ * anything with anybody.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+import { type Hash64, hashText } from './hrw.ts';
+import { PeerUse } from './peer-use.ts';
+import type { Hearsay } from './route.ts';
+
+/** Heartbeats remembered per node (NSDI 4.2). */
+export const SAMPLES = 32;
+/** Heartbeats in vain after which a node is no candidate any more. */
+export const MAX_MISSES = 3;
+/** How long a node may give no sign of life before it is doubted, at least and at most. */
+export const MIN_SILENCE_MS = 2000;
+export const MAX_SILENCE_MS = 10_000;
+/** How many times longer than for its slowest heartbeat of late a busy node is waited for. */
+const PATIENCE = 4;
+/** Heartbeats that say how busy a node is at the moment. */
+const RECENT = 8;
+/** How long a node that sent damaged chunks is left alone. */
+export const ISOLATION_MS = 10 * 60_000;
+/** Nodes known at a time: what strangers and mistakes can make a node remember. */
+export const MAX_NODES = 2000;
+
+/** Who may use a node as a peer (NSDI 4.1). */
+export type PeerPolicy = 'open' | 'closed' | `org:${string}`;
+
+/** What a node says of itself in answer to a heartbeat. */
+export interface PeerInfo {
+  readonly name: string;
+  readonly load: number;
+  readonly weight: number;
+  readonly policy: PeerPolicy;
+  /** Address for clients, where it has one. */
+  readonly publicUrl: string | undefined;
+  readonly draining: boolean;
+  /** Nodes that it can use itself, with their weights. */
+  readonly sees: readonly (readonly [name: string, weight: number])[];
+}
+
+export interface Peer {
+  readonly name: string;
+  readonly seed: Hash64;
+  /** Address for other nodes. */
+  url: string;
+  load: number;
+  weight: number;
+  policy: PeerPolicy;
+  publicUrl: string | undefined;
+  draining: boolean;
+  sees: PeerInfo['sees'];
+  /** Round-trip times of the last heartbeats, oldest first, milliseconds. */
+  readonly rtts: number[];
+  /** Heartbeats in a row without an answer. */
+  misses: number;
+  /** False from a failed forward until the next good heartbeat. */
+  trusted: boolean;
+  /** A node that sent damaged chunks is not asked before. */
+  isolatedUntil: Millis;
+  /** When it last said anything, in answer to whatever. */
+  heardAt: Millis;
+}
+
+/** The smallest round-trip time seen lately: the network's share of it (NSDI 4.2). */
+export function minRtt(peer: Peer): Millis {
+  return Math.min(...peer.rtts);
+}
+
+export class PeerTable {
+  readonly #own: { readonly name: string; readonly org: string | undefined; seed: Hash64 };
+  readonly #peers = new Map<string, Peer>();
+  readonly #use: PeerUse;
+
+  /**
+   * @param own this node's name, which is never a peer's, and its organisation
+   * @param use who uses whom, as far as nodes have told; simulated nodes can share it
+   */
+  constructor(
+    own: { readonly name: string; readonly org: string | undefined },
+    use: PeerUse = new PeerUse(),
+  ) {
+    this.#own = { ...own, seed: hashText(own.name) };
+    this.#use = use;
+  }
+
+  /** All nodes known by name, dead ones included. */
+  get peers(): Iterable<Peer> {
+    return this.#peers.values();
+  }
+
+  get(name: string): Peer | undefined {
+    return this.#peers.get(name);
+  }
+
+  /**
+   * A node has answered a heartbeat.
+   *
+   * @param url where it was reached
+   * @returns `self` for this node under whatever address, `other` where another address of a known
+   *   node answered (the known one stays), `full` if no more nodes can be
+   *   remembered, all being alive
+   */
+  onAnswer(url: string, info: PeerInfo, rtt: Millis): 'peer' | 'self' | 'other' | 'full' {
+    // For whoever was at this address before, it was a heartbeat in vain: a node that was restarted
+    // may have another name now.
+    this.#countMiss(url, info.name);
+    if (info.name === this.#own.name) return 'self';
+    let peer = this.#peers.get(info.name);
+    if (peer === undefined) {
+      if (this.#peers.size >= MAX_NODES && !this.#forgetDead()) return 'full';
+      peer = newPeer(url, info);
+      this.#peers.set(info.name, peer);
+    } else if (peer.url !== url) {
+      // One node under two addresses, or a node that has moved.
+      if (this.isAlive(peer)) return 'other';
+      peer.url = url;
+    }
+    const { load, weight, policy, publicUrl, draining, sees } = info;
+    Object.assign(peer, { load, weight, policy, publicUrl, draining, sees });
+    peer.misses = 0;
+    peer.trusted = true;
+    this.#use.onTold(
+      peer,
+      sees.map(([seen]) => seen),
+    );
+    peer.rtts.push(rtt);
+    if (peer.rtts.length > SAMPLES) peer.rtts.shift();
+    return 'peer';
+  }
+
+  /**
+   * A heartbeat to an address had no answer, or none for long. Who has said something else since is
+   * busy, not dead.
+   *
+   * @param sentAt when the heartbeat went out; undefined where the address refuses connections
+   */
+  onMiss(url: string, sentAt?: Millis): void {
+    this.#countMiss(url, undefined, sentAt);
+  }
+
+  /** A node has said something in answer to a request. */
+  onHeard(name: string, now: Millis): void {
+    const peer = this.#peers.get(name);
+    if (peer !== undefined) peer.heardAt = now;
+  }
+
+  /** A forwarded request failed: the node is no candidate until its next good heartbeat. */
+  onForwardFailed(name: string): void {
+    const peer = this.#peers.get(name);
+    if (peer !== undefined) peer.trusted = false;
+  }
+
+  /** A node sent a chunk that does not match its digest. */
+  onDamaged(name: string, now: Millis): void {
+    const peer = this.#peers.get(name);
+    if (peer !== undefined) peer.isolatedUntil = now + ISOLATION_MS;
+  }
+
+  /** A forwarded request brought the node's present load. */
+  onLoad(name: string, load: number): void {
+    const peer = this.#peers.get(name);
+    if (peer !== undefined) peer.load = load;
+  }
+
+  /**
+   * How long a node may be silent before it counts as hanging. Busy nodes, which answer heartbeats
+   * late as well, are given more time: to pass them by makes the origin send what they have.
+   *
+   * @param name undefined: any node
+   */
+  silenceMs(name?: string): Millis {
+    const rtts = name === undefined ? [] : (this.#peers.get(name)?.rtts ?? []);
+    const slowest = Math.max(0, ...rtts.slice(-RECENT));
+    return Math.min(MAX_SILENCE_MS, Math.max(MIN_SILENCE_MS, PATIENCE * slowest));
+  }
+
+  /** True while the node answers heartbeats. */
+  isAlive(peer: Peer): boolean {
+    return peer.misses < MAX_MISSES;
+  }
+
+  /** True unless enough others use the node already. */
+  isOpen(peer: Peer): boolean {
+    return this.#use.isOpen(this.#own, peer);
+  }
+
+  /** True while requests may be forwarded to the node. */
+  isUsable(peer: Peer, now: Millis): boolean {
+    return (
+      this.isAlive(peer) &&
+      peer.trusted &&
+      !peer.draining &&
+      now >= peer.isolatedUntil &&
+      this.#allows(peer.policy)
+    );
+  }
+
+  #countMiss(url: string, answering?: string, sentAt = Number.POSITIVE_INFINITY): void {
+    for (const peer of this.#peers.values()) {
+      const missed = peer.url === url && peer.name !== answering && peer.heardAt < sentAt;
+      if (missed && ++peer.misses === MAX_MISSES) this.#use.forget(peer.name);
+    }
+  }
+
+  /** Makes room for a node. @returns false if all that are known are alive */
+  #forgetDead(): boolean {
+    for (const peer of this.#peers.values()) {
+      if (!this.isAlive(peer)) return this.#peers.delete(peer.name);
+    }
+    return false;
+  }
+
+  /**
+   * Nodes that this one cannot reach at the moment, but some of the given ones say they can. What
+   * this node may not or should not use is none of them: the way round is for broken lines only.
+   */
+  hearsay<P extends Peer>(members: readonly P[], now: Millis): Hearsay<P>[] {
+    const through = new Map<string, P[]>();
+    const weights = new Map<string, number>();
+    for (const member of members) {
+      for (const [name, weight] of member.sees) {
+        if (!this.#isOutOfReach(name, now)) continue;
+        const by = through.get(name);
+        if (by === undefined) through.set(name, [member]);
+        else by.push(member);
+        weights.set(name, weight);
+      }
+    }
+    return [...through].map(([name, by]) => ({
+      name,
+      seed: this.#peers.get(name)?.seed ?? hashText(name),
+      weight: weights.get(name) as number,
+      load: Math.min(...by.map(({ load }) => load)),
+      through: by,
+    }));
+  }
+
+  #isOutOfReach(name: string, now: Millis): boolean {
+    if (name === this.#own.name) return false;
+    const peer = this.#peers.get(name);
+    if (peer === undefined) return true;
+    const mayBeUsed = !peer.draining && now >= peer.isolatedUntil && this.#allows(peer.policy);
+    return mayBeUsed && !(this.isAlive(peer) && peer.trusted);
+  }
+
+  /** Whether a node's policy lets this one use it. */
+  #allows(policy: PeerPolicy): boolean {
+    const { org } = this.#own;
+    return policy === 'open' || (org !== undefined && policy === `org:${org}`);
+  }
+}
+
+function newPeer(url: string, info: PeerInfo): Peer {
+  return {
+    ...info,
+    url,
+    seed: hashText(info.name),
+    rtts: [],
+    misses: 0,
+    trusted: true,
+    isolatedUntil: 0,
+    heardAt: 0,
+  };
+}

@@ -1,0 +1,273 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { seededRandom } from '../../base/clock.ts';
+import { hashText, rank } from './hrw.ts';
+import { decideRoute, MAX_HOPS, type Route, type RouteNode, type RouteQuestion } from './route.ts';
+
+const KEY = 'https://example.com/file.iso,start=0,end=999999';
+
+const node = (name: string, load = 0, weight = 1): RouteNode => ({
+  name,
+  seed: hashText(name),
+  weight,
+  load,
+});
+const NODES = Array.from({ length: 8 }, (_, i) => node(`edge-${i}`));
+/** All nodes, the one most responsible for the chunk first. */
+const RANKED = rank(KEY, NODES, NODES.length);
+const at = (place: number) => RANKED[place] as RouteNode;
+
+function ask(part: Partial<RouteQuestion<RouteNode>>): Route<RouteNode> {
+  return decideRoute({
+    key: KEY,
+    self: at(7),
+    nodes: NODES,
+    hearsay: [],
+    hops: 0,
+    maxHops: MAX_HOPS,
+    replicas: 3,
+    avoid: new Set(),
+    random: seededRandom(1),
+    ...part,
+  });
+}
+
+/** Names of the nodes that are asked, over many requests. */
+function asked(part: Partial<RouteQuestion<RouteNode>>): Map<string, number> {
+  const counts = new Map<string, number>();
+  const random = seededRandom(2);
+  for (let i = 0; i < 600; i++) {
+    const route = ask({ random, ...part });
+    const name = route.to === 'origin' ? 'origin' : route.peer.name;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
+}
+
+describe('the first hop', () => {
+  test('a node alone asks the origin', () => {
+    const self = node('alone');
+    expect(ask({ self, nodes: [self] })).toEqual({ to: 'origin' });
+    expect(ask({ self, nodes: [self], hops: 1 })).toEqual({ to: 'origin' });
+  });
+
+  test('spreads requests evenly over the replicas, and over them only', () => {
+    const counts = asked({ replicas: 3 });
+    expect(new Set(counts.keys())).toEqual(new Set([at(0).name, at(1).name, at(2).name]));
+    for (const count of counts.values()) expect(Math.abs(count - 200)).toBeLessThan(50);
+  });
+
+  test('goes to the most responsible node where there is one replica', () => {
+    expect([...asked({ replicas: 1 }).keys()]).toEqual([at(0).name]);
+  });
+
+  test('passes by busy replicas', () => {
+    const nodes = NODES.map((n) => (n === at(0) || n === at(2) ? { ...n, load: 1 } : n));
+    const self = nodes.find((n) => n.name === at(7).name) as RouteNode;
+    expect([...asked({ nodes, self }).keys()]).toEqual([at(1).name]);
+  });
+
+  test('a chunk is not kept where it only enters the network', () => {
+    expect(ask({ replicas: 1 })).toEqual({ to: 'peer', peer: at(0), keep: false });
+  });
+
+  test('a chunk is kept by a node whose turn as a replica it is', () => {
+    const self = at(1);
+    const route = ask({ self, random: () => 0.5 });
+    expect(rank(KEY, NODES, 3)[1]).toBe(self);
+    expect(route).toEqual({ to: 'peer', peer: at(0), keep: true });
+  });
+
+  test('the most responsible node asks no replica, which could only ask the second best', () => {
+    for (const chance of [0, 0.5, 0.9]) {
+      expect(ask({ self: at(0), random: () => chance })).toEqual({ to: 'origin' });
+    }
+  });
+
+  test('heavier nodes get more', () => {
+    const nodes = [node('self'), node('heavy', 0, 50), node('light')];
+    const counts = new Map<string, number>();
+    for (let i = 0; i < 300; i++) {
+      const route = ask({ key: `k${i}`, nodes, self: nodes[0] as RouteNode, replicas: 1 });
+      const name = route.to === 'origin' ? 'origin' : route.peer.name;
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    expect(counts.get('heavy')).toBeGreaterThan(250);
+  });
+});
+
+describe('the second hop', () => {
+  test('the most responsible node asks the origin', () => {
+    expect(ask({ self: at(0), hops: 1 })).toEqual({ to: 'origin' });
+  });
+
+  test('another replica asks the most responsible node, and keeps the chunk', () => {
+    expect(ask({ self: at(1), hops: 1 })).toEqual({ to: 'peer', peer: at(0), keep: true });
+  });
+
+  test('load does not matter: one node alone fetches from the origin', () => {
+    const busy = { ...at(0), load: 1000 };
+    const nodes = NODES.map((n) => (n.name === busy.name ? busy : n));
+    expect(ask({ nodes, self: at(1), hops: 1 })).toEqual({ to: 'peer', peer: busy, keep: true });
+  });
+
+  test('after the last hop only the origin is asked', () => {
+    expect(ask({ self: at(5), hops: 2 })).toEqual({ to: 'origin' });
+    expect(ask({ self: at(5), hops: 99 })).toEqual({ to: 'origin' });
+    expect(ask({ hops: 0, maxHops: 0 })).toEqual({ to: 'origin' });
+  });
+
+  test('a request that may run further does', () => {
+    const route = ask({ self: at(5), hops: 2, maxHops: 10 });
+    expect(route).toEqual({ to: 'peer', peer: at(0), keep: true });
+    expect(ask({ self: at(5), hops: 10, maxHops: 10 })).toEqual({ to: 'origin' });
+  });
+});
+
+describe('nodes to avoid', () => {
+  test('the next best takes the place of one that was tried in vain', () => {
+    const avoid = new Set([at(0).name]);
+    expect(new Set(asked({ avoid, replicas: 2 }).keys())).toEqual(
+      new Set([at(1).name, at(2).name]),
+    );
+    const route = ask({ self: at(5), hops: 1, avoid });
+    expect(route).toEqual({ to: 'peer', peer: at(1), keep: true });
+    expect(ask({ self: at(1), hops: 1, avoid })).toEqual({ to: 'origin' });
+  });
+
+  test('with nobody left, the origin is asked', () => {
+    const avoid = new Set(NODES.map((n) => n.name));
+    expect(ask({ avoid })).toEqual({ to: 'origin' });
+    expect(ask({ avoid, hops: 1 })).toEqual({ to: 'origin' });
+  });
+});
+
+describe('a whole path', () => {
+  /** Follows a request from node to node; `view` says whom each knows. */
+  function follow(
+    start: RouteNode,
+    view: (self: RouteNode) => RouteNode[],
+    part: { key: string; seed: number; maxHops: number; replicas: number },
+  ): string[] {
+    const random = seededRandom(part.seed);
+    const path = [start];
+    for (;;) {
+      const self = path.at(-1) as RouteNode;
+      const avoid = new Set(path.map((n) => n.name));
+      const hops = path.length - 1;
+      const route = decideRoute({
+        ...part,
+        self,
+        nodes: view(self),
+        hearsay: [],
+        hops,
+        avoid,
+        random,
+      });
+      if (route.to === 'origin') return path.map((n) => n.name);
+      path.push(route.peer);
+    }
+  }
+
+  const request = fc.record({
+    key: fc.nat().map((n) => `https://example.com/a,start=${n},end=${n}`),
+    seed: fc.integer(),
+    maxHops: fc.constantFrom(MAX_HOPS, 10),
+    replicas: fc.integer({ min: 1, max: 12 }),
+  });
+
+  test('where all nodes know each other, each chunk leaves the origin through one node', () => {
+    fc.assert(
+      fc.property(fc.nat(NODES.length - 1), request, (from, part) => {
+        const path = follow(NODES[from] as RouteNode, () => NODES, part);
+        const [best] = rank(part.key, NODES, 1) as [RouteNode];
+        // Only a request that begins at the best node itself may end elsewhere: at a replica that
+        // must not send it back.
+        if (NODES[from] !== best) expect(path.at(-1)).toBe(best.name);
+        expect(path.length).toBeLessThanOrEqual(3);
+      }),
+    );
+  });
+
+  test('where views differ, a path ends at the origin and meets no node twice', () => {
+    const known = fc.array(fc.array(fc.boolean(), { minLength: 8, maxLength: 8 }), {
+      minLength: 8,
+      maxLength: 8,
+    });
+    fc.assert(
+      fc.property(fc.nat(NODES.length - 1), known, request, (from, knows, part) => {
+        const view = (self: RouteNode) =>
+          NODES.filter((n, i) => n === self || knows[NODES.indexOf(self)]?.[i]);
+        const path = follow(NODES[from] as RouteNode, view, part);
+        expect(new Set(path).size).toBe(path.length);
+        expect(path.length - 1).toBeLessThanOrEqual(part.maxHops);
+      }),
+    );
+  });
+});
+
+describe('a node that only others can reach', () => {
+  const seen = NODES.filter((n) => n !== at(0));
+  const hearsay = [{ ...at(0), through: [at(5), at(3)] }];
+  const blind = { nodes: seen, hearsay, replicas: 1 };
+
+  test('is asked through the one of them that is most responsible', () => {
+    expect(ask(blind)).toEqual({ to: 'peer', peer: at(3), keep: false });
+    expect(ask({ ...blind, avoid: new Set([at(3).name]) })).toMatchObject({ peer: at(5) });
+  });
+
+  test('keeps the node that is second from taking itself for the first', () => {
+    expect(ask({ ...blind, self: at(1) })).toEqual({ to: 'peer', peer: at(3), keep: false });
+    expect(ask({ ...blind, self: at(1), hearsay: [] })).toEqual({ to: 'origin' });
+  });
+
+  test('is forgotten where there is no way to it, or it was asked in vain', () => {
+    const noWay = { ...blind, avoid: new Set([at(3).name, at(5).name]) };
+    expect(ask(noWay)).toMatchObject({ peer: at(1) });
+    expect(ask({ ...blind, avoid: new Set([at(0).name]) })).toMatchObject({ peer: at(1) });
+  });
+
+  test('is not asked where the hops would not suffice', () => {
+    expect(ask({ ...blind, hops: 1, maxHops: 2 })).toMatchObject({ peer: at(1) });
+    expect(ask({ ...blind, hops: 1, maxHops: 3 })).toMatchObject({ peer: at(3) });
+    expect(ask({ ...blind, hops: 0, maxHops: 1 })).toMatchObject({ peer: at(1) });
+  });
+});
+
+describe('nodes too far to be peers', () => {
+  /** The best two are far from the others, who are peers of each other. */
+  const near = RANKED.slice(2);
+  const far = () => RANKED.slice(0, 2);
+
+  test('are asked by the best node near by before it would ask the origin', () => {
+    const route = ask({ self: at(2), nodes: near, far, hops: 1 });
+    expect(route).toEqual({ to: 'peer', peer: at(0), keep: true });
+  });
+
+  test('are not asked while there is a better node near by', () => {
+    const route = ask({ self: at(5), nodes: near, far, hops: 1 });
+    expect(route).toEqual({ to: 'peer', peer: at(2), keep: true });
+  });
+
+  test('and those near by are asked when the hops between peers are used up, but no further', () => {
+    expect(ask({ self: at(5), nodes: near, far, hops: MAX_HOPS })).toEqual({
+      to: 'peer',
+      peer: at(0),
+      keep: true,
+    });
+    const known = { self: at(5), nodes: RANKED.filter((n) => n !== at(1)), far: () => [at(1)] };
+    expect(ask({ ...known, hops: MAX_HOPS })).toMatchObject({ peer: at(0) });
+    expect(ask({ ...known, hops: MAX_HOPS + 1 })).toEqual({ to: 'origin' });
+  });
+
+  test('are passed by where they were tried in vain', () => {
+    const tried = { self: at(2), nodes: near, far, hops: 1 };
+    expect(ask({ ...tried, avoid: new Set([at(0).name]) })).toMatchObject({ peer: at(1) });
+    const both = new Set([at(0).name, at(1).name]);
+    expect(ask({ ...tried, avoid: both })).toEqual({ to: 'origin' });
+  });
+
+  test('the best of all asks the origin', () => {
+    expect(ask({ self: at(0), nodes: [at(0)], far: () => near })).toEqual({ to: 'origin' });
+  });
+});

@@ -1,0 +1,125 @@
+/**
+ * Who serves a chunk that this node does not have: the one decision of routing, in one place (NSDI
+ * 5.1, 5.3, 5.4; LOGIN).
+ *
+ * The first hop spreads requests over a broad set of replicas. A node that a request was forwarded
+ * to asks itself whether it is the best node for the chunk in its own view; if not, it forwards the
+ * request once more, so that differences between the views of nodes do not make several of them
+ * fetch the chunk from the origin.
+ *
+ * In a network of more nodes than anybody has as peers, each region has a best node of its own: with
+ * 400 nodes and 120 peers the papers count 7 to 9 copies (NSDI table 2). Here the best node of a
+ * region asks the best of all nodes it knows of, however far, before it turns to the origin.
+ */
+
+import type { Random } from '../../base/clock.ts';
+import { type HrwNode, rank } from './hrw.ts';
+import { pickReplica } from './replicas.ts';
+
+/** A node as routing sees it; this one is among them. */
+export interface RouteNode extends HrwNode {
+  /** Busyness in coarse steps, so that small differences do not decide. */
+  readonly load: number;
+}
+
+/**
+ * A node that this one cannot reach, but nodes that it can reach say they can. Without such
+ * hearsay, a node that is second for a chunk and blind to the first takes itself for the first: its
+ * own clients' requests go to the origin beside the true owner's.
+ */
+export interface Hearsay<N extends RouteNode> extends RouteNode {
+  /** Nodes that can reach it; not empty. */
+  readonly through: readonly N[];
+}
+
+export type Route<N> =
+  | { readonly to: 'origin' }
+  | {
+      readonly to: 'peer';
+      readonly peer: N;
+      /**
+       * True where the chunk belongs into this node's cache when it passes through: on every node on
+       * the path, but not where it only enters the network (NSDI 3.2).
+       */
+      readonly keep: boolean;
+    };
+
+export interface RouteQuestion<N extends RouteNode> {
+  /** Routing key: the chunk's name without version tag. */
+  readonly key: string;
+  /** This node, one of `nodes`. */
+  readonly self: N;
+  /** Nodes that can be used now, this one included. */
+  readonly nodes: readonly N[];
+  /** Nodes known by hearsay only. */
+  readonly hearsay: readonly Hearsay<N>[];
+  /** Nodes that could be used but are too far to be peers; asked only before the origin would be. */
+  readonly far?: () => readonly N[];
+  /** How often the request has been forwarded; 0: it comes from this node's own client. */
+  readonly hops: number;
+  /**
+   * Most times that a request is forwarded between peers; 2 by default, LOGIN lets it run further.
+   * To a far node it may be forwarded once more.
+   */
+  readonly maxHops: number;
+  /** Replicas to choose from at the first hop. */
+  readonly replicas: number;
+  /** Names of nodes not to be asked: on the path already, or tried in vain. */
+  readonly avoid: ReadonlySet<string>;
+  readonly random: Random;
+}
+
+/** Default of `RouteQuestion.maxHops`: one forward, and one more where views differ. */
+export const MAX_HOPS = 2;
+
+/** Decides who serves the chunk. */
+export function decideRoute<N extends RouteNode>(q: RouteQuestion<N>): Route<N> {
+  return (q.hops < q.maxHops && amongPeers(q)) || amongAll(q);
+}
+
+/** Undefined where this node is the best there is. */
+function amongPeers<N extends RouteNode>(q: RouteQuestion<N>): Route<N> | undefined {
+  const candidates: (N | Hearsay<N>)[] =
+    q.avoid.size === 0
+      ? [...q.nodes]
+      : q.nodes.filter((node) => node === q.self || !q.avoid.has(node.name));
+  // The last hop must not be spent on somebody who would have to forward once more.
+  if (q.hops + 2 <= q.maxHops) candidates.push(...reachable(q));
+  const replicas = rank(q.key, candidates, q.hops === 0 ? q.replicas : 1);
+  const [best] = replicas;
+  // Also on the first hop: a replica would not send the request back to where it comes from, but to
+  // the second best, which would fetch the chunk from the origin beside this node.
+  if (best === undefined || best === q.self) return undefined;
+  if (q.hops === 0) {
+    const chosen = pickReplica(replicas, q.random);
+    if (chosen !== q.self) return { to: 'peer', peer: next(q.key, chosen), keep: false };
+    // It is this node's turn as a replica: from here on as if the request had been forwarded to it.
+  }
+  return { to: 'peer', peer: next(q.key, best), keep: true };
+}
+
+/** Nobody near is better, or the hops are used up: the best of all nodes, or the origin. */
+function amongAll<N extends RouteNode>(q: RouteQuestion<N>): Route<N> {
+  const far = q.hops > q.maxHops ? [] : (q.far?.() ?? []);
+  if (far.length === 0) return { to: 'origin' };
+  const candidates = [...q.nodes, ...far].filter(
+    (node) => node === q.self || !q.avoid.has(node.name),
+  );
+  const [best] = rank(q.key, candidates, 1);
+  return best === undefined || best === q.self
+    ? { to: 'origin' }
+    : { to: 'peer', peer: best, keep: true };
+}
+
+/** Nodes known by hearsay that there is still a way to. */
+function reachable<N extends RouteNode>({ hearsay, avoid }: RouteQuestion<N>): Hearsay<N>[] {
+  return hearsay.flatMap((node) => {
+    const through = node.through.filter(({ name }) => !avoid.has(name));
+    return through.length === 0 || avoid.has(node.name) ? [] : [{ ...node, through }];
+  });
+}
+
+/** Whom to ask on the way to a node: itself, or the most responsible of those who can reach it. */
+function next<N extends RouteNode>(key: string, node: N | Hearsay<N>): N {
+  return 'through' in node ? (rank(key, node.through, 1)[0] as N) : node;
+}

@@ -1,0 +1,171 @@
+/**
+ * Purging in constant time: nothing is walked. Each purge begins a new generation, each cache entry
+ * carries the generation in which its fetch began, and an entry is void once a later purge covers
+ * it. A fetch that was under way during a purge so brings nothing back.
+ *
+ * The table is bounded. When it is full, the older half of its purges become wider: those of
+ * versions cover the file, those of files the folder, those of folders the host, those of hosts
+ * everything that was stored before. Nothing purged ever comes back; what is lost is fetched again.
+ */
+
+import { withoutDigest } from '../chunks/version-tag.ts';
+import { type PurgeTarget, prefixesOf, targetKey, widened } from './purge-target.ts';
+
+/** Purges that are remembered one by one. */
+export const MAX_PURGES = 50_000;
+/** Characters of their targets together. */
+export const MAX_PURGE_CHARS = 8 * 1024 * 1024;
+
+/** A purge as the table has it. */
+export interface Purge {
+  readonly target: PurgeTarget;
+  /** The same on all nodes that have heard of it. */
+  readonly id: string;
+  /** This node's own count; entries of earlier generations are void. */
+  readonly generation: number;
+}
+
+export class Generations {
+  readonly #maxPurges: number;
+  readonly #maxChars: number;
+  /** By target; oldest generation first. */
+  #purges = new Map<string, Purge>();
+  #chars = 0;
+  #prefixes = 0;
+  #all: Purge | undefined;
+  #current = 0;
+  /**
+   * Ids carried out lately, in two halves, the older of which goes as a whole: nothing is purged
+   * twice for having been heard twice.
+   */
+  #seen = new Set<string>();
+  #seenBefore = new Set<string>();
+
+  constructor(options: { readonly maxPurges?: number; readonly maxChars?: number } = {}) {
+    this.#maxPurges = options.maxPurges ?? MAX_PURGES;
+    this.#maxChars = options.maxChars ?? MAX_PURGE_CHARS;
+  }
+
+  /** The present generation: what a fetch that begins now is marked with. */
+  get current(): number {
+    return this.#current;
+  }
+
+  /** Purges remembered. */
+  get count(): number {
+    return this.#purges.size + (this.#all === undefined ? 0 : 1);
+  }
+
+  /** All purges remembered, the oldest first but for one of everything. */
+  *purges(): Iterable<Purge> {
+    if (this.#all !== undefined) yield this.#all;
+    yield* this.#purges.values();
+  }
+
+  /** True if the purge of that id has been carried out lately. */
+  knows(id: string): boolean {
+    return this.#seen.has(id) || this.#seenBefore.has(id);
+  }
+
+  /**
+   * Begins a generation: whatever the target covers and was stored before is void.
+   *
+   * @param id the same id a second time changes nothing
+   * @returns undefined where that is so
+   */
+  purge(target: PurgeTarget, id: string): Purge | undefined {
+    if (this.knows(id) || this.#purges.get(targetKey(target))?.id === id) return undefined;
+    const purge = { target, id, generation: ++this.#current };
+    this.restore(purge);
+    return purge;
+  }
+
+  /** Leaves out generations up to the given one. */
+  advanceTo(generation: number): void {
+    this.#current = Math.max(this.#current, generation);
+  }
+
+  /** Takes up a purge of an earlier run, or several in the order of their generations. */
+  restore(purge: Purge): void {
+    this.advanceTo(purge.generation);
+    this.#remember(purge.id);
+    this.#put(this.#purges, purge);
+    if (this.#purges.size > this.#maxPurges || this.#chars > this.#maxChars) this.#compact();
+  }
+
+  /**
+   * True if something that was stored in a generation has been purged since.
+   *
+   * @param tag version, where it is one's
+   */
+  isVoid(url: string, tag: string | undefined, generation: number): boolean {
+    return generation < this.#current && generation < this.newest(url, tag);
+  }
+
+  /** Generation of the newest purge that covers a file or a version of it; 0 if none does. */
+  newest(url: string, tag: string | undefined): number {
+    if (this.count === 0) return 0;
+    let newest = this.#all?.generation ?? 0;
+    for (const key of this.#keysFor(url, tag)) {
+      newest = Math.max(newest, this.#purges.get(key)?.generation ?? 0);
+    }
+    return newest;
+  }
+
+  /** The purges that cover a file or a version of it; few. */
+  covering(url: string, tag: string | undefined): Purge[] {
+    if (this.count === 0) return [];
+    const found = this.#keysFor(url, tag).map((key) => this.#purges.get(key));
+    return [this.#all, ...found].filter((purge) => purge !== undefined);
+  }
+
+  #keysFor(url: string, tag: string | undefined): string[] {
+    const keys = [targetKey({ kind: 'url', url })];
+    // Content that was asked for by its digest is of a version all the same.
+    const version = tag === undefined ? undefined : withoutDigest(tag);
+    if (version !== undefined) keys.push(targetKey({ kind: 'version', url, tag: version }));
+    if (this.#prefixes === 0) return keys;
+    return [...keys, ...prefixesOf(url).map((prefix) => targetKey({ kind: 'prefix', prefix }))];
+  }
+
+  #put(purges: Map<string, Purge>, purge: Purge): void {
+    if (purge.target.kind === 'all') {
+      if (purge.generation > (this.#all?.generation ?? 0)) this.#all = purge;
+      return;
+    }
+    const key = targetKey(purge.target);
+    // Taken out first, so that the order stays that of generations.
+    if (!purges.delete(key)) this.#chars += key.length;
+    else if (purge.target.kind === 'prefix') this.#prefixes--;
+    if (purge.target.kind === 'prefix') this.#prefixes++;
+    purges.set(key, purge);
+  }
+
+  /** Makes room: until a quarter of the table is free, the older half become wider. */
+  #compact(): void {
+    while (this.#purges.size > this.#maxPurges * 0.75 || this.#chars > this.#maxChars * 0.75) {
+      const all = [...this.#purges];
+      const older = all.splice(0, Math.ceil(all.length / 2));
+      const younger = new Map(all);
+      this.#purges = new Map();
+      this.#chars = 0;
+      this.#prefixes = 0;
+      for (const [, { target, id, generation }] of older) {
+        const wider = widened(target);
+        // A younger purge of the same covers it as well. The id is a new one: who knows the old one
+        // has purged less.
+        if (younger.has(targetKey(wider))) continue;
+        this.#put(this.#purges, { target: wider, id: `${id.slice(0, 60)}~`, generation });
+      }
+      for (const purge of younger.values()) this.#put(this.#purges, purge);
+    }
+    for (const { id } of this.purges()) this.#remember(id);
+  }
+
+  #remember(id: string): void {
+    this.#seen.add(id);
+    if (this.#seen.size < 2 * this.#maxPurges) return;
+    this.#seenBefore = this.#seen;
+    this.#seen = new Set();
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * The pins that all nodes of a network are to hold, as each node remembers them, so that one which
+ * was away can learn what was pinned, extended or released meanwhile. Two nodes compare digests with
+ * their heartbeats; where these differ, one reads what the other remembers and takes it up.
+ *
+ * Of two states of one pin the later counts: whatever order nodes hear of them in, they come to the
+ * same. A pin that is released, or cut short, is remembered until all leases that it ever had are
+ * over, because a node that was away may still believe in one of them. There may be more pins than a
+ * node has room for: what it then holds is its own matter (`pin-ledger.ts`).
+ */
+
+import type { Millis } from '../../base/clock.ts';
+import type { Pin } from './pin-ledger.ts';
+import { combined, digestText, hashItem } from './set-digest.ts';
+
+/** Pins remembered, the released ones among them. */
+export const MAX_NETWORK_PINS = 2000;
+/** Characters of their URLs and versions together: what one node reads of another at a time. */
+export const MAX_NETWORK_PIN_CHARS = 1024 * 1024;
+
+/** A pin as nodes tell it to each other. */
+export interface NetworkPin extends Pin {
+  /**
+   * When its lease was last changed, Unix milliseconds of the node that was asked; the lease is
+   * `expiresAt - at` long, and a pin that was released has one of no length.
+   */
+  readonly at: Millis;
+  /** The latest end of any lease that it has had, Unix milliseconds: it is remembered as long. */
+  readonly until: Millis;
+}
+
+export class NetworkPins {
+  readonly #maxPins: number;
+  readonly #maxChars: number;
+  #pins = new Map<string, NetworkPin>();
+  #digest: string | undefined;
+  #nextOver: Millis = Infinity;
+
+  constructor(options: { readonly maxPins?: number; readonly maxChars?: number } = {}) {
+    this.#maxPins = options.maxPins ?? MAX_NETWORK_PINS;
+    this.#maxChars = options.maxChars ?? MAX_NETWORK_PIN_CHARS;
+  }
+
+  /** What is remembered, pins that have been released among them. */
+  get pins(): readonly NetworkPin[] {
+    return [...this.#pins.values()];
+  }
+
+  get(id: string): NetworkPin | undefined {
+    return this.#pins.get(id);
+  }
+
+  /**
+   * The same for two nodes exactly if they remember the same leases (but for an accident in 2^64).
+   * The version that is pinned is not part of it: nodes find out by themselves what is current.
+   *
+   * @param now Unix milliseconds
+   */
+  digest(now: Millis): string {
+    if (now >= this.#nextOver) this.#bound(now);
+    this.#digest ??= digestText(
+      combined(
+        this.pins.map(({ id, at, expiresAt, until }) =>
+          hashItem(`${id} ${at} ${expiresAt} ${until}`),
+        ),
+      ),
+    );
+    return this.#digest;
+  }
+
+  /** The time of a change to be made now: later than all that is known of the pin. */
+  stamp(id: string, now: Millis): Millis {
+    // Clocks of nodes differ: what is done last must not lose to what was done a second before.
+    return Math.max(now, (this.#pins.get(id)?.at ?? 0) + 1);
+  }
+
+  /**
+   * Takes up what has been asked for here, or what another node remembers.
+   *
+   * @returns what is new, as it is from now on
+   */
+  merge(pins: readonly NetworkPin[], now: Millis): NetworkPin[] {
+    const changed = new Set<string>();
+    for (const pin of pins) {
+      const known = this.#pins.get(pin.id);
+      const joined = known === undefined ? pin : join(known, pin);
+      if (joined.until <= now || (known !== undefined && isSame(joined, known))) continue;
+      this.#pins.set(pin.id, joined);
+      changed.add(pin.id);
+    }
+    if (changed.size > 0) this.#bound(now);
+    return this.pins.filter(({ id }) => changed.has(id));
+  }
+
+  /**
+   * Forgets what is over and, of too many, those that are over first: a choice that all nodes make
+   * alike, so that none tells another again and again what that one has no room for.
+   */
+  #bound(now: Millis): void {
+    const lasting = this.pins.filter(({ until }) => until > now);
+    lasting.sort((a, b) => b.until - a.until || (a.id < b.id ? -1 : 1));
+    let chars = 0;
+    const kept = lasting.slice(0, this.#maxPins).filter(({ url, tag }) => {
+      chars += url.length + tag.length;
+      return chars <= this.#maxChars;
+    });
+    this.#pins = new Map(kept.map((pin) => [pin.id, pin]));
+    this.#nextOver = kept.at(-1)?.until ?? Infinity;
+    this.#digest = undefined;
+  }
+}
+
+/** True while somebody wants it held. @param now Unix milliseconds */
+export function isLeased(
+  { at, expiresAt }: Pick<NetworkPin, 'at' | 'expiresAt'>,
+  now: Millis,
+): boolean {
+  // A release at a node whose clock is ahead counts at once as well.
+  return expiresAt > now && expiresAt > at;
+}
+
+/** What follows from two states of one pin; the order does not matter. */
+function join(a: NetworkPin, b: NetworkPin): NetworkPin {
+  const order = a.at - b.at || a.expiresAt - b.expiresAt;
+  return { ...(order >= 0 ? a : b), until: Math.max(a.until, b.until) };
+}
+
+function isSame(a: NetworkPin, b: NetworkPin): boolean {
+  return a.at === b.at && a.expiresAt === b.expiresAt && a.until === b.until;
+}

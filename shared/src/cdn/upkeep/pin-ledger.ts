@@ -1,0 +1,169 @@
+/**
+ * Leases of cache room: LOCI's time-limited allocations (LOCI 2.1, the allocations of IBP). A pin
+ * says that a file is not to be evicted for a time; it is charged to a quota from the beginning to
+ * its end, ends by itself, and can be extended or released by whoever holds its capability.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+import { MillraceError } from '../../base/errors.ts';
+
+/** Pins at a time. */
+export const MAX_PINS = 1000;
+
+export interface Pin {
+  readonly id: string;
+  /** Canonical URL. */
+  readonly url: string;
+  /** What it is charged for: the most that the file may have. */
+  readonly bytes: number;
+  /** The version that is pinned now. */
+  readonly tag: string;
+  readonly length: number;
+  /** SHA-256 of the capability, hexadecimal: the capability itself is not kept. */
+  readonly proof: string;
+  /** Unix milliseconds. */
+  readonly expiresAt: Millis;
+}
+
+export interface PinLedgerOptions {
+  /** Bytes that all pins together may be charged. */
+  readonly quotaBytes: number;
+  /** Longest time from now to the end of a lease, milliseconds. */
+  readonly maxLeaseMs: Millis;
+  /** What share of a file is this node's, 0 to 1, where it is one of several that split all files. */
+  readonly share?: number;
+  readonly maxPins?: number;
+}
+
+export class PinLedger {
+  readonly #options: PinLedgerOptions;
+  readonly #pins = new Map<string, Pin>();
+
+  constructor(options: PinLedgerOptions) {
+    this.#options = options;
+  }
+
+  get pins(): readonly Pin[] {
+    return [...this.#pins.values()];
+  }
+
+  get count(): number {
+    return this.#pins.size;
+  }
+
+  /** Bytes charged. */
+  get usedBytes(): number {
+    return this.pins.reduce((sum, { bytes }) => sum + this.#charge(bytes), 0);
+  }
+
+  get quotaBytes(): number {
+    return this.#options.quotaBytes;
+  }
+
+  get(id: string): Pin | undefined {
+    return this.#pins.get(id);
+  }
+
+  /**
+   * Pins a version of a file. Pins of one file by several holders are charged each.
+   *
+   * @param pin `length` is at most `bytes`; the same id again changes nothing
+   * @param at when the lease began, where that was at another time than now
+   * @throws MillraceError `pin-refused` where the quota, the number or the time is exceeded
+   */
+  allocate(pin: Omit<Pin, 'expiresAt'>, forMs: Millis, now: Millis, at: Millis = now): Pin {
+    const known = this.#pins.get(pin.id);
+    if (known !== undefined) return known;
+    const { quotaBytes, maxPins = MAX_PINS } = this.#options;
+    if (pin.length > pin.bytes) {
+      throw new MillraceError('pin-refused', `the file has ${pin.length} bytes`);
+    }
+    const free = Math.max(0, quotaBytes - this.usedBytes);
+    if (this.#charge(pin.bytes) > free) {
+      throw new MillraceError('pin-refused', `of ${quotaBytes} bytes for pins ${free} are free`);
+    }
+    if (this.#pins.size >= maxPins) {
+      throw new MillraceError('pin-refused', `there are ${maxPins} pins already`);
+    }
+    const added = { ...pin, expiresAt: this.endOf(forMs, at) };
+    this.#pins.set(pin.id, added);
+    return added;
+  }
+
+  /** Takes up a pin of an earlier run, whatever the quota is now: it was promised. */
+  restore(pin: Pin): void {
+    this.#pins.set(pin.id, pin);
+  }
+
+  /**
+   * Lets a lease end at another time from now, be it sooner (IBP lets allocations be refreshed; LOCI
+   * 2.3).
+   *
+   * @param at when that was asked for, where it was at another time than now
+   * @throws MillraceError `no-such-entry`; `pin-refused` where that is too long
+   */
+  extend(id: string, forMs: Millis, now: Millis, at: Millis = now): Pin {
+    const pin = this.#pins.get(id);
+    if (pin === undefined || pin.expiresAt <= now) {
+      throw new MillraceError('no-such-entry', 'the pin has ended, or there never was one');
+    }
+    const extended = { ...pin, expiresAt: this.endOf(forMs, at) };
+    this.#pins.set(id, extended);
+    return extended;
+  }
+
+  /** Ends a pin. @returns undefined if there is none */
+  release(id: string): Pin | undefined {
+    const pin = this.#pins.get(id);
+    this.#pins.delete(id);
+    return pin;
+  }
+
+  /** Ends what is over. @returns the pins that it was */
+  expire(now: Millis): Pin[] {
+    const over = this.pins.filter(({ expiresAt }) => expiresAt <= now);
+    for (const { id } of over) this.#pins.delete(id);
+    return over;
+  }
+
+  /** When the next lease ends. */
+  get nextEnd(): Millis | undefined {
+    if (this.#pins.size === 0) return undefined;
+    return this.pins.reduce((end, { expiresAt }) => Math.min(end, expiresAt), Infinity);
+  }
+
+  /**
+   * Another version of a file has become current: its pins hold that one from now on, if it is not
+   * larger than what they are charged for.
+   *
+   * @returns the pins that changed, before and after
+   */
+  follow(url: string, tag: string, length: number): { before: Pin; after: Pin }[] {
+    const changed: { before: Pin; after: Pin }[] = [];
+    for (const before of this.#pins.values()) {
+      if (before.url !== url || before.tag === tag || length > before.bytes) continue;
+      const after = { ...before, tag, length };
+      this.#pins.set(before.id, after);
+      changed.push({ before, after });
+    }
+    return changed;
+  }
+
+  #charge(bytes: number): number {
+    return Math.ceil(bytes * (this.#options.share ?? 1));
+  }
+
+  /**
+   * When a lease ends that begins at a time.
+   *
+   * @throws MillraceError `pin-refused` where it is too long
+   */
+  endOf(forMs: Millis, at: Millis): Millis {
+    if (forMs > this.#options.maxLeaseMs) {
+      const days = Math.floor(this.#options.maxLeaseMs / 86_400_000);
+      const most = days >= 1 ? `${days} days` : `${Math.floor(this.#options.maxLeaseMs / 1000)} s`;
+      throw new MillraceError('pin-refused', `for at most ${most} at a time`);
+    }
+    return at + forMs;
+  }
+}

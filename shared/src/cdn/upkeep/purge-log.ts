@@ -1,0 +1,147 @@
+/**
+ * The purges that all nodes of a network are to carry out, as each node remembers them: the latest
+ * ones, bounded in number and size, in an order that is the same everywhere. Two nodes compare
+ * digests with their heartbeats; where these differ, one reads the other's log and carries out what
+ * it has missed. A node that has missed more than the log holds purges everything once.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+import { type PurgeTarget, targetKey } from './purge-target.ts';
+import {
+  combined,
+  digestText,
+  hashItem,
+  NOTHING_DIGEST,
+  type Pair,
+  parseDigest,
+} from './set-digest.ts';
+
+/** Purges told to others. */
+export const MAX_LOGGED = 4096;
+/** Characters of their targets together: what one node reads of another at a time. */
+export const MAX_LOGGED_CHARS = 1024 * 1024;
+
+export interface LoggedPurge {
+  readonly target: PurgeTarget;
+  readonly id: string;
+  /** When it was asked for, Unix milliseconds of that node: orders the log, and means no more. */
+  readonly at: Millis;
+}
+
+/** What has been dropped for want of room: everything up to a place in the order. */
+export interface Dropped {
+  readonly at: Millis;
+  readonly id: string;
+  /** Digest of all that was dropped, hexadecimal. */
+  readonly digest: string;
+}
+
+/** A log as one node tells it to another. */
+export interface PurgeLogSnapshot {
+  readonly dropped: Dropped;
+  readonly purges: readonly LoggedPurge[];
+}
+
+export const NOTHING_DROPPED: Dropped = { at: 0, id: '', digest: NOTHING_DIGEST };
+
+export class PurgeLog {
+  readonly #maxPurges: number;
+  readonly #maxChars: number;
+  /** In order. */
+  #purges: LoggedPurge[] = [];
+  #ids = new Set<string>();
+  #chars = 0;
+  #dropped: Dropped = NOTHING_DROPPED;
+
+  constructor(options: { readonly maxPurges?: number; readonly maxChars?: number } = {}) {
+    this.#maxPurges = options.maxPurges ?? MAX_LOGGED;
+    this.#maxChars = options.maxChars ?? MAX_LOGGED_CHARS;
+  }
+
+  get snapshot(): PurgeLogSnapshot {
+    return { dropped: this.#dropped, purges: this.#purges };
+  }
+
+  /** The same for two nodes exactly if their logs are the same (but for an accident in 2^64). */
+  get digest(): string {
+    const { at, id, digest } = this.#dropped;
+    return digestText(combined([hashItem(`${at} ${id} ${digest}`), hashOf(this.#purges)]));
+  }
+
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  /** Takes a purge into the log; what is older than all that it can hold stays out. */
+  add(purge: LoggedPurge): void {
+    if (this.#ids.has(purge.id) || compare(purge, this.#dropped) <= 0) return;
+    let at = this.#purges.length;
+    while (at > 0 && compare(this.#purges[at - 1] as LoggedPurge, purge) > 0) at--;
+    this.#purges.splice(at, 0, purge);
+    this.#ids.add(purge.id);
+    this.#chars += sizeOf(purge);
+    let over = 0;
+    for (let chars = this.#chars, left = this.#purges.length; ; over++, left--) {
+      if (left <= this.#maxPurges && chars <= this.#maxChars) break;
+      chars -= sizeOf(this.#purges[over] as LoggedPurge);
+    }
+    if (over > 0) this.#drop(over);
+  }
+
+  /**
+   * Takes up what another node remembers.
+   *
+   * @returns purges to be carried out, those that are known among them; `all` where this node has
+   *   missed some that nobody can tell any more
+   */
+  merge({ dropped, purges }: PurgeLogSnapshot): { purges: LoggedPurge[]; all: boolean } {
+    const all = this.#catchUp(dropped);
+    const missed = purges.filter(({ id }) => !this.#ids.has(id));
+    for (const purge of missed) this.add(purge);
+    return { purges: missed, all };
+  }
+
+  /** The place up to which the other node has dropped purges becomes this one's. */
+  #catchUp(theirs: Dropped): boolean {
+    const order = compare(theirs, this.#dropped);
+    if (order < 0) return false;
+    const until = this.#purges.findIndex((purge) => compare(purge, theirs) > 0);
+    this.#drop(until < 0 ? this.#purges.length : until);
+    const mine = this.#dropped.digest;
+    // Of two nodes that dropped different ones up to the same place one must give way.
+    if (mine === theirs.digest || (order === 0 && mine > theirs.digest)) {
+      this.#dropped = { ...theirs, digest: mine };
+      return false;
+    }
+    this.#dropped = theirs;
+    return true;
+  }
+
+  /** Drops the oldest. */
+  #drop(count: number): void {
+    const gone = this.#purges.splice(0, count);
+    const last = gone.at(-1);
+    if (last === undefined) return;
+    for (const purge of gone) {
+      this.#ids.delete(purge.id);
+      this.#chars -= sizeOf(purge);
+    }
+    const digest = digestText(combined([parseDigest(this.#dropped.digest), hashOf(gone)]));
+    this.#dropped = { at: last.at, id: last.id, digest };
+  }
+}
+
+/** Order by time, names deciding between equals; nodes need not agree on the time for that. */
+function compare(a: { at: Millis; id: string }, b: { at: Millis; id: string }): number {
+  if (a.at !== b.at) return a.at - b.at;
+  return a.id < b.id ? -1 : a.id > b.id ? 1 : 0;
+}
+
+function sizeOf({ target, id }: LoggedPurge): number {
+  return targetKey(target).length + id.length;
+}
+
+/** Does not depend on the order: two nodes may have dropped the same purges in different steps. */
+function hashOf(purges: readonly LoggedPurge[]): Pair {
+  return combined(purges.map(({ at, id }) => hashItem(`${at} ${id}`)));
+}

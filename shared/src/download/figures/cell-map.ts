@@ -1,0 +1,103 @@
+/** A file cut into equal parts, as it is shown: how much of each is there, and who brought it. */
+
+import type { ByteRange } from '../../base/byte-range.ts';
+
+export interface Giver {
+  /** Ascending, disjoint. */
+  readonly ranges: readonly ByteRange[];
+  /** Not to be trusted: what it gave may have been fetched again from others. */
+  readonly suspect: boolean;
+}
+
+/** A source, as far as it has been noted what it gave. */
+export interface NotedGiver extends Giver {
+  /** Over the network, whatever has become of them. */
+  readonly receivedBytes: number;
+}
+
+/**
+ * Who has given what, in the order of the sources.
+ *
+ * @param stored what there is of the file; ascending, disjoint
+ */
+export function giversOf(
+  sources: readonly NotedGiver[],
+  stored: readonly ByteRange[],
+): readonly Giver[] {
+  // A file in one piece comes from one source, and nothing is noted of it.
+  if (sources.some(({ ranges }) => ranges.length > 0)) return sources;
+  return sources.map(({ ranges, receivedBytes, suspect }) => ({
+    ranges: receivedBytes === 0 ? ranges : stored,
+    suspect,
+  }));
+}
+
+/** @returns where each part begins, and the length at the end */
+function bounds(length: number, cells: number): number[] {
+  return Array.from({ length: cells + 1 }, (_, i) => Math.floor((length * i) / cells));
+}
+
+/** How many bytes of each part are in the ranges (ascending, disjoint). */
+function bytesPerCell(ranges: readonly ByteRange[], starts: readonly number[]): Float64Array {
+  const cells = starts.length - 1;
+  const bytes = new Float64Array(cells);
+  let i = 0;
+  for (const { start, end } of ranges) {
+    while (i < cells && (starts[i + 1] as number) <= start) i++;
+    for (let at = i; at < cells && (starts[at] as number) < end; at++) {
+      const shared =
+        Math.min(end, starts[at + 1] as number) - Math.max(start, starts[at] as number);
+      bytes[at] = (bytes[at] as number) + Math.max(0, shared);
+    }
+  }
+  return bytes;
+}
+
+/**
+ * Share of each part that is in the ranges, 0 to 1. Where there are more parts than bytes, parts
+ * without any show the one before.
+ *
+ * @param ranges ascending, disjoint
+ * @param length of the file; 0 or undefined: nothing is there
+ */
+export function storedShares(
+  ranges: readonly ByteRange[],
+  length: number | undefined,
+  cells: number,
+): number[] {
+  const shares = new Array<number>(cells).fill(0);
+  if (length === undefined || length === 0) return shares;
+  const starts = bounds(length, cells);
+  const bytes = bytesPerCell(ranges, starts);
+  for (let i = 0; i < cells; i++) {
+    const size = (starts[i + 1] as number) - (starts[i] as number);
+    shares[i] = size === 0 ? (shares[i - 1] ?? 0) : (bytes[i] as number) / size;
+  }
+  return shares;
+}
+
+/**
+ * Who brought most of each part: the index of the giver; -1: none of these. A suspect counts only
+ * where no other has brought anything.
+ */
+export function broughtBy(
+  givers: readonly Giver[],
+  length: number | undefined,
+  cells: number,
+): number[] {
+  const by = new Array<number>(cells).fill(-1);
+  if (length === undefined || length === 0) return by;
+  const starts = bounds(length, cells);
+  const most = new Float64Array(cells);
+  for (const [index, { ranges, suspect }] of givers.entries()) {
+    const bytes = bytesPerCell(ranges, starts);
+    for (let i = 0; i < cells; i++) {
+      // Less than any byte of another.
+      const weight = (bytes[i] as number) * (suspect ? 1e-12 : 1);
+      if (weight <= (most[i] as number)) continue;
+      most[i] = weight;
+      by[i] = index;
+    }
+  }
+  return by;
+}

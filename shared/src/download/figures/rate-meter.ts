@@ -1,0 +1,38 @@
+/** Speed of a download as people want to see it: recent, but steady. */
+
+import type { Millis } from '../../base/clock.ts';
+
+/** Time constant of the average: after so long, what was before counts for a third. */
+const TIME_CONSTANT_MS = 4000;
+const MIN_INTERVAL_MS = 200;
+
+export class RateMeter {
+  #rate = 0;
+  #bytes = 0;
+  #at: Millis;
+  readonly #startedAt: Millis;
+
+  constructor(now: Millis) {
+    this.#at = now;
+    this.#startedAt = now;
+  }
+
+  /** Counts bytes that came in. */
+  add(bytes: number): void {
+    this.#bytes += bytes;
+  }
+
+  /** Bytes per second, smoothed over some seconds. */
+  bytesPerSecond(now: Millis): number {
+    const elapsed = now - this.#at;
+    if (elapsed < MIN_INTERVAL_MS) return this.#rate;
+    const current = (this.#bytes * 1000) / elapsed;
+    // At the beginning the average is over what there has been, not over zeros before it.
+    const horizon = Math.min(TIME_CONSTANT_MS, now - this.#startedAt);
+    const weight = 1 - Math.exp(-elapsed / horizon);
+    this.#rate = this.#rate === 0 ? current : this.#rate + weight * (current - this.#rate);
+    this.#bytes = 0;
+    this.#at = now;
+    return this.#rate;
+  }
+}

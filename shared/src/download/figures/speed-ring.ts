@@ -1,0 +1,53 @@
+/** Speed over the last ten minutes, one sample a second. */
+
+import type { Millis } from '../../base/clock.ts';
+
+export const STEP_MS = 1000;
+export const MAX_SAMPLES = 600;
+
+export interface Samples {
+  /** When the last one was taken; 0: there is none. */
+  readonly endsAt: Millis;
+  readonly stepMs: Millis;
+  /** Oldest first. */
+  readonly bytesPerSecond: readonly number[];
+}
+
+export class SpeedRing {
+  readonly #samples = new Float64Array(MAX_SAMPLES);
+  /** Samples ever taken. */
+  #count = 0;
+  #endsAt: Millis = 0;
+
+  /** Samples ever taken: what `since` goes by. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /**
+   * Adds a sample. Seconds since the last one that nobody took a sample of count as none.
+   *
+   * @param at Unix milliseconds; a clock that was set back begins anew from there
+   */
+  add(bytesPerSecond: number, at: Millis): void {
+    const missed = this.#count === 0 ? 0 : Math.round((at - this.#endsAt) / STEP_MS) - 1;
+    for (let i = Math.min(MAX_SAMPLES, missed); i > 0; i--) this.#push(0);
+    this.#push(Math.round(bytesPerSecond));
+    this.#endsAt = at;
+  }
+
+  /** @param count of samples that are known; default: the last ten minutes */
+  since(count = 0): Samples {
+    const first = Math.max(count, this.#count - MAX_SAMPLES);
+    const length = Math.max(0, this.#count - first);
+    const bytesPerSecond = Array.from(
+      { length },
+      (_, i) => this.#samples[(first + i) % MAX_SAMPLES] as number,
+    );
+    return { endsAt: this.#endsAt, stepMs: STEP_MS, bytesPerSecond };
+  }
+
+  #push(value: number): void {
+    this.#samples[this.#count++ % MAX_SAMPLES] = value;
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * What a journal says, in memory: which bytes have which digest. Bounded by the file, however small
+ * the pieces are in which it comes: where they fill a unit, one digest takes their place.
+ */
+
+import { type ByteRange, intersect } from '../../base/byte-range.ts';
+import type { JournalEntry } from './journal.ts';
+
+const DIGEST_BYTES = 8;
+/** Units whose digests are kept together: 9 bytes each, not an object. */
+const GROUP_UNITS = 1024;
+
+interface Group {
+  readonly digests: Uint8Array;
+  /** 1: the digest of that unit is there. */
+  readonly known: Uint8Array;
+}
+
+export class JournalEntries {
+  readonly #length: number;
+  readonly #unitBytes: number;
+  readonly #groups = new Map<number, Group>();
+  /** By unit: entries for parts of it. */
+  readonly #parts = new Map<number, JournalEntry[]>();
+  #count = 0;
+
+  /**
+   * @param length of the file, bytes
+   * @param unitBytes entries of one unit, which begins at a multiple of this, can become one
+   */
+  constructor(length: number, unitBytes: number) {
+    this.#length = length;
+    this.#unitBytes = unitBytes;
+  }
+
+  /** Lines that a journal of this has. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The parts of a range that lie in one unit each. */
+  *cut(range: ByteRange): Generator<ByteRange> {
+    for (let at = range.start; at < range.end; ) {
+      const end = Math.min(range.end, this.#unit(this.#index(at)).end);
+      yield { start: at, end };
+      at = end;
+    }
+  }
+
+  /**
+   * Adds an entry; older ones for any of its bytes go.
+   *
+   * @param entry of bytes within one unit
+   * @returns the entries that together fill the unit, where it is now filled by several: whoever
+   *   knows the unit's digest can add that instead
+   * @throws RangeError for bytes of several units
+   */
+  add(entry: JournalEntry): readonly JournalEntry[] | undefined {
+    const index = this.#index(entry.range.start);
+    const unit = this.#unit(index);
+    if (entry.range.end > unit.end) throw new RangeError('an entry of several units');
+    this.remove(entry.range);
+    this.#count++;
+    if (entry.range.start === unit.start && entry.range.end === unit.end) {
+      this.#setWhole(index, entry.digest);
+      return undefined;
+    }
+    const parts = this.#parts.get(index) ?? [];
+    parts.push(entry);
+    this.#parts.set(index, parts);
+    const bytes = parts.reduce((sum, { range }) => sum + range.end - range.start, 0);
+    return bytes === unit.end - unit.start ? sorted(parts) : undefined;
+  }
+
+  /**
+   * Takes out all entries that say anything about the bytes of a range.
+   *
+   * @returns their ranges: what lies beside the given one is without a digest now
+   */
+  remove(range: ByteRange): ByteRange[] {
+    const gone: ByteRange[] = [];
+    for (const { start } of this.cut(range)) {
+      const index = this.#index(start);
+      if (this.#whole(index) !== undefined) {
+        (this.#groups.get(Math.floor(index / GROUP_UNITS)) as Group).known[index % GROUP_UNITS] = 0;
+        gone.push(this.#unit(index));
+      }
+      const parts = this.#parts.get(index) ?? [];
+      const kept = parts.filter((part) => intersect(part.range, range) === undefined);
+      for (const part of parts) if (!kept.includes(part)) gone.push(part.range);
+      if (kept.length > 0) this.#parts.set(index, kept);
+      else this.#parts.delete(index);
+    }
+    this.#count -= gone.length;
+    return gone;
+  }
+
+  /** All entries, ascending. */
+  *[Symbol.iterator](): Generator<JournalEntry> {
+    const indices = [...this.#groups].flatMap(([group, { known }]) =>
+      [...known.keys()].filter((i) => known[i] === 1).map((i) => group * GROUP_UNITS + i),
+    );
+    indices.push(...this.#parts.keys());
+    for (const index of indices.sort((a, b) => a - b)) {
+      const digest = this.#whole(index);
+      if (digest !== undefined) yield { range: this.#unit(index), digest };
+      else yield* sorted(this.#parts.get(index) ?? []);
+    }
+  }
+
+  #index(position: number): number {
+    return Math.floor(position / this.#unitBytes);
+  }
+
+  #unit(index: number): ByteRange {
+    const start = index * this.#unitBytes;
+    return { start, end: Math.min(this.#length, start + this.#unitBytes) };
+  }
+
+  #whole(index: number): string | undefined {
+    const group = this.#groups.get(Math.floor(index / GROUP_UNITS));
+    const at = index % GROUP_UNITS;
+    if (group?.known[at] !== 1) return undefined;
+    const digest = group.digests.subarray(at * DIGEST_BYTES, (at + 1) * DIGEST_BYTES);
+    return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  }
+
+  #setWhole(index: number, digest: string): void {
+    const number = Math.floor(index / GROUP_UNITS);
+    let group = this.#groups.get(number);
+    if (group === undefined) {
+      group = {
+        digests: new Uint8Array(GROUP_UNITS * DIGEST_BYTES),
+        known: new Uint8Array(GROUP_UNITS),
+      };
+      this.#groups.set(number, group);
+    }
+    const at = index % GROUP_UNITS;
+    for (let i = 0; i < DIGEST_BYTES; i++) {
+      group.digests[at * DIGEST_BYTES + i] = Number.parseInt(digest.slice(2 * i, 2 * i + 2), 16);
+    }
+    group.known[at] = 1;
+  }
+}
+
+function sorted(entries: readonly JournalEntry[]): JournalEntry[] {
+  return [...entries].sort((a, b) => a.range.start - b.range.start);
+}

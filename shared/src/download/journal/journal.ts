@@ -1,0 +1,127 @@
+/**
+ * The journal beside a partial file: which bytes of it are known to be right. Text, one JSON value
+ * a line: first what is being downloaded, then one line per stretch of bytes with its digest, as
+ * soon as they are written. That is believed only where the bytes still have the digest: they
+ * survive the end of the process, but not that of the machine. Once they are on disk for good, a
+ * line says so. A torn or damaged line costs its stretch, nothing else.
+ */
+
+import type { ByteRange } from '../../base/byte-range.ts';
+import type { Validators } from '../../http/fields/validators.ts';
+
+/** What is being downloaded. */
+export interface JournalHeader {
+  /** Origin URL as the user gave it. */
+  readonly url: string;
+  readonly length: number;
+  readonly validators: Validators;
+}
+
+/** Bytes that had been written when the line was. */
+export interface JournalEntry {
+  readonly range: ByteRange;
+  /** XXH64 of the bytes, 16 hexadecimal digits. */
+  readonly digest: string;
+}
+
+export interface Journal {
+  readonly header: JournalHeader;
+  /** In the order written; later ones are as good as earlier ones. */
+  readonly entries: readonly JournalEntry[];
+  /** So many of them, the first ones, were on disk for good. */
+  readonly flushed: number;
+}
+
+const FORMAT = 2;
+
+/** The journal's first line, line end included. */
+export function formatHeader(header: JournalHeader): string {
+  return `${JSON.stringify({ millrace: 'journal', format: FORMAT, ...header })}\n`;
+}
+
+/** A line for a stretch of bytes, line end included. */
+export function formatEntry({ range, digest }: JournalEntry): string {
+  return `${JSON.stringify([range.start, range.end, digest])}\n`;
+}
+
+/**
+ * A line that says that the bytes of some lines are on disk for good, line end included.
+ *
+ * @param lines how many, counted from the one after the first
+ */
+export function formatFlushed(lines: number): string {
+  return `${JSON.stringify(['flushed', lines])}\n`;
+}
+
+/**
+ * Reads a journal.
+ *
+ * @returns undefined if it is none or of a format that is not understood; lines that cannot be
+ *   understood are left out
+ */
+export function parseJournal(text: string): Journal | undefined {
+  const lines = text.split('\n');
+  // The last line has no line end: nothing, or torn.
+  lines.pop();
+  const header = parseHeader(lines.shift() ?? '');
+  if (header === undefined) return undefined;
+  const entries: JournalEntry[] = [];
+  let flushedLines = 0;
+  /** Lines up to each entry, to find those that are flushed. */
+  const ends: number[] = [];
+  for (const [index, line] of lines.entries()) {
+    // Lines of nothing are left out without an exception for each.
+    const value = line.startsWith('[') ? parseJson(line) : undefined;
+    if (!Array.isArray(value)) continue;
+    const entry = readEntry(value, header.length);
+    if (entry !== undefined) {
+      entries.push(entry);
+      ends.push(index + 1);
+    } else if (value[0] === 'flushed' && Number.isSafeInteger(value[1])) {
+      flushedLines = Math.max(flushedLines, Math.min(value[1], index));
+    }
+  }
+  const later = ends.findIndex((end) => end > flushedLines);
+  return { header, entries, flushed: later < 0 ? entries.length : later };
+}
+
+function parseHeader(line: string): JournalHeader | undefined {
+  const value = parseJson(line) as Partial<Record<string, unknown>> | undefined;
+  if (value?.millrace !== 'journal' || value.format !== FORMAT) return undefined;
+  const { url, length, validators } = value;
+  if (typeof url !== 'string' || !Number.isSafeInteger(length) || (length as number) < 0) {
+    return undefined;
+  }
+  if (!areValidators(validators)) return undefined;
+  return { url, length: length as number, validators };
+}
+
+/** A damaged validator could be taken for that of another version. */
+function areValidators(value: unknown): value is Validators {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  const { etag, weakEtag, lastModified, lastModifiedIsStrong } = value as Record<string, unknown>;
+  const isText = (tag: unknown) => tag === undefined || typeof tag === 'string';
+  return (
+    isText(etag) &&
+    isText(weakEtag) &&
+    (lastModified === undefined || Number.isFinite(lastModified)) &&
+    (lastModifiedIsStrong === undefined || typeof lastModifiedIsStrong === 'boolean')
+  );
+}
+
+function readEntry(value: readonly unknown[], length: number): JournalEntry | undefined {
+  const [start, end, digest] = value;
+  if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end)) return undefined;
+  const range = { start: start as number, end: end as number };
+  if (range.start < 0 || range.end <= range.start || range.end > length) return undefined;
+  if (typeof digest !== 'string' || !/^[0-9a-f]{16}$/.test(digest)) return undefined;
+  return { range, digest };
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,142 @@
+/**
+ * Which bytes of a file are stored, for files of any size: a row of blocks, each empty, complete
+ * or in parts. Only blocks in parts, of which there are few at a time, are kept byte by byte.
+ */
+
+import { type ByteRange, intersect, RangeSet, rangeBytes } from '../../base/byte-range.ts';
+
+export class StoredMap {
+  /** Length of the file in bytes. */
+  readonly length: number;
+  readonly blockBytes: number;
+  /** 1: every byte of the block is stored. */
+  readonly #complete: Uint8Array;
+  /** What is stored of blocks that are neither empty nor complete. */
+  readonly #parts = new Map<number, RangeSet>();
+  #bytes = 0;
+  /** Every block below is complete. */
+  #firstIncomplete = 0;
+
+  constructor(length: number, blockBytes: number) {
+    this.length = length;
+    this.blockBytes = blockBytes;
+    this.#complete = new Uint8Array(Math.ceil(length / blockBytes));
+  }
+
+  /** How many bytes are stored. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Adds the bytes of `range`. Returns how many of them were new. */
+  add(range: ByteRange): number {
+    const before = this.#bytes;
+    this.#eachBlock(range, (block, whole, part) => {
+      if (this.#complete[block] === 1) return;
+      const stored = this.#parts.get(block) ?? new RangeSet();
+      const had = stored.bytes;
+      stored.add(part);
+      this.#bytes += stored.bytes - had;
+      if (stored.bytes < rangeBytes(whole)) {
+        this.#parts.set(block, stored);
+        return;
+      }
+      this.#parts.delete(block);
+      this.#complete[block] = 1;
+    });
+    while (this.#complete[this.#firstIncomplete] === 1) this.#firstIncomplete++;
+    return this.#bytes - before;
+  }
+
+  /** Takes the bytes of `range` out. Returns how many of them were stored. */
+  remove(range: ByteRange): number {
+    const before = this.#bytes;
+    this.#eachBlock(range, (block, whole, part) => {
+      const stored =
+        this.#complete[block] === 1 ? new RangeSet([whole]) : (this.#parts.get(block) ?? undefined);
+      if (stored === undefined) return;
+      const had = stored.bytes;
+      stored.remove(part);
+      this.#bytes -= had - stored.bytes;
+      if (stored.bytes === rangeBytes(whole)) return;
+      this.#complete[block] = 0;
+      this.#firstIncomplete = Math.min(this.#firstIncomplete, block);
+      if (stored.bytes === 0) this.#parts.delete(block);
+      else this.#parts.set(block, stored);
+    });
+    return before - this.#bytes;
+  }
+
+  /** The first byte at `from` or after that is not stored; the file's length if there is none. */
+  nextMissing(from: number): number {
+    let block = Math.max(Math.floor(from / this.blockBytes), this.#firstIncomplete);
+    while (block < this.#complete.length) {
+      if (this.#complete[block] === 1) {
+        // A native search: files can have very many blocks.
+        block = this.#complete.indexOf(0, block);
+        if (block < 0) return this.length;
+      }
+      const whole = this.#range(block);
+      const at = Math.max(from, whole.start);
+      const gap = this.#parts.get(block)?.missing({ start: at, end: whole.end })[0];
+      if (gap !== undefined) return gap.start;
+      if (!this.#parts.has(block)) return at;
+      block++;
+    }
+    return this.length;
+  }
+
+  /** The first stored byte from `from` up to `limit`; `limit` if there is none. */
+  nextStored(from: number, limit: number): number {
+    for (let at = from; at < limit; ) {
+      const block = Math.floor(at / this.blockBytes);
+      if (this.#complete[block] === 1) return at;
+      const part = this.#parts.get(block)?.ranges.find((r) => r.end > at);
+      if (part !== undefined) return Math.min(limit, Math.max(at, part.start));
+      at = (block + 1) * this.blockBytes;
+    }
+    return limit;
+  }
+
+  /** How many bytes of `range` are stored. */
+  bytesWithin(range: ByteRange): number {
+    let sum = 0;
+    this.#eachBlock(range, (block, _whole, part) => {
+      if (this.#complete[block] === 1) sum += rangeBytes(part);
+      else sum += this.#parts.get(block)?.bytesWithin(part) ?? 0;
+    });
+    return sum;
+  }
+
+  /** The parts of `range` that are not stored, ascending. */
+  missing(range: ByteRange): ByteRange[] {
+    const gaps: ByteRange[] = [];
+    const limit = Math.min(range.end, this.length);
+    let start = this.nextMissing(range.start);
+    while (start < limit) {
+      const end = this.nextStored(start, limit);
+      gaps.push({ start, end });
+      start = this.nextMissing(end);
+    }
+    return gaps;
+  }
+
+  #range(block: number): ByteRange {
+    const start = block * this.blockBytes;
+    return { start, end: Math.min(this.length, start + this.blockBytes) };
+  }
+
+  /** Calls `visit` with each block that `range` touches, and with the part of it that it covers. */
+  #eachBlock(
+    range: ByteRange,
+    visit: (block: number, whole: ByteRange, part: ByteRange) => void,
+  ): void {
+    const inside = intersect(range, { start: 0, end: this.length });
+    if (inside === undefined) return;
+    const last = Math.floor((inside.end - 1) / this.blockBytes);
+    for (let block = Math.floor(inside.start / this.blockBytes); block <= last; block++) {
+      const whole = this.#range(block);
+      visit(block, whole, intersect(whole, inside) as ByteRange);
+    }
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * Checksum files as they lie beside downloads: SHA256SUMS and the like, in the formats of GNU
+ * coreutils, of BSD and OpenSSL, or with nothing but a digest, and any of them signed in clear.
+ * Signatures are not checked: what a checksum file says is worth what its server is worth.
+ */
+
+import {
+  algorithmNamed,
+  DIGEST_ALGORITHMS,
+  DIGEST_DIGITS,
+  type Digest,
+  type DigestAlgorithm,
+  digestFromHex,
+} from '../../base/digest.ts';
+import { MillraceError } from '../../base/errors.ts';
+
+/** Longest checksum file that is read: more than ten thousand entries. */
+export const MAX_CHECKSUM_FILE_BYTES = 1024 * 1024;
+const MAX_LINE_CHARS = 4096;
+
+export interface ChecksumEntry {
+  readonly digest: Digest;
+  /** As written; undefined where there is only a digest. */
+  readonly name: string | undefined;
+}
+
+const SIGNED = '-----BEGIN PGP SIGNED MESSAGE-----';
+const SIGNATURE = '-----BEGIN PGP SIGNATURE-----';
+
+/** Digest, space, a space or `*` for binary, name; before a name with escapes there is a `\`. */
+const GNU = /^(\\?)([0-9a-fA-F]{32,128})(?:[ \t][ *]?(.*))?$/;
+/** `SHA256 (name) = digest` of BSD, `SHA2-256(name)= digest` of OpenSSL. */
+const BSD = /^(\\?)([A-Za-z0-9/-]{3,12}) ?\((.*)\) ?= ?([0-9a-fA-F]{32,128})$/;
+/** Algorithms with digests as long as those of ours. */
+const FOREIGN =
+  /sha-?3|shake|keccak|blake|whirlpool|ripemd|rmd|512[-_/]2|(?:^|[^a-z0-9])(?:b[23]|sm3|md[24]|xxh)/;
+
+/**
+ * Reads a checksum file. Lines that cannot be understood are left out; so is everything outside of
+ * the signed text where there is one, and a file of more than 1 MiB.
+ *
+ * @param suffix what the file's name says of the algorithm: its name, without that of the file it
+ *   is about
+ */
+export function parseChecksumFile(file: string | Uint8Array, suffix: string): ChecksumEntry[] {
+  if (file.length > MAX_CHECKSUM_FILE_BYTES) return [];
+  const text = typeof file === 'string' ? file : new TextDecoder().decode(file);
+  const named = suffix.toLowerCase();
+  const entries: ChecksumEntry[] = [];
+  for (const line of linesOf(text.replace(/^\ufeff/, ''))) {
+    const entry = line.length > MAX_LINE_CHARS ? undefined : readLine(line.trim(), named);
+    if (entry !== undefined) entries.push(entry);
+  }
+  return entries;
+}
+
+/**
+ * What a checksum file says about a file.
+ *
+ * @param checksumName the name of the checksum file
+ * @param fileName the name that the file has beside it
+ * @returns one digest per algorithm; none if the file is not mentioned
+ * @throws MillraceError `contradicting-statements` if there are two different ones of an algorithm
+ */
+export function findDigests(
+  file: string | Uint8Array,
+  checksumName: string,
+  fileName: string,
+): Digest[] {
+  const own = isOwn(checksumName, fileName);
+  const suffix = checksumName.startsWith(fileName)
+    ? checksumName.slice(fileName.length)
+    : checksumName;
+  const entries = parseChecksumFile(file, suffix);
+  const wanted = fileName.normalize('NFC');
+  const path = (name: string) => name.normalize('NFC').replace(/^(?:\.\/)+/, '');
+  const matching = (matches: (name: string) => boolean) =>
+    entries.filter(({ name }) => name !== undefined && matches(path(name)));
+  // The file beside the checksums; else one of that name in some folder; else the only one meant.
+  let found = matching((name) => name === wanted);
+  if (found.length === 0) found = matching((name) => name.split(/[/\\]/).pop() === wanted);
+  if (found.length === 0 && own) found = entries.filter(({ name }) => name === undefined);
+  return unanimous(found, checksumName, fileName);
+}
+
+/**
+ * Where checksum files lie by convention, strongest first, at most 12. None for URLs with a query,
+ * which are often signed for that one file, nor for checksum files themselves.
+ */
+export function sidecarCandidates(url: string): string[] {
+  const { origin, pathname, protocol, search } = new URL(url);
+  const name = pathname.slice(pathname.lastIndexOf('/') + 1);
+  if (!/^https?:$/.test(protocol) || search !== '' || name === '') return [];
+  if (/(?:sums?|checksums?)(?:\.txt)?$|\.(?:sha\d+|md5|asc|sig)$/i.test(name)) return [];
+  const own = (suffix: string) => `${origin}${pathname}${suffix}`;
+  const sibling = (other: string) => `${origin}${pathname.slice(0, -name.length)}${other}`;
+  return [
+    own('.sha256'),
+    own('.sha512'),
+    own('.sha256sum'),
+    own('.sha512sum'),
+    sibling('SHA256SUMS'),
+    sibling('SHA512SUMS'),
+    sibling('sha256sum.txt'),
+    sibling('sha512sum.txt'),
+    sibling('CHECKSUMS'),
+    own('.sha1'),
+    own('.md5'),
+    sibling('MD5SUMS'),
+  ];
+}
+
+/** Lines, of the signed text only where there is one (RFC 9580, 7). */
+function linesOf(text: string): string[] {
+  const lines = text.split(/\r\n|\r|\n/);
+  const signed = lines.findIndex((line) => line.trimEnd() === SIGNED);
+  if (signed === -1) return lines;
+  const begin = lines.findIndex((line, i) => i > signed && line.trim() === '');
+  const end = lines.findIndex((line, i) => i > signed && line.trimEnd() === SIGNATURE);
+  if (begin === -1 || end === -1) return [];
+  return lines.slice(begin + 1, end).map((line) => line.replace(/^- /, ''));
+}
+
+function readLine(line: string, suffix: string): ChecksumEntry | undefined {
+  const bsd = BSD.exec(line);
+  if (bsd !== null) {
+    const [, escaped, type = '', name = '', hex = ''] = bsd;
+    // OpenSSL writes SHA2-256 to tell it from SHA3-256.
+    const algorithm = algorithmNamed(type.replace(/^SHA2-/i, 'SHA-'));
+    const digest = algorithm && digestFromHex(algorithm, hex);
+    return digest && { digest, name: escaped === '' ? name : withoutEscapes(name) };
+  }
+  const gnu = GNU.exec(line);
+  if (gnu === null) return undefined;
+  const [, escaped, hex = '', rest] = gnu;
+  const algorithm = algorithmOf(hex, suffix);
+  if (algorithm === undefined) return undefined;
+  const digest = { algorithm, hex: hex.toLowerCase() };
+  const name = escaped === '' ? rest?.trimStart() : withoutEscapes(rest ?? '');
+  // What was hashed from a pipe is called "-".
+  return { digest, name: name === '' || name === '-' ? undefined : name };
+}
+
+/** The algorithm of a digest: by its length, unless the name of the checksum file objects. */
+function algorithmOf(hex: string, suffix: string): DigestAlgorithm | undefined {
+  if (FOREIGN.test(suffix)) return undefined;
+  const algorithm = DIGEST_ALGORITHMS.find((name) => DIGEST_DIGITS[name] === hex.length);
+  const mentioned = suffix.match(/md5|sha-?(?:1|224|256|384|512)(?!\d)/g) ?? [];
+  const objects =
+    mentioned.length > 0 && !mentioned.some((name) => algorithmNamed(name) === algorithm);
+  return objects ? undefined : algorithm;
+}
+
+/** Undoes what GNU's tools do to line ends and backslashes in names. */
+function withoutEscapes(name: string): string {
+  const meant: Readonly<Record<string, string>> = { '\\n': '\n', '\\r': '\r', '\\\\': '\\' };
+  return name.replace(/\\[nr\\]/g, (pair) => meant[pair] as string);
+}
+
+/** True if a checksum file is about one file: `f.iso.sha256` or `f.sha256` about `f.iso`. */
+function isOwn(checksumName: string, fileName: string): boolean {
+  if (checksumName.startsWith(`${fileName}.`)) return true;
+  const stem = (name: string) => name.slice(0, Math.max(0, name.lastIndexOf('.')));
+  return stem(checksumName) !== '' && stem(checksumName) === stem(fileName);
+}
+
+function unanimous(
+  entries: readonly ChecksumEntry[],
+  checksumName: string,
+  fileName: string,
+): Digest[] {
+  const found = new Map<DigestAlgorithm, Digest>();
+  for (const { digest } of entries) {
+    const before = found.get(digest.algorithm);
+    if (before !== undefined && before.hex !== digest.hex) {
+      throw new MillraceError(
+        'contradicting-statements',
+        `${checksumName} has two ${digest.algorithm} digests of ${fileName}`,
+      );
+    }
+    found.set(digest.algorithm, digest);
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,157 @@
+/** From descriptions of files to downloads of them, and back. */
+
+import type { Millis } from '../../base/clock.ts';
+import { DIGEST_ALGORITHMS, type Digest, type PieceDigests } from '../../base/digest.ts';
+import { MillraceError } from '../../base/errors.ts';
+import { nearest } from '../../base/nearest.ts';
+import { safePath } from '../request/file-path.ts';
+import { type DownloadRequest, REQUEST_DEFAULTS } from '../request/request.ts';
+import { type Description, emptyFile, type FileDescription, LAST_PRIORITY } from './description.ts';
+import { orderReplicas } from './description-merge.ts';
+
+const MAX_URLS = 64;
+
+/** Which files of a description are wanted; what is not given excludes none. */
+export interface FileChoice {
+  /** Names, whole or only their last part. */
+  readonly names?: readonly string[] | undefined;
+  /** An operating system, or how its name begins: `linux` is Linux-x86_64 too. */
+  readonly os?: string | undefined;
+  /** A language tag: `de` is de-AT too (RFC 4647, 3.3.1). */
+  readonly language?: string | undefined;
+}
+
+/**
+ * Chooses files of a description, in its order. Files that do not say for which operating system
+ * or language they are, are for all.
+ *
+ * @throws MillraceError `bad-option` if a name is none of them, or no file is left
+ */
+export function chooseFiles(description: Description, choice: FileChoice = {}): FileDescription[] {
+  const { names, os, language } = choice;
+  const all = description.files;
+  const lastPart = (name: string) => name.slice(name.lastIndexOf('/') + 1);
+  const called = (name: string) => {
+    const exact = all.filter((file) => file.name === name);
+    return exact.length > 0 ? exact : all.filter((file) => lastPart(file.name) === name);
+  };
+  for (const name of names ?? []) {
+    if (called(name).length > 0) continue;
+    const like = nearest(
+      name,
+      all.flatMap((file) => [file.name, lastPart(file.name)]),
+    );
+    const hint = like === undefined ? '' : `; did you mean ${like}?`;
+    throw new MillraceError('bad-option', `no file is called ${name}${hint}`);
+  }
+  const wanted = new Set(names?.flatMap(called) ?? all);
+  const found = all.filter(
+    (file) => wanted.has(file) && suits(file.os, os) && suits(file.languages, language),
+  );
+  if (wanted.size === 0) throw new MillraceError('bad-option', 'no name is given');
+  if (found.length === 0) {
+    const of = [os, language].filter((text) => text !== undefined).join(' and ');
+    throw new MillraceError('bad-option', `there is no file for ${of}`);
+  }
+  return found;
+}
+
+function suits(offered: readonly string[], wanted: string | undefined): boolean {
+  if (wanted === undefined || offered.length === 0) return true;
+  const prefix = wanted.toLowerCase();
+  return offered.some((text) => {
+    const tag = text.toLowerCase();
+    return tag === prefix || tag.startsWith(`${prefix}-`);
+  });
+}
+
+/** What a description does not say of a download. */
+export type RequestSettings = Pick<DownloadRequest, 'dir'> &
+  Partial<Omit<DownloadRequest, 'urls' | 'digests' | 'pieces'>>;
+
+/**
+ * The request to download a described file: from its HTTP replicas that have not expired, the best
+ * 64, best first; to the path that its name says, unless the settings say another.
+ *
+ * @throws MillraceError `bad-metalink` if none of its replicas can be used
+ */
+export function requestOf(
+  file: FileDescription,
+  settings: RequestSettings,
+  now: Millis,
+): DownloadRequest {
+  const urls = orderReplicas(file.replicas)
+    .filter(({ url, expires }) => isHttp(url) && (expires === undefined || expires > now))
+    .slice(0, MAX_URLS)
+    .map(({ url }) => url);
+  if (urls.length === 0) {
+    const expired = file.replicas.some(({ url }) => isHttp(url));
+    const why = expired ? 'every URL has expired' : 'none of its URLs is http or https';
+    throw new MillraceError('bad-metalink', `${file.name}: ${why}`);
+  }
+  const pieces = bestPieces(file.pieces);
+  return {
+    ...REQUEST_DEFAULTS,
+    ...settings,
+    ...(settings.file === undefined ? { within: settings.dir } : {}),
+    file: settings.file ?? safePath(file.name),
+    urls,
+    listed: urls,
+    length: file.size,
+    digests: file.digests,
+    ...(pieces === undefined ? {} : { pieces }),
+  };
+}
+
+/** The digests of pieces worth checking: the strongest, of those the smallest pieces. */
+export function bestPieces(pieces: readonly PieceDigests[]): PieceDigests | undefined {
+  const rank = ({ algorithm }: PieceDigests) => DIGEST_ALGORITHMS.indexOf(algorithm);
+  return [...pieces].sort((a, b) => rank(b) - rank(a) || a.pieceBytes - b.pieceBytes)[0];
+}
+
+/** What is known of a download, finished or not. */
+export interface DownloadFacts {
+  /** Its name, or path relative to the folder of all. */
+  readonly name: string;
+  /** Bytes. */
+  readonly size?: number | undefined;
+  /** URLs that hold this very file, best first. Neither edges nor what has been quarantined. */
+  readonly urls: readonly string[];
+  readonly digests: readonly Digest[];
+  readonly pieces?: PieceDigests | undefined;
+}
+
+/**
+ * Describes a download for others. User names and passwords in URLs are left out; what is secret
+ * in a query is not known as such and stays.
+ *
+ * @param before the description it was started from: what else that says is kept, and of its
+ *   replicas those of other schemes
+ */
+export function describeDownload(facts: DownloadFacts, before?: FileDescription): FileDescription {
+  const { name, size, digests, pieces } = facts;
+  const base = before ?? emptyFile(name);
+  const urls = [...new Set(facts.urls.map(withoutCredentials))];
+  const replicas = urls.map((url, i) => {
+    const known = base.replicas.find((replica) => replica.url === url);
+    return { ...known, url, priority: Math.min(i + 1, LAST_PRIORITY) };
+  });
+  const others = base.replicas.filter(({ url }) => !isHttp(url));
+  return {
+    ...base,
+    name,
+    ...(size === undefined ? {} : { size }),
+    digests,
+    pieces: pieces === undefined ? base.pieces : [pieces],
+    replicas: [...replicas, ...others],
+  };
+}
+
+function isHttp(url: string): boolean {
+  return /^https?:\/\//i.test(url);
+}
+
+function withoutCredentials(url: string): string {
+  const { protocol, host, pathname, search } = new URL(url);
+  return `${protocol}//${host}${pathname}${search}`;
+}

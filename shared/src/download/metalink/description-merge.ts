@@ -1,0 +1,124 @@
+/**
+ * What several statements about one file say together: the user's, those of a Metalink file, of
+ * answers, of checksum files. Two that contradict each other are never both believed, nor is one
+ * of them chosen.
+ */
+
+import { type Digest, formatDigest, type PieceDigests } from '../../base/digest.ts';
+import { MillraceError } from '../../base/errors.ts';
+import type { Replica } from './description.ts';
+
+/** What somebody says about a file. */
+export interface Statement {
+  /** Who says so, as the user knows it: `--checksum`, a URL, the name of a Metalink file. */
+  readonly by: string;
+  /** Bytes. */
+  readonly size?: number | undefined;
+  readonly digests?: readonly Digest[] | undefined;
+  readonly pieces?: readonly PieceDigests[] | undefined;
+  readonly replicas?: readonly Replica[] | undefined;
+}
+
+/** What they say together. */
+export interface Agreement {
+  readonly size: number | undefined;
+  /** One per algorithm. */
+  readonly digests: readonly Digest[];
+  /** One per algorithm and length. */
+  readonly pieces: readonly PieceDigests[];
+  /** Best first, each URL once. */
+  readonly replicas: readonly Replica[];
+}
+
+/**
+ * Puts statements together.
+ *
+ * @throws MillraceError `contradicting-statements`, naming both sides
+ */
+export function mergeStatements(statements: readonly Statement[]): Agreement {
+  const sizes = new Agreeing<number>(
+    (size) => `${size}`,
+    (a, b) => `${a.by} says ${a.value} bytes, ${b.by} says ${b.value}`,
+  );
+  const digests = new Agreeing<Digest>(
+    formatDigest,
+    (a, b) => `${a.by} says ${formatDigest(a.value)}, ${b.by} says ${formatDigest(b.value)}`,
+  );
+  const pieces = new Agreeing<PieceDigests>(
+    ({ hexes }) => hexes.join(),
+    (a, b) => `${a.by} and ${b.by} have different digests of pieces of ${a.value.pieceBytes} bytes`,
+  );
+  for (const { by, size, digests: said = [], pieces: parts = [] } of statements) {
+    if (size !== undefined) sizes.add('', size, by);
+    for (const digest of said) digests.add(digest.algorithm, digest, by);
+    for (const piece of parts) pieces.add(`${piece.algorithm} ${piece.pieceBytes}`, piece, by);
+  }
+  const size = sizes.values[0];
+  for (const { algorithm, pieceBytes, hexes } of pieces.values) {
+    const count = size === undefined ? hexes.length : Math.max(1, Math.ceil(size / pieceBytes));
+    if (count === hexes.length) continue;
+    const key = `${algorithm} ${pieceBytes}`;
+    throw new MillraceError(
+      'contradicting-statements',
+      `${sizes.by('')} says ${size} bytes, ${pieces.by(key)} has ${hexes.length} pieces of ${pieceBytes}`,
+    );
+  }
+  return {
+    size,
+    digests: digests.values,
+    pieces: pieces.values,
+    replicas: orderReplicas(statements.flatMap(({ replicas = [] }) => replicas)),
+  };
+}
+
+/**
+ * Replicas best first: by priority, those of the same in the order given; each URL once, as where
+ * it is said first with the best of its priorities.
+ */
+export function orderReplicas(replicas: readonly Replica[]): Replica[] {
+  const found = new Map<string, Replica>();
+  for (const replica of replicas) {
+    const before = found.get(replica.url);
+    const priority = Math.min(before?.priority ?? replica.priority, replica.priority);
+    found.set(replica.url, { ...(before ?? replica), priority });
+  }
+  return [...found.values()].sort((a, b) => a.priority - b.priority);
+}
+
+interface Said<T> {
+  readonly value: T;
+  readonly by: string;
+}
+
+/** Things of which there can be one per key, and who said so first. */
+class Agreeing<T> {
+  readonly #said = new Map<string, Said<T>>();
+  readonly #identity: (value: T) => string;
+  readonly #contradiction: (first: Said<T>, second: Said<T>) => string;
+
+  /** @param identity equal for values that are the same */
+  constructor(
+    identity: (value: T) => string,
+    contradiction: (first: Said<T>, second: Said<T>) => string,
+  ) {
+    this.#identity = identity;
+    this.#contradiction = contradiction;
+  }
+
+  get values(): T[] {
+    return [...this.#said.values()].map(({ value }) => value);
+  }
+
+  by(key: string): string {
+    return this.#said.get(key)?.by ?? '';
+  }
+
+  add(key: string, value: T, by: string): void {
+    const first = this.#said.get(key);
+    if (first === undefined) this.#said.set(key, { value, by });
+    else if (this.#identity(first.value) !== this.#identity(value)) {
+      const detail = this.#contradiction(first, { value, by });
+      throw new MillraceError('contradicting-statements', detail);
+    }
+  }
+}

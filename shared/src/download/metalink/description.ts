@@ -1,0 +1,106 @@
+/**
+ * What is known of files that can be downloaded: the exNode of LOCI 2.2, as far as replicas of
+ * whole files go. Metalink files are read into it and written from it. Plain JSON.
+ *
+ * Replicas of parts of files, which exNodes have too, are left out: no description that is in use
+ * tells of such ones, and no client would look for them.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+import type { Digest, PieceDigests } from '../../base/digest.ts';
+import type { XmlAttribute, XmlElement } from './xml-tree.ts';
+
+/** Priorities go from 1, the best, to this one, which is also that of those without one. */
+export const LAST_PRIORITY = 999_999;
+
+/** Where the file is to be had. */
+export interface Replica {
+  /** Absolute, of any scheme. */
+  readonly url: string;
+  /** 1, the best, to 999999. */
+  readonly priority: number;
+  /** Country, ISO 3166-1 alpha-2 in lower case. */
+  readonly location?: string | undefined;
+  /** When the URL stops working. */
+  readonly expires?: Millis | undefined;
+  readonly attributes?: readonly XmlAttribute[] | undefined;
+}
+
+/** Where another description of the file is to be had, such as a torrent. */
+export interface Metaurl {
+  readonly url: string;
+  /** 1, the best, to 999999. */
+  readonly priority: number;
+  readonly mediaType: string;
+  /** Which of the files in that description it is. */
+  readonly name?: string | undefined;
+  readonly attributes?: readonly XmlAttribute[] | undefined;
+}
+
+export interface Publisher {
+  readonly name: string;
+  readonly url?: string | undefined;
+}
+
+export interface Signature {
+  readonly mediaType: string;
+  readonly text: string;
+}
+
+/** One file. */
+export interface FileDescription {
+  /** Name, or path relative to the folder of the download, one that `faultOfFileName` finds no fault with. */
+  readonly name: string;
+  /** Bytes. */
+  readonly size?: number | undefined;
+  /** Of the whole file; one per algorithm. */
+  readonly digests: readonly Digest[];
+  readonly pieces: readonly PieceDigests[];
+  /** In the order in which they were written. */
+  readonly replicas: readonly Replica[];
+  readonly metaurls: readonly Metaurl[];
+  readonly identity?: string | undefined;
+  readonly version?: string | undefined;
+  readonly description?: string | undefined;
+  readonly copyright?: string | undefined;
+  readonly logo?: string | undefined;
+  readonly publisher?: Publisher | undefined;
+  /** Language tags (RFC 5646). */
+  readonly languages: readonly string[];
+  /** Operating systems, by the names of IANA's registry. */
+  readonly os: readonly string[];
+  /** Kept for those who can check them; nothing here does. */
+  readonly signatures: readonly Signature[];
+  /** What is not understood, kept to be written again. */
+  readonly extra: readonly XmlElement[];
+  readonly attributes?: readonly XmlAttribute[] | undefined;
+}
+
+/** Files that are described together. */
+export interface Description {
+  readonly files: readonly FileDescription[];
+  /** The program that wrote it. */
+  readonly generator?: string | undefined;
+  /** Where it came from; if `dynamic`, newer versions of it are to be had there. */
+  readonly origin?: { readonly url: string; readonly dynamic: boolean } | undefined;
+  /** Times as written (RFC 3339); nothing depends on them. */
+  readonly published?: string | undefined;
+  readonly updated?: string | undefined;
+  readonly extra: readonly XmlElement[];
+  readonly attributes?: readonly XmlAttribute[] | undefined;
+}
+
+/** A file of which nothing is known but its name. */
+export function emptyFile(name: string): FileDescription {
+  return {
+    name,
+    digests: [],
+    pieces: [],
+    replicas: [],
+    metaurls: [],
+    languages: [],
+    os: [],
+    signatures: [],
+    extra: [],
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * Mirrors and descriptions that a server names in its answer: Metalink/HTTP (RFC 6249). What it
+ * says is a hint: a mirror is used only after it has been shown to hold the same file.
+ */
+
+import { MAX_URL_CHARS } from '../../base/limits.ts';
+import type { Headers } from '../../http/fields/headers.ts';
+import { type Link, parseLinks } from '../../http/urls/link.ts';
+import { LAST_PRIORITY, type Replica } from './description.ts';
+import { METALINK_TYPES } from './metalink-types.ts';
+
+const MAX_MIRRORS = 64;
+const MAX_DESCRIPTIONS = 8;
+
+export interface Mirror extends Replica {
+  /** It shares the entity tags of the server that names it (RFC 6249, 3.3). */
+  readonly preferred: boolean;
+  /** How many folders from the end of the path are the same for all files (RFC 6249, 3.4). */
+  readonly depth?: number | undefined;
+}
+
+export interface MirrorLinks {
+  /** Best first, at most 64. */
+  readonly mirrors: readonly Mirror[];
+  /** URLs of Metalink documents, at most 8. */
+  readonly metalinks: readonly string[];
+}
+
+/**
+ * Reads the links of an answer.
+ *
+ * @param url what was asked, after redirects: relative links are relative to it
+ */
+export function parseMirrorLinks(headers: Headers, url: string): MirrorLinks {
+  const mirrors: Mirror[] = [];
+  const metalinks: string[] = [];
+  const seen = new Set<string>([new URL(url).href]);
+  for (const link of parseLinks(headers)) {
+    const target = fetchable(link, url);
+    if (target === undefined || seen.has(target)) continue;
+    if (link.rel.includes('duplicate')) {
+      mirrors.push(mirror(target, link.parameters));
+    } else if (link.rel.includes('describedby') && isMetalink(link)) metalinks.push(target);
+    else continue;
+    seen.add(target);
+  }
+  const rank = ({ preferred, priority }: Mirror) => (preferred ? 0 : LAST_PRIORITY) + priority;
+  return {
+    mirrors: mirrors.sort((a, b) => rank(a) - rank(b)).slice(0, MAX_MIRRORS),
+    metalinks: metalinks.slice(0, MAX_DESCRIPTIONS),
+  };
+}
+
+function isMetalink({ parameters }: Link): boolean {
+  const type = (parameters.get('type') ?? '').trim().toLowerCase();
+  return METALINK_TYPES.some((known) => known === type);
+}
+
+function mirror(url: string, parameters: ReadonlyMap<string, string>): Mirror {
+  const location = parameters.get('geo')?.toLowerCase() ?? '';
+  const depth = parameters.get('depth') ?? '';
+  return {
+    url,
+    priority: priority(parameters.get('pri')),
+    preferred: parameters.has('pref'),
+    ...(/^[a-z]{2}$/.test(location) ? { location } : {}),
+    ...(/^\d{1,3}$/.test(depth) ? { depth: Number(depth) } : {}),
+  };
+}
+
+function priority(text: string | undefined): number {
+  const number = Number(text);
+  return /^\d{1,6}$/.test(text ?? '') && number >= 1 ? number : LAST_PRIORITY;
+}
+
+/** The target of a link, if it is about what was asked and can be fetched. */
+function fetchable({ target, parameters }: Link, base: string): string | undefined {
+  if (target === '' || target.length > MAX_URL_CHARS) return undefined;
+  try {
+    // A link that speaks of something else (RFC 8288, 3.2).
+    const anchor = parameters.get('anchor');
+    if (anchor !== undefined && new URL(anchor, base).href !== new URL(base).href) return undefined;
+    const url = new URL(target, base);
+    url.hash = '';
+    const { protocol, username, password, href } = url;
+    const known = protocol === 'http:' || protocol === 'https:';
+    return known && username + password === '' && href.length <= MAX_URL_CHARS ? href : undefined;
+  } catch {
+    return undefined;
+  }
+}

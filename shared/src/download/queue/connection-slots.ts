@@ -1,0 +1,278 @@
+/**
+ * Shares out connections among downloads: so many to one host, so many in total. Each host is divided
+ * by max-min fairness (Bertsekas and Gallager, Data Networks, 6.5.2): nobody gets more than a download
+ * that still wants one, and what some do not want goes to the others. Where a host has more downloads
+ * than connections, they take turns.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+
+export interface SlotLimits {
+  /** Connections to one host at a time, 1 or more. */
+  readonly perHost: number;
+  /** Connections at a time, 1 or more. */
+  readonly total: number;
+}
+
+/** Connections that a download has to end, so that others get their share. */
+export interface Excess<K> {
+  readonly key: K;
+  readonly host: string;
+  /** 1 or more. */
+  readonly count: number;
+}
+
+/** How long a download holds its last connection while another one has none. */
+export const TURN_MS = 10_000;
+
+interface Claim<K> {
+  readonly key: K;
+  readonly host: string;
+  wanted: number;
+  active: number;
+  /** Connections that it may have. */
+  share: number;
+  /** Since when it has a share, or has had none. */
+  since: Millis;
+  /** Lower is first where not all can be served. */
+  turn: number;
+}
+
+export class ConnectionSlots<K> {
+  readonly #limits: SlotLimits;
+  /** By host, in the order in which they came. */
+  readonly #hosts = new Map<string, Map<K, Claim<K>>>();
+  #turns = 0;
+  #active = 0;
+
+  constructor(limits: SlotLimits) {
+    this.#limits = limits;
+  }
+
+  /** Connections under way, to all hosts. */
+  get active(): number {
+    return this.#active;
+  }
+
+  /** Connections under way to a host. */
+  activeAt(host: string): number {
+    let active = 0;
+    for (const claim of this.#claimsAt(host)) active += claim.active;
+    return active;
+  }
+
+  /** Connections to a host that a download may have at a time, those it has included. */
+  share(key: K, host: string): number {
+    return this.#hosts.get(host)?.get(key)?.share ?? 0;
+  }
+
+  /** True where a download wants a connection to a host, and others have all of them. */
+  isCrowdedOut(key: K, host: string): boolean {
+    const claim = this.#hosts.get(host)?.get(key);
+    return claim !== undefined && claim.wanted > 0 && claim.share === 0;
+  }
+
+  /**
+   * Says how many connections to a host a download could use at present. It replaces what it said
+   * before.
+   *
+   * @param wanted 0 or more, those it has included
+   * @returns true if the shares of others may have changed
+   */
+  claim(key: K, host: string, wanted: number, now: Millis): boolean {
+    const claims = this.#hosts.get(host);
+    const claim = claims?.get(key);
+    if ((claim?.wanted ?? 0) === wanted) return false;
+    if (claim !== undefined) {
+      claim.wanted = wanted;
+      if (wanted === 0 && claim.active === 0) this.#forget(claim);
+    } else {
+      const turn = ++this.#turns;
+      const made = { key, host, wanted, active: 0, share: 0, since: now, turn };
+      if (claims === undefined) this.#hosts.set(host, new Map([[key, made]]));
+      else claims.set(key, made);
+    }
+    this.#divide(now);
+    return true;
+  }
+
+  /** Connections more that a download may open to a host now. */
+  room(key: K, host: string): number {
+    const claim = this.#hosts.get(host)?.get(key);
+    if (claim === undefined) return 0;
+    const { perHost, total } = this.#limits;
+    // Others may still have more than their share, until they have ended it.
+    const free = Math.min(perHost - this.activeAt(host), total - this.#active);
+    return Math.max(0, Math.min(claim.share - claim.active, free));
+  }
+
+  /** Opens a connection, where there is room for one. @returns false: there is none */
+  take(key: K, host: string): boolean {
+    if (this.room(key, host) < 1) return false;
+    const claim = this.#hosts.get(host)?.get(key) as Claim<K>;
+    claim.active++;
+    this.#active++;
+    return true;
+  }
+
+  /** A connection has ended. */
+  release(key: K, host: string, now: Millis): void {
+    const claim = this.#hosts.get(host)?.get(key);
+    if (claim === undefined || claim.active === 0) return;
+    claim.active--;
+    this.#active--;
+    // It has had its turn, where there are turns.
+    if (claim.active === 0) claim.turn = ++this.#turns;
+    if (claim.wanted === 0 && claim.active === 0) this.#forget(claim);
+    this.#divide(now);
+  }
+
+  /** A download has ended, and its connections with it. */
+  leave(key: K, now: Millis): void {
+    for (const claims of this.#hosts.values()) {
+      const claim = claims.get(key);
+      if (claim === undefined) continue;
+      this.#active -= claim.active;
+      this.#forget(claim);
+    }
+    this.#divide(now);
+  }
+
+  /**
+   * The connections that have to end now: what is above a share, and the last one of those whose turn
+   * is over while others wait for theirs.
+   */
+  excess(now: Millis): Excess<K>[] {
+    for (const claims of this.#hosts.values()) {
+      passTurn(
+        [...claims.values()].map((claim) => [claim]),
+        now,
+        () => ++this.#turns,
+      );
+    }
+    passTurn([...this.#byKey().values()], now, () => ++this.#turns);
+    this.#divide(now);
+    const excess: Excess<K>[] = [];
+    for (const claims of this.#hosts.values()) {
+      for (const { key, host, active, share } of claims.values()) {
+        if (active > share) excess.push({ key, host, count: active - share });
+      }
+    }
+    return excess;
+  }
+
+  /** Downloads that may open a connection now. */
+  get withRoom(): K[] {
+    const found = new Set<K>();
+    for (const [host, claims] of this.#hosts) {
+      for (const key of claims.keys()) if (this.room(key, host) > 0) found.add(key);
+    }
+    return [...found];
+  }
+
+  /** True while a download that wants a connection has no share: `excess` has to be asked again. */
+  get takesTurns(): boolean {
+    for (const claims of this.#hosts.values()) {
+      for (const { wanted, share } of claims.values()) if (wanted > 0 && share === 0) return true;
+    }
+    return false;
+  }
+
+  /** Works out all shares. */
+  #divide(now: Millis): void {
+    const shares = new Map<Claim<K>, number>();
+    for (const host of this.#hosts.keys()) {
+      const claims = this.#claimsAt(host).sort((a, b) => a.turn - b.turn);
+      const wanted = claims.map((claim) => claim.wanted);
+      const divided = fairShares(wanted, this.#limits.perHost);
+      for (const [i, claim] of claims.entries()) shares.set(claim, divided[i] as number);
+    }
+    this.#divideTotal(shares);
+    for (const [claim, share] of shares) {
+      if (claim.share > 0 !== share > 0) claim.since = now;
+      claim.share = share;
+    }
+  }
+
+  /** Takes back what is above the total, from the downloads that have most. */
+  #divideTotal(shares: Map<Claim<K>, number>): void {
+    const byKey = this.#byKey();
+    const all = [...byKey.values()].sort((a, b) => firstTurn(a) - firstTurn(b));
+    const wanted = all.map((claims) => claims.reduce((sum, c) => sum + (shares.get(c) ?? 0), 0));
+    fairShares(wanted, this.#limits.total).forEach((allowed, i) => {
+      let left = allowed;
+      for (const claim of all[i] as Claim<K>[]) {
+        const share = Math.min(left, shares.get(claim) as number);
+        shares.set(claim, share);
+        left -= share;
+      }
+    });
+  }
+
+  /** Claims of each download. */
+  #byKey(): Map<K, Claim<K>[]> {
+    const byKey = new Map<K, Claim<K>[]>();
+    for (const host of this.#hosts.keys()) {
+      for (const claim of this.#claimsAt(host)) {
+        const claims = byKey.get(claim.key);
+        if (claims === undefined) byKey.set(claim.key, [claim]);
+        else claims.push(claim);
+      }
+    }
+    return byKey;
+  }
+
+  #claimsAt(host: string): Claim<K>[] {
+    return [...(this.#hosts.get(host)?.values() ?? [])];
+  }
+
+  #forget({ key, host }: Claim<K>): void {
+    const claims = this.#hosts.get(host);
+    claims?.delete(key);
+    if (claims?.size === 0) this.#hosts.delete(host);
+  }
+}
+
+/**
+ * Sends as many as wait for their turn to the end of the line, of those that were served longest.
+ *
+ * @param groups those who compete with each other: claims on one host, or downloads
+ */
+function passTurn<K>(groups: readonly Claim<K>[][], now: Millis, nextTurn: () => number): void {
+  const wanting = groups.filter((group) => group.some(({ wanted }) => wanted > 0));
+  const isServed = (group: readonly Claim<K>[]) => group.some(({ share }) => share > 0);
+  const since = (group: readonly Claim<K>[]) => Math.max(...group.map((claim) => claim.since));
+  const due = wanting.filter((group) => now - since(group) >= TURN_MS);
+  const waiting = due.filter((group) => !isServed(group)).length;
+  if (waiting === 0) return;
+  const served = due.filter(isServed).sort((a, b) => since(a) - since(b));
+  for (const group of served.slice(0, waiting)) {
+    for (const claim of group) claim.turn = nextTurn();
+  }
+}
+
+const firstTurn = (claims: readonly { turn: number }[]) =>
+  Math.min(...claims.map(({ turn }) => turn));
+
+/**
+ * Divides a number of equal things: nobody has more than is wanted, all of it is given out where
+ * enough is wanted, and two of whom both want more differ by one at most.
+ *
+ * @param wanted 0 or more each; earlier ones come first where it does not come out even
+ * @returns as many each as they get
+ */
+export function fairShares(wanted: readonly number[], capacity: number): number[] {
+  const shares = wanted.map(() => 0);
+  let left = capacity;
+  while (left > 0) {
+    const hungry = shares.flatMap((share, i) => (share < (wanted[i] as number) ? [i] : []));
+    if (hungry.length === 0) return shares;
+    const each = Math.max(1, Math.floor(left / hungry.length));
+    for (const i of hungry.slice(0, left)) {
+      const more = Math.min(each, left, (wanted[i] as number) - (shares[i] as number));
+      shares[i] = (shares[i] as number) + more;
+      left -= more;
+    }
+  }
+  return shares;
+}

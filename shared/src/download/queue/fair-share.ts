@@ -1,0 +1,132 @@
+/**
+ * One rate limit shared by many: whoever has had the fewest bytes is served next (start-time fair
+ * queueing; round robin where all ask for the same), within one in the order of asking. So a
+ * download with thirty connections gets no more than one with two, and no connection starves.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+import { TokenBucket } from '../../base/token-bucket.ts';
+
+/** What may be saved up while nobody asks. */
+const BURST_SECONDS = 0.25;
+
+interface Ticket {
+  readonly bytes: number;
+  readonly id: number;
+}
+
+interface Share {
+  readonly tickets: Ticket[];
+  /** Bytes had, in virtual time: one that comes back starts where the others are. */
+  served: number;
+}
+
+export class FairShare<K> {
+  readonly #shares = new Map<K, Share>();
+  #bucket: TokenBucket | undefined;
+  #rate: number | undefined;
+  #nextId = 1;
+  /** Virtual time: what the one served last had had. */
+  #time = 0;
+  #waiting = 0;
+
+  /** @param rate bytes per second, more than 0; undefined: no limit */
+  constructor(rate: number | undefined, now: Millis) {
+    this.setRate(rate, now);
+  }
+
+  get rate(): number | undefined {
+    return this.#rate;
+  }
+
+  /** Tickets not granted yet. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Changes the limit; those that wait are served by the new one. */
+  setRate(rate: number | undefined, now: Millis): void {
+    if (rate === this.#rate && (rate === undefined || this.#bucket !== undefined)) return;
+    this.#rate = rate;
+    this.#bucket =
+      rate === undefined ? undefined : new TokenBucket(rate, rate * BURST_SECONDS, now);
+  }
+
+  /**
+   * Asks for bytes.
+   *
+   * @returns undefined if they are granted at once, else a ticket for `grant` to name
+   */
+  ask(key: K, bytes: number, now: Millis): number | undefined {
+    if (this.#bucket === undefined && this.#waiting === 0) return undefined;
+    const share = this.#shareOf(key);
+    if (this.#waiting === 0 && this.#bucket?.waitMs(now) === 0) {
+      this.#serve(share, bytes, now);
+      return undefined;
+    }
+    const id = this.#nextId++;
+    if (share.tickets.length === 0) share.served = Math.max(share.served, this.#time);
+    share.tickets.push({ bytes, id });
+    this.#waiting++;
+    return id;
+  }
+
+  /**
+   * Grants what can be granted now.
+   *
+   * @returns the tickets granted, in order, and when to call again while some wait
+   */
+  grant(now: Millis): { granted: number[]; nextAt: Millis | undefined } {
+    const granted: number[] = [];
+    while (this.#waiting > 0) {
+      const wait = this.#bucket?.waitMs(now) ?? 0;
+      if (wait > 0) return { granted, nextAt: now + wait };
+      const share = this.#next();
+      const ticket = share.tickets.shift() as Ticket;
+      this.#waiting--;
+      this.#serve(share, ticket.bytes, now);
+      granted.push(ticket.id);
+    }
+    return { granted, nextAt: undefined };
+  }
+
+  /** Takes a ticket back: nobody waits for it any more. */
+  cancel(key: K, id: number): void {
+    const tickets = this.#shares.get(key)?.tickets;
+    const at = tickets?.findIndex((ticket) => ticket.id === id) ?? -1;
+    if (at < 0) return;
+    tickets?.splice(at, 1);
+    this.#waiting--;
+  }
+
+  /** Forgets one that has ended; its tickets go with it. */
+  leave(key: K): void {
+    this.#waiting -= this.#shares.get(key)?.tickets.length ?? 0;
+    this.#shares.delete(key);
+  }
+
+  #shareOf(key: K): Share {
+    let share = this.#shares.get(key);
+    if (share === undefined) {
+      share = { tickets: [], served: this.#time };
+      this.#shares.set(key, share);
+    }
+    return share;
+  }
+
+  #serve(share: Share, bytes: number, now: Millis): void {
+    share.served = Math.max(share.served, this.#time);
+    this.#time = share.served;
+    share.served += bytes;
+    this.#bucket?.take(bytes, now);
+  }
+
+  #next(): Share {
+    let next: Share | undefined;
+    for (const share of this.#shares.values()) {
+      if (share.tickets.length === 0) continue;
+      if (next === undefined || share.served < next.served) next = share;
+    }
+    return next as Share;
+  }
+}

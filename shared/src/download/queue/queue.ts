@@ -1,0 +1,397 @@
+/**
+ * The queue: which downloads run now, which come next, and which are tried again when. Holds what is
+ * not finished; what is complete, failed or removed leaves it.
+ */
+
+import type { Millis, Random } from '../../base/clock.ts';
+
+/** queued: its turn has not come; waiting: will be tried again; paused: until it is resumed. */
+export type QueueState = 'queued' | 'active' | 'waiting' | 'paused';
+
+/** Why a download that could run does not. */
+export type Held = 'turn' | 'host' | 'schedule' | 'retry' | 'start';
+
+export interface QueueItem {
+  readonly gid: string;
+  /** Host and port that it is fetched from, for limits per host. */
+  readonly host: string;
+  readonly state: QueueState;
+  /** Higher first, MIN_PRIORITY to MAX_PRIORITY. */
+  readonly priority: number;
+  /** Order among those of one priority, lower first. */
+  readonly rank: number;
+  /** Failures in a row. */
+  readonly attempts: number;
+  /** While waiting: when it is tried again. */
+  readonly retryAt: Millis | undefined;
+  /** Not before this time, as its user wants it. */
+  readonly startAt: Millis | undefined;
+  readonly held: Held | undefined;
+  /** Its last attempt failed: it starts after those of its priority that have not. */
+  readonly behind: boolean;
+}
+
+export interface QueueLimits {
+  /** Downloads at a time, 0 or more. */
+  readonly concurrent: number;
+  /** Downloads at a time from one host. */
+  readonly perHost?: number | undefined;
+  /** True while nothing may run (a window of the schedule). */
+  readonly closed: boolean;
+}
+
+export interface Plan {
+  /** What begins now, in order; it counts as active from here on. */
+  readonly start: readonly string[];
+  /** When to ask again if nothing else happens. */
+  readonly nextAt: Millis | undefined;
+}
+
+export type Move = 'set' | 'current' | 'end';
+
+export const MIN_PRIORITY = -100;
+export const MAX_PRIORITY = 100;
+/** Unfinished downloads at a time. */
+export const MAX_QUEUE = 20_000;
+
+const FIRST_RETRY_MS = 5000;
+const MAX_RETRY_MS = 10 * 60_000;
+/** Longest wait that a server may ask for (Retry-After). */
+const MAX_WAIT_MS = 24 * 3600_000;
+/** Between ranks closer than this nothing fits any more: all are dealt anew. */
+const MIN_GAP = 1e-6;
+
+type Mutable = { -readonly [K in keyof QueueItem]: QueueItem[K] };
+
+export class DownloadQueue {
+  readonly #items = new Map<string, Mutable>();
+  /** All but the active ones, in order. */
+  readonly #line: Mutable[] = [];
+  readonly #active = new Map<string, Mutable>();
+  /** The highest rank so far, by priority. */
+  readonly #ranks = new Map<number, number>();
+
+  get size(): number {
+    return this.#items.size;
+  }
+
+  /** Those that run, in the order in which they began. */
+  get active(): readonly QueueItem[] {
+    return [...this.#active.values()];
+  }
+
+  /** Those that do not run (queued, waiting, paused), in order. */
+  get line(): readonly QueueItem[] {
+    return this.#line;
+  }
+
+  get(gid: string): QueueItem | undefined {
+    return this.#items.get(gid);
+  }
+
+  /** Place among those that do not run, from 0; undefined for others. */
+  position(gid: string): number | undefined {
+    const item = this.#items.get(gid);
+    const at = item === undefined ? -1 : this.#line.indexOf(item);
+    return at < 0 ? undefined : at;
+  }
+
+  /**
+   * Adds a download, as the last of its priority or at a position.
+   *
+   * @param item what is kept of it; `rank` as it was before a restart, else undefined
+   * @param position from 0; takes on a priority that fits there, as with `move`
+   * @returns the gids whose priority or rank is new
+   */
+  add(
+    item: {
+      readonly gid: string;
+      readonly host: string;
+      readonly state: Exclude<QueueState, 'active'>;
+      readonly priority: number;
+      readonly rank?: number | undefined;
+      readonly attempts?: number;
+      readonly retryAt?: Millis | undefined;
+      readonly startAt?: Millis | undefined;
+    },
+    position?: number,
+  ): string[] {
+    if (this.#items.has(item.gid)) throw new Error(`${item.gid} is in the queue already`);
+    const priority = clamp(item.priority, MIN_PRIORITY, MAX_PRIORITY);
+    if (item.rank !== undefined) this.#noteRank(priority, item.rank);
+    const own: Mutable = {
+      gid: item.gid,
+      host: item.host,
+      state: item.state,
+      priority,
+      rank: item.rank ?? this.#nextRank(priority),
+      attempts: item.attempts ?? 0,
+      retryAt: item.retryAt,
+      startAt: item.startAt,
+      held: undefined,
+      behind: item.state === 'waiting' && (item.attempts ?? 0) > 0,
+    };
+    this.#items.set(own.gid, own);
+    this.#insert(own);
+    return position === undefined ? [own.gid] : this.move(own.gid, position, 'set').changed;
+  }
+
+  /** Takes a download out: it is finished or removed. */
+  remove(gid: string): void {
+    const item = this.#items.get(gid);
+    if (item === undefined) return;
+    this.#items.delete(gid);
+    this.#active.delete(gid);
+    this.#takeOut(item);
+  }
+
+  /**
+   * Moves a download that does not run. The order stays one by priority: where the new place is
+   * among others of another priority, theirs is taken on.
+   *
+   * @param how set: counted from the beginning; current: from where it is; end: from the end
+   * @returns the place it has got, and the gids whose priority or rank has changed; place -1 if it
+   *   does not stand in line
+   */
+  move(gid: string, offset: number, how: Move): { position: number; changed: string[] } {
+    const item = this.#items.get(gid);
+    const from = this.position(gid);
+    if (item === undefined || from === undefined) return { position: -1, changed: [] };
+    const last = this.#line.length - 1;
+    const wanted = how === 'set' ? offset : how === 'current' ? from + offset : last + offset;
+    const position = clamp(wanted, 0, last);
+    if (position === from) return { position, changed: [gid] };
+    this.#takeOut(item);
+    const before = this.#line[position - 1];
+    const after = this.#line[position];
+    item.priority = clamp(
+      item.priority,
+      after?.priority ?? MIN_PRIORITY,
+      before?.priority ?? MAX_PRIORITY,
+    );
+    const low = before?.priority === item.priority ? before.rank : undefined;
+    const high = after?.priority === item.priority ? after.rank : undefined;
+    item.rank = between(low, high);
+    this.#noteRank(item.priority, item.rank);
+    this.#line.splice(position, 0, item);
+    const tight = low !== undefined && high !== undefined && high - low < MIN_GAP;
+    return { position, changed: tight ? this.#deal() : [gid] };
+  }
+
+  /** It is fetched from another host now. */
+  setHost(gid: string, host: string): void {
+    const item = this.#items.get(gid);
+    if (item !== undefined) item.host = host;
+  }
+
+  /** Changes a priority; in line it becomes the last of its new one. */
+  setPriority(gid: string, priority: number): void {
+    const item = this.#items.get(gid);
+    if (item === undefined) return;
+    const wanted = clamp(priority, MIN_PRIORITY, MAX_PRIORITY);
+    if (wanted === item.priority) return;
+    const inLine = this.#takeOut(item);
+    item.priority = wanted;
+    item.rank = this.#nextRank(wanted);
+    if (inLine) this.#insert(item);
+  }
+
+  /** @param at undefined: when its turn comes */
+  setStart(gid: string, at: Millis | undefined): void {
+    const item = this.#items.get(gid);
+    if (item !== undefined) item.startAt = at;
+  }
+
+  /** @returns false if it is paused already, or not in the queue */
+  pause(gid: string): boolean {
+    const item = this.#items.get(gid);
+    if (item === undefined || item.state === 'paused') return false;
+    this.#stand(item, 'paused');
+    return true;
+  }
+
+  /** @returns false if it is not paused */
+  resume(gid: string): boolean {
+    const item = this.#items.get(gid);
+    if (item?.state !== 'paused') return false;
+    this.#stand(item, 'queued');
+    item.attempts = 0;
+    item.behind = false;
+    return true;
+  }
+
+  /** An active download has been stopped from outside: it stands in line again where it was. */
+  requeue(gid: string): void {
+    const item = this.#items.get(gid);
+    if (item?.state === 'active') this.#stand(item, 'queued');
+  }
+
+  /** An active download is to wait, through no fault of its own. */
+  postpone(gid: string, until: Millis): void {
+    const item = this.#items.get(gid);
+    if (item?.state !== 'active') return;
+    this.#stand(item, 'waiting');
+    item.retryAt = until;
+  }
+
+  /** Makes one that waits for another attempt try at once. */
+  hurry(gid: string): void {
+    const item = this.#items.get(gid);
+    if (item?.state !== 'waiting') return;
+    this.#stand(item, 'queued');
+    item.behind = false;
+  }
+
+  /** Ends the wait for another attempt, because what it waited for has changed. Its place stays. */
+  endWait(gid: string): void {
+    const item = this.#items.get(gid);
+    if (item?.state === 'waiting') item.retryAt = undefined;
+  }
+
+  /** Bytes came in: earlier failures do not count any more. */
+  onProgress(gid: string): void {
+    const item = this.#items.get(gid);
+    if (item !== undefined) item.attempts = 0;
+  }
+
+  /**
+   * A download has failed in a way that may pass: it is tried again, later each time. Until then it
+   * holds no slot, and then downloads that have not failed start first: two that bring a few bytes
+   * each time would else take turns, and nothing behind them would ever start.
+   */
+  retry(gid: string, random: Random, now: Millis, retryAfterMs = 0): void {
+    const item = this.#items.get(gid);
+    if (item?.state !== 'active') return;
+    item.attempts++;
+    item.behind = true;
+    this.#stand(item, 'waiting');
+    const asked = Math.min(MAX_WAIT_MS, retryAfterMs);
+    item.retryAt = now + Math.max(asked, retryDelayMs(item.attempts, random));
+  }
+
+  /** What begins now: the first in line that may, as many as the limits allow. */
+  plan(limits: QueueLimits, now: Millis): Plan {
+    const perHost = new Map<string, number>();
+    for (const { host } of this.#active.values()) perHost.set(host, (perHost.get(host) ?? 0) + 1);
+    const begin: Mutable[] = [];
+    let nextAt: Millis | undefined;
+    let free = limits.concurrent - this.#active.size;
+    for (const item of this.#inOrderOfStart()) {
+      item.held = undefined;
+      if (item.state === 'paused') continue;
+      const retryAt = item.retryAt ?? now;
+      // One that is further away than any can be was noted by a clock that was wrong.
+      if (item.state === 'waiting' && retryAt > now && retryAt <= now + MAX_WAIT_MS) {
+        item.held = 'retry';
+        nextAt = Math.min(nextAt ?? Number.POSITIVE_INFINITY, retryAt);
+        continue;
+      }
+      if (item.startAt !== undefined && item.startAt > now) {
+        item.held = 'start';
+        nextAt = Math.min(nextAt ?? Number.POSITIVE_INFINITY, item.startAt);
+        continue;
+      }
+      const onHost = perHost.get(item.host) ?? 0;
+      if (limits.closed) item.held = 'schedule';
+      else if (free <= 0) item.held = 'turn';
+      else if (limits.perHost !== undefined && onHost >= limits.perHost) item.held = 'host';
+      else {
+        begin.push(item);
+        perHost.set(item.host, onHost + 1);
+        free--;
+      }
+    }
+    for (const item of begin) {
+      this.#takeOut(item);
+      item.state = 'active';
+      item.retryAt = undefined;
+      this.#active.set(item.gid, item);
+    }
+    return { start: begin.map((item) => item.gid), nextAt };
+  }
+
+  /** The line with those that are behind after the others of their priority, longest due first. */
+  *#inOrderOfStart(): Iterable<Mutable> {
+    const behind: Mutable[] = [];
+    let priority: number | undefined;
+    for (const item of this.#line) {
+      if (item.priority !== priority) yield* behind.splice(0).sort(byRetry);
+      priority = item.priority;
+      if (item.behind) behind.push(item);
+      else yield item;
+    }
+    yield* behind.sort(byRetry);
+  }
+
+  #stand(item: Mutable, state: Exclude<QueueState, 'active'>): void {
+    const wasActive = this.#active.delete(item.gid);
+    item.state = state;
+    item.retryAt = undefined;
+    item.held = undefined;
+    if (wasActive) this.#insert(item);
+  }
+
+  #insert(item: Mutable): void {
+    let low = 0;
+    let high = this.#line.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (compare(this.#line[middle] as Mutable, item) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    this.#line.splice(low, 0, item);
+  }
+
+  #takeOut(item: Mutable): boolean {
+    const at = this.#line.indexOf(item);
+    if (at >= 0) this.#line.splice(at, 1);
+    return at >= 0;
+  }
+
+  #nextRank(priority: number): number {
+    const rank = Math.floor(this.#ranks.get(priority) ?? 0) + 1;
+    this.#ranks.set(priority, rank);
+    return rank;
+  }
+
+  #noteRank(priority: number, rank: number): void {
+    this.#ranks.set(priority, Math.max(rank, this.#ranks.get(priority) ?? rank));
+  }
+
+  #deal(): string[] {
+    this.#line.forEach((item, i) => {
+      item.rank = i;
+      this.#noteRank(item.priority, i);
+    });
+    return this.#line.map((item) => item.gid);
+  }
+}
+
+/**
+ * How long to wait before another attempt: doubled each time, with chance so that many failures at
+ * once do not come back at once.
+ *
+ * @param attempts failures in a row, 1 or more
+ * @returns milliseconds
+ */
+export function retryDelayMs(attempts: number, random: Random): Millis {
+  const delay = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(20, attempts - 1));
+  return Math.round(delay * (0.5 + random()));
+}
+
+function compare(a: QueueItem, b: QueueItem): number {
+  return b.priority - a.priority || a.rank - b.rank;
+}
+
+function byRetry(a: QueueItem, b: QueueItem): number {
+  return (a.retryAt ?? 0) - (b.retryAt ?? 0);
+}
+
+function between(low: number | undefined, high: number | undefined): number {
+  if (low === undefined) return high === undefined ? 0 : high - 1;
+  return high === undefined ? low + 1 : (low + high) / 2;
+}
+
+function clamp(value: number, min: number, max: number): number {
+  return Math.min(max, Math.max(min, value));
+}

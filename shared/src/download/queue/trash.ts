@@ -1,0 +1,61 @@
+/** What the trash keeps: removed downloads and their data, for a time and up to a size. */
+
+import type { Millis } from '../../base/clock.ts';
+
+/** One removed download. */
+export interface TrashEntry {
+  readonly gid: string;
+  /** What was removed at once shares a batch: it is undone at once. */
+  readonly batch: string;
+  /** Unix milliseconds. */
+  readonly removedAt: Millis;
+  /** Bytes on disk that are kept for it. */
+  readonly bytes: number;
+}
+
+export interface TrashLimits {
+  /** Days that a removed download is kept; 0: nothing is kept. */
+  readonly days: number;
+  /** Most bytes on disk, over all entries. */
+  readonly maxBytes: number;
+}
+
+export const DEFAULT_TRASH: TrashLimits = { days: 7, maxBytes: 20 * 1024 ** 3 };
+export const MAX_TRASH_DAYS = 365;
+/** Most entries; the oldest are deleted for good first. */
+export const MAX_TRASH_ENTRIES = 20_000;
+const DAY_MS = 24 * 3600_000;
+
+/** When an entry is deleted for good, Unix milliseconds. */
+export function expiresAt({ removedAt }: Pick<TrashEntry, 'removedAt'>, days: number): Millis {
+  return removedAt + days * DAY_MS;
+}
+
+/**
+ * Decides what is deleted for good: what is older than it may get, then the oldest until the rest
+ * fits. Of what was removed last everything stays, however large: else a removal of much could not
+ * be undone at all.
+ *
+ * @param entries oldest first
+ * @returns their gids, oldest first
+ */
+export function beyondKeeping(
+  entries: readonly TrashEntry[],
+  { days, maxBytes }: TrashLimits,
+  now: Millis,
+): string[] {
+  // An entry from the future was noted by a clock that was wrong: it is as old as the clock says now.
+  const isOver = (entry: TrashEntry) => expiresAt(entry, days) <= now;
+  const over = entries.filter(isOver).map(({ gid }) => gid);
+  const rest = entries.filter((entry) => !isOver(entry));
+  const last = rest[rest.length - 1]?.batch;
+  let bytes = rest.reduce((sum, entry) => sum + entry.bytes, 0);
+  let count = rest.length;
+  for (const entry of rest) {
+    if ((bytes <= maxBytes && count <= MAX_TRASH_ENTRIES) || entry.batch === last) break;
+    over.push(entry.gid);
+    bytes -= entry.bytes;
+    count--;
+  }
+  return over;
+}

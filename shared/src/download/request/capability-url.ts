@@ -1,0 +1,143 @@
+/**
+ * URLs that are good for whoever has them: signed, for a time, or with an identifier that nobody can
+ * guess. They are for those they were given to, and stay with them. Rather too many than too few are
+ * taken for one: all that it costs is that no edge is asked.
+ */
+
+import { isAmong } from '../../http/urls/host-list.ts';
+import { looksRandom } from './random-text.ts';
+import { looksSigned } from './signed-url.ts';
+
+/** What makes a URL one. */
+export type Capability =
+  | 'user-name'
+  | 'signature'
+  | 'secret'
+  | 'time-limit'
+  | 'share-link'
+  | 'random-id';
+
+/** Parameters that are named after a secret, by their last word. */
+const SECRET_NAME =
+  /(?:^|[-_.])(?:token|tkn|secret|pass|passwd|password|passcode|pwd|(?:api|access|auth|resource|rl|share|download|license|licence|session)?[-_]?key|jwt|jws|session|session[-_]?id|jsessionid|phpsessid|sid|signature|sign|sig|hmac|mac|credentials?|policy|ticket|otp|nonce|once|auth|verify|verification|confirm|share|shared|share[-_]?id|invite|grant|assertion|saml\w*)$/;
+/** Signing schemes whose parameters begin alike: S3, Google, Alibaba, Volcano, Huawei, Tencent, Akamai. */
+const SIGNING_PREFIX =
+  /^(?:x-(?:amz|goog|oss|tos|obs|cos|ms)-|q-sign|hdn(?:ts|ea|tl)|bcdn_|__gda__)/;
+/** `?md5=...&expires=...`, `?st=...&e=...`: alone these names mean all kinds of things. */
+const HASH_NAME = /^(?:md5|hash|h|hs|hm|s|st|is|t|sum|digest|check(?:sum)?|code|c|k|v)$/;
+const EXPIRY_NAME =
+  /^(?:x-[a-z]+-expires|(?:url)?expir(?:es|y|ation|e)|expires[-_]?(?:at|in|on)|exp|e|ex|et|se|etime|end[-_]?time|deadline|valid[-_]?(?:to|until|till|thru)|until|ttl|not[-_]?after|lifetime)$/;
+/** A moment: Unix time in decimal or hexadecimal digits, or a date. */
+const MOMENT = /^(?:\d{9,14}(?:\.\d+)?|[0-9a-f]{8}|\d{4}-?\d\d-?\d\d(?:[T ].*)?)$/i;
+/** Digests that publishers put into URLs of public files. */
+const CONTENT_NAME =
+  /^(?:sha-?(?:1|2|224|256|384|512)|b2|blake[23]\w*|checksum|integrity|rev|revision|ref|commit|version|ver|v|build|build[-_]?id|etag)$/;
+const JWT = /(?:^|[^A-Za-z0-9_-])eyJ[\w-]{6,}\.[\w-]{2,}\.[\w-]*/;
+
+/** Hosts whose files are shared by links that nobody can guess. */
+const SHARING_HOSTS: readonly string[] = [
+  ...['dropbox.com', 'dropboxusercontent.com', 'drive.google.com', 'docs.google.com'],
+  ...['drive.usercontent.google.com', 'onedrive.live.com', '1drv.ms', 'sharepoint.com', '1drv.com'],
+  ...['wetransfer.com', 'we.tl', 'mega.nz', 'mega.co.nz', 'mega.io', 'box.com', 'boxcloud.com'],
+  ...['icloud.com', 'icloud-content.com', 'pcloud.com', 'pcloud.link', 'proton.me', 'sync.com'],
+  ...['transfer.sh', 'file.io', 'gofile.io', 'disk.yandex.ru', 'yadi.sk', 'cloud.mail.ru'],
+  ...['cdn.discordapp.com', 'media.discordapp.net', 'slack.com', 'swisstransfer.com', 'smash.gg'],
+  ...['terabox.com', 'sendgb.com', 'filemail.com', 'hightail.com', 'sendspace.com', '0x0.st'],
+];
+
+/** Folders after which programs for sharing put an identifier: Nextcloud, Seafile, Dropbox and others. */
+const SHARE_FOLDER =
+  /^(?:s|sh|share|shares|shared|sharing|public-?link|publink|scl|f|d|g|t|u|link|links|dl|drop|transfer|transfers|send|file|files|folder|folders|download|downloads|fi|fo|static|e|i|p)$/i;
+
+/**
+ * Folders and prefixes of public stores that name contents by their digests: package pools, Git,
+ * containers, nix, ostree, IPFS. A digest there is no secret.
+ */
+const CONTENT_STORE =
+  /\/(?:by-hash\/[a-z0-9]+|objects\/[0-9a-f]{2}|repodata|nar|ipfs|blobs|manifests|packages\/[0-9a-f]{2}\/[0-9a-f]{2}|(?:resolve|raw|archive|tree|blob|commits?|snapshot|tarball|zipball|tar\.gz|zip)|file)\/[^/]*$/i;
+/** Names in a path that `CONTENT_STORE` looks at. */
+const STORE_DEPTH = 4;
+/** Contents named by digest wherever they are: container layers, nix store entries, Git by commit. */
+const CONTENT_NAMED =
+  /^(?:sha(?:1|256|512)[:-][0-9a-f]+|[0-9a-z]{32,52}\.(?:narinfo|nar(?:\.\w+)?))$/i;
+/** Hosts of public sources, where a path names a revision after the project. */
+const REVISION_HOSTS: readonly string[] = [
+  ...['raw.githubusercontent.com', 'codeload.github.com', 'cdn.jsdelivr.net', 'unpkg.com'],
+];
+
+/**
+ * What makes a URL a capability, if anything.
+ *
+ * @param url as it would be asked for
+ * @returns undefined where it looks like the address of a file for everybody
+ */
+export function capabilityIn(url: URL): Capability | undefined {
+  if (url.username + url.password !== '') return 'user-name';
+  if (looksSigned(url.href)) return 'signature';
+  if (isAmong(url.hostname, SHARING_HOSTS)) return 'share-link';
+  const segments = url.pathname.split('/').map(decoded);
+  if ([...segments, decoded(url.search)].some((text) => JWT.test(text))) return 'secret';
+  const pairs = [...queryPairs(url), ...segments.flatMap(pairsIn)];
+  if (url.hash.length > 1) pairs.push(...pairsIn(url.hash.slice(1)));
+  return capabilityOfPairs(pairs) ?? capabilityOfPath(url, segments);
+}
+
+type Pair = readonly [name: string, value: string];
+
+function capabilityOfPairs(given: readonly Pair[]): Capability | undefined {
+  const pairs = given.map(([name, value]): Pair => [name.trim().toLowerCase(), value]);
+  for (const [name, value] of pairs) {
+    if (SIGNING_PREFIX.test(name)) return 'signature';
+    if (SECRET_NAME.test(name)) return 'secret';
+    if (EXPIRY_NAME.test(name) && MOMENT.test(value)) return 'time-limit';
+    // An address of somebody.
+    if (/^[^@\s/]+@[^@\s/]+\.[a-z]+$/i.test(value)) return 'user-name';
+    if (looksRandom(value) && !CONTENT_NAME.test(name)) return 'random-id';
+  }
+  const has = (pattern: RegExp) => pairs.some(([name]) => pattern.test(name));
+  return has(HASH_NAME) && has(EXPIRY_NAME) ? 'time-limit' : undefined;
+}
+
+function queryPairs({ search }: URL): Pair[] {
+  const parts = search.slice(1).replace(/\+/g, ' ').split('&');
+  return parts.map((part): Pair => {
+    const [, name = '', value = ''] = /^([^=]*)=?(.*)$/s.exec(part) ?? [];
+    return [decoded(name), decoded(value)];
+  });
+}
+
+/** `name=value` within a segment: matrix parameters, Akamai's and BunnyCDN's tokens in paths. */
+function pairsIn(segment: string): Pair[] {
+  return segment.split(/[;,~&!]/).flatMap((part): Pair[] => {
+    const equals = part.indexOf('=');
+    return equals <= 0 ? [] : [[part.slice(0, equals), part.slice(equals + 1)]];
+  });
+}
+
+function capabilityOfPath(url: URL, segments: readonly string[]): Capability | undefined {
+  const names = segments.filter((name) => name !== '');
+  const ofRevisions = isAmong(url.hostname, REVISION_HOSTS);
+  for (const [i, name] of names.entries()) {
+    const path = `/${names.slice(Math.max(0, i + 1 - STORE_DEPTH), i + 1).join('/')}`;
+    if (CONTENT_NAMED.test(name) || CONTENT_STORE.test(path)) continue;
+    if (ofRevisions && /^[0-9a-f]{40}$/.test(name)) continue;
+    const isLast = i === names.length - 1;
+    const before = names[i - 1] ?? '';
+    if (SHARE_FOLDER.test(before) && looksRandom(stem(name, isLast), 'weak')) return 'share-link';
+    if (looksRandom(stem(name, isLast))) return 'random-id';
+  }
+  return undefined;
+}
+
+/** A file's name without what says which kind it is of: `x86_64.tar.gz` is no part of an identifier. */
+function stem(name: string, isFile: boolean): string {
+  return isFile ? name.replace(/(?:\.[A-Za-z][A-Za-z0-9]{0,9}){1,3}$/, '') : name;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,41 @@
+/** Paths of files below a folder, as Metalink documents and lists of strangers name them. */
+
+import { MillraceError } from '../../base/errors.ts';
+import { shown } from '../../base/shown.ts';
+import { safeFileName } from './file-name.ts';
+
+const MAX_NAME_CHARS = 1024;
+const MAX_FOLDERS = 32;
+
+/**
+ * What is wrong with the name of a file: it must be relative and stay inside its folder (RFC 5854,
+ * 4.1.2.1). Undefined if nothing is.
+ */
+export function faultOfFileName(name: string): string | undefined {
+  if (name === '') return 'the file has no name';
+  if (name.length > MAX_NAME_CHARS) return `the name has more than ${MAX_NAME_CHARS} characters`;
+  if (/[\x00-\x1f\x7f]/.test(name) || !name.isWellFormed()) {
+    return 'the name has characters that cannot be in one';
+  }
+  // What is a separator on one system is a way out of the folder on that system.
+  if (name.includes('\\')) return `the name ${shown(name)} has a backslash`;
+  if (name.startsWith('/') || /^[A-Za-z]:/.test(name)) return `the name ${shown(name)} is absolute`;
+  const parts = name.split('/');
+  if (parts.length > MAX_FOLDERS) return `the name has more than ${MAX_FOLDERS} folders`;
+  if (parts.some((part) => part === '' || part === '.' || part === '..')) {
+    return `the name ${shown(name)} has an empty part, "." or ".."`;
+  }
+  return undefined;
+}
+
+/**
+ * The path to save a described file at, relative to the folder of the download: each part of its
+ * name made safe.
+ *
+ * @throws MillraceError `bad-metalink` if the name would leave the folder
+ */
+export function safePath(name: string): string {
+  const fault = faultOfFileName(name);
+  if (fault !== undefined) throw new MillraceError('bad-metalink', fault);
+  return name.split('/').map(safeFileName).join('/');
+}

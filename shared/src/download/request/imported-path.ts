@@ -1,0 +1,67 @@
+/**
+ * Where downloads of a stranger's list may be saved: below the user's download folder. Folders and
+ * names come as whoever wrote the list wrote them, for this system or for another one.
+ */
+
+import { safeFileName } from './file-name.ts';
+import { faultOfFileName } from './file-path.ts';
+
+const MAX_PATH_CHARS = 4096;
+/** Folders below the download folder. */
+const MAX_DEPTH = 32;
+
+/** An absolute path in its parts; the root is empty for relative paths. */
+interface PathParts {
+  readonly root: string;
+  readonly names: readonly string[];
+}
+
+/**
+ * The part of a listed folder that is below the download folder, every name of it made safe: hidden
+ * folders such as `.ssh` lose their dot, devices of Windows are renamed.
+ *
+ * @param base absolute path of the download folder
+ * @param listed as the list has it: relative to the download folder, or absolute
+ * @param windows true where upper and lower case are the same
+ * @returns a relative path with `/` between names, empty for the download folder itself; undefined
+ *   for folders that are elsewhere, or that mean different things on different systems
+ */
+export function folderBelow(base: string, listed: string, windows: boolean): string | undefined {
+  const from = parts(base);
+  const to = parts(listed);
+  if (from === undefined || to === undefined) return undefined;
+  let { names } = to;
+  if (to.root !== '') {
+    const key = (text: string) => (windows ? text.toLowerCase() : text);
+    if (key(to.root) !== key(from.root)) return undefined;
+    if (from.names.some((name, i) => key(name) !== key(names[i] ?? ''))) return undefined;
+    names = names.slice(from.names.length);
+  }
+  return names.length > MAX_DEPTH ? undefined : names.map(safeFileName).join('/');
+}
+
+/**
+ * A listed name, or path relative to its folder, every part made safe.
+ *
+ * @returns undefined for what would leave the folder
+ */
+export function nameBelow(listed: string): string | undefined {
+  const name = listed.replace(/\\/g, '/');
+  if (/^~/.test(name) || faultOfFileName(name) !== undefined) return undefined;
+  return name.split('/').map(safeFileName).join('/');
+}
+
+function parts(path: string): PathParts | undefined {
+  if (path.length > MAX_PATH_CHARS || /[\x00-\x1f\x7f]/.test(path) || !path.isWellFormed()) {
+    return undefined;
+  }
+  const plain = path.replace(/\\/g, '/');
+  // Devices and shares (UNC), homes that a shell would put in, and paths relative to a drive.
+  if (/^(?:\/\/|~|[a-z]:(?!\/))/i.test(plain)) return undefined;
+  const [root = ''] = /^(?:\/|[a-z]:\/)/i.exec(plain) ?? [];
+  const names = plain
+    .slice(root.length)
+    .split('/')
+    .filter((name) => name !== '' && name !== '.');
+  return names.includes('..') ? undefined : { root, names };
+}

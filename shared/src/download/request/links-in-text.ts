@@ -1,0 +1,66 @@
+/** Links in anything that is pasted: plain text, lists, HTML, Markdown. */
+
+import { MAX_URL_CHARS } from '../../base/limits.ts';
+
+/** More are not looked at. */
+export const MAX_LINKS = 1000;
+/** Text after this is not looked at. */
+export const MAX_TEXT_CHARS = 4 * 1024 * 1024;
+
+/** Ends at what no URL has: white space, quotes, angle brackets, and what Markdown puts around. */
+const LINK = /\bhttps?:\/\/[^\s"<>`^{|}\\\u0000-\u001f]+/gi;
+/** What follows a link in a sentence, and is not part of it. */
+const TRAILING = new Set(".,;:!?'*_~]");
+/** Longest text that is looked at for one link: `&` may be written with five characters. */
+const MAX_FOUND_CHARS = 5 * MAX_URL_CHARS;
+
+export interface LinksInText {
+  /** Each once, in the order of the text, without fragments. */
+  readonly urls: readonly string[];
+  /** There was more than is looked at. */
+  readonly truncated: boolean;
+}
+
+export function linksInText(text: string): LinksInText {
+  const urls = new Set<string>();
+  for (const [found] of text.slice(0, MAX_TEXT_CHARS).matchAll(LINK)) {
+    const url = cleaned(found);
+    if (url === undefined || urls.has(url)) continue;
+    if (urls.size === MAX_LINKS) return { urls: [...urls], truncated: true };
+    urls.add(url);
+  }
+  return { urls: [...urls], truncated: text.length > MAX_TEXT_CHARS };
+}
+
+function cleaned(found: string): string | undefined {
+  if (found.length > MAX_FOUND_CHARS) return undefined;
+  // In HTML "&" is written so.
+  const text = withoutTrail(found.replaceAll('&amp;', '&'));
+  if (text.length > MAX_URL_CHARS) return undefined;
+  try {
+    const url = new URL(text);
+    url.hash = '';
+    return url.hostname === '' ? undefined : url.href;
+  } catch {
+    return undefined; // only looks like a link
+  }
+}
+
+/**
+ * Takes the punctuation of the text around a link off its end, in time proportional to its length. A
+ * bracket that is closed at the end but not opened in the link belongs to that text as well.
+ */
+function withoutTrail(text: string): string {
+  let unopened = 0;
+  for (const char of text) {
+    if (char === ')') unopened++;
+    else if (char === '(') unopened--;
+  }
+  let end = text.length;
+  for (; end > 0; end--) {
+    const last = text[end - 1] as string;
+    if (last === ')' && unopened > 0) unopened--;
+    else if (!TRAILING.has(last)) break;
+  }
+  return text.slice(0, end);
+}

@@ -1,0 +1,40 @@
+/**
+ * Whether what a server sends is the file that a browser is downloading from it: the one decides
+ * whether the browser's download may be ended.
+ */
+
+import { MillraceError } from '../../base/errors.ts';
+import { matchVersion, readValidators, type Validators } from '../../http/fields/validators.ts';
+
+/** As the browser's answer says it. */
+export interface OfferedFile {
+  /** Bytes. */
+  readonly length: number;
+  readonly etag?: string | undefined;
+  readonly lastModified?: string | undefined;
+}
+
+/**
+ * Compares length and validator: entity tags strongly (RFC 9110 8.8.3.2), Last-Modified where there
+ * is none.
+ *
+ * @param got by an answer of our own
+ * @throws MillraceError `different-file`, `version-unproven`
+ */
+export function checkOffered(
+  offered: OfferedFile,
+  got: { readonly length: number | undefined; readonly validators: Validators },
+): void {
+  const { length, etag, lastModified } = offered;
+  if (got.length === undefined) throw new MillraceError('version-unproven', 'its length');
+  if (got.length !== length) {
+    throw new MillraceError('different-file', `it has ${got.length} bytes instead of ${length}`);
+  }
+  const match = matchVersion(
+    readValidators({ etag, 'last-modified': lastModified }),
+    got.validators,
+  );
+  if (match === 'different') throw new MillraceError('different-file', 'another ETag or date');
+  if (match === 'unproven')
+    throw new MillraceError('version-unproven', 'no ETag or date in common');
+}

@@ -1,0 +1,80 @@
+/**
+ * How many bytes one request asks for: blocks adapt to the speed of their source (LOCI 5), so
+ * that a request takes a few seconds wherever it goes, and to what is left of the file, so that
+ * all connections come to an end together.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+/** Blocks of the stored map: no more than so many, whatever the length of the file. */
+const MAX_BLOCKS = 65_536;
+const MIN_GRID_BYTES = 64 * KiB;
+/** Requests begin and end at multiples of this where nothing else decides. */
+export const ALIGN_BYTES = 64 * KiB;
+/** The first request to a source nothing is known about. */
+const FIRST_BYTES = 256 * KiB;
+const MAX_BYTES = 64 * MiB;
+/** How long a request should take. */
+const TARGET_MS = 4000;
+/** The same where somebody is waiting for the bytes. */
+const URGENT_MS = 1000;
+/** Requests are no shorter than this, lest connections do nothing but ask. */
+const MIN_MS = 100;
+/** Of what is left, every connection gets so many requests at least. */
+const SHARES = 2;
+
+/** The size of the stored map's blocks: a power of two, 64 KiB for files of up to 4 GiB. */
+export function chooseGridBytes(length: number): number {
+  return Math.max(MIN_GRID_BYTES, 2 ** Math.ceil(Math.log2(length / MAX_BLOCKS)));
+}
+
+export interface BlockSizeInput {
+  /** What one request to the source brings, bytes per second; undefined: unknown. */
+  readonly rate: number | undefined;
+  /** Time to the first byte. */
+  readonly firstByteMs: Millis;
+  /** What all other requests bring together. */
+  readonly othersRate: number;
+  /** Bytes of the file that are not stored. */
+  readonly missing: number;
+  /** Requests at a time over all sources. */
+  readonly connections: number;
+  /** True if somebody waits for these bytes: a player. */
+  readonly urgent: boolean;
+  /** What others need for their smallest request; 0 unless given. */
+  readonly behindMs?: Millis;
+}
+
+/** Bytes of one request, at least 64 KiB, before it is fitted to its place in the file. */
+export function requestBytes(input: BlockSizeInput): number {
+  const { rate, firstByteMs, othersRate, missing, connections, urgent } = input;
+  const share = missing / (connections * SHARES);
+  if (rate === undefined) return clamp(Math.floor(share), ALIGN_BYTES, FIRST_BYTES);
+  const leftMs = (missing * 1000) / (rate + othersRate);
+  const shortest = Math.max(MIN_MS, firstByteMs);
+  const ms = Math.max(shortest, Math.min(urgent ? URGENT_MS : TARGET_MS, leftMs / SHARES));
+  return clamp(Math.floor((rate * ms) / 1000), ALIGN_BYTES, MAX_BYTES);
+}
+
+/**
+ * Bytes that the other requests bring before this source could bring its smallest one. If that
+ * is all that is left, asking a slow source would only mean waiting for it.
+ */
+export function reachBytes({
+  rate,
+  firstByteMs,
+  othersRate,
+  behindMs = 0,
+}: BlockSizeInput): number {
+  if (rate === undefined || othersRate === 0) return 0;
+  if (rate === 0) return Number.POSITIVE_INFINITY;
+  const ms = firstByteMs + (ALIGN_BYTES * 1000) / rate - behindMs;
+  return Math.max(0, (othersRate * ms) / 1000);
+}
+
+function clamp(value: number, min: number, max: number): number {
+  return Math.max(min, Math.min(max, value));
+}

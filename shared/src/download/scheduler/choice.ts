@@ -1,0 +1,214 @@
+/**
+ * The decisions of the scheduler: of everything that a free connection could fetch, what comes
+ * first. LOCI 3.2's rules, with forecasts (LOCI 5), and with takeovers before redundancy.
+ */
+
+import type { ByteRange } from '../../base/byte-range.ts';
+import type { Millis } from '../../base/clock.ts';
+import { ALIGN_BYTES, type BlockSizeInput, requestBytes } from './block-size.ts';
+import { fetchFree } from './free-space.ts';
+import { type RunningRequest, redundantBytesToCome, sharedBytes } from './running-request.ts';
+import { type Choice, RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
+import type { KnownSource, Pace } from './source-table.ts';
+import { isWorth, takeoverStart } from './takeover.ts';
+
+/** A reader's bytes are rescued when, at the present rate, it could get to them in so long. */
+const RESCUE_MS = 2000;
+/** A request is not late before it has taken so many times as long as expected. */
+const LATE = 2;
+
+/** What a new request to a source would bring. */
+interface Taker {
+  readonly source: KnownSource;
+  readonly rate: number;
+  readonly firstByteMs: Millis;
+  /** False: the rate is a guess, nothing is known of the source. */
+  readonly known: boolean;
+}
+
+/** What a free connection of `source` does next; undefined: nothing. */
+export function choose(
+  state: SchedulerState,
+  source: KnownSource,
+  now: Millis,
+): Choice | undefined {
+  if (state.throttled) return fetchFree(state, source, now);
+  if (state.sources.isSilent(source, now)) {
+    return fetchFree(state, source, now) ?? retrySilent(state, now);
+  }
+  const taker = takerOf(state, source, now);
+  return (
+    rescue(state, taker, now) ??
+    fetchFree(state, source, now) ??
+    takeOverLast(state, taker, now) ??
+    duplicateLast(state, taker, now)
+  );
+}
+
+/**
+ * A source that has fallen silent, asked for something that nobody else brings either: perhaps
+ * only a connection has died.
+ */
+function retrySilent(state: SchedulerState, now: Millis): Choice | undefined {
+  for (const request of state.running) {
+    const start = state.stored.nextMissing(request.position);
+    const { end } = request;
+    if (start < end && now - request.rate.heardAt > RETRY_MS)
+      return takeOver(state, { start, end });
+  }
+  return undefined;
+}
+
+function takerOf(state: SchedulerState, source: KnownSource, now: Millis): Taker | undefined {
+  const { sources } = state;
+  const rate = sources.expectation(source, now);
+  if (rate === undefined || rate === 0) return undefined;
+  const known = source.forecast.bytesPerSecond !== undefined;
+  return { source, rate, firstByteMs: sources.firstByteMs(source), known };
+}
+
+/**
+ * LOCI 3.2, rule 1: a request that more than P have overtaken is made once more from here, though
+ * only if it takes longer than expected: here requests of slow sources are small, not late. What a
+ * reader waits for comes first whether it has been overtaken or not: an earlier deadline is never
+ * sacrificed for a later one.
+ */
+function rescue(state: SchedulerState, taker: Taker | undefined, now: Millis): Choice | undefined {
+  if (taker === undefined || !taker.known) return undefined;
+  const { running, reader, progress, copies, stored, redundantBytes } = state;
+  // What a reader needs later can be looked after later.
+  const ahead = Math.min(reader?.lookAhead ?? 0, (totalRate(state, now) * RESCUE_MS) / 1000);
+  const awaited = (r: RunningRequest) =>
+    reader !== undefined && r.end > reader.position && r.position < reader.position + ahead;
+  const isLate = (r: RunningRequest) =>
+    copies > 1 && r.overtaken > progress && now - r.startedAt > LATE * (r.dueAt - r.startedAt);
+  const late = running.filter((r) => awaited(r) || isLate(r));
+  // Without a reader, half of the bytes that may come in twice are kept for the end.
+  const kept = reader === undefined ? redundantBytes / 2 : 0;
+  for (const request of late.sort((a, b) => a.position - b.position)) {
+    const start = stored.nextMissing(request.position);
+    const { end } = request;
+    if (start >= end) continue;
+    const pace = bestPace(state, request, now);
+    const ms = taker.firstByteMs + ((end - start) * 1000) / taker.rate;
+    if (pace === undefined || !isWorth(pace.etaMs / 2, ms)) continue;
+    const choice = duplicate(state, request, taker, pace, kept);
+    if (choice !== undefined) return choice;
+    if (awaited(request)) return takeOver(state, { start, end });
+  }
+  return undefined;
+}
+
+/** Takes the end of the request that would be the last to finish, so that both finish together. */
+function takeOverLast(
+  state: SchedulerState,
+  taker: Taker | undefined,
+  now: Millis,
+): Choice | undefined {
+  const last = slowest(state, now);
+  if (last === undefined) return undefined;
+  const { request, pace } = last;
+  const { end } = request;
+  const position = state.stored.nextMissing(request.position);
+  if (taker === undefined) {
+    // Nothing is known of anybody: only what stands still is worth a try.
+    return pace.rate === 0 ? takeOver(state, { start: position, end }) : undefined;
+  }
+  const start = takeoverStart({
+    position,
+    end,
+    etaMs: pace.etaMs,
+    rate: pace.rate,
+    takerRate: taker.rate,
+    takerFirstByteMs: taker.firstByteMs,
+  });
+  if (start === undefined) return undefined;
+  // A source that has not shown anything yet gets no more than its first request.
+  const most = taker.known ? end : requestBytes({ ...FIRST_REQUEST, missing: end - start });
+  return takeOver(state, { start: Math.max(start, end - most), end });
+}
+
+const FIRST_REQUEST: BlockSizeInput = {
+  rate: undefined,
+  firstByteMs: 0,
+  othersRate: 0,
+  missing: 0,
+  connections: 1,
+  urgent: false,
+};
+
+/** LOCI 3.2, rule 3: at the end, what others are fetching already. */
+function duplicateLast(
+  state: SchedulerState,
+  taker: Taker | undefined,
+  now: Millis,
+): Choice | undefined {
+  const last = slowest(state, now);
+  if (taker === undefined || !taker.known || last === undefined) return undefined;
+  const { request, pace } = last;
+  const { position: start, end } = request;
+  const ms = taker.firstByteMs + ((end - start) * 1000) / taker.rate;
+  return ms < pace.etaMs ? duplicate(state, request, taker, pace, 0) : undefined;
+}
+
+/**
+ * Asks for the rest of a request once more: at another source, forecast to be faster, and only
+ * while every byte that could come in twice is within what is allowed.
+ *
+ * @param kept bytes of what is allowed that are not to be used
+ */
+function duplicate(
+  state: SchedulerState,
+  request: RunningRequest,
+  taker: Taker,
+  pace: Pace,
+  kept: number,
+): Choice | undefined {
+  const { running, stored, copies, redundantBytes, spent } = state;
+  if (taker.rate <= pace.rate) return undefined;
+  const rivals = running.filter((r) => r === request || sharedBytes(r, request) > 0);
+  if (rivals.length >= copies || rivals.some((r) => r.source === taker.source.id)) return undefined;
+  const start = stored.nextMissing(request.position);
+  const allowed = redundantBytes - kept - spent - redundantBytesToCome(running, stored);
+  const bytes = Math.min(request.end - start, allowed);
+  if (bytes <= 0 || bytes < Math.min(request.end - start, ALIGN_BYTES)) return undefined;
+  return { range: { start, end: Math.floor(start + bytes) }, redundant: true };
+}
+
+/** From here on these bytes are the new request's: whoever else has asked for them stops there. */
+function takeOver(state: SchedulerState, range: ByteRange): Choice {
+  for (const request of state.running) {
+    if (request.end > range.start && request.position < range.end) {
+      // What it would have brought beyond is free.
+      if (request.end > range.end) state.sources.reopen(range.end);
+      request.cutAt(range.start);
+    }
+  }
+  return { range, redundant: false };
+}
+
+/** The request that will be the last to finish as things stand. */
+function slowest(
+  state: SchedulerState,
+  now: Millis,
+): { request: RunningRequest; pace: Pace } | undefined {
+  let last: { request: RunningRequest; pace: Pace } | undefined;
+  for (const request of state.running) {
+    if (state.stored.nextMissing(request.position) >= request.end) continue;
+    const pace = bestPace(state, request, now);
+    if (pace !== undefined && pace.etaMs > (last?.pace.etaMs ?? 0)) last = { request, pace };
+  }
+  return last;
+}
+
+/** When the bytes of a request will be there, whichever of those that fetch them brings them. */
+function bestPace(state: SchedulerState, request: RunningRequest, now: Millis): Pace | undefined {
+  let best = state.sources.pace(request, now);
+  for (const other of state.running) {
+    if (other === request || sharedBytes(other, request) === 0) continue;
+    const pace = state.sources.pace(other, now);
+    if (pace === undefined) return undefined;
+    if (best === undefined || pace.etaMs < best.etaMs) best = pace;
+  }
+  return best;
+}

@@ -1,0 +1,122 @@
+/**
+ * How fast a source will be, judged by how fast it has been: a smoothed throughput less its
+ * deviation, so that a steady source counts for more than a moody one (LOCI 5).
+ */
+
+import type { Millis } from '../../base/clock.ts';
+import { Estimate } from '../../base/estimate.ts';
+
+/** Bytes are counted for so long before they make a sample. */
+const SAMPLE_MS = 500;
+/** Shorter than this, a body tells more about buffers than about the network. */
+const MIN_SAMPLE_MS = 100;
+/** Time constant of a request's present rate: silence of so long leaves a third of it. */
+const TIME_CONSTANT_MS = 1000;
+
+/** What the requests to one source have shown, over all of them; rates are those of one request. */
+export class Forecast {
+  readonly #rate = new Estimate();
+  readonly #firstByte = new Estimate();
+
+  addRate(bytesPerSecond: number): void {
+    this.#rate.add(bytesPerSecond);
+  }
+
+  addFirstByte(ms: Millis): void {
+    this.#firstByte.add(ms);
+  }
+
+  /** Bytes per second that one more request will bring; undefined before anything is known. */
+  get bytesPerSecond(): number | undefined {
+    if (this.#rate.samples === 0) return undefined;
+    // A deviation larger than the mean must not make a source that works look dead.
+    return Math.max(this.#rate.mean - this.#rate.deviation, this.#rate.mean / 8);
+  }
+
+  /** Time from a request to the first byte of its body; undefined before anything is known. */
+  get firstByteMs(): Millis | undefined {
+    return this.#firstByte.samples === 0 ? undefined : this.#firstByte.mean;
+  }
+}
+
+/** The present rate of one request, which falls by itself while nothing comes in. */
+export class RequestRate {
+  readonly #forecast: Forecast;
+  readonly #startedAt: Millis;
+  #firstByteAt: Millis | undefined;
+  #heardAt: Millis;
+  #total = 0;
+  /** Bytes since the first ones, each counting for less the longer ago it came. */
+  #recent = 0;
+  #recentAt: Millis = 0;
+  #sampleBytes = 0;
+  #sampleAt: Millis = 0;
+  #sampled = false;
+
+  /** @param forecast of the request's source, which learns from it */
+  constructor(forecast: Forecast, now: Millis) {
+    this.#forecast = forecast;
+    this.#startedAt = now;
+    this.#heardAt = now;
+  }
+
+  /** When the first byte came in. */
+  get firstByteAt(): Millis | undefined {
+    return this.#firstByteAt;
+  }
+
+  /** When bytes came in last; when it began, while none have. */
+  get heardAt(): Millis {
+    return this.#heardAt;
+  }
+
+  add(bytes: number, now: Millis): void {
+    this.#heardAt = now;
+    this.#total += bytes;
+    if (this.#firstByteAt === undefined) {
+      // How long the first bytes took is the time to the first byte, no rate.
+      this.#firstByteAt = this.#recentAt = this.#sampleAt = now;
+      this.#forecast.addFirstByte(now - this.#startedAt);
+      return;
+    }
+    this.#recent = this.#recent * decay(now - this.#recentAt) + bytes;
+    this.#recentAt = now;
+    this.#sampleBytes += bytes;
+    if (now - this.#sampleAt >= SAMPLE_MS) this.#sample(now);
+  }
+
+  /** The request is over: what has not been counted yet is. */
+  end(now: Millis): void {
+    if (this.#firstByteAt === undefined) return;
+    if (now - this.#sampleAt >= MIN_SAMPLE_MS) return this.#sample(now);
+    if (this.#sampled) return;
+    this.#forecast.addRate((this.#total * 1000) / Math.max(1, now - this.#startedAt));
+  }
+
+  /** Bytes per second of the last second or so; undefined while that cannot be told yet. */
+  bytesPerSecond(now: Millis): number | undefined {
+    const first = this.#firstByteAt;
+    // One lot of bytes makes no rate.
+    if (first === undefined || this.#recent === 0 || now - first < MIN_SAMPLE_MS) return undefined;
+    const silence = now - this.#recentAt;
+    const seconds = (TIME_CONSTANT_MS / 1000) * (1 - decay(now - first));
+    return (this.#recent * decay(silence)) / seconds;
+  }
+
+  /** Bytes per second from the first moment on; undefined before the first byte. */
+  average(now: Millis): number | undefined {
+    if (this.#firstByteAt === undefined) return undefined;
+    return (this.#total * 1000) / Math.max(1, now - this.#startedAt);
+  }
+
+  #sample(now: Millis): void {
+    this.#forecast.addRate((this.#sampleBytes * 1000) / (now - this.#sampleAt));
+    this.#sampleBytes = 0;
+    this.#sampleAt = now;
+    this.#sampled = true;
+  }
+}
+
+function decay(ms: Millis): number {
+  return Math.exp(-ms / TIME_CONSTANT_MS);
+}

@@ -1,0 +1,84 @@
+/**
+ * Bytes that nobody has asked for yet, and which of them a source is given: how many, and how far
+ * from where they are needed next.
+ */
+
+import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
+import type { Millis } from '../../base/clock.ts';
+import { ALIGN_BYTES, type BlockSizeInput, reachBytes, requestBytes } from './block-size.ts';
+import { type Choice, RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
+import type { KnownSource } from './source-table.ts';
+
+/** LOCI 3.2, rule 2: bytes that nobody has asked for. A source begins with the chunks it owns. */
+export function fetchFree(
+  state: SchedulerState,
+  source: KnownSource,
+  now: Millis,
+): Choice | undefined {
+  const { stored, sources, reader, connections, throttled } = state;
+  const known: BlockSizeInput = {
+    rate: throttled ? source.forecast.bytesPerSecond : sources.forecast(source, now),
+    firstByteMs: sources.firstByteMs(source),
+    othersRate: totalRate(state, now),
+    missing: stored.length - stored.bytes,
+    connections,
+    urgent: false,
+  };
+  const silent = !throttled && sources.isSilent(source, now);
+  // One that has fallen silent is given something to try it, far from where it could hurt.
+  const probe = silent && (source.running === 0 || sources.silenceMs(source, now) > RETRY_MS);
+  if (silent && !probe && sources.someAlive(now)) return undefined;
+  const input: BlockSizeInput = probe ? { ...known, rate: undefined } : known;
+  const behindMs = reader === undefined ? 0 : sources.shortestMs();
+  const reach = probe ? (known.othersRate * RETRY_MS) / 1000 : reachBytes({ ...input, behindMs });
+  const whole = { start: 0, end: stored.length };
+  if (reader === undefined) {
+    if (reach > 0 && reach >= input.missing) return undefined;
+    const bytes = requestBytes(input);
+    const own = source.own?.next(bytes, (within) => freeRun(state, within, rangeBytes(within)));
+    return fit(own ?? freeRun(state, whole, bytes * 1.25), bytes);
+  }
+  // A source slower than the quickest begins further on, where it is in time.
+  const start = Math.min(stored.nextMissing(reader.position) + reach, stored.length);
+  const urgent = start < reader.position + reader.lookAhead;
+  const bytes = requestBytes({ ...input, urgent });
+  const ahead = freeRun(state, { start: Math.floor(start), end: whole.end }, bytes * 1.25);
+  return fit(ahead ?? freeRun(state, { start: 0, end: reader.position }, bytes * 1.25), bytes);
+}
+
+/** Cuts free bytes to the size of a request, at an aligned position, leaving no small rest. */
+function fit(run: ByteRange | undefined, bytes: number): Choice | undefined {
+  if (run === undefined) return undefined;
+  const { start } = run;
+  let end = run.end;
+  if (end - start > bytes * 1.2) {
+    const aligned = Math.floor((start + bytes) / ALIGN_BYTES) * ALIGN_BYTES;
+    end = aligned > start ? aligned : Math.ceil(start + bytes);
+  }
+  return { range: { start, end: Math.min(end, run.end) }, redundant: false };
+}
+
+/** The first bytes of `within` that are neither stored nor asked for, `most` of them at most. */
+function freeRun(
+  { stored, running }: SchedulerState,
+  within: ByteRange,
+  most: number,
+): ByteRange | undefined {
+  let start = stored.nextMissing(within.start);
+  for (let moved = true; moved && start < within.end; ) {
+    moved = false;
+    for (const { position, end } of running) {
+      if (position > start || end <= start) continue;
+      start = stored.nextMissing(end);
+      moved = true;
+    }
+  }
+  let end = Math.min(within.end, Math.ceil(start + most));
+  if (start >= end) return undefined;
+  for (const request of running) {
+    if (request.position > start && request.position < request.end) {
+      end = Math.min(end, request.position);
+    }
+  }
+  return { start, end: stored.nextStored(start, end) };
+}

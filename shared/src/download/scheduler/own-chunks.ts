@@ -1,0 +1,67 @@
+/**
+ * Client-side routing: which chunks of the file a source is the owner of (NSDI 5.1), and how far
+ * the search for its next one has come.
+ */
+
+import type { ByteRange } from '../../base/byte-range.ts';
+
+const UNKNOWN = 0;
+const FOREIGN = 1;
+const OWN = 2;
+
+export class OwnChunks {
+  readonly #chunkBytes: number;
+  readonly #length: number;
+  readonly #owns: (position: number) => boolean;
+  /** What `owns` has said, so that a chunk is hashed once. */
+  readonly #known: Uint8Array;
+  /** No chunk of its own below has anything left to fetch. */
+  #cursor = 0;
+
+  /** @param owns whether the source is the owner of the chunk that begins at a position */
+  constructor(length: number, chunkBytes: number, owns: (position: number) => boolean) {
+    this.#length = length;
+    this.#chunkBytes = chunkBytes;
+    this.#owns = owns;
+    this.#known = new Uint8Array(Math.ceil(length / chunkBytes));
+  }
+
+  /** Something at `position` has become free again. */
+  reopen(position: number): void {
+    this.#cursor = Math.min(this.#cursor, Math.floor(position / this.#chunkBytes));
+  }
+
+  /**
+   * The first free bytes in a chunk of its own, and in those that follow it in a row.
+   *
+   * @param bytes that are wanted: no further chunk is begun that they do not fill
+   * @param free the first run of free bytes within a range
+   */
+  next(bytes: number, free: (within: ByteRange) => ByteRange | undefined): ByteRange | undefined {
+    for (; this.#cursor < this.#known.length; this.#cursor++) {
+      if (!this.#isOwn(this.#cursor)) continue;
+      const start = this.#cursor * this.#chunkBytes;
+      const end = Math.min(this.#length, start + this.#chunkBytes);
+      const run = free({ start, end });
+      if (run === undefined) continue;
+      return run.end < end ? run : free({ start: run.start, end: this.#rowEnd(bytes) });
+    }
+    return undefined;
+  }
+
+  /** Where the row of its own chunks from the cursor on ends, `bytes` or one chunk at most. */
+  #rowEnd(bytes: number): number {
+    const most = this.#cursor + Math.max(1, Math.floor(bytes / this.#chunkBytes));
+    let chunk = this.#cursor + 1;
+    while (chunk < most && this.#isOwn(chunk)) chunk++;
+    return Math.min(this.#length, chunk * this.#chunkBytes);
+  }
+
+  #isOwn(chunk: number): boolean {
+    if (chunk >= this.#known.length) return false;
+    if (this.#known[chunk] === UNKNOWN) {
+      this.#known[chunk] = this.#owns(chunk * this.#chunkBytes) ? OWN : FOREIGN;
+    }
+    return this.#known[chunk] === OWN;
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * Which bytes of a download in progress are needed first when media players read it. A player has
+ * several readers at a time (the header at the start, an index at the end, what is shown now); the
+ * latest seek is what its user looks at, but no reader may wait for ever (LOCI 5: the deadline of
+ * an earlier block is never given up for a later one).
+ */
+
+import type { Millis } from '../../base/clock.ts';
+
+/** How much longer an earlier reader waits than the one of the latest seek, at most. */
+const PATIENCE_MS: Millis = 2000;
+
+interface Reader {
+  /** Orders the readers by when they came. */
+  readonly number: number;
+  /** The next byte that it needs. */
+  position: number;
+  /** Since when it waits for that byte; undefined while it has what it needs. */
+  waitingSince: Millis | undefined;
+}
+
+/**
+ * The readers of one download. For every reader: `opened`, then `waits` and `advanced` in turn,
+ * then `closed`. What is needed first changes with these calls only, never by time alone.
+ */
+export class Playback {
+  readonly #readers = new Map<object, Reader>();
+  #openedAt: Millis = 0;
+  #count = 0;
+
+  /** How many readers there are. */
+  get readers(): number {
+    return this.#readers.size;
+  }
+
+  /** A reader begins at `position`: a seek, whose bytes come first from now on. */
+  opened(reader: object, position: number, now: Millis): void {
+    this.#openedAt = now;
+    this.#readers.set(reader, { number: this.#count++, position, waitingSince: undefined });
+  }
+
+  /** The reader asks for the bytes from its position on. */
+  waits(reader: object, now: Millis): void {
+    this.#of(reader).waitingSince ??= now;
+  }
+
+  /** The reader has got the bytes up to `position`, and may take a while to ask for more. */
+  advanced(reader: object, position: number): void {
+    const of = this.#of(reader);
+    of.position = position;
+    of.waitingSince = undefined;
+  }
+
+  /** The reader is gone. */
+  closed(reader: object): void {
+    this.#readers.delete(reader);
+  }
+
+  /**
+   * The position whose bytes are needed first; undefined without readers. Of the readers that wait
+   * it is the latest, unless another has waited more than 2 s longer. If none waits, the latest is
+   * read ahead for.
+   */
+  preferred(): number | undefined {
+    let latest: Reader | undefined;
+    for (const reader of this.#readers.values()) {
+      if (latest === undefined || reader.number > latest.number) latest = reader;
+    }
+    let first = latest;
+    let firstSince = Number.POSITIVE_INFINITY;
+    for (const reader of this.#readers.values()) {
+      if (reader.waitingSince === undefined) continue;
+      // What was waited before the latest seek does not count: the seek has its turn in any case.
+      const since =
+        reader === latest
+          ? reader.waitingSince - PATIENCE_MS
+          : Math.max(reader.waitingSince, this.#openedAt);
+      if (since >= firstSince) continue;
+      first = reader;
+      firstSince = since;
+    }
+    return first?.position;
+  }
+
+  #of(reader: object): Reader {
+    const found = this.#readers.get(reader);
+    if (found === undefined) throw new Error('not a reader that is open');
+    return found;
+  }
+}

@@ -1,0 +1,105 @@
+/** A range request under way, as the scheduler sees it, and what all of them together imply. */
+
+import { type ByteRange, RangeSet, rangeBytes } from '../../base/byte-range.ts';
+import type { Millis } from '../../base/clock.ts';
+import type { StoredMap } from '../journal/stored-map.ts';
+import { type Forecast, RequestRate } from './forecast.ts';
+
+/** One range request that a connection is to make. */
+export interface Assignment {
+  readonly source: string;
+  /** What to ask for. */
+  readonly range: ByteRange;
+  /** Stop reading here: less than `range.end` once another request has taken over the rest. */
+  readonly end: number;
+  /** Somebody else is fetching the same bytes already. */
+  readonly redundant: boolean;
+}
+
+export class RunningRequest implements Assignment {
+  readonly source: string;
+  readonly range: ByteRange;
+  readonly redundant: boolean;
+  readonly rate: RequestRate;
+  readonly startedAt: Millis;
+  /** When it should be done, by what was known when it began. */
+  readonly dueAt: Millis;
+  /** Requests for later bytes that have been completed meanwhile (LOCI 3.2). */
+  overtaken = 0;
+  /** Nothing is left to do for it: its connection is to be ended. */
+  obsolete = false;
+  /** The caller has been told so. */
+  told = false;
+  #end: number;
+  #position: number;
+  /** What came in ahead of `position`, for bodies that are not in order. */
+  readonly #ahead = new RangeSet();
+
+  constructor(
+    source: { readonly id: string; readonly forecast: Forecast },
+    { range, redundant }: { readonly range: ByteRange; readonly redundant: boolean },
+    expectedMs: Millis,
+    now: Millis,
+  ) {
+    this.source = source.id;
+    this.range = range;
+    this.redundant = redundant;
+    this.rate = new RequestRate(source.forecast, now);
+    this.startedAt = now;
+    this.dueAt = now + expectedMs;
+    this.#end = range.end;
+    this.#position = range.start;
+  }
+
+  get end(): number {
+    return this.#end;
+  }
+
+  /** The first byte that it has not brought yet. */
+  get position(): number {
+    return this.#position;
+  }
+
+  /** It has brought these bytes. */
+  advance(range: ByteRange, now: Millis): void {
+    this.rate.add(rangeBytes(range), now);
+    if (range.start === this.#position && this.#ahead.bytes === 0) {
+      this.#position = range.end;
+      return;
+    }
+    this.#ahead.add(range);
+    const front = this.#ahead.ranges.find((r) => r.end > this.#position);
+    if (front === undefined || front.start > this.#position) return;
+    this.#position = front.end;
+    this.#ahead.remove({ start: 0, end: front.end });
+  }
+
+  /** Another request takes over everything from `end` on. */
+  cutAt(end: number): void {
+    if (end >= this.#end) return;
+    this.#end = Math.max(end, this.#position);
+    if (this.#end <= this.#position) this.obsolete = true;
+  }
+}
+
+/** Bytes that both of the requests will bring. */
+export function sharedBytes(a: RunningRequest, b: RunningRequest): number {
+  return Math.max(0, Math.min(a.end, b.end) - Math.max(a.position, b.position));
+}
+
+/**
+ * How many bytes may still come in twice if nothing is ended early: what a request will bring
+ * though it is stored, and what two requests will both bring.
+ */
+export function redundantBytesToCome(
+  requests: readonly RunningRequest[],
+  stored: StoredMap,
+): number {
+  let sum = 0;
+  for (const [i, request] of requests.entries()) {
+    const { position, end } = request;
+    if (position < end) sum += stored.bytesWithin({ start: position, end });
+    for (let j = 0; j < i; j++) sum += sharedBytes(request, requests[j] as RunningRequest);
+  }
+  return sum;
+}

@@ -1,0 +1,39 @@
+/** What the scheduler decides from, in one place: its state, and what a decision is. */
+
+import type { ByteRange } from '../../base/byte-range.ts';
+import type { Millis } from '../../base/clock.ts';
+import type { StoredMap } from '../journal/stored-map.ts';
+import type { RunningRequest } from './running-request.ts';
+import type { SourceTable } from './source-table.ts';
+
+/** A source that has fallen silent is tried again after so long, and where so much time is left. */
+export const RETRY_MS = 5000;
+
+/** Everything that decisions are made from. */
+export interface SchedulerState {
+  readonly connections: number;
+  /** Requests for one byte at a time. */
+  readonly copies: number;
+  /** A request is late when more than so many have overtaken it. */
+  readonly progress: number;
+  readonly redundantBytes: number;
+  readonly stored: StoredMap;
+  readonly sources: SourceTable;
+  readonly running: RunningRequest[];
+  /** Bytes that have come in twice. */
+  spent: number;
+  /** Somebody who reads the file while it comes in. */
+  reader: { readonly position: number; readonly lookAhead: number } | undefined;
+  /** The client holds its sources back: that they are slow is no fault of theirs. */
+  throttled: boolean;
+}
+
+export interface Choice {
+  readonly range: ByteRange;
+  readonly redundant: boolean;
+}
+
+/** What all requests bring at present, bytes per second. */
+export function totalRate({ running, sources }: SchedulerState, now: Millis): number {
+  return running.reduce((sum, r) => sum + (sources.rate(r, now) ?? 0), 0);
+}

@@ -1,0 +1,191 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { type ByteRange, intersect, RangeSet } from '../../base/byte-range.ts';
+import { type Random, seededRandom } from '../../base/clock.ts';
+import { type Assignment, Scheduler, type SchedulerOptions } from './scheduler.ts';
+
+const KiB = 1024;
+const SOURCES = ['a', 'b', 'c', 'd'];
+/** Bytes that a source sends at a time. */
+const SPEEDS = [400 * KiB, 30 * KiB, 2 * KiB, 100 * KiB];
+
+const speed = ({ assignment }: Reading) => SPEEDS[SOURCES.indexOf(assignment.source)] as number;
+
+/** A request being answered, in order. */
+interface Reading {
+  readonly assignment: Assignment;
+  at: number;
+}
+
+const unread = ({ assignment, at }: Reading): ByteRange => ({
+  start: at,
+  end: Math.max(at, assignment.end),
+});
+
+/** Lets chance play the network against a scheduler and keeps its own account of what is true. */
+class Game {
+  readonly scheduler: Scheduler;
+  readonly options: SchedulerOptions;
+  readonly copies: number;
+  readonly stored = new RangeSet();
+  readonly random: Random;
+  readings: Reading[] = [];
+  sources: string[] = [];
+  twice = 0;
+  now = 0;
+
+  constructor(options: SchedulerOptions, seed: number) {
+    this.options = options;
+    this.copies = options.mode === 'basic' ? 1 : (options.copies ?? 2);
+    this.scheduler = new Scheduler(options, 0);
+    this.random = seededRandom(seed);
+    for (const id of SOURCES) this.addSource(id);
+  }
+
+  below(n: number): number {
+    return Math.floor(this.random() * n);
+  }
+
+  addSource(id: string): void {
+    const chunkBytes = 128 * KiB;
+    const mine = SOURCES.indexOf(id);
+    const owns = (position: number) => (position / chunkBytes) % 3 === mine;
+    this.scheduler.addSource(id, mine % 2 === 0 ? { owns, chunkBytes } : {});
+    this.sources.push(id);
+  }
+
+  ask(id: string): boolean {
+    const assignment = this.scheduler.next(id, this.now);
+    if (assignment === undefined) return false;
+    const { range } = assignment;
+    if (range.start >= range.end) throw new Error('an empty request');
+    this.readings.push({ assignment, at: range.start });
+    this.checkClaims();
+    return true;
+  }
+
+  read(reading: Reading, bytes: number): void {
+    const { start, end } = unread(reading);
+    const range = { start, end: Math.min(end, start + bytes) };
+    if (range.start >= range.end) return;
+    reading.at = range.end;
+    this.twice += this.stored.bytesWithin(range);
+    this.stored.add(range);
+    const outdone = this.scheduler.onBytes(reading.assignment, range, this.now);
+    // The caller takes its time to end them.
+    for (const other of this.readings) {
+      if (outdone.includes(other.assignment) && this.random() < 0.7) this.end(other, 'cancelled');
+    }
+    if (this.twice > this.options.redundantBytes) throw new Error('too much came in twice');
+  }
+
+  end(reading: Reading, outcome: 'complete' | 'failed' | 'cancelled'): void {
+    this.readings = this.readings.filter((r) => r !== reading);
+    this.scheduler.onEnd(reading.assignment, outcome, this.now);
+  }
+
+  step(): void {
+    const what = this.random();
+    const reading = this.readings[this.below(this.readings.length)];
+    this.now += this.random() < 0.02 ? 8000 : this.below(200);
+    if (what < 0.35 && this.readings.length < this.options.connections) {
+      this.ask(this.sources[this.below(this.sources.length)] as string);
+    } else if (what < 0.9 && reading !== undefined) {
+      this.read(reading, 1 + this.below(speed(reading)));
+      if (reading.at >= reading.assignment.end) this.end(reading, 'complete');
+    } else if (what < 0.92 && reading !== undefined) {
+      this.end(reading, 'failed');
+    } else if (what < 0.93) {
+      const position = this.below(this.options.length);
+      this.scheduler.prefer(this.random() < 0.4 ? undefined : position, this.below(512 * KiB));
+    } else if (what < 0.935) {
+      const start = this.below(this.options.length);
+      const range = { start, end: start + this.below(100 * KiB) };
+      for (let times = 1 + this.below(2); times > 0; times--) this.scheduler.discard(range);
+      this.stored.remove(range);
+    } else if (what < 0.94 && this.sources.length > 1) {
+      const [gone] = this.sources.splice(this.below(this.sources.length), 1);
+      this.scheduler.removeSource(gone as string);
+      for (const r of this.readings) if (r.assignment.source === gone) this.end(r, 'cancelled');
+    } else if (what < 0.95) {
+      const missing = SOURCES.find((id) => !this.sources.includes(id));
+      if (missing !== undefined) this.addSource(missing);
+    }
+  }
+
+  /** No byte is asked for twice at one source, nor more often than allowed. */
+  checkClaims(): void {
+    const claims = this.readings.map((r) => ({ ...unread(r), source: r.assignment.source }));
+    for (const claim of claims) {
+      const others = claims.filter((c) => intersect(c, claim) !== undefined);
+      const at = (position: number) =>
+        others.filter((c) => c.start <= position && position < c.end).length;
+      if (others.some((c) => c !== claim && c.source === claim.source)) {
+        throw new Error('asked for twice at one source');
+      }
+      if (others.some((c) => at(c.start) > this.copies)) throw new Error('too many copies');
+    }
+  }
+
+  /** From here on everything goes well. */
+  finish(): void {
+    for (let i = 0; !this.scheduler.done; i++) {
+      if (i > 100_000) throw new Error('it takes for ever');
+      const id = this.sources[i % this.sources.length] as string;
+      const asked = this.readings.length < this.options.connections && this.ask(id);
+      if (!asked && this.readings.length === 0) throw new Error('nobody does anything');
+      const reading = this.readings[this.below(this.readings.length)] as Reading;
+      this.now += 20;
+      this.read(reading, 1 + this.below(speed(reading)));
+      if (reading.at >= reading.assignment.end) this.end(reading, 'complete');
+    }
+  }
+}
+
+describe('Scheduler', () => {
+  test('whatever happens, every byte is stored in the end and nothing is asked too often', () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          length: fc.integer({ min: 1, max: 8 * 1024 * KiB }),
+          gridBytes: fc.constantFrom(undefined, 64 * KiB, 1024 * KiB),
+          mode: fc.constantFrom('basic' as const, 'aggressive' as const, 'progress' as const),
+          copies: fc.constantFrom(undefined, 1, 3),
+          progress: fc.constantFrom(undefined, 0, 2),
+          redundantBytes: fc.constantFrom(0, 10_000, 160 * KiB, 4096 * KiB),
+          connections: fc.integer({ min: 1, max: 12 }),
+        }),
+        fc.integer(),
+        (options, seed) => {
+          const game = new Game(options, seed);
+          for (let i = 0; i < 300; i++) game.step();
+          game.finish();
+          expect(game.stored.bytes).toBe(options.length);
+          expect(game.scheduler.redundantBytesSpent).toBe(game.twice);
+          for (const id of game.sources) expect(game.scheduler.next(id, game.now)).toBeUndefined();
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test('what an earlier run has stored is not asked for', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.nat(1000 * KiB), fc.nat(300 * KiB)), { maxLength: 8 }),
+        fc.integer(),
+        (parts, seed) => {
+          const options = { length: 1024 * KiB, redundantBytes: 0, connections: 3 };
+          const game = new Game({ ...options, mode: 'progress' }, seed);
+          for (const [start, bytes] of parts) {
+            const range = { start, end: Math.min(options.length, start + bytes) };
+            game.scheduler.addStored(range);
+            game.stored.add(range);
+          }
+          game.finish();
+          expect(game.twice).toBe(0);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,322 @@
+import { describe, expect, test } from '@jest/globals';
+import type { ByteRange } from '../../base/byte-range.ts';
+import { type Assignment, Scheduler, type SchedulerOptions } from './scheduler.ts';
+
+const KiB = 1024;
+const MiB = 1024 * KiB;
+
+const schedule = (options: Partial<SchedulerOptions> = {}, sources = ['near']) => {
+  const scheduler = new Scheduler(
+    { length: 64 * MiB, mode: 'progress', redundantBytes: 0, connections: 4, ...options },
+    0,
+  );
+  for (const source of sources) scheduler.addSource(source);
+  return scheduler;
+};
+
+/** A request that has been given out, read in order as a body is. */
+class Reading {
+  at: number;
+  readonly assignment: Assignment;
+  constructor(assignment: Assignment) {
+    this.assignment = assignment;
+    this.at = assignment.range.start;
+  }
+  get unread(): ByteRange {
+    return { start: this.at, end: Math.max(this.at, this.assignment.end) };
+  }
+  /** Reads up to so many bytes; the requests that it has made superfluous. */
+  read(scheduler: Scheduler, bytes: number, now: number): readonly Assignment[] {
+    const end = Math.min(this.assignment.end, this.at + bytes);
+    if (end <= this.at) return [];
+    const range = { start: this.at, end };
+    this.at = end;
+    return scheduler.onBytes(this.assignment, range, now);
+  }
+}
+
+const take = (scheduler: Scheduler, source = 'near', now = 0) => {
+  const assignment = scheduler.next(source, now);
+  return assignment === undefined ? undefined : new Reading(assignment);
+};
+
+/** The request is answered at `bytesPerSecond` until it is complete. */
+function finish(scheduler: Scheduler, reading: Reading, bytesPerSecond: number, from: number) {
+  let now = from;
+  while (reading.at < reading.assignment.end) {
+    now += 50;
+    reading.read(scheduler, Math.ceil(bytesPerSecond / 20), now);
+  }
+  scheduler.onEnd(reading.assignment, 'complete', now);
+  return now;
+}
+
+describe('Scheduler', () => {
+  test('a file is fetched from its beginning, each byte once', () => {
+    const scheduler = schedule({ length: 3 * MiB });
+    const parts: ByteRange[] = [];
+    let now = 0;
+    while (!scheduler.done) {
+      const reading = take(scheduler, 'near', now) as Reading;
+      parts.push(reading.assignment.range);
+      now = finish(scheduler, reading, MiB, now);
+    }
+    expect(parts[0]?.start).toBe(0);
+    expect(parts.at(-1)?.end).toBe(3 * MiB);
+    for (const [i, part] of parts.slice(1).entries()) expect(part.start).toBe(parts[i]?.end);
+    expect(scheduler.next('near', now)).toBeUndefined();
+    expect(scheduler.redundantBytesSpent).toBe(0);
+  });
+
+  test('a source nothing is known of gets a small request, a fast one then a large one', () => {
+    const scheduler = schedule({ length: 1024 * MiB });
+    const first = take(scheduler) as Reading;
+    expect(first.assignment.range).toEqual({ start: 0, end: 256 * KiB });
+    let now = finish(scheduler, first, 10 * MiB, 0);
+    for (let i = 0; i < 6; i++)
+      now = finish(scheduler, take(scheduler, 'near', now) as Reading, 10 * MiB, now);
+    const { range } = (take(scheduler, 'near', now) as Reading).assignment;
+    expect(range.end - range.start).toBeGreaterThan(16 * MiB);
+    expect(range.end % (64 * KiB)).toBe(0);
+  });
+
+  test('what an earlier run has stored is skipped, what turned out wrong is fetched again', () => {
+    const scheduler = schedule({ length: 1 * MiB });
+    scheduler.addStored({ start: 0, end: 300_000 });
+    scheduler.addStored({ start: 400_000, end: MiB });
+    let now = 0;
+    while (!scheduler.done) {
+      const reading = take(scheduler, 'near', now) as Reading;
+      expect(reading.at).toBeGreaterThanOrEqual(300_000);
+      now = finish(scheduler, reading, MiB, now);
+      expect(reading.at).toBeLessThanOrEqual(400_000);
+    }
+    for (let i = 0; i < 2; i++) scheduler.discard({ start: 5, end: 10 });
+    expect(scheduler.done).toBe(false);
+    expect(scheduler.isStored({ start: 0, end: 6 })).toBe(false);
+    expect(take(scheduler, 'near', now)?.assignment.range).toEqual({ start: 5, end: 10 });
+  });
+
+  test('what a failed request did not bring is free for others at once', () => {
+    const scheduler = schedule({}, ['near', 'far']);
+    const reading = take(scheduler) as Reading;
+    reading.read(scheduler, 1000, 10);
+    scheduler.onEnd(reading.assignment, 'failed', 20);
+    expect(take(scheduler, 'far', 20)?.assignment.range.start).toBe(1000);
+  });
+
+  test('a source that has been removed gets nothing', () => {
+    const scheduler = schedule();
+    const reading = take(scheduler) as Reading;
+    scheduler.removeSource('near');
+    expect(scheduler.next('near', 0)).toBeUndefined();
+    expect(scheduler.forecast('near', 0)).toBeUndefined();
+    scheduler.onEnd(reading.assignment, 'cancelled', 0);
+    scheduler.addSource('far');
+    expect(take(scheduler, 'far')?.assignment.range.start).toBe(0);
+  });
+
+  test.each([0, -1, 1.5, Number.NaN])('a file of %d bytes is refused', (length) => {
+    expect(() => schedule({ length })).toThrow('nothing to schedule');
+  });
+});
+
+describe('the last requests', () => {
+  /** A slow request has brought 10 KiB in 2.5 s; a fast source has done all else. */
+  function tail(options: Partial<SchedulerOptions> = {}) {
+    const scheduler = schedule({ length: 9 * MiB, ...options }, ['slow', 'fast']);
+    const slow = take(scheduler, 'slow') as Reading;
+    const fast = take(scheduler, 'fast') as Reading;
+    finish(scheduler, fast, 10 * MiB, 0);
+    scheduler.addStored({ start: fast.at, end: 9 * MiB });
+    let now = 0;
+    for (; slow.at < 10 * KiB; now += 250) slow.read(scheduler, KiB, now + 250);
+    return { scheduler, slow, now };
+  }
+
+  test('a free connection takes over the end of a slow one, nothing is fetched twice', () => {
+    const { scheduler, slow, now } = tail();
+    const { end } = slow.assignment;
+    const fast = take(scheduler, 'fast', now) as Reading;
+    expect(fast.assignment.redundant).toBe(false);
+    expect(fast.assignment.range.start).toBeLessThan(50 * KiB);
+    expect(fast.assignment.range.end).toBe(end);
+    // The slow one has less than it is worth leaving to it: it is over with the first bytes.
+    expect(slow.assignment.end).toBeLessThanOrEqual(fast.assignment.range.start);
+    expect(fast.read(scheduler, 1000, now + 50)).toEqual([slow.assignment]);
+    expect(fast.read(scheduler, 1000, now + 60)).toEqual([]);
+    scheduler.onEnd(slow.assignment, 'cancelled', now + 60);
+    finish(scheduler, fast, 10 * MiB, now + 60);
+    expect(scheduler.done).toBe(true);
+    expect(scheduler.redundantBytesSpent).toBe(0);
+  });
+
+  test('while the client holds its sources back, nobody is blamed for being slow', () => {
+    const { scheduler, now } = tail();
+    scheduler.throttle(true);
+    expect(scheduler.next('fast', now)).toBeUndefined();
+    scheduler.throttle(false);
+    expect(scheduler.next('fast', now)).toBeDefined();
+  });
+
+  test('a slow source does not take over from a fast one', () => {
+    const { scheduler, slow, now } = tail();
+    const fast = take(scheduler, 'fast', now) as Reading;
+    fast.read(scheduler, 16 * KiB, now + 50);
+    scheduler.onEnd(slow.assignment, 'cancelled', now + 50);
+    expect(scheduler.next('slow', now + 60)).toBeUndefined();
+  });
+
+  test('a source that sends nothing any more loses its requests, and gets no new ones', () => {
+    const scheduler = schedule({ length: 64 * MiB, connections: 2 }, ['a', 'b']);
+    const [a, b] = [take(scheduler, 'a') as Reading, take(scheduler, 'b') as Reading];
+    let now = 0;
+    for (; now < 200; now += 20) for (const r of [a, b]) r.read(scheduler, 8 * KiB, now + 20);
+    scheduler.addStored({ start: b.assignment.end, end: 64 * MiB });
+    now = finish(scheduler, b, MiB, now) + 3000;
+    expect(scheduler.forecast('a', now)).toBe(0);
+    expect(scheduler.next('a', now)).toBeUndefined();
+    const rest = take(scheduler, 'b', now) as Reading;
+    expect(rest.assignment.range).toEqual({ start: a.at, end: a.assignment.range.end });
+    expect(a.assignment.end).toBe(a.at);
+    // It is tried again, and trusted again once it sends something.
+    scheduler.onEnd(a.assignment, 'cancelled', now);
+    scheduler.onEnd(rest.assignment, 'failed', now);
+    const probe = take(scheduler, 'a', now) as Reading;
+    probe.read(scheduler, 10, now + 20);
+    expect(scheduler.forecast('a', now + 20)).toBeGreaterThan(0);
+  });
+});
+
+describe('one source only', () => {
+  const both = () => {
+    const scheduler = schedule({ length: 512 * KiB, connections: 2 });
+    const [stuck, other] = [take(scheduler) as Reading, take(scheduler) as Reading];
+    stuck.read(scheduler, 10 * KiB, 20);
+    scheduler.addStored({ start: other.assignment.end, end: 512 * KiB });
+    return { scheduler, stuck, other };
+  };
+
+  test('a connection that has died is replaced as soon as another one is free', () => {
+    const { scheduler, stuck, other } = both();
+    const now = finish(scheduler, other, 64 * KiB, 0);
+    expect(take(scheduler, 'near', now)?.assignment.range).toEqual({
+      start: 10 * KiB,
+      end: stuck.assignment.range.end,
+    });
+  });
+
+  test('where all have died, requests are made again, but not all the time', () => {
+    const { scheduler, stuck, other } = both();
+    scheduler.onEnd(other.assignment, 'failed', 30);
+    const hung = [stuck, take(scheduler, 'near', 30) as Reading];
+    scheduler.addStored({ start: (hung[1] as Reading).assignment.end, end: 512 * KiB });
+    for (let now = 30; now < 5000; now += 200) {
+      expect(scheduler.next('near', now)).toBeUndefined();
+    }
+    for (const request of hung) {
+      expect(take(scheduler, 'near', 5400)?.assignment.range.start).toBe(request.at);
+      expect(request.assignment.end).toBe(request.at);
+    }
+    expect(scheduler.next('near', 5600)).toBeUndefined();
+  });
+});
+
+describe('redundancy', () => {
+  /** A source is late with the first block while another does one after the other. */
+  function overtake(options: Partial<SchedulerOptions>) {
+    const scheduler = schedule({ length: 256 * MiB, ...options }, ['late', 'other']);
+    const late = take(scheduler, 'late') as Reading;
+    late.read(scheduler, 1000, 100);
+    let now = 0;
+    const redundant: Assignment[] = [];
+    for (let i = 0; i < 12; i++) {
+      const reading = take(scheduler, 'other', now) as Reading;
+      if (reading.assignment.redundant) redundant.push(reading.assignment);
+      now = finish(scheduler, reading, 4 * MiB, now);
+    }
+    return { scheduler, late, redundant };
+  }
+
+  test('a request that more than P have overtaken is made once more, elsewhere', () => {
+    const { late, redundant } = overtake({ redundantBytes: 8 * MiB });
+    expect(redundant.map((a) => [a.source, a.range])).toEqual([
+      ['other', { start: 1000, end: late.assignment.end }],
+    ]);
+  });
+
+  test.each([
+    ['in basic mode', { mode: 'basic', redundantBytes: 8 * MiB }],
+    ['where no byte may come in twice', { redundantBytes: 0 }],
+    ['where R is 1', { copies: 1, redundantBytes: 8 * MiB }],
+    ['while no more than P have overtaken it', { progress: 99, redundantBytes: 8 * MiB }],
+  ] as const)('no request is made once more %s', (_name, options) => {
+    expect(overtake(options).redundant).toEqual([]);
+  });
+
+  test('it ends where the allowed bytes do', () => {
+    const { redundant } = overtake({ redundantBytes: 200 * KiB });
+    // Half of them are kept for the end.
+    expect(redundant.map((a) => a.range)).toEqual([{ start: 1000, end: 1000 + 100 * KiB }]);
+  });
+});
+
+describe('a reader', () => {
+  test('gets what it needs first, wherever it goes', () => {
+    const scheduler = schedule();
+    for (const position of [10 * MiB, 40 * MiB, 5 * MiB]) {
+      scheduler.prefer(position);
+      const reading = take(scheduler) as Reading;
+      expect(reading.assignment.range.start).toBe(position);
+      scheduler.onEnd(reading.assignment, 'failed', 0);
+    }
+    scheduler.prefer(undefined);
+    expect(take(scheduler)?.assignment.range.start).toBe(0);
+  });
+
+  test('and what is before it once everything behind it is there', () => {
+    const scheduler = schedule();
+    scheduler.addStored({ start: 8 * MiB, end: 64 * MiB });
+    scheduler.prefer(8 * MiB);
+    expect(take(scheduler)?.assignment.range.start).toBe(0);
+  });
+
+  test('does not wait for a slow source: it begins further on', () => {
+    const scheduler = schedule({ length: 1024 * MiB }, ['fast', 'slow']);
+    scheduler.prefer(0);
+    const warmUp = (source: string, rate: number, from: number) =>
+      finish(scheduler, take(scheduler, source, from) as Reading, rate, from);
+    let now = warmUp('slow', 100 * KiB, 0);
+    for (let i = 0; i < 6; i++) now = warmUp('fast', 8 * MiB, now);
+    const front = take(scheduler, 'fast', now) as Reading;
+    for (let i = 0; i < 5; i++) {
+      now += 50;
+      front.read(scheduler, 400 * KiB, now);
+    }
+    const ahead = take(scheduler, 'slow', now) as Reading;
+    expect(ahead.assignment.range.start).toBeGreaterThan(front.assignment.range.end);
+  });
+});
+
+describe('edges that own chunks', () => {
+  const chunkBytes = MiB;
+  const owner = (n: number) => (position: number) => (position / chunkBytes) % 2 === n;
+
+  test('are asked for their own, then for those of others', () => {
+    const scheduler = schedule({ length: 4 * MiB, connections: 2 }, []);
+    scheduler.addSource('even', { owns: owner(0), chunkBytes });
+    scheduler.addSource('odd', { owns: owner(1), chunkBytes });
+    const starts = new Set<number>();
+    let now = 0;
+    for (let i = 0; i < 100 && !scheduler.done; i++) {
+      const reading = take(scheduler, 'odd', now) as Reading;
+      const { start, end } = reading.assignment.range;
+      // No request goes beyond the chunk that it begins in.
+      expect(Math.floor((end - 1) / chunkBytes)).toBe(Math.floor(start / chunkBytes));
+      starts.add(Math.floor(start / chunkBytes));
+      now = finish(scheduler, reading, 2 * MiB, now);
+    }
+    expect([...starts]).toEqual([1, 3, 0, 2]);
+    expect(scheduler.done).toBe(true);
+  });
+});

@@ -1,0 +1,239 @@
+/**
+ * Which bytes a free connection fetches next, from whichever of several sources it is: LOCI 3.2's
+ * progress-driven redundancy over blocks whose size adapts to the source, with forecasts (LOCI 5).
+ * Redundant requests are the last resort: first the end of a slow request is taken over.
+ *
+ * Calling order: `next` for a free connection, `onBytes` as its bytes are stored, `onEnd` once.
+ * Where `next` has nothing to do for a source, ask again when another request ends, and after
+ * `ASK_AGAIN_MS` at the latest: that a request stands still shows in nothing but time.
+ */
+
+import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
+import type { Millis } from '../../base/clock.ts';
+import { MillraceError } from '../../base/errors.ts';
+import { StoredMap } from '../journal/stored-map.ts';
+import type { RedundancyMode } from '../request/request.ts';
+import { chooseGridBytes } from './block-size.ts';
+import { choose } from './choice.ts';
+import { OwnChunks } from './own-chunks.ts';
+import { type Assignment, RunningRequest } from './running-request.ts';
+import type { SchedulerState } from './scheduler-state.ts';
+import { SourceTable } from './source-table.ts';
+
+export type { Assignment } from './running-request.ts';
+
+const NONE: readonly Assignment[] = [];
+
+/** How long a connection with nothing to do waits at most before it asks again. */
+export const ASK_AGAIN_MS = 200;
+
+/** Requests for one byte at a time, R in LOCI 3.2, where the paper finds 2 to 3 best. */
+const COPIES = 2;
+/** Requests that must have overtaken one before it counts as late, P in LOCI 3.2: 3 to 9. */
+const PROGRESS = 6;
+/** How far ahead of a reader bytes count as urgent. */
+const LOOK_AHEAD_BYTES = 32 * 1024 * 1024;
+/** Most blocks of the stored map, whoever chooses their size. */
+const MAX_BLOCKS = 4 * 1024 * 1024;
+
+export interface SchedulerOptions {
+  /** Length of the file in bytes, 1 or more. */
+  readonly length: number;
+  /** Size of the blocks in which stored bytes are kept; by default chosen from the length. */
+  readonly gridBytes?: number | undefined;
+  readonly mode: RedundancyMode;
+  /** Requests for one byte at a time, R in LOCI 3.2; the basic mode has 1. */
+  readonly copies?: number | undefined;
+  /** A request is late when overtaken by more, P in LOCI 3.2; the aggressive mode has 0. */
+  readonly progress?: number | undefined;
+  /** Most bytes that may be fetched twice; 0 for URLs that are signed or work once. */
+  readonly redundantBytes: number;
+  /** Requests at a time over all sources. */
+  readonly connections: number;
+}
+
+export interface SourceOptions {
+  /** Whether the source owns the chunk that begins at a position of the file. */
+  readonly owns?: ((position: number) => boolean) | undefined;
+  /** Size of the chunks that `owns` is about. */
+  readonly chunkBytes?: number | undefined;
+}
+
+export class Scheduler {
+  readonly #length: number;
+  readonly #state: SchedulerState;
+
+  /** @throws MillraceError `bad-option` for a length below 1 */
+  constructor(options: SchedulerOptions, _now: Millis) {
+    const { length, mode, connections, redundantBytes } = options;
+    if (!Number.isSafeInteger(length) || length < 1) {
+      throw new MillraceError('bad-option', `a file of ${length} bytes has nothing to schedule`);
+    }
+    const grid = options.gridBytes ?? 0;
+    const gridBytes = length / grid <= MAX_BLOCKS ? grid : chooseGridBytes(length);
+    this.#length = length;
+    this.#state = {
+      connections: Math.max(1, connections),
+      copies: mode === 'basic' ? 1 : Math.max(1, options.copies ?? COPIES),
+      progress: mode === 'aggressive' ? 0 : (options.progress ?? PROGRESS),
+      redundantBytes,
+      stored: new StoredMap(length, gridBytes),
+      sources: new SourceTable(),
+      running: [],
+      spent: 0,
+      reader: undefined,
+      throttled: false,
+    };
+  }
+
+  /** True when every byte is stored. */
+  get done(): boolean {
+    return this.storedBytes === this.#length;
+  }
+
+  get storedBytes(): number {
+    return this.#state.stored.bytes;
+  }
+
+  /** Bytes that have come in though they were stored already. */
+  get redundantBytesSpent(): number {
+    return this.#state.spent;
+  }
+
+  /** Requests under way. */
+  get running(): readonly Assignment[] {
+    return this.#state.running;
+  }
+
+  /** The parts of `range` that are not stored, ascending. */
+  missing(range: ByteRange): ByteRange[] {
+    return this.#state.stored.missing(range);
+  }
+
+  isStored(range: ByteRange): boolean {
+    return this.#state.stored.nextMissing(range.start) >= range.end;
+  }
+
+  /** A source that may be asked from now on. What is known of its speed stays if it was there. */
+  addSource(id: string, { owns, chunkBytes }: SourceOptions = {}): void {
+    const own =
+      owns === undefined || chunkBytes === undefined
+        ? undefined
+        : new OwnChunks(this.#length, chunkBytes, owns);
+    this.#state.sources.add(id, own);
+  }
+
+  /** A source that is not asked any more. The caller ends what it still has under way. */
+  removeSource(id: string): void {
+    this.#state.sources.remove(id);
+  }
+
+  /** Bytes per second that one more request to the source will bring; undefined: unknown. */
+  forecast(id: string, now: Millis): number | undefined {
+    const source = this.#state.sources.get(id);
+    return source === undefined ? undefined : this.#state.sources.forecast(source, now);
+  }
+
+  /** Somebody reads the file from `position` on; undefined: nobody does any more. */
+  prefer(position: number | undefined, lookAheadBytes = LOOK_AHEAD_BYTES): void {
+    this.#state.reader =
+      position === undefined ? undefined : { position, lookAhead: lookAheadBytes };
+  }
+
+  /**
+   * While the client itself holds its sources back (a rate limit, a full disk), silence is no
+   * fault of theirs: nothing is taken over or fetched twice.
+   */
+  throttle(on: boolean): void {
+    this.#state.throttled = on;
+  }
+
+  /** These bytes are there already, from an earlier run. */
+  addStored(range: ByteRange): void {
+    this.#state.stored.add(range);
+  }
+
+  /** These bytes have turned out wrong: they must be fetched again. */
+  discard(range: ByteRange): void {
+    this.#state.stored.remove(range);
+    this.#state.sources.reopen(range.start);
+  }
+
+  /**
+   * What a free connection of a source fetches next: the rest of a request that a reader waits
+   * for or that is late (LOCI 3.2, rule 1); else bytes nobody has asked for (rule 2); else the end
+   * of the request that would finish last; else, once more, what that one is fetching (rule 3).
+   *
+   * @returns undefined if there is nothing for it to do now
+   */
+  next(id: string, now: Millis): Assignment | undefined {
+    const { sources, running } = this.#state;
+    const source = sources.get(id);
+    if (source === undefined || this.done) return undefined;
+    const choice = choose(this.#state, source, now);
+    if (choice === undefined) return undefined;
+    const expectedMs = sources.expectedMs(source, rangeBytes(choice.range), now);
+    const request = new RunningRequest(source, choice, expectedMs, now);
+    sources.onStart(source, now);
+    running.push(request);
+    return request;
+  }
+
+  /**
+   * Bytes of a request are stored. Only bytes below the request's `end` may be passed.
+   *
+   * @returns requests that have nothing left to do now: their connections are to be ended
+   */
+  onBytes(assignment: Assignment, range: ByteRange, now: Millis): readonly Assignment[] {
+    const request = assignment as RunningRequest;
+    const { sources, stored, running } = this.#state;
+    const source = sources.get(request.source);
+    if (source !== undefined) sources.onBytes(source, now);
+    request.advance(range, now);
+    this.#state.spent += rangeBytes(range) - stored.add(range);
+    let outdone: RunningRequest[] | undefined;
+    for (const other of running) {
+      if (!this.#isOutdone(other, request, now)) continue;
+      other.told = true;
+      outdone ??= [];
+      outdone.push(other);
+    }
+    return outdone ?? NONE;
+  }
+
+  /**
+   * A request is over; what it has not brought is free for others at once.
+   *
+   * @param outcome `complete` if it has brought everything up to its `end`
+   */
+  onEnd(assignment: Assignment, outcome: 'complete' | 'failed' | 'cancelled', now: Millis): void {
+    const request = assignment as RunningRequest;
+    const { sources, stored, running } = this.#state;
+    const at = running.indexOf(request);
+    if (at < 0) return;
+    running.splice(at, 1);
+    request.rate.end(now);
+    const source = sources.get(request.source);
+    if (source !== undefined) sources.onEnd(source, now);
+    const { start, end } = request.range;
+    const hole = stored.nextMissing(start);
+    if (hole < end) sources.reopen(hole);
+    if (outcome !== 'complete') return;
+    for (const other of running) if (other.range.start < start) other.overtaken++;
+  }
+
+  /** True if `other` need not go on, now that `winner` has brought something. */
+  #isOutdone(other: RunningRequest, winner: RunningRequest, now: Millis): boolean {
+    if (other === winner || other.told) return false;
+    if (other.obsolete) return true;
+    const { position } = other;
+    if (position >= other.end || position < winner.range.start || position >= winner.position) {
+      return false;
+    }
+    const { stored, sources } = this.#state;
+    if (stored.nextMissing(position) >= other.end) return true;
+    // It is behind, in bytes that are stored, and slower: it will never bring anything new.
+    const rates = [other, winner].map((r) => sources.rate(r, now) ?? 0) as [number, number];
+    return rates[0] <= rates[1];
+  }
+}

@@ -1,0 +1,148 @@
+/** The sources of a download with what is known of each, and the pace of the requests to them. */
+
+import type { Millis } from '../../base/clock.ts';
+import { ALIGN_BYTES } from './block-size.ts';
+import { Forecast } from './forecast.ts';
+import type { OwnChunks } from './own-chunks.ts';
+import type { RunningRequest } from './running-request.ts';
+
+/** Until something is known, the first byte is expected after so long. */
+const FIRST_BYTE_MS = 250;
+/** A request that is silent for so long beyond twice the time to the first byte stands still. */
+const GRACE_MS = 500;
+/** A source that is silent for so long beyond the time to the first byte gets no new work. */
+const DOUBT_MS = 250;
+
+export interface KnownSource {
+  readonly id: string;
+  readonly forecast: Forecast;
+  readonly own: OwnChunks | undefined;
+  /** Requests under way. */
+  running: number;
+  /** When it last sent anything, or was asked first; undefined: nothing is due from it. */
+  waitingSince: Millis | undefined;
+}
+
+/** When a request will be done as things stand. */
+export interface Pace {
+  /** Bytes per second, 0 or more. */
+  readonly rate: number;
+  readonly etaMs: Millis;
+}
+
+export class SourceTable {
+  readonly #sources = new Map<string, KnownSource>();
+
+  get(id: string): KnownSource | undefined {
+    return this.#sources.get(id);
+  }
+
+  add(id: string, own: OwnChunks | undefined): void {
+    const forecast = this.#sources.get(id)?.forecast ?? new Forecast();
+    const running = this.#sources.get(id)?.running ?? 0;
+    this.#sources.set(id, { id, forecast, own, running, waitingSince: undefined });
+  }
+
+  remove(id: string): void {
+    this.#sources.delete(id);
+  }
+
+  /** Bytes at `position` have become free again. */
+  reopen(position: number): void {
+    for (const source of this.#sources.values()) source.own?.reopen(position);
+  }
+
+  /** A request to the source begins. */
+  onStart(source: KnownSource, now: Millis): void {
+    source.running++;
+    source.waitingSince ??= now;
+  }
+
+  /** The source has sent something. */
+  onBytes(source: KnownSource, now: Millis): void {
+    source.waitingSince = now;
+  }
+
+  /** A request to the source has ended. What was silent stays so until it sends something. */
+  onEnd(source: KnownSource, now: Millis): void {
+    source.running = Math.max(0, source.running - 1);
+    if (source.running === 0 && !this.isSilent(source, now)) source.waitingSince = undefined;
+  }
+
+  /** How long the source has kept a request waiting; 0 if none is. */
+  silenceMs(source: KnownSource, now: Millis): Millis {
+    return now - (source.waitingSince ?? now);
+  }
+
+  /** True if the source has been asked, and has sent nothing for longer than it usually takes. */
+  isSilent(source: KnownSource, now: Millis): boolean {
+    return this.silenceMs(source, now) > DOUBT_MS + this.firstByteMs(source);
+  }
+
+  /** True if any source is not silent. */
+  someAlive(now: Millis): boolean {
+    for (const source of this.#sources.values()) if (!this.isSilent(source, now)) return true;
+    return false;
+  }
+
+  /** Bytes per second that one more request to the source will bring; undefined: unknown. */
+  forecast(source: KnownSource, now: Millis): number | undefined {
+    return this.isSilent(source, now) ? 0 : source.forecast.bytesPerSecond;
+  }
+
+  /** The same, with a guess for a source nothing is known of: the average of the others. */
+  expectation(source: KnownSource | undefined, now: Millis): number | undefined {
+    const own = source === undefined ? undefined : this.forecast(source, now);
+    if (own !== undefined) return own;
+    let sum = 0;
+    let count = 0;
+    for (const { forecast } of this.#sources.values()) {
+      if (forecast.bytesPerSecond === undefined) continue;
+      sum += forecast.bytesPerSecond;
+      count++;
+    }
+    return count === 0 ? undefined : sum / count;
+  }
+
+  firstByteMs(source: KnownSource | undefined): Millis {
+    return source?.forecast.firstByteMs ?? FIRST_BYTE_MS;
+  }
+
+  /** Time that the quickest of the sources now in use needs for the smallest request. */
+  shortestMs(): Millis {
+    let shortest = Number.POSITIVE_INFINITY;
+    for (const source of this.#sources.values()) {
+      const rate = source.forecast.bytesPerSecond;
+      if (rate === undefined || source.running === 0) continue;
+      shortest = Math.min(shortest, this.firstByteMs(source) + (ALIGN_BYTES * 1000) / rate);
+    }
+    return shortest;
+  }
+
+  /** How long a request should take; 0 while nothing can be said. */
+  expectedMs(source: KnownSource, bytes: number, now: Millis): Millis {
+    const rate = this.expectation(source, now);
+    return rate === undefined || rate === 0 ? 0 : this.firstByteMs(source) + (bytes * 1000) / rate;
+  }
+
+  /** What a request brings at present; 0: it stands still; undefined: nothing can be said yet. */
+  rate(request: RunningRequest, now: Millis): number | undefined {
+    const source = this.#sources.get(request.source);
+    if (now - request.rate.heardAt > GRACE_MS + 2 * this.firstByteMs(source)) return 0;
+    const current = request.rate.bytesPerSecond(now);
+    if (current !== undefined) return current;
+    if (source?.forecast.bytesPerSecond !== undefined) return this.forecast(source, now);
+    return request.rate.average(now) ?? this.expectation(source, now);
+  }
+
+  /** When a request will be done; undefined while nothing can be said. */
+  pace(request: RunningRequest, now: Millis): Pace | undefined {
+    const rate = this.rate(request, now);
+    if (rate === undefined) return undefined;
+    const bytes = request.end - request.position;
+    if (request.rate.firstByteAt !== undefined) return { rate, etaMs: (bytes * 1000) / rate };
+    // What is overdue will probably take as much longer again.
+    const overdueMs = now - request.startedAt - this.firstByteMs(this.#sources.get(request.source));
+    return { rate, etaMs: Math.abs(overdueMs) + (bytes * 1000) / rate };
+  }
+}

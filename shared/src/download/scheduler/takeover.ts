@@ -1,0 +1,47 @@
+/**
+ * The slow last percent: when every byte has been asked for, a free connection takes over the end
+ * of the request that would be the last to finish. No byte is asked for twice by that; a little comes
+ * in vain where the answer was on its way already.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+
+/** Gains smaller than this are not worth a new request. */
+const MIN_GAIN_SHARE = 0.2;
+const MIN_GAIN_MS = 250;
+/** A remainder smaller than this is not left to the slower request. */
+const MIN_REST_BYTES = 16 * 1024;
+
+export interface TakeoverInput {
+  /** First byte that the request under way has not brought. */
+  readonly position: number;
+  readonly end: number;
+  /** When it would be finished, from now, at `rate`; infinite for one that stands still. */
+  readonly etaMs: Millis;
+  /** What it brings, bytes per second; 0 or more. */
+  readonly rate: number;
+  /** What the request that takes over would bring, more than 0, and how long it takes to begin. */
+  readonly takerRate: number;
+  readonly takerFirstByteMs: Millis;
+}
+
+/**
+ * Where to cut a request in two so that both parts finish together.
+ *
+ * @returns the first byte to take over; undefined if too little would be won
+ */
+export function takeoverStart(input: TakeoverInput): number | undefined {
+  const { position, end, etaMs, rate, takerRate, takerFirstByteMs } = input;
+  const left = end - position;
+  const headStart = (rate * takerFirstByteMs) / 1000;
+  const keep = (headStart + (left * rate) / takerRate) / (1 + rate / takerRate);
+  const kept = keep < MIN_REST_BYTES ? 0 : Math.ceil(keep);
+  if (kept >= left) return undefined;
+  const ms = takerFirstByteMs + ((left - kept) * 1000) / takerRate;
+  return isWorth(etaMs, ms) ? position + kept : undefined;
+}
+
+/** True if being done in `newMs` instead of `etaMs` is worth a new request. */
+export function isWorth(etaMs: Millis, newMs: Millis): boolean {
+  return newMs < etaMs * (1 - MIN_GAIN_SHARE) && newMs < etaMs - MIN_GAIN_MS;
+}

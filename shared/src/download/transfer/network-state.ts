@@ -1,0 +1,48 @@
+/**
+ * When it is worth trying again after the network has gone: its addresses are others than before,
+ * or the machine has slept.
+ */
+
+import type { Millis } from '../../base/clock.ts';
+
+/** What a look at the machine shows. */
+export interface NetworkLook {
+  /** Addresses of all interfaces but loopback, in any order. */
+  readonly addresses: readonly string[];
+  /** Monotonic; some systems let it stand still in sleep, others do not. */
+  readonly now: Millis;
+  /** Unix time, which goes on in sleep. */
+  readonly wallNow: Millis;
+}
+
+/** More than clocks are ever set by in passing, and than a busy machine forgets to look. */
+const SLEEP_MS = 15_000;
+
+export class NetworkState {
+  #last: NetworkLook;
+
+  constructor(look: NetworkLook) {
+    this.#last = look;
+  }
+
+  /**
+   * Compares with the look before.
+   *
+   * @param everyMs how long after the one before this look was meant to be
+   * @returns why to try again, if so
+   */
+  observe(look: NetworkLook, everyMs: Millis): 'changed' | 'woke' | undefined {
+    const before = this.#last;
+    this.#last = look;
+    const slept = look.wallNow - before.wallNow - everyMs > SLEEP_MS;
+    const overslept = look.now - before.now - everyMs > SLEEP_MS;
+    // Without any address there is nothing to try with, whatever has changed.
+    const usable = look.addresses.length > 0;
+    if (usable && key(look.addresses) !== key(before.addresses)) return 'changed';
+    return slept || overslept ? 'woke' : undefined;
+  }
+}
+
+function key(addresses: readonly string[]): string {
+  return [...addresses].sort().join(' ');
+}

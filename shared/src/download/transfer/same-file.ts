@@ -1,0 +1,109 @@
+/**
+ * Whether two sources hold the same file. Bytes of two sources are only put together once that is
+ * shown: by validators, by digests, or by sampled bytes that both have in common. Nothing is taken
+ * for granted because two URLs look alike.
+ */
+
+import type { ByteRange } from '../../base/byte-range.ts';
+import type { Random } from '../../base/clock.ts';
+import type { Digest } from '../../base/digest.ts';
+import type { Validators } from '../../http/fields/validators.ts';
+
+/** What a source says about the file that it has. */
+export interface SourceVersion {
+  readonly length: number;
+  readonly validators: Validators;
+  /** Digests of the whole file, from its header fields. */
+  readonly digests: readonly Digest[];
+}
+
+export type SameFile =
+  | { readonly kind: 'same' }
+  | { readonly kind: 'different'; readonly why: string }
+  /** What they say decides nothing: bytes must be compared. */
+  | { readonly kind: 'unknown' };
+
+/**
+ * Compares what two sources say.
+ *
+ * Digests decide. A strong entity tag that two servers have in common is taken for the same file:
+ * servers make it from length and date at least (nginx) or from more. Tags that differ say nothing
+ * where the servers are different ones; whether they are is the caller's to know.
+ *
+ * @param oneServer true if both are answers of one server about one URL: then its validators must
+ *   agree
+ */
+export function compareVersions(a: SourceVersion, b: SourceVersion, oneServer: boolean): SameFile {
+  if (a.length !== b.length) {
+    return { kind: 'different', why: `it has ${b.length} bytes instead of ${a.length}` };
+  }
+  for (const digest of a.digests) {
+    const other = b.digests.find(({ algorithm }) => algorithm === digest.algorithm);
+    if (other === undefined) continue;
+    if (other.hex === digest.hex) return { kind: 'same' };
+    return { kind: 'different', why: `its ${digest.algorithm} digest is another` };
+  }
+  const { etag } = a.validators;
+  if (etag !== undefined && b.validators.etag === etag) return { kind: 'same' };
+  if (!oneServer) return { kind: 'unknown' };
+  return sameServer(a.validators, b.validators);
+}
+
+function sameServer(a: Validators, b: Validators): SameFile {
+  const tagA = a.etag ?? a.weakEtag;
+  const tagB = b.etag ?? b.weakEtag;
+  if (tagA !== tagB) return { kind: 'different', why: 'its ETag is another' };
+  if (a.lastModified !== b.lastModified) return { kind: 'different', why: 'its date is another' };
+  return b.lastModifiedIsStrong === true ? { kind: 'same' } : { kind: 'unknown' };
+}
+
+/** Bytes of one sample. */
+export const SAMPLE_BYTES = 16 * 1024;
+const SAMPLES = 6;
+
+/**
+ * Where to compare: the end, where files of one length made by one program differ most often
+ * (tables of contents, signatures), and places drawn at random in equal parts of the file.
+ *
+ * @param length of the file, at least 1
+ * @returns disjoint ranges, ascending; the whole of a short file
+ */
+export function samplePlan(length: number, random: Random): ByteRange[] {
+  if (length <= SAMPLE_BYTES * SAMPLES) return [{ start: 0, end: length }];
+  const end = { start: length - SAMPLE_BYTES, end: length };
+  const part = Math.floor(end.start / (SAMPLES - 1));
+  const others = Array.from({ length: SAMPLES - 1 }, (_, i) => {
+    const start = part * i + Math.floor(random() * (part - SAMPLE_BYTES + 1));
+    return { start, end: start + SAMPLE_BYTES };
+  });
+  return [...others, end];
+}
+
+/**
+ * Where to compare when only some bytes of the file are there and no more can be had.
+ *
+ * @param stored ascending, disjoint
+ * @returns ranges within `stored`, ascending: the last bytes, and places drawn at random
+ */
+export function samplesWithin(stored: readonly ByteRange[], random: Random): ByteRange[] {
+  const last = stored.at(-1);
+  if (last === undefined) return [];
+  const chosen = new Map<number, ByteRange>();
+  const choose = (range: ByteRange, at: number) => {
+    const start = Math.max(range.start, Math.min(at, range.end - SAMPLE_BYTES));
+    chosen.set(start, { start, end: Math.min(range.end, start + SAMPLE_BYTES) });
+  };
+  choose(last, last.end);
+  const bytes = stored.reduce((sum, range) => sum + range.end - range.start, 0);
+  for (let i = 1; i < SAMPLES; i++) {
+    let at = Math.floor(random() * bytes);
+    const range = stored.find((r) => {
+      const length = r.end - r.start;
+      if (at < length) return true;
+      at -= length;
+      return false;
+    });
+    if (range !== undefined) choose(range, range.start + at);
+  }
+  return [...chosen.values()].sort((a, b) => a.start - b.start);
+}

@@ -1,0 +1,87 @@
+/**
+ * What to answer to a GET or HEAD of a file whose version is known: conditional requests and
+ * ranges, in the order of precedence of RFC 9110 13.2.2.
+ */
+
+import type { ByteRange } from '../../base/byte-range.ts';
+import { type Headers, listField } from '../fields/headers.ts';
+import { parseHttpDate } from '../fields/http-date.ts';
+import { prefersOutOfOrder } from '../fields/prefer.ts';
+import { parseRange, resolveRanges } from '../fields/range-header.ts';
+import {
+  etagMatchesStrongly,
+  etagMatchesWeakly,
+  parseEtagList,
+  type Validators,
+} from '../fields/validators.ts';
+
+export type Answer =
+  | { readonly kind: 'precondition-failed' }
+  | { readonly kind: 'not-modified' }
+  | { readonly kind: 'unsatisfiable' }
+  | { readonly kind: 'whole' }
+  | {
+      readonly kind: 'ranges';
+      /** Non-empty, disjoint, inside the file, in the order to be sent. */
+      readonly ranges: readonly ByteRange[];
+      /** True when the client asked for, and gets, one part per chunk in any order. */
+      readonly outOfOrder: boolean;
+    };
+
+/**
+ * @param method GET or HEAD
+ * @param headers the client's request header
+ * @param file the file's length and validators
+ * @throws MillraceError `too-many-ranges`
+ */
+export function decideAnswer(
+  method: string,
+  headers: Headers,
+  file: { readonly length: number; readonly validators: Validators },
+): Answer {
+  const early = evaluatePreconditions(headers, file.validators);
+  if (early !== undefined) return early;
+
+  // Range is defined for GET alone; elsewhere it is ignored (RFC 9110 14.2).
+  const specs = method === 'GET' ? parseRange(listField(headers, 'range')) : undefined;
+  if (specs === undefined || !ifRangeHolds(listField(headers, 'if-range'), file.validators)) {
+    return { kind: 'whole' };
+  }
+  const ranges = resolveRanges(specs, file.length);
+  if (ranges.length === 0) return { kind: 'unsatisfiable' };
+  return { kind: 'ranges', ranges, outOfOrder: prefersOutOfOrder(listField(headers, 'prefer')) };
+}
+
+function evaluatePreconditions(headers: Headers, v: Validators): Answer | undefined {
+  const ifMatch = listField(headers, 'if-match');
+  const unmodifiedSince = parseHttpDate(listField(headers, 'if-unmodified-since'));
+  if (ifMatch !== undefined) {
+    const tags = parseEtagList(ifMatch);
+    if (tags !== '*' && !tags.some((tag) => etagMatchesStrongly(tag, v))) {
+      return { kind: 'precondition-failed' };
+    }
+  } else if (unmodifiedSince !== undefined && v.lastModified !== undefined) {
+    if (v.lastModified > unmodifiedSince) return { kind: 'precondition-failed' };
+  }
+
+  const ifNoneMatch = listField(headers, 'if-none-match');
+  const modifiedSince = parseHttpDate(listField(headers, 'if-modified-since'));
+  if (ifNoneMatch !== undefined) {
+    const tags = parseEtagList(ifNoneMatch);
+    if (tags === '*' || tags.some((tag) => etagMatchesWeakly(tag, v))) {
+      return { kind: 'not-modified' };
+    }
+  } else if (modifiedSince !== undefined && v.lastModified !== undefined) {
+    if (v.lastModified <= modifiedSince) return { kind: 'not-modified' };
+  }
+  return undefined;
+}
+
+/** RFC 9110 13.1.5: strong comparison for tags, exact match of a strong date for dates. */
+function ifRangeHolds(value: string | undefined, v: Validators): boolean {
+  if (value === undefined) return true;
+  const text = value.trim();
+  if (text.startsWith('"') || text.startsWith('W/')) return etagMatchesStrongly(text, v);
+  const date = parseHttpDate(text);
+  return date !== undefined && v.lastModifiedIsStrong === true && date === v.lastModified;
+}

@@ -1,0 +1,144 @@
+/**
+ * Freshness of a stored response for a shared cache (RFC 9111), on values passed in. Millrace
+ * asks it about pointers only: chunks with a version tag never go stale.
+ */
+
+import { type Headers, listField, splitList } from '../fields/headers.ts';
+import { parseHttpDate } from '../fields/http-date.ts';
+import { readKnownDigest } from '../fields/known-digest.ts';
+
+/** Share of the time since Last-Modified for which a file without directives counts as fresh. */
+const HEURISTIC_SHARE = 0.1; // RFC 9111 4.2.2 names a tenth as typical
+
+/**
+ * Longest heuristic freshness. RFC 9111 allows days for an old file; a revalidation costs one
+ * small request for files that are large, and a publisher who replaces a file expects it to show.
+ */
+export const MAX_HEURISTIC_MS = 60_000;
+
+/** How long a stale pointer may be served while the origin cannot be reached (RFC 5861 4). */
+export const DEFAULT_STALE_IF_ERROR_MS = 24 * 3_600_000;
+
+export interface Freshness {
+  /** Why the response must not be stored, or undefined where it may. */
+  readonly notStorable: string | undefined;
+  /** Age at the moment of arrival, milliseconds (RFC 9111 4.2.3). */
+  readonly initialAgeMs: number;
+  /** Unix milliseconds at which the response arrived. */
+  readonly arrivedAt: number;
+  /** Freshness lifetime in milliseconds (RFC 9111 4.2.1). */
+  readonly lifetimeMs: number;
+  /** How long after its lifetime it may still be used while the origin cannot be reached. */
+  readonly staleIfErrorMs: number;
+}
+
+/**
+ * Reads what a 200 or 206 says about caching.
+ *
+ * @param requestedAt Unix milliseconds at which the request was sent
+ * @param arrivedAt Unix milliseconds at which the response header arrived
+ */
+export function readFreshness(headers: Headers, requestedAt: number, arrivedAt: number): Freshness {
+  const directives = parseCacheControl(listField(headers, 'cache-control'));
+  const date = parseHttpDate(listField(headers, 'date')) ?? arrivedAt;
+  const ageField = Number(/^\d{1,9}$/.exec(listField(headers, 'age')?.trim() ?? '')?.[0] ?? 0);
+  const initialAgeMs = Math.max(
+    0,
+    arrivedAt - date,
+    ageField * 1000 + Math.max(0, arrivedAt - requestedAt),
+  );
+  const mustAsk = ['must-revalidate', 'proxy-revalidate', 's-maxage', 'no-cache'];
+  return {
+    notStorable: whyNotStorable(headers, directives),
+    initialAgeMs,
+    arrivedAt,
+    lifetimeMs: lifetime(headers, directives, date),
+    staleIfErrorMs: mustAsk.some((name) => directives.has(name))
+      ? 0
+      : (seconds(directives.get('stale-if-error')) ?? DEFAULT_STALE_IF_ERROR_MS),
+  };
+}
+
+/** Age in milliseconds (RFC 9111 4.2.3). */
+export function currentAge(f: Freshness, now: number): number {
+  return f.initialAgeMs + Math.max(0, now - f.arrivedAt);
+}
+
+/** True while the response may be used without asking. */
+export function isFresh(f: Freshness, now: number): boolean {
+  return currentAge(f, now) < f.lifetimeMs;
+}
+
+/** True while a stale response may be used because the origin cannot be reached. */
+export function isUsableOnError(f: Freshness, now: number): boolean {
+  return currentAge(f, now) < f.lifetimeMs + f.staleIfErrorMs;
+}
+
+/** What a client's request demands of a stored response (RFC 9111 5.2.1). */
+export interface RequestDemands {
+  readonly revalidate: boolean;
+  readonly onlyIfCached: boolean;
+  readonly maxAgeMs: number | undefined;
+  /** SHA-256 that the content must have, hexadecimal, where the client knows it. */
+  readonly digest?: string | undefined;
+}
+
+/**
+ * Reads the Cache-Control and Pragma of a request, and what it says of the content.
+ *
+ * @throws MillraceError `bad-option` for a Millrace-Digest that cannot be understood
+ */
+export function readDemands(headers: Headers): RequestDemands {
+  const field = listField(headers, 'cache-control');
+  const directives = parseCacheControl(field);
+  const pragma = field === undefined && /no-cache/i.test(listField(headers, 'pragma') ?? '');
+  return {
+    revalidate: directives.has('no-cache') || pragma,
+    onlyIfCached: directives.has('only-if-cached'),
+    maxAgeMs: seconds(directives.get('max-age')),
+    digest: readKnownDigest(headers),
+  };
+}
+
+/** Cache-Control directives by lower-case name; the first of each counts. */
+export function parseCacheControl(value: string | undefined): ReadonlyMap<string, string> {
+  const directives = new Map<string, string>();
+  for (const item of splitList(value ?? '')) {
+    const equals = item.indexOf('=');
+    const name = (equals < 0 ? item : item.slice(0, equals)).trim().toLowerCase();
+    const argument = equals < 0 ? '' : item.slice(equals + 1).trim();
+    if (!directives.has(name)) directives.set(name, argument.replace(/^"(.*)"$/, '$1'));
+  }
+  return directives;
+}
+
+function whyNotStorable(
+  headers: Headers,
+  directives: ReadonlyMap<string, string>,
+): string | undefined {
+  if (directives.has('no-store')) return 'no-store';
+  if (directives.has('private')) return 'private';
+  if (headers['set-cookie'] !== undefined) return 'set-cookie';
+  const vary = splitList(listField(headers, 'vary') ?? '').map((name) => name.toLowerCase());
+  // Egress always asks for identity, so variants by encoding do not arise.
+  const other = vary.find((name) => name !== 'accept-encoding');
+  return other === undefined ? undefined : `vary-${other === '*' ? 'any' : other}`;
+}
+
+function lifetime(headers: Headers, directives: ReadonlyMap<string, string>, date: number): number {
+  if (directives.has('no-cache')) return 0;
+  const explicit = seconds(directives.get('s-maxage')) ?? seconds(directives.get('max-age'));
+  if (explicit !== undefined) return explicit;
+  // A malformed number in an explicit directive means stale, not "use the heuristic".
+  if (directives.has('s-maxage') || directives.has('max-age')) return 0;
+  const expires = listField(headers, 'expires');
+  if (expires !== undefined) return Math.max(0, (parseHttpDate(expires) ?? 0) - date);
+  const lastModified = parseHttpDate(listField(headers, 'last-modified'));
+  if (lastModified === undefined) return 0;
+  return Math.min(MAX_HEURISTIC_MS, Math.max(0, date - lastModified) * HEURISTIC_SHARE);
+}
+
+function seconds(argument: string | undefined): number | undefined {
+  if (argument === undefined || !/^\d+$/.test(argument)) return undefined;
+  return Math.min(Number(argument), 2 ** 31) * 1000; // RFC 9111 1.2.2: larger means 2^31
+}

@@ -1,0 +1,125 @@
+import { describe, expect, test } from '@jest/globals';
+import type { Headers } from '../fields/headers.ts';
+import {
+  checkIdentity,
+  checkRangeAnswer,
+  checkVersion,
+  readContentLength,
+} from './range-contract.ts';
+
+const ASKED = { start: 100, end: 200 };
+const PINNED = { length: 1000, validators: { etag: '"a"' } };
+const GOOD: Headers = {
+  'content-range': 'bytes 100-199/1000',
+  'content-length': '100',
+  etag: '"a"',
+};
+const check = (headers: Headers, asked = ASKED) => checkRangeAnswer(headers, asked, PINNED);
+
+describe('the range contract', () => {
+  test('an answer that keeps it says what follows', () => {
+    expect(check(GOOD)).toEqual({ range: ASKED, total: 1000, validators: { etag: '"a"' } });
+  });
+
+  test.each<[string, Headers]>([
+    ['without a Content-Length', { 'content-length': undefined }],
+    ['with the identity named', { 'content-encoding': 'Identity' }],
+    ['with an empty encoding', { 'content-encoding': '' }],
+    ['with its fields twice', { 'content-range': ['bytes 100-199/1000', 'bytes 100-199/1000'] }],
+    ['without saying how long the file is', { 'content-range': 'bytes 100-199/*' }],
+  ])('an answer %s keeps it', (_, fields) => {
+    expect(check({ ...GOOD, ...fields }).range).toEqual(ASKED);
+  });
+
+  test('the file may end before the range does', () => {
+    const headers = { ...GOOD, 'content-range': 'bytes 950-999/1000', 'content-length': '50' };
+    expect(check(headers, { start: 950, end: 1050 }).range).toEqual({ start: 950, end: 1000 });
+  });
+
+  test('without a pinned version any version will do', () => {
+    const headers = { 'content-range': 'bytes 100-199/5000', etag: '"other"' };
+    expect(checkRangeAnswer(headers, ASKED).total).toBe(5000);
+  });
+
+  test.each<[string, string, Headers]>([
+    ['wrong-encoding', 'is compressed', { 'content-encoding': 'gzip' }],
+    ['wrong-encoding', 'is compressed twice', { 'content-encoding': ['identity', 'br'] }],
+    ['malformed-response', 'has no Content-Range', { 'content-range': undefined }],
+    ['malformed-response', 'has one that is none', { 'content-range': 'bytes 100-199' }],
+    ['malformed-response', 'says there is nothing', { 'content-range': 'bytes */1000' }],
+    [
+      'malformed-response',
+      'has two different ranges',
+      { 'content-range': ['bytes 100-199/1000', 'bytes 0-99/1000'] },
+    ],
+    ['malformed-response', 'has two lengths', { 'content-length': ['100', '99'] }],
+    ['malformed-response', 'has a length that is none', { 'content-length': '1e2' }],
+    ['malformed-response', 'has two tags', { etag: ['"a"', '"b"'] }],
+    ['wrong-range', 'begins too early', { 'content-range': 'bytes 99-199/1000' }],
+    ['wrong-range', 'begins too late', { 'content-range': 'bytes 101-199/1000' }],
+    ['wrong-range', 'ends too early', { 'content-range': 'bytes 100-198/1000' }],
+    ['wrong-range', 'ends too late', { 'content-range': 'bytes 100-200/1000' }],
+    ['wrong-range', 'is the whole file', { 'content-range': 'bytes 0-999/1000' }],
+    ['wrong-range', 'ends too early, length unknown', { 'content-range': 'bytes 100-198/*' }],
+    ['wrong-length', 'has a longer body', { 'content-length': '101' }],
+    ['wrong-length', 'has a shorter body', { 'content-length': '99' }],
+    ['wrong-length', 'has the length of the file', { 'content-length': '1000' }],
+    ['version-changed', 'is of a longer file', { 'content-range': 'bytes 100-199/1001' }],
+    ['version-changed', 'has another tag', { etag: '"b"' }],
+    ['version-changed', 'has a weak tag', { etag: 'W/"a"' }],
+    ['version-unproven', 'has no tag', { etag: undefined }],
+    ['version-unproven', 'has a malformed tag', { etag: 'a' }],
+  ])('%s: an answer that %s', (code, _, fields) => {
+    expect(() => check({ ...GOOD, ...fields })).toThrow(expect.objectContaining({ code }));
+  });
+
+  test('of a file that became shorter, the version is at fault, not the range', () => {
+    const headers = { ...GOOD, 'content-range': 'bytes 100-149/150', 'content-length': '50' };
+    expect(() => check(headers)).toThrow(expect.objectContaining({ code: 'version-changed' }));
+  });
+
+  test('the error names what was asked for and what came', () => {
+    expect(() => check({ ...GOOD, 'content-range': 'bytes 0-99/1000' })).toThrow(
+      expect.objectContaining({
+        detail: 'asked for bytes 100-199, got Content-Range "bytes 0-99/1000"',
+      }),
+    );
+  });
+
+  test('a whole file is held to the version as well', () => {
+    const { validators } = PINNED;
+    expect(() => checkVersion(PINNED, 1000, validators)).not.toThrow();
+    expect(() => checkVersion(PINNED, undefined, validators)).not.toThrow();
+    expect(() => checkVersion(PINNED, 999, validators)).toThrow(
+      expect.objectContaining({ code: 'version-changed', detail: 'length 1000 became 999' }),
+    );
+    expect(() => checkVersion(PINNED, 1000, {})).toThrow(
+      expect.objectContaining({ code: 'version-unproven' }),
+    );
+  });
+
+  test('a body that is not the file itself is refused by name', () => {
+    expect(() => checkIdentity({})).not.toThrow();
+    expect(() => checkIdentity({ 'content-encoding': ' GZIP ' })).toThrow(
+      expect.objectContaining({ code: 'wrong-encoding', detail: 'gzip' }),
+    );
+  });
+
+  test.each([
+    [undefined, undefined],
+    ['0', 0],
+    [' 12 ', 12],
+    ['9007199254740991', Number.MAX_SAFE_INTEGER],
+  ])('Content-Length %j is %j', (field, length) => {
+    expect(readContentLength({ 'content-length': field })).toBe(length);
+  });
+
+  test.each(['', '-1', '+1', '1.0', '0x1', '1, 1', '1 2', '9007199254740992', '1'.repeat(17)])(
+    'Content-Length %j is refused',
+    (field) => {
+      expect(() => readContentLength({ 'content-length': field })).toThrow(
+        expect.objectContaining({ code: 'malformed-response' }),
+      );
+    },
+  );
+});

@@ -1,0 +1,67 @@
+/** Header fields that a user gives: what can be sent as it is, and what is ours to say. */
+
+import { MillraceError } from '../../base/errors.ts';
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+/** RFC 9110 5.5: no control characters, above all no line break that would begin another field. */
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+const MAX_FIELDS = 100;
+const MAX_NAME_CHARS = 256;
+const MAX_VALUE_CHARS = 16 * 1024;
+
+/** Fields on which the framing of messages and the range contract rest, and the proxy's own. */
+const RESERVED: ReadonlySet<string> = new Set([
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'range',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/**
+ * Checks fields and gives them with names in lower case.
+ *
+ * @throws MillraceError `bad-option`, which names the field but does not show its value
+ */
+export function userFields(fields: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(fields);
+  if (entries.length > MAX_FIELDS) throw new MillraceError('bad-option', 'too many header fields');
+  const checked: Record<string, string> = {};
+  for (const [name, value] of entries) {
+    if (name.length > MAX_NAME_CHARS || !TOKEN.test(name)) {
+      throw new MillraceError('bad-option', 'a header field has a name that cannot be sent');
+    }
+    const lower = name.toLowerCase();
+    if (RESERVED.has(lower)) {
+      throw new MillraceError('bad-option', `the header field ${lower} is not the user's to set`);
+    }
+    if (lower in checked) throw new MillraceError('bad-option', `${lower} is given twice`);
+    checked[lower] = fieldValue(lower, value);
+  }
+  return checked;
+}
+
+/**
+ * A value without the blanks around it.
+ *
+ * @throws MillraceError `bad-option`
+ */
+export function fieldValue(name: string, value: string): string {
+  if (value.length > MAX_VALUE_CHARS || !VALUE.test(value)) {
+    throw new MillraceError('bad-option', `the value of ${name} cannot be sent`);
+  }
+  return value.replace(/^[\t ]+|[\t ]+$/g, '');
+}

@@ -1,0 +1,76 @@
+/** The Range request field for bytes (RFC 9110 14.1, 14.2). */
+
+import { type ByteRange, RangeSet } from '../../base/byte-range.ts';
+import { MillraceError } from '../../base/errors.ts';
+import { MAX_RANGE_FIELD_CHARS, MAX_RANGES } from '../../base/limits.ts';
+
+/** `from`-`to` inclusive, `to` undefined for "to the end"; or the last `suffix` bytes. */
+export type RangeSpec =
+  | { readonly from: number; readonly to: number | undefined }
+  | { readonly suffix: number };
+
+/**
+ * Reads a Range field.
+ *
+ * @returns the ranges asked for, or undefined where the field must be ignored: absent, another
+ *   unit, or malformed (the answer is then the whole file, which is always right)
+ * @throws MillraceError `too-many-ranges` for a field too long to be sensible
+ */
+export function parseRange(value: string | undefined): RangeSpec[] | undefined {
+  if (value === undefined) return undefined;
+  const match = /^\s*bytes\s*=(.*)$/i.exec(value);
+  if (!match) return undefined;
+  if (value.length > MAX_RANGE_FIELD_CHARS) throw new MillraceError('too-many-ranges');
+  const specs: RangeSpec[] = [];
+  for (const raw of (match[1] as string).split(',')) {
+    const item = raw.trim();
+    if (item === '') continue; // empty list elements are legal (RFC 9110 5.6.1)
+    const part = /^(\d*)-(\d*)$/.exec(item);
+    if (!part || item === '-') return undefined;
+    if (part[1] === '') {
+      specs.push({ suffix: toPosition(part[2] as string) });
+      continue;
+    }
+    const from = toPosition(part[1] as string);
+    const to = part[2] === '' ? undefined : toPosition(part[2] as string);
+    if (to !== undefined && to < from) return undefined;
+    specs.push({ from, to });
+  }
+  return specs.length === 0 ? undefined : specs;
+}
+
+/**
+ * Applies the ranges asked for to a file of `length` bytes. Ranges that overlap or touch are
+ * merged, so that nobody can have the same bytes sent many times; the order of the request is
+ * kept otherwise.
+ *
+ * @returns non-empty ranges inside the file; an empty list means 416
+ * @throws MillraceError `too-many-ranges`
+ */
+export function resolveRanges(specs: readonly RangeSpec[], length: number): ByteRange[] {
+  const asked: ByteRange[] = [];
+  for (const spec of specs) {
+    const range =
+      'suffix' in spec
+        ? { start: Math.max(0, length - spec.suffix), end: length }
+        : { start: spec.from, end: Math.min(length, (spec.to ?? length) + 1) };
+    if (range.start < range.end) asked.push(range);
+  }
+  const merged = new RangeSet(asked);
+  if (merged.ranges.length > MAX_RANGES) {
+    throw new MillraceError('too-many-ranges', `${merged.ranges.length}, at most ${MAX_RANGES}`);
+  }
+  const firstAsked = (range: ByteRange) =>
+    asked.findIndex((a) => a.start >= range.start && a.end <= range.end);
+  return [...merged.ranges].sort((a, b) => firstAsked(a) - firstAsked(b));
+}
+
+/** Writes the Range field value for one non-empty range. */
+export function formatRange(range: ByteRange): string {
+  return `bytes=${range.start}-${range.end - 1}`;
+}
+
+function toPosition(digits: string): number {
+  // A number that no file reaches is still a valid request; it is simply past every end.
+  return Math.min(Number(digits), Number.MAX_SAFE_INTEGER - 1);
+}

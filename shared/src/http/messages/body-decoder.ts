@@ -1,0 +1,131 @@
+/**
+ * Where the body of an HTTP/1.1 answer ends (RFC 9112 6, 7.1), read as strictly as its head: what
+ * is not plain and unambiguous is refused, never guessed.
+ */
+
+import { MillraceError } from '../../base/errors.ts';
+import { isTrailerField, type MessageHead } from './message-head.ts';
+
+/** How a body is delimited. */
+export type BodyFraming =
+  | { readonly kind: 'length'; readonly bytes: number }
+  | { readonly kind: 'chunked' }
+  /** Up to the end of the connection. */
+  | { readonly kind: 'close' };
+
+/** Longest line of a chunk's size with its extensions, and of a trailer field. */
+const MAX_LINE_BYTES = 512;
+const MAX_TRAILER_LINES = 100;
+/** With extensions, each a name and perhaps a value (RFC 9112 7.1.1). */
+const CHUNK_SIZE =
+  /^([0-9a-fA-F]{1,16})(?:[\t ]*;[\t ]*[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:[\t ]*=[\t ]*(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+|"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"))?)*$/;
+const [CR, LF] = [13, 10];
+
+/**
+ * How the body of an answer is delimited.
+ *
+ * @throws MillraceError `malformed-response` for codings other than chunked, which nobody asked for
+ */
+export function bodyFraming({ framing, headers }: MessageHead): BodyFraming {
+  if (framing.kind === 'none') return { kind: 'length', bytes: 0 };
+  if (framing.kind === 'length') return framing;
+  const coding = headers['transfer-encoding'];
+  if (coding === undefined) return { kind: 'close' };
+  if (typeof coding === 'string' && coding.toLowerCase() === 'chunked') return { kind: 'chunked' };
+  return fail(`transfer coding ${coding}`);
+}
+
+/** Finds the body in the bytes of a connection. */
+export class BodyDecoder {
+  readonly #framing: BodyFraming;
+  #state: 'data' | 'data-end' | 'size' | 'trailer' | 'ended';
+  /** Of the body, or of the chunk. */
+  #left: number;
+  #line = '';
+  #trailerLines = 0;
+
+  constructor(framing: BodyFraming) {
+    this.#framing = framing;
+    this.#left = framing.kind === 'length' ? framing.bytes : 0;
+    this.#state = framing.kind === 'chunked' ? 'size' : 'data';
+    if (framing.kind === 'length' && framing.bytes === 0) this.#state = 'ended';
+  }
+
+  /** True when the body is complete. */
+  get ended(): boolean {
+    return this.#state === 'ended';
+  }
+
+  /**
+   * Takes the next bytes of the connection.
+   *
+   * @param emit told which of them belong to the body: positions in `bytes`
+   * @returns how many were taken: fewer than all where others follow the end of the body
+   * @throws MillraceError `malformed-response`
+   */
+  push(bytes: Uint8Array, emit: (start: number, end: number) => void): number {
+    let at = 0;
+    while (at < bytes.length && this.#state !== 'ended') {
+      at = this.#state === 'data' ? this.#data(bytes, at, emit) : this.#control(bytes, at);
+    }
+    return at;
+  }
+
+  /** The connection has ended. @returns whether the body is complete with that */
+  close(): boolean {
+    if (this.#framing.kind === 'close') this.#state = 'ended';
+    return this.ended;
+  }
+
+  #data(bytes: Uint8Array, at: number, emit: (start: number, end: number) => void): number {
+    if (this.#framing.kind === 'close') {
+      emit(at, bytes.length);
+      return bytes.length;
+    }
+    const end = Math.min(bytes.length, at + this.#left);
+    this.#left -= end - at;
+    if (this.#left === 0) this.#state = this.#framing.kind === 'length' ? 'ended' : 'data-end';
+    emit(at, end);
+    return end;
+  }
+
+  /** Takes a byte of what stands between chunks. */
+  #control(bytes: Uint8Array, at: number): number {
+    const byte = bytes[at] as number;
+    const before = this.#line.charCodeAt(this.#line.length - 1);
+    if (byte !== LF) {
+      if (before === CR) return fail('a chunk');
+      if (this.#line.length === MAX_LINE_BYTES) return fail('a chunk');
+      this.#line += String.fromCharCode(byte);
+      return at + 1;
+    }
+    if (before !== CR) return fail('a chunk');
+    const line = this.#line.slice(0, -1);
+    this.#line = '';
+    this.#endOfLine(line);
+    return at + 1;
+  }
+
+  #endOfLine(line: string): void {
+    if (this.#state === 'data-end') {
+      if (line !== '') return fail('the end of a chunk');
+      this.#state = 'size';
+    } else if (this.#state === 'size') {
+      this.#left = chunkBytes(line);
+      this.#state = this.#left === 0 ? 'trailer' : 'data';
+    } else if (line === '') {
+      this.#state = 'ended';
+    } else if (++this.#trailerLines > MAX_TRAILER_LINES || !isTrailerField(line)) {
+      fail('the trailer');
+    }
+  }
+}
+
+function chunkBytes(line: string): number {
+  const size = Number.parseInt(CHUNK_SIZE.exec(line)?.[1] ?? '', 16);
+  return Number.isSafeInteger(size) ? size : fail('the size of a chunk');
+}
+
+function fail(what: string): never {
+  throw new MillraceError('malformed-response', `${what} cannot be read`);
+}

@@ -1,0 +1,90 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { MAX_PASSED_FIELD_CHARS } from '../../base/limits.ts';
+import { EDGE_RELATION, parseEdgeLinks } from './edge-links.ts';
+import { parseLinks } from './link.ts';
+import { rebuildLinks } from './link-rebuild.ts';
+
+const BASE = 'https://files.example/dir/a.iso';
+const rebuild = (...link: string[]) => rebuildLinks({ link }, BASE);
+
+describe('a Link field is rebuilt', () => {
+  test.each([
+    [
+      '<http://m.example/a.iso>; rel=duplicate; pri=1; geo=DE; pref; depth=2',
+      '<http://m.example/a.iso>; rel="duplicate"; pri="1"; geo="DE"; pref; depth="2"',
+    ],
+    [
+      '<a.iso.meta4>; rel=describedby; type="application/metalink4+xml"; title="x"',
+      '<https://files.example/dir/a.iso.meta4>; rel="describedby"; type="application/metalink4+xml"',
+    ],
+    [
+      '</a.asc>; rel="describedby"; type="application/pgp-signature"',
+      '<https://files.example/a.asc>; rel="describedby"; type="application/pgp-signature"',
+    ],
+    ['<//m.example/a>; rel=DUPLICATE', '<https://m.example/a>; rel="duplicate"'],
+    [
+      `<https://m.example/a>; rel="duplicate ${EDGE_RELATION} preload"`,
+      '<https://m.example/a>; rel="duplicate"',
+    ],
+    ['<a>; rel=duplicate; anchor="#x"', '<https://files.example/dir/a>; rel="duplicate"'],
+    [
+      '<https://m.example/a#f>; rel=duplicate; pri="1\\"; rel=x"; type="a/b\\"<"',
+      '<https://m.example/a>; rel="duplicate"',
+    ],
+  ])('%s', (field, passed) => expect(rebuild(field)).toBe(passed));
+
+  test.each([
+    `<https://edge.example/>; rel="${EDGE_RELATION}"`,
+    `<https://edge.example/>; rel="${EDGE_RELATION.toUpperCase()}"`,
+    `<https://edge.example/>; rel=${EDGE_RELATION}`,
+    '<style.css>; rel=preload; as=style',
+    '</-/dashboard>; rel="preconnect next"',
+    '<ftp://m.example/a>; rel=duplicate',
+    '<javascript:alert(1)>; rel=duplicate',
+    '<https://user:word@m.example/a>; rel=duplicate',
+    '<https://[bad/a>; rel=duplicate',
+    '<>; rel=duplicate',
+    '<a>; rel=duplicate; anchor="https://other.example/"',
+    '<a>',
+    'nonsense',
+    '',
+  ])('%j leaves nothing', (field) => expect(rebuild(field)).toBeUndefined());
+
+  test('there is none where the origin sent none', () => {
+    expect(rebuildLinks({}, BASE)).toBeUndefined();
+  });
+
+  test('links that are too many are left out, and the others are whole', () => {
+    const link = Array.from({ length: 200 }, (_, i) => `<https://m.example/${i}>; rel=duplicate`);
+    expect(parseLinks({ link: rebuild(link.join(', ')) })).toHaveLength(64);
+    const long = link.map((one) => one.replace('>', `${'x'.repeat(200)}>`));
+    const field = rebuild(long.join(', ')) ?? '';
+    expect(field.length).toBeLessThanOrEqual(MAX_PASSED_FIELD_CHARS);
+    for (const { target, rel } of parseLinks({ link: field })) {
+      expect([target.length, rel]).toEqual([expect.any(Number), ['duplicate']]);
+      expect(target).toMatch(/^https:\/\/m\.example\/\d+x{200}$/);
+    }
+  });
+
+  test('whatever comes, edges are not among it, targets are absolute, and it stays as it is', () => {
+    const piece = fc.oneof(
+      fc.constantFrom('<', '>', '"', '\\', ',', ';', 'rel=', 'duplicate', ' ', '=', EDGE_RELATION),
+      fc.constantFrom('https://m.example/a', '../a', 'describedby', 'anchor=', 'pref', 'type='),
+      fc.string({ maxLength: 3 }),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+        const field = rebuild(pieces.join(''));
+        if (field === undefined) return;
+        expect(parseEdgeLinks({ link: field }, BASE)).toEqual([]);
+        for (const { target, rel } of parseLinks({ link: field })) {
+          expect(target).toMatch(/^https?:\/\//);
+          for (const one of rel) expect(['duplicate', 'describedby']).toContain(one);
+        }
+        expect(rebuild(field)).toBe(field);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});

@@ -1,0 +1,75 @@
+/**
+ * The Link field of an origin, as an edge passes it on. Behind an edge the files of all origins have
+ * one web origin: a link to a relative address would lead to the edge, and one that names edges
+ * would speak for the files of everybody. So the field is written anew from what Metalink/HTTP needs
+ * (RFC 6249), and nothing else of it is kept.
+ */
+
+import { MAX_PASSED_FIELD_CHARS, MAX_URL_CHARS } from '../../base/limits.ts';
+import type { Headers } from '../fields/headers.ts';
+import { type Link, parseLinks } from './link.ts';
+
+/** Mirrors, and Metalinks, torrents and signatures of the file (RFC 6249, 3 and 4). */
+const RELATIONS = ['duplicate', 'describedby'] as const;
+/** Parameters that these have (RFC 6249, 3; RFC 8288, 3.4.1), and what their values may be. */
+const PARAMETERS: Readonly<Record<string, RegExp>> = {
+  pri: /^\d{1,6}$/,
+  geo: /^[A-Za-z]{2}$/,
+  pref: /^$/,
+  depth: /^\d{1,3}$/,
+  type: /^[A-Za-z0-9!#$&^_.+-]{1,127}\/[A-Za-z0-9!#$&^_.+-]{1,127}$/,
+};
+const MAX_LINKS = 64;
+
+/**
+ * The Link field to pass on, or undefined where nothing of it is. At most 64 links and 4096
+ * characters; what is beyond them is left out.
+ *
+ * @param url where the answer came from, after redirects: relative links become absolute by it
+ */
+export function rebuildLinks(headers: Headers, url: string): string | undefined {
+  if (headers.link === undefined) return undefined;
+  let field = '';
+  let count = 0;
+  for (const link of parseLinks(headers)) {
+    const text = rebuilt(link, url);
+    if (text === undefined) continue;
+    const longer = field === '' ? text : `${field}, ${text}`;
+    if (longer.length > MAX_PASSED_FIELD_CHARS) continue;
+    field = longer;
+    if (++count === MAX_LINKS) break;
+  }
+  return field === '' ? undefined : field;
+}
+
+function rebuilt({ target, rel, parameters }: Link, base: string): string | undefined {
+  const relations = RELATIONS.filter((relation) => rel.includes(relation));
+  const href = relations.length === 0 ? undefined : absolute(target, base);
+  if (href === undefined || !isAboutIt(parameters.get('anchor'), base)) return undefined;
+  let text = `<${href}>; rel="${relations.join(' ')}"`;
+  for (const [name, allowed] of Object.entries(PARAMETERS)) {
+    const value = parameters.get(name);
+    if (value === undefined || !allowed.test(value)) continue;
+    text += value === '' ? `; ${name}` : `; ${name}="${value}"`;
+  }
+  return text;
+}
+
+/** An http(s) URL without credentials and fragment; its form has no character that ends a target. */
+function absolute(target: string, base: string): string | undefined {
+  if (target === '' || target.length > MAX_URL_CHARS) return undefined;
+  try {
+    const url = new URL(target, base);
+    url.hash = '';
+    const { protocol, username, password, href } = url;
+    const known = protocol === 'http:' || protocol === 'https:';
+    return known && username + password === '' && /^[\x21-\x7e]+$/.test(href) ? href : undefined;
+  } catch {
+    return undefined; // no URL
+  }
+}
+
+/** False for a link that speaks of something else (RFC 8288, 3.2). */
+function isAboutIt(anchor: string | undefined, base: string): boolean {
+  return anchor === undefined || absolute(anchor, base) === absolute(base, base);
+}

@@ -1,0 +1,223 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { MillraceError } from '../../base/errors.ts';
+import { MAX_URL_CHARS } from '../../base/limits.ts';
+import {
+  formatPrefixedUrl,
+  parseOriginUrl,
+  parsePrefixedTarget,
+  requestTarget,
+} from './prefixed-url.ts';
+
+const HTTPS = { defaultScheme: 'https' } as const;
+const parse = (target: string) => parsePrefixedTarget(target, HTTPS).href;
+const refused = (code: string) => expect.objectContaining({ code });
+/** How Node gives the bytes of a request target: one character each. */
+const asBytes = (text: string) => Buffer.from(text).toString('latin1');
+
+/** What people put into addresses; spaces and # are encoded by whoever sends them. */
+const text = fc
+  .array(
+    fc.oneof(
+      { weight: 4, arbitrary: fc.string({ unit: 'grapheme' }) },
+      fc.constantFrom(',', ',start=1,end=2', '%20', '%2F', '%', '%zz', '..', '~', "'", '?', '@'),
+    ),
+    { maxLength: 4 },
+  )
+  .map((pieces) => pieces.join('').replace(/[\x00-\x20\x7f#\\]/g, '_'));
+const host = fc.oneof(
+  fc.domain(),
+  fc.ipV4(),
+  fc.ipV6().map((ip) => `[${ip}]`),
+  fc.constantFrom('localhost', 'EXAMPLE.com', 'bücher.example', 'xn--bcher-kva.example'),
+);
+const port = fc.oneof(
+  fc.constant(''),
+  fc.constantFrom(':80', ':443', ':3125'),
+  fc.integer({ min: 1, max: 65535 }).map((n) => `:${n}`),
+);
+const rest = fc.tuple(fc.array(text), fc.option(text, { nil: undefined }));
+const url = fc
+  .tuple(fc.constantFrom('http', 'https', 'HTTPS'), host, port, rest)
+  .map(([scheme, name, number, [path, query]]) => {
+    const search = query === undefined ? '' : `?${query}`;
+    return { scheme, after: `${name}${number}/${path.join('/')}${search}` };
+  });
+
+describe('what a server is asked for', () => {
+  test.each([
+    ['http://example.com', '/'],
+    ['http://example.com/a', '/a'],
+    ['http://example.com/a?', '/a?'],
+    ['http://example.com/a?b', '/a?b'],
+    ['http://user:secret@[::1]:81/a?b=/c#d', '/a?b=/c'],
+  ])('%s: %s', (url, target) => {
+    expect(requestTarget(new URL(url))).toBe(target);
+  });
+});
+
+describe('prefixed URLs', () => {
+  test.each([
+    ['/https://example.com/path/file.iso?x=1', 'https://example.com/path/file.iso?x=1'],
+    ['/http://example.com/file.iso', 'http://example.com/file.iso'],
+    ['/HTTP://EXAMPLE.com/File.ISO', 'http://example.com/File.ISO'],
+    ['/http:/example.com/file.iso', 'http://example.com/file.iso'],
+    ['/http%3A%2F%2Fexample.com/file.iso', 'http://example.com/file.iso'],
+    ['/https%3a//example.com/file.iso', 'https://example.com/file.iso'],
+    ['/https://example.com', 'https://example.com/'],
+    ['/https://example.com?x=/', 'https://example.com/?x=/'],
+    ['/example.com/file.iso', 'https://example.com/file.iso'],
+    ['/example.com/', 'https://example.com/'],
+    ['/example.com:8080/file.iso', 'https://example.com:8080/file.iso'],
+    ['/localhost/file.iso', 'https://localhost/file.iso'],
+    ['/intranet:8080/file.iso', 'https://intranet:8080/file.iso'],
+    ['/127.0.0.1/file.iso', 'https://127.0.0.1/file.iso'],
+    ['/[::1]:8080/file.iso', 'https://[::1]:8080/file.iso'],
+    ['/http://example.com:80/', 'http://example.com/'],
+    ['/https://example.com./x', 'https://example.com/x'],
+    ['/https://example.com/a/../b/./c', 'https://example.com/b/c'],
+    ['/https://example.com/a//b', 'https://example.com/a//b'],
+    ['/https://example.com/my%20file.iso', 'https://example.com/my%20file.iso'],
+    ['/https://example.com/a,b,start=1,end=2', 'https://example.com/a,b,start=1,end=2'],
+    ['/https://example.com/f?q=x,start=1,end=2', 'https://example.com/f?q=x,start=1,end=2'],
+    ['/https://example.com/100%25%41%2f', 'https://example.com/100%25%41%2f'],
+    ['/https://example.com/%', 'https://example.com/%'],
+    ['/https://example.com/a%23b', 'https://example.com/a%23b'],
+    ['/https://example.com/a\\b?c\\d', 'https://example.com/a%5Cb?c%5Cd'],
+    ['/https://example.com/http://other.example/', 'https://example.com/http://other.example/'],
+  ])('%s is the file %s', (target, href) => {
+    expect(parse(target)).toBe(href);
+  });
+
+  test('bytes above ASCII reach the origin as the client sent them', () => {
+    expect(parse(`/https://example.com/${asBytes('ü')}`)).toBe('https://example.com/%C3%BC');
+    expect(parse('/https://example.com/\xfc?\xe4')).toBe('https://example.com/%FC?%E4');
+    expect(parse(`/https://${asBytes('bücher')}.example/`)).toBe('https://xn--bcher-kva.example/');
+  });
+
+  test('a name without a scheme gets the one that is configured', () => {
+    const { href } = parsePrefixedTarget('/example.com/x', { defaultScheme: 'http' });
+    expect(href).toBe('http://example.com/x');
+  });
+
+  test.each([
+    ['', 'no-such-page'],
+    ['/', 'no-such-page'],
+    ['/favicon.ico', 'no-such-page'],
+    ['/robots.txt', 'no-such-page'],
+    ['/.well-known/security.txt', 'no-such-page'],
+    ['/example.com', 'no-such-page'],
+    ['/example.com?x=/', 'no-such-page'],
+    ['/intranet/file.iso', 'no-such-page'],
+    ['/../etc/passwd', 'no-such-page'],
+    ['/?url=https://example.com/', 'no-such-page'],
+    ['/ftp://example.com/x', 'bad-url'],
+    ['/file:///etc/passwd', 'bad-url'],
+    ['/ws://example.com/x', 'bad-url'],
+    ['/http://', 'bad-url'],
+    ['/http:///x', 'bad-url'],
+    ['/http://:80/x', 'bad-url'],
+    ['/http:example.com/x', 'bad-url'],
+    ['/https://example.com:0/x', 'bad-url'],
+    ['/https://example.com:65536/x', 'bad-url'],
+    ['/https://exa mple.com/x', 'bad-url'],
+    ['/https://exa\\mple.com/x', 'bad-url'],
+    ['/https://example.com/x y', 'bad-url'],
+    ['/https://example.com/x#part', 'bad-url'],
+    ['/https://example.com/x\ty', 'bad-url'],
+    ['/https://example.com/x\r\nHost: y', 'bad-url'],
+    ['/https://example.com/\x00', 'bad-url'],
+    ['/https://[::1/x', 'bad-url'],
+    ['/https://256.256.256.256/x', 'bad-url'],
+    ['/https://example.com../x', 'bad-url'],
+    ['/https://.example.com/x', 'bad-url'],
+    ['/https://example..com/x', 'bad-url'],
+    ['/https://user@example.com/x', 'credentials-in-url'],
+    ['/https://user:secret@example.com/x', 'credentials-in-url'],
+    ['/https://:secret@example.com/x', 'credentials-in-url'],
+    ['/user@example.com/x', 'credentials-in-url'],
+    [`/https://example.com/${'x'.repeat(MAX_URL_CHARS)}`, 'url-too-long'],
+    [`/https://example.com/${'\xfc'.repeat(MAX_URL_CHARS / 2)}`, 'url-too-long'],
+  ])('%.60j is refused: %s', (target, code) => {
+    expect(() => parse(target)).toThrow(refused(code));
+  });
+
+  test('a password is not repeated in the refusal', () => {
+    expect(() => parse('/https://user:secret@example.com/')).toThrow(
+      expect.objectContaining({ message: expect.not.stringContaining('secret') }),
+    );
+  });
+
+  test('a URL as long as the limit is fetched', () => {
+    const long = `https://example.com/${'x'.repeat(MAX_URL_CHARS - 20)}`;
+    expect(parse(`/${long}`)).toBe(long);
+    expect(() => parse(`/${long}x`)).toThrow(refused('url-too-long'));
+  });
+
+  test('the canonical form of a canonical form is itself', () => {
+    fc.assert(
+      fc.property(url, ({ scheme, after }) => {
+        const { href } = parseOriginUrl(`${scheme}://${after}`);
+        expect(parseOriginUrl(href).href).toBe(href);
+      }),
+    );
+  });
+
+  test('any URL comes out from behind an edge as the URL parser writes it', () => {
+    fc.assert(
+      fc.property(url, ({ scheme, after }) => {
+        const { href } = new URL(`${scheme}://${after}`);
+        expect(parse(asBytes(`/${scheme}://${after}`))).toBe(href);
+        expect(parse(asBytes(`/${scheme}:/${after}`))).toBe(href);
+        expect(parse(asBytes(`/${scheme}%3A%2F%2F${after}`))).toBe(href);
+      }),
+    );
+  });
+
+  test('any URL without its scheme is found under the one that is configured', () => {
+    fc.assert(
+      fc.property(url, ({ after }) => {
+        expect(parse(asBytes(`/${after}`))).toBe(new URL(`https://${after}`).href);
+      }),
+    );
+  });
+
+  test.each(['http://edge:3125', 'http://edge:3125/', 'http://edge:3125//'])(
+    'what is put behind %s is what the edge at that address reads',
+    (edge) => {
+      expect(formatPrefixedUrl(edge, 'https://example.com/x')).toBe(
+        'http://edge:3125/https://example.com/x',
+      );
+      fc.assert(
+        fc.property(url, ({ scheme, after }) => {
+          const { href } = new URL(`${scheme}://${after}`);
+          const sent = new URL(formatPrefixedUrl(edge, href));
+          expect(parse(sent.href.slice(sent.origin.length))).toBe(href);
+        }),
+      );
+    },
+  );
+
+  test('whatever a client sends, it gets a file or an error that says why', () => {
+    const hostile = fc
+      .array(
+        fc.oneof(
+          fc.constantFrom('http:', 'https:', '/', '//', '\\', '@', ':', '[', ']', '%2f', '%00'),
+          fc.constantFrom('.', '..', '?', '#', ' ', '\0', '\xff', 'ftp:', '1', 'a.b', '::1'),
+          fc.uint8Array({ maxLength: 10 }).map((bytes) => Buffer.from(bytes).toString('latin1')),
+        ),
+      )
+      .map((pieces) => pieces.join(''));
+    fc.assert(
+      fc.property(hostile, (target) => {
+        try {
+          expect(parsePrefixedTarget(`/${target}`, HTTPS).protocol).toMatch(/^https?:$/);
+        } catch (error) {
+          if (!(error instanceof MillraceError)) throw error;
+          expect(error.row.status).toBeGreaterThanOrEqual(400);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
