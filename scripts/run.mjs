@@ -136,7 +136,7 @@ const withUi = async (run) => (await buildUi()) || run();
 
 /** The app, or what it downloads with: the app needs its page, its window and Electron. */
 async function start(args) {
-  const run = () => program('desktop/cli/start.ts', args);
+  const run = () => program('desktop/cli/launch/start.ts', args);
   if (args.length > 0) return run();
   if (hasScreen()) {
     await runNode([join(root, 'scripts/build-shell.mjs'), '--quiet']);
@@ -161,7 +161,36 @@ function fetchElectron() {
   if (status !== 0) console.error('Fetching Electron: it cannot be had here.');
 }
 
-const lint = (...args) => runNode([bin('@biomejs/biome/bin/biome'), ...args, '.']);
+const biome = (...args) => runNode([bin('@biomejs/biome/bin/biome'), ...args, '.']);
+
+/** Taste as a test: style, imports between rooms, dead code, copies. */
+const LINTERS = [
+  () => biome('ci'),
+  () => quietly(['dependency-cruiser/bin/dependency-cruiser.mjs', '-T', 'err-long', ...HOUSE]),
+  () => quietly(['knip/bin/knip.js', '--no-progress', '--no-config-hints']),
+  () => quietly(['jscpd/run-jscpd.js', ...HOUSE]),
+];
+const HOUSE = ['shared', 'edge/src', 'desktop', 'extension/src'];
+
+/** Runs a program of a dependency, which is heard of only where it finds something. */
+async function quietly([program, ...args]) {
+  const { status, stdout, stderr } = spawnSync(nodePath(), [bin(program), ...args], {
+    cwd: root,
+    encoding: 'utf8',
+  });
+  if (status !== 0) console.error(`${program.split('/')[0]}:\n${stdout}${stderr}`);
+  return status ?? 1;
+}
+
+/** Runs all linters, so that one run tells of everything; the first status that is not 0, else 0. */
+async function lint() {
+  let status = 0;
+  for (const linter of LINTERS) {
+    const its = await linter();
+    status ||= its;
+  }
+  return status;
+}
 
 /** More end-to-end specs than two processors: each has several processes, but most of them wait. */
 const SPECS_AT_A_TIME = Math.max(3, Math.floor(availableParallelism() / 2));
@@ -182,7 +211,7 @@ const jest = (project, workers, args) =>
 async function test() {
   const steps = [
     ['types', typecheck],
-    ['lint', () => lint('ci')],
+    ['lint', lint],
     ['unit tests', () => jest('unit', TESTS_AT_A_TIME, [])],
     ['end-to-end tests', () => withUi(() => jest('e2e', SPECS_AT_A_TIME, []))],
   ];
@@ -210,8 +239,8 @@ const COMMANDS = {
   sim: (args) => program('e2e/sim/main.ts', args),
   test,
   typecheck,
-  lint: () => lint('ci'),
-  format: () => lint('check', '--write'),
+  lint,
+  format: () => biome('check', '--write'),
   unit: (args) => jest('unit', TESTS_AT_A_TIME, args),
   e2e: (args) => withUi(() => jest('e2e', SPECS_AT_A_TIME, args)),
 };
