@@ -1,12 +1,7 @@
 /** A connection to the daemon, for commands and the native host. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  ERRORS,
-  type ErrorCode,
-  isMillraceError,
-  MillraceError,
-} from '@millrace/shared/base/errors';
+import { isErrorCode, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
 import { RpcError } from '../engine/rpc/calls/rpc-error.ts';
 import { runningDaemon } from './background.ts';
@@ -82,8 +77,8 @@ export class DaemonLink {
 function asTableError(error: unknown): unknown {
   if (!(error instanceof RpcError)) return error;
   const data = error.data as Partial<FailureData> | undefined;
-  if (data?.code !== undefined && Object.hasOwn(ERRORS, data.code)) {
-    return new MillraceError(data.code as ErrorCode, data.detail ?? '', { cause: error });
+  if (data !== undefined && isErrorCode(data.code)) {
+    return new MillraceError(data.code, data.detail ?? '', { cause: error });
   }
   const ours = error.code === INVALID_PARAMS || error.code === UNKNOWN_METHOD;
   const detail = error.message.replace(/\.$/, '');

@@ -1,7 +1,10 @@
 /** Downloads from several sources at once, as users of `millrace get` know them. */
 
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { fetchAll } from '../fixtures/clients/http-client.ts';
@@ -241,6 +244,28 @@ describe('a server without validators', () => {
     expect(await saved('a.iso')).toBe(sha256(changed));
   });
 });
+
+test.each(['internal', 'disk-full', 'interrupted'])(
+  'an edge whose own machine is in trouble (%s) does not end the download: others have the file',
+  async (code) => {
+    const body = contentOf('troubled', SIZE);
+    const url = origin.add('/a.iso', { body });
+    const problem = JSON.stringify({ code, reason: 'there' });
+    const edge = createServer((_req, res) => {
+      res.writeHead(500, { 'content-type': 'application/problem+json' }).end(problem);
+    }).listen(0, '127.0.0.1');
+    await once(edge, 'listening');
+    try {
+      const { port } = edge.address() as AddressInfo;
+      const result = await get(url, '--edge', `http://127.0.0.1:${port}`);
+      expect(result).toMatchObject({ code: OK });
+      expect(await saved('a.iso')).toBe(sha256(body));
+    } finally {
+      edge.close();
+      edge.closeAllConnections();
+    }
+  },
+);
 
 test('edges that name each other are asked for their own chunks, without a hop between', async () => {
   const source = await FaultOrigin.start();

@@ -2,7 +2,8 @@
 
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { ERRORS, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { problemError } from '@millrace/shared/http/answers/problem';
 import type { Command } from 'commander';
 import { EDGE_PORT } from '../../local/local-edge.ts';
 import { urlValue } from '../text/option-values.ts';
@@ -97,11 +98,8 @@ export class EdgeLink {
 }
 
 function asError(url: string, status: number, document: unknown): MillraceError {
-  const { code, reason } = (document ?? {}) as { code?: unknown; reason?: unknown };
-  if (typeof code === 'string' && Object.hasOwn(ERRORS, code)) {
-    return new MillraceError(code as ErrorCode, typeof reason === 'string' ? reason : '');
-  }
-  return new MillraceError('malformed-response', `${url} is no edge, or an older one (${status})`);
+  const why = `${url} is no edge, or an older one (${status})`;
+  return problemError(document) ?? new MillraceError('malformed-response', why);
 }
 
 function parseJson(text: string): unknown {

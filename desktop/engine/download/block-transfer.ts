@@ -6,7 +6,7 @@
 
 import { RangeSet } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
-import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, endsDownload, MillraceError } from '@millrace/shared/base/errors';
 import {
   ASK_AGAIN_MS,
   type Assignment,
@@ -60,21 +60,6 @@ interface Running {
   checked: boolean;
 }
 
-/** Failures that concern the download and not one source. */
-const FATAL: ReadonlySet<string> = new Set([
-  'disk-full',
-  'file-not-writable',
-  'file-changed',
-  'internal',
-]);
-/** Failures after which the bytes of the answer are not believed. */
-const DOUBTFUL: ReadonlySet<string> = new Set([
-  'wrong-length',
-  'wrong-digest',
-  'wrong-range',
-  'malformed-response',
-  'different-file',
-]);
 /** The request has nothing left to do: others have brought it, or taken it over. */
 const ENOUGH = new Error('enough');
 /** Edges from which nothing has come for so long get help from the origin. */
@@ -309,7 +294,7 @@ export class BlockTransfer {
     const { sources, onSourceFailed } = this.#options;
     const { source, got } = running;
     const error = asMillraceError(thrown);
-    if (FATAL.has(error.code)) return this.#end(error);
+    if (endsDownload(error.row)) return this.#end(error);
     // One that has sent something meanwhile, on whichever connection, is there (ANYCAST 3.1.1).
     const isThere = got.bytes > 0 || source.heardAt > running.startedAt;
     sources.onFailure(source, error, isThere);
@@ -319,7 +304,7 @@ export class BlockTransfer {
         if (other.source === source) other.abort.abort(ENOUGH);
       }
     }
-    if (DOUBTFUL.has(error.code)) await this.#discard(got);
+    if (error.row.bytes === 'dropped') await this.#discard(got);
   }
 
   /**
@@ -328,7 +313,7 @@ export class BlockTransfer {
    */
   async #doubt(source: HttpSource): Promise<void> {
     const reason = source.health.quarantine;
-    if (reason === undefined || !DOUBTFUL.has(reason.code)) return;
+    if (reason?.row.bytes !== 'dropped') return;
     for (const running of this.#running) if (running.source === source) return;
     await this.#discard(source.takeUnproven());
   }

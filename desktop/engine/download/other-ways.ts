@@ -3,21 +3,14 @@
  * source that is excluded stays so.
  */
 
-import { EXIT, isMillraceError } from '@millrace/shared/base/errors';
+import { type ErrorCode, EXIT, isMillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOf } from '@millrace/shared/base/notes';
 import type { HttpSource } from '../sources/http-source.ts';
 
-/** Failures of sources, rather than of this machine or of what the user wants. */
-const SOURCE_EXITS: ReadonlySet<number> = new Set([
-  EXIT.network,
-  EXIT.refused,
-  EXIT.source,
-  EXIT.checksum,
-]);
 /** Failures that mean that the bytes which came are of another file. */
-const WRONG_FILE: ReadonlySet<string> = new Set(['wrong-digest', 'checksum-mismatch']);
+const WRONG_FILE: ReadonlySet<ErrorCode> = new Set(['wrong-digest', 'checksum-mismatch']);
 /** Why a source cannot take part by ranges, though it may have the file. */
-const WHOLE_ONLY: ReadonlySet<string> = new Set(['version-unproven', 'range-ignored']);
+const WHOLE_ONLY: ReadonlySet<ErrorCode> = new Set(['version-unproven', 'range-ignored']);
 
 /** True for a source that was turned away as it differed from the one that was first. */
 export function isDoubted({ health }: HttpSource): boolean {
@@ -48,9 +41,9 @@ export class OtherWays {
     first: HttpSource | undefined,
     storedBytes: number,
   ): Note | undefined {
-    if (!isMillraceError(error) || first === undefined || !SOURCE_EXITS.has(error.row.exit)) {
-      return undefined;
-    }
+    if (!isMillraceError(error) || first === undefined) return undefined;
+    // Of this machine's troubles, and of what the user wants, no other source helps.
+    if (error.row.scope !== 'source' && error.row.scope !== 'node') return undefined;
     if (WRONG_FILE.has(error.code) && sources.some(isDoubted)) {
       return this.#withoutWrong(sources, error.code === 'checksum-mismatch');
     }
@@ -74,8 +67,8 @@ export class OtherWays {
   /** Those that could not take part by ranges give the file in one piece, if at all. */
   #inOnePiece(sources: readonly HttpSource[]): Note | undefined {
     const whole = sources.filter(({ id, health }) => {
-      const code = health.quarantine?.code ?? '';
-      return WHOLE_ONLY.has(code) && !this.#triedWhole.has(id);
+      const code = health.quarantine?.code;
+      return code !== undefined && WHOLE_ONLY.has(code) && !this.#triedWhole.has(id);
     });
     if (whole.length === 0) return undefined;
     for (const { id } of whole) this.#triedWhole.add(id);

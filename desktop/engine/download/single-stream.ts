@@ -6,7 +6,7 @@
 
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
-import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, endsDownload, MillraceError } from '@millrace/shared/base/errors';
 import { compareVersions } from '@millrace/shared/download/transfer/same-file';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
@@ -33,7 +33,6 @@ export interface SingleStreamOptions {
 /** Bytes compared before a download without validators is gone on with. */
 const OVERLAP_BYTES = 64 * 1024;
 const MAX_WHOLE_ATTEMPTS = 5;
-const FATAL: ReadonlySet<string> = new Set(['disk-full', 'file-not-writable', 'file-changed']);
 
 export class SingleStream {
   readonly #options: SingleStreamOptions;
@@ -168,7 +167,7 @@ export class SingleStream {
     signal.throwIfAborted();
     const error = asMillraceError(thrown);
     if (error.code === 'version-changed') await file.startOver();
-    if (FATAL.has(error.code) || error.code === 'version-changed') throw error;
+    if (endsDownload(error.row) || error.code === 'version-changed') throw error;
     const resumable = file.length !== undefined;
     sources.onFailure(source, error, resumable);
     const at = source.health.usableAt();

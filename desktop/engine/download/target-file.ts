@@ -6,7 +6,7 @@
 import { basename, resolve } from 'node:path';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { type Digest, strongest } from '@millrace/shared/base/digest';
-import { isMillraceError } from '@millrace/shared/base/errors';
+import { type ErrorCode, isMillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
@@ -24,8 +24,8 @@ import { nameFor } from './server-name.ts';
 
 /** Names that are tried where other downloads have those before. */
 const MAX_NUMBER = 99;
-const OF_ANOTHER: ReadonlySet<string> = new Set(['different-file']);
-const TAKEN: ReadonlySet<string> = new Set(['different-file', 'file-exists', 'file-in-use']);
+const OF_ANOTHER: ReadonlySet<ErrorCode> = new Set(['different-file']);
+const TAKEN: ReadonlySet<ErrorCode> = new Set(['different-file', 'file-exists', 'file-in-use']);
 
 /** A version of a file whose length need not be known. */
 export type UnsizedVersion = Omit<SourceVersion, 'length'> & {

@@ -1,10 +1,10 @@
 /** Ends the waits of downloads that could not reach their servers, once the network has changed. */
 
-import type { ErrorCode } from '@millrace/shared/base/errors';
+import { type ErrorCode, isErrorCode } from '@millrace/shared/base/errors';
 import type { Records } from './records.ts';
 
 /** Failures that another network may mend. */
-const BY_NETWORK: ReadonlySet<string> = new Set<ErrorCode>([
+const BY_NETWORK: ReadonlySet<ErrorCode> = new Set([
   'network-away',
   'origin-unreachable',
   'origin-unknown',
@@ -54,10 +54,11 @@ export class NetworkReturn {
   }
 
   #waiting(): string[] {
-    const { queue } = this.#options.records;
-    return queue.line.flatMap(({ gid, state, retryAt }) => {
+    const { records } = this.#options;
+    return records.queue.line.flatMap(({ gid, state, retryAt }) => {
       if (state !== 'waiting' || retryAt === undefined) return [];
-      return BY_NETWORK.has(this.#options.records.find(gid)?.error?.code ?? '') ? [gid] : [];
+      const code = records.find(gid)?.error?.code;
+      return isErrorCode(code) && BY_NETWORK.has(code) ? [gid] : [];
     });
   }
 }

@@ -10,14 +10,15 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
-import { type Headers, singleField } from '@millrace/shared/http/fields/headers';
-import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
+import { isRedirect, redirectTarget } from '@millrace/shared/http/answers/redirect';
+import { statusError } from '@millrace/shared/http/answers/status-error';
+import { ifRange } from '@millrace/shared/http/fields/conditions';
+import type { Headers } from '@millrace/shared/http/fields/headers';
 import { formatRange } from '@millrace/shared/http/fields/range-header';
-import type { Validators } from '@millrace/shared/http/fields/validators';
 import { formatPrefixedUrl } from '@millrace/shared/http/urls/prefixed-url';
 import type { HttpStream } from '@millrace/shared/node/http-client';
+import { answerError } from './answer-error.ts';
 import { type Opened, understand, whole } from './source-answer.ts';
-import { statusError } from './status-error.ts';
 
 export type SourceKind = 'edge' | 'origin' | 'mirror';
 
@@ -56,8 +57,6 @@ export interface HttpSourceOptions {
   readonly check?: ((target: URL, start: URL) => void) | undefined;
   readonly health: SourceHealth;
 }
-
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 export class HttpSource {
   readonly kind: SourceKind;
@@ -148,7 +147,7 @@ export class HttpSource {
     const response = await this.#get({}, signal);
     if (response.status !== 200) {
       response.discard();
-      throw new MillraceError('origin-error', `it answered ${response.status}`);
+      throw statusError(response.status);
     }
     try {
       return whole(response);
@@ -170,33 +169,13 @@ export class HttpSource {
       const response = await get(target, all, signal);
       this.rttMs = Math.min(this.rttMs ?? Number.POSITIVE_INFINITY, performance.now() - askedAt);
       fields.onResponse?.(target, start, response.headers);
-      if (!REDIRECTS.has(response.status)) {
+      if (!isRedirect(response.status)) {
         if (response.status < 300 || response.status === 416) return response;
-        throw await statusError(response, edge !== undefined);
+        throw await answerError(response, edge !== undefined);
       }
       response.discard();
       if (hop === MAX_REDIRECTS) throw new MillraceError('too-many-redirects');
-      target = redirectTarget(response);
+      target = redirectTarget(response.headers, response.url);
     }
   }
-}
-
-function redirectTarget(response: HttpStream): URL {
-  const location = singleField(response.headers, 'location');
-  try {
-    const target = new URL(location ?? '', response.url);
-    target.hash = '';
-    if (target.protocol === 'http:' || target.protocol === 'https:') return target;
-  } catch {
-    // Reported below with all others.
-  }
-  throw new MillraceError('bad-redirect', `Location "${location}"`);
-}
-
-/** The condition that holds an answer to a version; undefined where nothing strong is known. */
-function ifRange(validators: Validators): string | undefined {
-  if (validators.etag !== undefined) return validators.etag;
-  return validators.lastModifiedIsStrong === true
-    ? formatHttpDate(validators.lastModified as number)
-    : undefined;
 }

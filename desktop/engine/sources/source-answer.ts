@@ -15,6 +15,7 @@ import {
   type PinnedVersion,
   readContentLength,
 } from '@millrace/shared/http/answers/range-contract';
+import { statusError } from '@millrace/shared/http/answers/status-error';
 import { contentDigests } from '@millrace/shared/http/fields/digest-fields';
 import { type Headers, listField, singleField } from '@millrace/shared/http/fields/headers';
 import { readValidators, type Validators } from '@millrace/shared/http/fields/validators';
@@ -84,12 +85,12 @@ export function understand(
   if (status === 416) {
     if (pinned !== undefined) throw new MillraceError('version-changed', 'it has become shorter');
     const empty = /^bytes \*\/0$/i.test(singleField(headers, 'content-range')?.trim() ?? '');
-    if (!empty) throw new MillraceError('malformed-response', '416 for the beginning of a file');
+    if (!empty) throw statusError(status);
     response.discard();
     const nothing = { read: async () => {}, discard() {} };
     return { kind: 'whole', length: 0, validators: {}, headers, ...nothing };
   }
-  if (status !== 206) throw new MillraceError('malformed-response', `it answered ${status}`);
+  if (status !== 206) throw statusError(status);
   const boundary = multipartBoundary(listField(headers, 'content-type'));
   return boundary === undefined
     ? singleRange(response, asked, pinned)

@@ -50,8 +50,6 @@ interface Member {
   resets: number;
 }
 
-/** Ends of connections that are not the answer's fault. */
-const DISRUPTIONS: ReadonlySet<string> = new Set(['origin-reset', 'origin-timeout']);
 /** So many served requests per connection let a limit that was lowered rise by one again. */
 const SERVED_TO_RISE = 4;
 
@@ -158,7 +156,7 @@ export class SourceSet {
   /** A request has failed: what follows for the source. */
   onFailure(source: HttpSource, error: MillraceError, gotBytes: boolean): void {
     const member = this.#member(source);
-    if (gotBytes && DISRUPTIONS.has(error.code)) member.resets++;
+    if (gotBytes && error.row.again === 'at once') member.resets++;
     const crowded = source.receivedBytes > 0 && member.active > 1;
     source.health.onFailure(error, gotBytes, this.#now(), crowded);
     if (teachesLimit(error, crowded)) {

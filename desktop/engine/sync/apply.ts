@@ -7,7 +7,7 @@
 import { copyFile, lstat, mkdir, open, readdir, realpath, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, parse, sep } from 'node:path';
-import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import type { Manifest, SyncContent, SyncFile } from '@millrace/shared/sync/manifest';
 import { type LocalEntry, planSync, type SyncPlan, type Wanted } from '@millrace/shared/sync/plan';
 import { fileUrl, STAGING } from '@millrace/shared/sync/sync-path';
@@ -60,7 +60,7 @@ const STAGED = '.staged';
 const OBSTACLES_NAMED = 5;
 
 /** Failures after which nothing else can succeed. */
-const FATAL: readonly string[] = ['interrupted', 'disk-full'];
+const FATAL: readonly ErrorCode[] = ['interrupted', 'disk-full'];
 
 /**
  * @param manifest as `parseManifest` returns it

@@ -43,15 +43,6 @@ const CONNECTIONS = 16;
 const EDGES_RETRY_FOR_MS = 20_000;
 const PROGRESS_MS = 200;
 const USER_AGENT = 'Millrace/0.1';
-/** Without the file system there is no other way. */
-const LOCAL_FAULTS: readonly string[] = [
-  'disk-full',
-  'file-not-writable',
-  'file-in-use',
-  'file-exists',
-  'interrupted',
-];
-
 export class SyncFetcher {
   readonly #options: FetcherOptions;
   readonly #connections: Connections;
@@ -160,7 +151,8 @@ export class SyncFetcher {
       } catch (thrown) {
         const error = asMillraceError(thrown);
         first ??= error;
-        if (LOCAL_FAULTS.includes(error.code)) throw error;
+        // Of this machine's troubles, no other way helps.
+        if (error.row.scope === 'download') throw error;
       }
     }
     throw first as MillraceError;

@@ -1,16 +1,9 @@
 /** What is shown of a download: what is kept of it, and how it runs. */
 
-import { ERRORS, type ErrorCode } from '@millrace/shared/base/errors';
+import { ERRORS, isErrorCode } from '@millrace/shared/base/errors';
 import type { DownloadFailure, DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { Manager } from '../downloads/manager.ts';
 import type { DownloadRecord, StoredError } from '../store/record.ts';
-
-/** Failures for which a new URL is the remedy. */
-const EXPIRED: ReadonlySet<string> = new Set([
-  'origin-denied',
-  'origin-gone',
-  'origin-not-found',
-] satisfies ErrorCode[]);
 
 export function viewOf(manager: Manager, record: DownloadRecord): DownloadView {
   const { gid, request, error } = record;
@@ -43,13 +36,13 @@ export function viewOf(manager: Manager, record: DownloadRecord): DownloadView {
     attempts: record.attempts,
     retryAt: item?.retryAt,
     error: error === undefined ? undefined : failureOf(error),
-    expiredLink: error !== undefined && EXPIRED.has(error.code),
+    expiredLink: isErrorCode(error?.code) && ERRORS[error.code].file === 'gone',
     digest: record.digest,
   };
 }
 
 function failureOf({ code, message, detail }: StoredError): DownloadFailure {
   // A code of a version that had others is still worth showing.
-  const row = Object.hasOwn(ERRORS, code) ? ERRORS[code as ErrorCode] : undefined;
+  const row = isErrorCode(code) ? ERRORS[code] : undefined;
   return { code, message, detail, advice: row?.advice ?? '', retryable: row?.retryable ?? false };
 }

@@ -4,12 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto';
-import {
-  asMillraceError,
-  ERRORS,
-  type ErrorCode,
-  MillraceError,
-} from '@millrace/shared/base/errors';
+import { asMillraceError, isErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import type { Log } from '@millrace/shared/base/log';
 import type { RevocationsSnapshot } from '@millrace/shared/base/revocations';
 import type { PurgeTarget } from '@millrace/shared/cdn/upkeep/purge-target';
@@ -234,8 +229,8 @@ export class Administration {
     const isPassed = network && (failed === undefined || command.do === 'purge');
     const nodes = isPassed ? ((await this.#options.peers?.pass(command)) ?? []) : [];
     if (failed !== undefined) {
-      const code = failed.code as ErrorCode;
-      throw new MillraceError(Object.hasOwn(ERRORS, code) ? code : 'internal', failed.detail);
+      const { code, detail } = failed;
+      throw new MillraceError(isErrorCode(code) ? code : 'internal', detail);
     }
     return network ? { nodes } : {};
   }

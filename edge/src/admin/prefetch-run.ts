@@ -4,10 +4,9 @@
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, isPassing, MillraceError } from '@millrace/shared/base/errors';
 import { TokenBucket } from '@millrace/shared/base/token-bucket';
 import { chunkRange } from '@millrace/shared/cdn/chunks/chunk-plan';
-import { isTransient } from '@millrace/shared/cdn/delivery/delivery';
 import { type PlannedChunk, PrefetchPlan } from '@millrace/shared/cdn/upkeep/prefetch-plan';
 import type { ChunkStore } from '../agent/chunk-store.ts';
 import type { FileResolver } from '../agent/file-resolver.ts';
@@ -151,7 +150,7 @@ export class PrefetchRun {
     } catch (thrown) {
       signal.throwIfAborted();
       const error = asMillraceError(thrown);
-      if (!isTransient(error.code) || !plan.onFailed(planned, now())) throw error;
+      if (!isPassing(error.row) || !plan.onFailed(planned, now())) throw error;
     }
   }
 

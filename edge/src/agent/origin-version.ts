@@ -14,19 +14,19 @@ import type { StartAttempt } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { readFreshness } from '@millrace/shared/http/answers/freshness';
 import { checkIdentity, checkRangeAnswer } from '@millrace/shared/http/answers/range-contract';
 import type { CacheOutcome } from '@millrace/shared/http/fields/cache-status';
+import { ifChanged } from '@millrace/shared/http/fields/conditions';
 import { parseContentRange } from '@millrace/shared/http/fields/content-range';
 import { type Headers, listField } from '@millrace/shared/http/fields/headers';
-import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
 import { formatRange } from '@millrace/shared/http/fields/range-header';
 import { canPin, matchVersion, readValidators } from '@millrace/shared/http/fields/validators';
 import { rebuildLinks } from '@millrace/shared/http/urls/link-rebuild';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { LinkGrant } from '@millrace/shared/node/link-signature';
+import { answerError } from '../egress/answer-error.ts';
 import { checkAsked, checkDeclared } from '../egress/content-check.ts';
 import type { OriginClient } from '../egress/origin-client.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
 import { readChunk } from '../egress/origin-source.ts';
-import { statusError } from '../egress/status-error.ts';
 import type { ChunkBuffer, ChunkMemory } from '../files/chunk-memory.ts';
 import { detached, type FileVersion, type Pointer, type Scope } from '../files/file-version.ts';
 import type { ChunkStore } from './chunk-store.ts';
@@ -98,7 +98,7 @@ export class OriginVersion {
       client,
       headers: {
         range: formatRange({ start: 0, end: this.#options.chunkBytes }),
-        ...(known === undefined ? {} : ifChanged(known.version)),
+        ...(known === undefined ? {} : ifChanged(known.version.validators)),
       },
       signal,
     });
@@ -127,7 +127,7 @@ export class OriginVersion {
       return tunnel('empty', response);
     }
     if (status !== 206) {
-      throw statusError(response, this.#options.records.pause(response.url), this.#options.now());
+      throw answerError(response, this.#options.records.pause(response.url), this.#options.now());
     }
     const asked = { start: 0, end: this.#options.chunkBytes };
     const { total, validators } = checkRangeAnswer(headers, asked);
@@ -245,13 +245,6 @@ function asPointer(found: Pointer): Pointer {
   const pointer = { ...found, finalUrl };
   if (version.digest === undefined) return pointer;
   return { ...pointer, freshness: freshnessByDigest(freshness, verified) };
-}
-
-/** The condition under which the origin sends the file again. */
-function ifChanged(version: FileVersion): Record<string, string> {
-  const { etag, lastModified } = version.validators;
-  if (etag !== undefined) return { 'if-none-match': etag };
-  return lastModified === undefined ? {} : { 'if-modified-since': formatHttpDate(lastModified) };
 }
 
 /** @param url where they came from, after redirects */

@@ -19,7 +19,7 @@ import { parseRange } from '@millrace/shared/http/fields/range-header';
 import { rebuildLinks } from '@millrace/shared/http/urls/link-rebuild';
 import type { HttpResponse } from '@millrace/shared/node/http-response';
 import type { Admission } from '../admission/client-limits.ts';
-import { statusError } from '../egress/status-error.ts';
+import { answerError } from '../egress/answer-error.ts';
 
 /** Conditional fields go to the origin, which alone knows the file. */
 const CONDITIONAL = [
@@ -85,7 +85,7 @@ export function tunnelHead(
   const { status, headers } = response;
   if (status === 412) throw new MillraceError('precondition-failed');
   if (status === 416) throw new MillraceError('range-not-satisfiable');
-  if (!PASSED_STATUSES.has(status)) throw statusError(response, pause, now);
+  if (!PASSED_STATUSES.has(status)) throw answerError(response, pause, now);
   if (status === 200 || status === 206) checkIdentity(headers);
   if (status === 206) checkTunnelledRange(headers, requestHeaders);
   const out: Record<string, string> = {};

@@ -14,8 +14,8 @@ import {
 import { LRUCache } from 'lru-cache';
 import type { Admissions } from '../admission/admissions.ts';
 import { MAX_CHECKS_AT_ONCE } from '../admission/resources.ts';
+import { answerError } from '../egress/answer-error.ts';
 import type { OriginRecords } from '../egress/origin-records.ts';
-import { statusError } from '../egress/status-error.ts';
 import type { OriginPolicy } from '../policy/policy.ts';
 import { CheckLimits } from './check-limits.ts';
 import { type ProbeOptions, probeOrigin } from './origin-probe.ts';
@@ -126,7 +126,7 @@ export class LinkCheck {
   #remind(url: URL, { begin }: OriginSighting): void {
     if (begin.status !== 429 && begin.status !== 503) return;
     const answer = { ...begin, url, discard() {}, readInto: async () => {} };
-    statusError(answer, this.#options.records.pause(url), this.#options.now());
+    answerError(answer, this.#options.records.pause(url), this.#options.now());
   }
 
   #remember(url: URL, result: CheckResult): CheckResult {

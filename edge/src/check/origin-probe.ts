@@ -6,9 +6,9 @@
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { type ErrorCode, isMillraceError } from '@millrace/shared/base/errors';
 import { looksSigned } from '@millrace/shared/download/request/signed-url';
+import { ifChanged, ifSame } from '@millrace/shared/http/fields/conditions';
 import { parseContentRange } from '@millrace/shared/http/fields/content-range';
 import { listField } from '@millrace/shared/http/fields/headers';
-import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
 import { formatRange } from '@millrace/shared/http/fields/range-header';
 import { readValidators, type Validators } from '@millrace/shared/http/fields/validators';
 import type { Hop, OriginSighting, SeenAnswer } from '@millrace/shared/http/origin/origin-check';
@@ -66,8 +66,9 @@ export async function probeOrigin(
   if (begin.status !== 206 || total === undefined) return base;
   const validators = safeValidators(begin);
   const middle = await askMiddle(total, validators, (headers) => ask(first.url, headers), o);
-  const condition = unlessSame(validators);
-  if (condition === undefined) return { ...base, ...middle };
+  const tag = validators.etag ?? validators.weakEtag;
+  const condition = tag === undefined ? ifChanged(validators) : { 'if-none-match': tag };
+  if (Object.keys(condition).length === 0) return { ...base, ...middle };
   const again = await ask(first.url, { range: formatRange({ start: 0, end: 1 }), ...condition });
   again.discard();
   return { ...base, ...middle, again: seen(again) };
@@ -126,19 +127,4 @@ function safeValidators({ headers }: SeenAnswer): Validators {
   } catch {
     return {};
   }
-}
-
-function ifSame({ etag, lastModified }: Validators): Record<string, string> {
-  if (etag !== undefined) return { 'if-match': etag };
-  if (lastModified === undefined) return {};
-  return { 'if-unmodified-since': formatHttpDate(lastModified) };
-}
-
-function unlessSame(validators: Validators): Record<string, string> | undefined {
-  const { etag, weakEtag, lastModified } = validators;
-  const tag = etag ?? weakEtag;
-  if (tag !== undefined) return { 'if-none-match': tag };
-  return lastModified === undefined
-    ? undefined
-    : { 'if-modified-since': formatHttpDate(lastModified) };
 }

@@ -9,7 +9,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
 import { Turns } from '@millrace/shared/base/turns';
 import { type OriginPlace, OriginPlaces } from '@millrace/shared/cdn/admission/origin-places';
-import { singleField } from '@millrace/shared/http/fields/headers';
+import { isRedirect, redirectTarget } from '@millrace/shared/http/answers/redirect';
 import { viaItem } from '@millrace/shared/http/fields/via';
 import type { Hop } from '@millrace/shared/http/origin/origin-check';
 import { parseOriginUrl } from '@millrace/shared/http/urls/prefixed-url';
@@ -93,7 +93,6 @@ const BUSY_RETRY_MS: Millis = 1000;
 const CHAIN_TIMEOUTS = 2;
 /** The pace of a body is measured over this many times what an origin may be silent. */
 const PACE_TIMEOUTS = 2;
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 export class OriginClient {
   readonly #options: OriginClientOptions;
@@ -235,7 +234,7 @@ export class OriginClient {
         use.done();
         throw error;
       }
-      if (!REDIRECTS.has(answer.status)) return answer;
+      if (!isRedirect(answer.status)) return answer;
       answer.discard();
       waited += answer.arrivedAt - answer.requestedAt;
       if (waited > CHAIN_TIMEOUTS * this.#options.timeoutMs) {
@@ -244,7 +243,7 @@ export class OriginClient {
       if (hop === MAX_REDIRECTS) {
         throw new MillraceError('too-many-redirects', `more than ${MAX_REDIRECTS}`);
       }
-      const target = redirectTarget(answer);
+      const target = originTarget(answer);
       request.onRedirect?.({ status: answer.status, from: url.href, to: target.href });
       url = target;
     }
@@ -320,15 +319,8 @@ function tooManyOrigins(detail: string): MillraceError {
   return new MillraceError('too-many-origins', detail, { retryAfterMs: BUSY_RETRY_MS });
 }
 
-function redirectTarget(response: HttpAnswer): URL {
-  const location = singleField(response.headers, 'location');
-  let target: URL;
-  try {
-    target = new URL(location ?? '', response.url);
-    target.hash = '';
-  } catch (cause) {
-    throw new MillraceError('bad-redirect', `Location "${location}"`, { cause });
-  }
+function originTarget(response: HttpAnswer): URL {
+  const target = redirectTarget(response.headers, response.url);
   try {
     return parseOriginUrl(target.href);
   } catch (cause) {

@@ -8,19 +8,18 @@ import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { MIN_ORIGIN_TIMEOUT_MS } from '@millrace/shared/cdn/delivery/retry-timer';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
 import { checkRangeAnswer } from '@millrace/shared/http/answers/range-contract';
-import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
+import { ifSame } from '@millrace/shared/http/fields/conditions';
 import { formatRange } from '@millrace/shared/http/fields/range-header';
-import type { Validators } from '@millrace/shared/http/fields/validators';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
 import { isPointer, type PointerCache } from '../cache/pointer-cache.ts';
 import { allocateFor, type ChunkBuffer, type ChunkMemory } from '../files/chunk-memory.ts';
 import type { ChunkRequest, ChunkSource } from '../files/chunk-request.ts';
 import { type Pointer, pointerName } from '../files/file-version.ts';
+import { answerError } from './answer-error.ts';
 import type { BodyPace } from './body-pace.ts';
 import { checkAsked, checkContent } from './content-check.ts';
 import type { OriginClient } from './origin-client.ts';
 import type { OriginRecords } from './origin-records.ts';
-import { statusError } from './status-error.ts';
 
 export interface OriginSourceOptions {
   readonly client: OriginClient;
@@ -110,13 +109,7 @@ export class OriginSource implements ChunkSource {
     const { version } = request;
     const pointer = this.#pointer(request);
     const direct = this.#knownDirect(request) ?? version.url;
-    const response = await this.#open(
-      direct,
-      request,
-      signal,
-      onSent,
-      condition(version.validators),
-    );
+    const response = await this.#open(direct, request, signal, onSent, ifSame(version.validators));
     if (direct !== version.url && EXPIRED.has(response.status)) {
       response.discard();
       const again = await this.#open(
@@ -124,7 +117,7 @@ export class OriginSource implements ChunkSource {
         request,
         signal,
         onSent,
-        condition(version.validators),
+        ifSame(version.validators),
       );
       const finalUrl = again.url.href;
       if (again.status === 206 && pointer !== undefined) {
@@ -200,7 +193,7 @@ export class OriginSource implements ChunkSource {
         throw new MillraceError('version-changed', 'the file has become shorter');
       }
       if (response.status !== 206) {
-        throw statusError(response, this.#options.records.pause(response.url), this.#options.now());
+        throw answerError(response, this.#options.records.pause(response.url), this.#options.now());
       }
       checkRangeAnswer(response.headers, range, version);
     } catch (error) {
@@ -208,13 +201,6 @@ export class OriginSource implements ChunkSource {
       throw error;
     }
   }
-}
-
-/** The condition that makes the origin refuse rather than send another version (RFC 9110 13.1). */
-function condition(validators: Validators): Record<string, string> {
-  if (validators.etag !== undefined) return { 'if-match': validators.etag };
-  if (validators.lastModified === undefined) return {};
-  return { 'if-unmodified-since': formatHttpDate(validators.lastModified) };
 }
 
 /**

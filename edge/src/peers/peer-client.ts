@@ -5,7 +5,7 @@
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
-import { ERRORS, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
+import { MillraceError } from '@millrace/shared/base/errors';
 import { formatChunkName } from '@millrace/shared/cdn/chunks/chunk-name';
 import { digestTag } from '@millrace/shared/cdn/chunks/version-tag';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
@@ -13,7 +13,7 @@ import { PATIENCE_WITH_THE_LIVING } from '@millrace/shared/cdn/fetch/hedge';
 import { PeerFailure } from '@millrace/shared/cdn/fetch/peer-failure';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import type { RequestDemands } from '@millrace/shared/http/answers/freshness';
-import { PROBLEM_TYPE } from '@millrace/shared/http/answers/problem';
+import { PROBLEM_TYPE, readProblem } from '@millrace/shared/http/answers/problem';
 import { listField, singleField } from '@millrace/shared/http/fields/headers';
 import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
 import { networkError } from '@millrace/shared/node/network-error';
@@ -58,24 +58,6 @@ export interface PeerChunk {
 
 const CONNECT_TIMEOUT_MS = 2000;
 const MAX_BODY_BYTES = 64 * 1024;
-/** Problems of an answering node itself; all others are what the origin or the policy says. */
-const OWN_PROBLEMS: ReadonlySet<ErrorCode> = new Set([
-  'draining',
-  'inside-request-refused',
-  'bad-chunk-name',
-  'internal',
-  'loop-detected',
-  'too-many-requests',
-  'too-many-transfers',
-  'too-many-origins',
-  'out-of-memory',
-  'origin-not-allowed',
-  'private-address',
-  'content-type-refused',
-  'file-too-large',
-  'link-invalid',
-  'no-such-page',
-]);
 
 export class PeerClient {
   readonly #options: PeerClientOptions;
@@ -261,8 +243,9 @@ export class PeerClient {
     const load = Number(listField(response.headers, INSIDE.load) ?? Number.NaN);
     if (load >= 0) membership.table.onLoad(peer.name, load);
     if (response.status === 200) return { response, nonce };
-    const problem = await readProblem(response);
-    if (problem === undefined || OWN_PROBLEMS.has(problem.code)) {
+    const problem = await problemOf(response);
+    // Problems of the answering node itself are its own; all others are what the origin says.
+    if (problem === undefined || problem.row.scope === 'node' || problem.row.scope === 'download') {
       const reason = problem ?? new MillraceError('origin-error', `a peer: ${response.status}`);
       throw new PeerFailure(peer.name, reason);
     }
@@ -332,19 +315,12 @@ async function readBody(response: RangeResponse): Promise<Buffer | undefined> {
 }
 
 /** The problem that an answer describes, if it does. */
-async function readProblem(response: RangeResponse): Promise<MillraceError | undefined> {
-  const type = listField(response.headers, 'content-type') ?? '';
-  if (!type.startsWith(PROBLEM_TYPE)) {
+async function problemOf(response: RangeResponse): Promise<MillraceError | undefined> {
+  if (!listField(response.headers, 'content-type')?.startsWith(PROBLEM_TYPE)) {
     response.discard();
     return undefined;
   }
-  try {
-    const text = (await readBody(response))?.toString() ?? '';
-    const { code, reason } = JSON.parse(text) as { code?: unknown; reason?: unknown };
-    if (typeof code !== 'string' || !Object.hasOwn(ERRORS, code)) return undefined;
-    const retryAfterMs = parseRetryAfter(listField(response.headers, 'retry-after'), 0);
-    return new MillraceError(code as ErrorCode, String(reason ?? ''), { retryAfterMs });
-  } catch {
-    return undefined;
-  }
+  const retryAfterMs = parseRetryAfter(listField(response.headers, 'retry-after'), 0);
+  const body = await readBody(response).catch(() => undefined);
+  return readProblem(body?.toString() ?? '', retryAfterMs);
 }

@@ -6,6 +6,8 @@
  * anything is not as it should be.
  */
 
+import { type ErrorCode, isErrorCode } from '@millrace/shared/base/errors';
+
 export type TakerKind = 'desktop' | 'browser';
 
 /** A download of the browser's, as far as another needs it to fetch the same bytes. */
@@ -80,6 +82,41 @@ export class TakerError extends Error {
     this.problem = problem;
     this.code = code;
   }
+}
+
+/** With these the taker will not have the download. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set([
+  'bad-option',
+  'bad-url',
+  'disk-full',
+  'no-such-download',
+  'queue-full',
+  'url-too-long',
+  'wrong-state',
+]);
+/** With these what it got is another file, or not shown to be the same. */
+const DIFFERENCES: ReadonlySet<ErrorCode> = new Set([
+  'different-file',
+  'range-ignored',
+  'version-changed',
+  'version-unproven',
+  'wrong-encoding',
+  'wrong-length',
+  'wrong-range',
+]);
+
+/**
+ * What the failure of a taker means to who has offered the download.
+ *
+ * @param code of the table of errors; the native host has `unexpected` besides
+ */
+export function takerError(code: string, message: string): TakerError {
+  // The engine has ended, or nobody knows: it has to be asked what became of it.
+  const lost = code.startsWith('daemon-') || code === 'unexpected' || code === 'interrupted';
+  if (lost) return new TakerError('lost', message, code);
+  if (isErrorCode(code) && REFUSALS.has(code)) return new TakerError('refused', message, code);
+  const differs = isErrorCode(code) && DIFFERENCES.has(code);
+  return new TakerError(differs ? 'different' : 'failed', message, code);
 }
 
 /** What popup and badge show of a download, whoever has it. */

@@ -15,7 +15,7 @@ import {
   type NativeFailure,
   type NativeType,
 } from '@millrace/shared/bridge/native/native-api';
-import { TakerError } from '../contract/taker.ts';
+import { TakerError, takerError } from '../contract/taker.ts';
 
 /** The host's end of the browser's messaging, as far as it is used. */
 export interface NativePort {
@@ -225,32 +225,7 @@ function problemOf(why: string | undefined): DesktopProblem {
   return /exited|failed to start|disconnected/i.test(why) ? 'no-engine' : 'lost';
 }
 
-/** Codes by which the desktop says that it will not have a download. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  'bad-option',
-  'bad-url',
-  'disk-full',
-  'no-such-download',
-  'queue-full',
-  'url-too-long',
-  'wrong-state',
-]);
-/** Codes by which it says that it has got another file. */
-const DIFFERENCES: ReadonlySet<string> = new Set([
-  'different-file',
-  'range-ignored',
-  'version-changed',
-  'version-unproven',
-  'wrong-encoding',
-  'wrong-length',
-  'wrong-range',
-]);
-
 function failure({ code, message, detail }: NativeFailure): TakerError {
   const text = detail === '' ? message : `${message}: ${detail}`;
-  if (REFUSALS.has(code)) return new TakerError('refused', text, code);
-  if (DIFFERENCES.has(code)) return new TakerError('different', text, code);
-  // The engine has ended, or nobody knows: it has to be asked what became of it.
-  const lost = code.startsWith('daemon-') || code === 'unexpected' || code === 'interrupted';
-  return new TakerError(lost ? 'lost' : 'failed', text, code);
+  return takerError(code, text);
 }

@@ -5,7 +5,10 @@ import {
   type ErrorCode,
   type ErrorRow,
   EXIT,
+  endsDownload,
+  isErrorCode,
   isMillraceError,
+  isPassing,
   MillraceError,
 } from './errors.ts';
 
@@ -31,6 +34,100 @@ describe('errors', () => {
     const later = rows.filter(([, row]) => row.status === 429 || row.status === 503);
     expect(later.length).toBeGreaterThan(0);
     for (const [code, row] of later) expect([code, row.retryable]).toEqual([code, true]);
+  });
+
+  test('what each error means is what those who decide by it were built for', () => {
+    const where = (holds: (row: ErrorRow) => boolean) =>
+      rows.flatMap(([code, row]) => (holds(row) ? [code] : []));
+    expect(where(isPassing)).toEqual([
+      'too-many-transfers',
+      'too-many-requests',
+      'too-many-origins',
+      'too-much-fetched',
+      'draining',
+      'out-of-memory',
+      'origin-busy',
+      'origin-error',
+      'origin-unreachable',
+      'origin-refused',
+      'origin-unknown',
+      'network-away',
+      'origin-timeout',
+      'origin-reset',
+      'proxy-failed',
+      'wrong-length',
+      'wrong-digest',
+    ]);
+    // The connection broke, and not the answer: the rest is asked for at once.
+    expect(where(({ again }) => again === 'at once')).toEqual(['origin-timeout', 'origin-reset']);
+    // Here no other source helps.
+    expect(where(endsDownload)).toEqual([
+      'file-exists',
+      'file-in-use',
+      'disk-full',
+      'file-not-writable',
+      'file-changed',
+      'daemon-running',
+      'daemon-not-running',
+      'daemon-silent',
+      'state-unusable',
+      'queue-full',
+      'interrupted',
+      'internal',
+    ]);
+    expect(where(({ bytes }) => bytes === 'dropped')).toEqual([
+      'wrong-range',
+      'wrong-length',
+      'wrong-digest',
+      'different-file',
+      'malformed-response',
+      'checksum-mismatch',
+    ]);
+    // Here another link is the remedy.
+    expect(where(({ file }) => file === 'gone')).toEqual([
+      'origin-not-found',
+      'origin-gone',
+      'origin-denied',
+    ]);
+    expect(where(({ file }) => file === 'other version')).toEqual([
+      'precondition-failed',
+      'version-changed',
+    ]);
+    // What a node says of itself: another one may serve all the same.
+    expect(where(({ scope }) => scope === 'node')).toEqual([
+      'no-such-page',
+      'inside-request-refused',
+      'bad-chunk-name',
+      'loop-detected',
+      'origin-not-allowed',
+      'private-address',
+      'too-many-transfers',
+      'too-many-requests',
+      'too-many-origins',
+      'too-much-fetched',
+      'content-type-refused',
+      'file-too-large',
+      'link-invalid',
+      'link-expired',
+      'draining',
+      'pin-refused',
+      'out-of-memory',
+      'proxy-failed',
+      'proxy-denied',
+    ]);
+  });
+
+  test('an error whose bytes cannot be believed does not say that the connection broke', () => {
+    for (const [code, { again, bytes }] of rows) {
+      if (bytes === 'dropped') expect([code, again]).not.toEqual([code, 'at once']);
+    }
+  });
+
+  test('only own codes are codes', () => {
+    expect(isErrorCode('disk-full')).toBe(true);
+    for (const code of ['toString', '', 'x', undefined, 1, {}, { toString: null }]) {
+      expect(isErrorCode(code)).toBe(false);
+    }
   });
 
   test('the exit statuses of the command line stay what scripts rely on', () => {

@@ -1,15 +1,39 @@
 /**
  * The one table of errors. Every failure that a user, a client or an operator can see has a row
- * here: a stable code, the HTTP status an edge answers with, whether trying again can help, the
- * exit status of the command line, and what to do about it.
+ * here: a stable code, the HTTP status an edge answers with, what it means to those who decide what
+ * follows, the exit status of the command line, and what to do about it.
  */
 
-/** One row of the table. */
-export interface ErrorRow {
-  /** HTTP status an edge answers with (also the nearest HTTP meaning where no HTTP is involved). */
-  readonly status: number;
+/**
+ * Whose fault it is: what was asked for; the origin, or what came from it; a node on the way (an
+ * edge, a peer, a proxy), by its policy or its load; the machine that downloads (its disk, its
+ * network, its programs).
+ */
+export type FaultScope = 'client' | 'source' | 'node' | 'download';
+
+/**
+ * Whether asking again can help: not without a change; only by beginning anew (with a new version,
+ * once there is room); the same server after a pause; the same server at once, for the rest, as
+ * the connection broke and not the answer (ANYCAST 3.1.1).
+ */
+export type Again = 'no' | 'anew' | 'later' | 'at once';
+
+/** What an error means. Whoever decides by errors decides by this, and no code is left unjudged. */
+export interface Meaning {
+  readonly scope: FaultScope;
+  readonly again: Again;
+  /** Whether the bytes that came in the same answer are to be believed. */
+  readonly bytes: 'kept' | 'dropped';
+  /** What the failure says of the file that was known under the URL, if anything. */
+  readonly file: 'gone' | 'other version' | undefined;
   /** True when the same request may succeed later or at another source without being changed. */
   readonly retryable: boolean;
+}
+
+/** One row of the table. */
+export interface ErrorRow extends Meaning {
+  /** HTTP status an edge answers with (also the nearest HTTP meaning where no HTTP is involved). */
+  readonly status: number;
   /** Exit status of the command line, see `EXIT`. */
   readonly exit: number;
   /** What happened, in a few words; the same text for every occurrence (RFC 9457 `title`). */
@@ -31,102 +55,111 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
+function means(
+  scope: FaultScope,
+  again: Again,
+  bytes: Meaning['bytes'],
+  file?: Exclude<Meaning['file'], undefined>,
+): Meaning {
+  return { scope, again, bytes, file, retryable: again !== 'no' };
+}
+
 export const ERRORS = {
   // What the client sent
   'bad-url': {
     status: 400,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'The URL is not one that can be fetched',
     advice: 'A complete http:// or https:// URL is needed; that of an edge goes before it.',
   },
   'bad-request': {
     status: 400,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'The request cannot be read',
     advice: 'Send what the path takes, or no body at all.',
   },
   'url-too-long': {
     status: 414,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'The URL is too long',
     advice: 'Use a shorter URL.',
   },
   'credentials-in-url': {
     status: 400,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'The URL contains a user name or password',
     advice: 'Fetch it directly from the origin: edges never carry credentials.',
   },
   'not-a-proxy': {
     status: 421,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'This is not a forward proxy',
     advice: 'Do not configure the edge as a proxy; put its address before the URL instead.',
   },
   'method-not-allowed': {
     status: 405,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'Only GET and HEAD are possible',
     advice: 'Send GET or HEAD, or talk to the origin directly.',
   },
   'no-such-page': {
     status: 404,
-    retryable: false,
+    ...means('node', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'This edge has no such page',
     advice: 'Put the edge before a complete URL, or look at / for how to use it.',
   },
   'precondition-failed': {
     status: 412,
-    retryable: false,
+    ...means('source', 'no', 'kept', 'other version'),
     exit: EXIT.source,
     title: 'The file is not the version that was asked for',
     advice: 'Ask again without the condition to get the current version.',
   },
   'range-not-satisfiable': {
     status: 416,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.source,
     title: 'The file has no such bytes',
     advice: 'Ask for a range inside the length given in Content-Range.',
   },
   'too-many-ranges': {
     status: 416,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'Too many ranges in one request',
     advice: 'Ask for fewer ranges at a time.',
   },
   'not-cached': {
     status: 504,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The file is not in the cache',
     advice: 'Ask without only-if-cached.',
   },
   'inside-request-refused': {
     status: 403,
-    retryable: false,
+    ...means('node', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'Requests of the inside protocol are not accepted from here',
     advice: 'Use the prefixed URL form; only peers of this edge may ask for single chunks.',
   },
   'bad-chunk-name': {
     status: 400,
-    retryable: false,
+    ...means('node', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'That is not the name of a chunk',
     advice: 'Ask for aligned chunks of a legal size; clients should use the prefixed URL form.',
   },
   'loop-detected': {
     status: 508,
-    retryable: false,
+    ...means('node', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The request has passed through this edge before',
     advice: 'Put an edge before the URL only once.',
@@ -135,98 +168,98 @@ export const ERRORS = {
   // What the edge's policy says
   'origin-not-allowed': {
     status: 403,
-    retryable: false,
+    ...means('node', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'This edge does not serve that origin',
     advice: 'Ask the operator of the edge to add it with --allow-origin.',
   },
   'private-address': {
     status: 403,
-    retryable: false,
+    ...means('node', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The origin is at a private address',
     advice: 'Name the host literally with --allow-origin, or fetch it directly.',
   },
   'other-site': {
     status: 403,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'A web page of another site asked for this',
     advice: 'Open the address in a tab of its own: this edge serves its own user only.',
   },
   'token-required': {
     status: 401,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'That takes the administration token',
     advice: 'Send "Authorization: Bearer" with the token of --admin-token-file.',
   },
   'too-many-transfers': {
     status: 429,
-    retryable: true,
+    ...means('node', 'later', 'kept'),
     exit: EXIT.refused,
     title: 'Too many transfers at once from one address',
     advice: 'Wait for a transfer to finish, or use fewer connections.',
   },
   'too-many-requests': {
     status: 429,
-    retryable: true,
+    ...means('node', 'later', 'kept'),
     exit: EXIT.refused,
     title: 'Too many requests from one address',
     advice: 'Wait as long as Retry-After says.',
   },
   'too-many-origins': {
     status: 429,
-    retryable: true,
+    ...means('node', 'later', 'kept'),
     exit: EXIT.refused,
     title: 'Too many origins from one address',
     advice: 'Wait as long as Retry-After says, and for transfers from other origins to finish.',
   },
   'too-much-fetched': {
     status: 429,
-    retryable: true,
+    ...means('node', 'later', 'kept'),
     exit: EXIT.refused,
     title: 'The origins had to send far more for one address than it took',
     advice: 'Wait as long as Retry-After says, and ask for larger ranges.',
   },
   'content-type-refused': {
     status: 403,
-    retryable: false,
+    ...means('node', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'This edge does not serve files of that type from there',
     advice: 'Fetch it directly from the origin, or ask the operator of the edge.',
   },
   'file-too-large': {
     status: 403,
-    retryable: false,
+    ...means('node', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The file is larger than this edge serves from there',
     advice: 'Fetch it directly from the origin, or ask the operator of the edge.',
   },
   'quota-exhausted': {
     status: 503,
-    retryable: true,
+    ...means('source', 'anew', 'kept'),
     exit: EXIT.refused,
     title: 'What this edge gives to that origin is used up',
     advice: 'Wait as long as Retry-After says, or fetch it directly from the origin.',
   },
   'link-invalid': {
     status: 403,
-    retryable: false,
+    ...means('node', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The signature of the link is wrong',
     advice: 'Copy the whole link, unchanged; its signature holds for exactly one URL.',
   },
   'link-expired': {
     status: 403,
-    retryable: false,
+    ...means('node', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The link has expired',
     advice: 'Get a new one from where you found it.',
   },
   draining: {
     status: 503,
-    retryable: true,
+    ...means('node', 'later', 'kept'),
     exit: EXIT.network,
     title: 'This edge is shutting down',
     advice: 'Use another edge, or try again in a moment.',
@@ -235,21 +268,21 @@ export const ERRORS = {
   // Administration
   'pin-refused': {
     status: 507,
-    retryable: true,
+    ...means('node', 'anew', 'kept'),
     exit: EXIT.refused,
     title: 'The file cannot be pinned',
     advice: 'Release other pins, ask for less or for a shorter time, or raise the limits.',
   },
   'no-such-entry': {
     status: 404,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The edge has no such pin or prefetch',
     advice: 'See "millrace edge pins" or "millrace edge prefetches" for those that there are.',
   },
   'not-cacheable': {
     status: 409,
-    retryable: false,
+    ...means('source', 'no', 'kept'),
     exit: EXIT.source,
     title: 'Edges cannot keep the file',
     advice: 'Its origin must serve ranges, tell length and version, and allow caching.',
@@ -258,98 +291,98 @@ export const ERRORS = {
   // What the origin did
   'origin-not-found': {
     status: 404,
-    retryable: false,
+    ...means('source', 'no', 'kept', 'gone'),
     exit: EXIT.refused,
     title: 'The origin has no such file',
     advice: 'Check the URL.',
   },
   'origin-gone': {
     status: 410,
-    retryable: false,
+    ...means('source', 'no', 'kept', 'gone'),
     exit: EXIT.refused,
     title: 'The origin has removed the file',
     advice: 'Look for a new URL.',
   },
   'origin-denied': {
     status: 403,
-    retryable: false,
+    ...means('source', 'no', 'kept', 'gone'),
     exit: EXIT.refused,
     title: 'The origin refuses access',
     advice: 'The link may have expired or need a log-in; get a new one from where you found it.',
   },
   'out-of-memory': {
     status: 503,
-    retryable: true,
+    ...means('node', 'later', 'kept'),
     exit: EXIT.refused,
     title: 'The edge has no memory left for more transfers',
     advice: 'Try again after the time in Retry-After, or use another edge or the origin itself.',
   },
   'origin-busy': {
     status: 503,
-    retryable: true,
+    ...means('source', 'later', 'kept'),
     exit: EXIT.refused,
     title: 'The origin is busy',
     advice: 'Wait as long as Retry-After says.',
   },
   'origin-error': {
     status: 502,
-    retryable: true,
+    ...means('source', 'later', 'kept'),
     exit: EXIT.refused,
     title: 'The origin answered with an error',
     advice: 'Try again later; if it stays, tell the owner of the origin.',
   },
   'origin-unreachable': {
     status: 502,
-    retryable: true,
+    ...means('source', 'later', 'kept'),
     exit: EXIT.network,
     title: 'The origin cannot be reached',
     advice: 'Check the host name and the network, then try again.',
   },
   'origin-refused': {
     status: 502,
-    retryable: true,
+    ...means('source', 'later', 'kept'),
     exit: EXIT.network,
     title: 'The server refuses connections',
     advice: 'Check the port in the URL, and whether the server runs; then try again.',
   },
   'origin-unknown': {
     status: 502,
-    retryable: true,
+    ...means('source', 'later', 'kept'),
     exit: EXIT.network,
     title: 'There is no server of that name',
     advice: 'Check how the host name in the URL is spelled.',
   },
   'network-away': {
     status: 502,
-    retryable: true,
+    ...means('download', 'later', 'kept'),
     exit: EXIT.network,
     title: 'This machine has no network',
     advice: 'Wait until it is connected again; downloads go on by themselves.',
   },
   'origin-timeout': {
     status: 504,
-    retryable: true,
+    ...means('source', 'at once', 'kept'),
     exit: EXIT.network,
     title: 'The origin does not answer',
     advice: 'Try again later.',
   },
   'origin-reset': {
     status: 502,
-    retryable: true,
+    ...means('source', 'at once', 'kept'),
     exit: EXIT.network,
     title: 'The connection broke before all bytes had come',
     advice: 'Try again; what has been received is kept.',
   },
   'too-many-redirects': {
     status: 502,
-    retryable: false,
+    ...means('source', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The origin redirects too often',
     advice: 'Use the URL at the end of the redirects.',
   },
   'bad-redirect': {
     status: 502,
-    retryable: false,
+    ...means('source', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The origin redirects to something that cannot be fetched',
     advice: 'Tell the owner of the origin.',
@@ -358,7 +391,7 @@ export const ERRORS = {
   // The way to the origin
   'certificate-invalid': {
     status: 502,
-    retryable: false,
+    ...means('source', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The certificate of the server cannot be trusted',
     advice:
@@ -366,14 +399,14 @@ export const ERRORS = {
   },
   'proxy-failed': {
     status: 502,
-    retryable: true,
+    ...means('node', 'later', 'kept'),
     exit: EXIT.network,
     title: 'The proxy does not work',
     advice: 'Check its address and that it runs, or use another proxy or none.',
   },
   'proxy-denied': {
     status: 502,
-    retryable: false,
+    ...means('node', 'no', 'kept'),
     exit: EXIT.refused,
     title: 'The proxy refuses access',
     advice: 'Check the user name and password in its URL, and what it allows.',
@@ -382,63 +415,63 @@ export const ERRORS = {
   // A source that breaks the range contract: its bytes are never used
   'range-ignored': {
     status: 502,
-    retryable: false,
+    ...means('source', 'no', 'kept'),
     exit: EXIT.source,
     title: 'The source does not serve ranges',
     advice: 'The file can only be fetched in one piece from this source.',
   },
   'wrong-range': {
     status: 502,
-    retryable: false,
+    ...means('source', 'no', 'dropped'),
     exit: EXIT.source,
     title: 'The source sent other bytes than the ones asked for',
     advice: 'Use another source, and tell the owner of this one.',
   },
   'wrong-length': {
     status: 502,
-    retryable: true,
+    ...means('source', 'later', 'dropped'),
     exit: EXIT.source,
     title: 'The source sent another number of bytes than it announced',
     advice: 'Try again, or use another source.',
   },
   'wrong-encoding': {
     status: 502,
-    retryable: false,
+    ...means('source', 'no', 'kept'),
     exit: EXIT.source,
     title: 'The source sent an encoded body although none was asked for',
     advice: 'Use another source, and tell the owner of this one.',
   },
   'wrong-digest': {
     status: 502,
-    retryable: true,
+    ...means('source', 'later', 'dropped'),
     exit: EXIT.source,
     title: 'The bytes received do not match their digest',
     advice: 'Try again, or use another source.',
   },
   'version-changed': {
     status: 502,
-    retryable: true,
+    ...means('source', 'anew', 'kept', 'other version'),
     exit: EXIT.source,
     title: 'The file changed at the origin while it was being fetched',
     advice: 'Start again to get the new version.',
   },
   'version-unproven': {
     status: 502,
-    retryable: false,
+    ...means('source', 'no', 'kept'),
     exit: EXIT.source,
     title: 'The source does not say which version of the file it sent',
     advice: 'Use another source, and tell the owner of this one.',
   },
   'source-refused': {
     status: 502,
-    retryable: false,
+    ...means('source', 'no', 'kept'),
     exit: EXIT.source,
     title: 'A source is not used, for the safety of the file or of your network',
     advice: 'Name the server yourself if it is meant, or give a digest of the file.',
   },
   'different-file': {
     status: 502,
-    retryable: false,
+    ...means('source', 'no', 'dropped'),
     exit: EXIT.source,
     title: 'The source has another file than the one being downloaded',
     advice:
@@ -447,7 +480,7 @@ export const ERRORS = {
   },
   'malformed-response': {
     status: 502,
-    retryable: false,
+    ...means('source', 'no', 'dropped'),
     exit: EXIT.source,
     title: 'The source sent an answer that cannot be understood',
     advice: 'Use another source, and tell the owner of this one.',
@@ -456,133 +489,133 @@ export const ERRORS = {
   // The command line and the download engine
   'bad-option': {
     status: 400,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'An option has a value that cannot be used',
     advice: 'See --help.',
   },
   'bad-metalink': {
     status: 400,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'The download description cannot be understood',
     advice: 'Get it again from where you found it, or tell its publisher what is wrong with it.',
   },
   'bad-manifest': {
     status: 400,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'The manifest cannot be used',
     advice: 'Nothing has been changed. Publish the folder again, or ask its publisher to.',
   },
   'contradicting-statements': {
     status: 409,
-    retryable: false,
+    ...means('source', 'no', 'kept'),
     exit: EXIT.checksum,
     title: 'What is said about the file contradicts itself',
     advice: 'One statement is wrong or about another version: find out which, and leave it out.',
   },
   'checksum-mismatch': {
     status: 502,
-    retryable: false,
+    ...means('source', 'no', 'dropped'),
     exit: EXIT.checksum,
     title: 'The file does not have the expected checksum',
     advice: 'Check the checksum; if it is right, the file at the source is damaged or altered.',
   },
   'file-exists': {
     status: 409,
-    retryable: false,
+    ...means('download', 'no', 'kept'),
     exit: EXIT.filesystem,
     title: 'A file of that name exists already',
     advice: 'Choose another name with -o, or replace it with --overwrite.',
   },
   'file-in-use': {
     status: 409,
-    retryable: true,
+    ...means('download', 'anew', 'kept'),
     exit: EXIT.filesystem,
     title: 'Another download is writing to the same file',
     advice: 'Wait for it to finish, or choose another name with -o.',
   },
   'disk-full': {
     status: 507,
-    retryable: true,
+    ...means('download', 'anew', 'kept'),
     exit: EXIT.filesystem,
     title: 'There is no room for the file',
     advice: 'Free some space and run the same command again: it goes on where it stopped.',
   },
   'file-not-writable': {
     status: 500,
-    retryable: false,
+    ...means('download', 'no', 'kept'),
     exit: EXIT.filesystem,
     title: 'The file cannot be written',
     advice: 'Check the folder and its permissions, or choose another with -d.',
   },
   'file-changed': {
     status: 409,
-    retryable: true,
+    ...means('download', 'anew', 'kept'),
     exit: EXIT.filesystem,
     title: 'Another program has changed the partial file',
     advice: 'Run the same command again: what is still right is kept, the rest is fetched again.',
   },
   'daemon-running': {
     status: 409,
-    retryable: false,
+    ...means('download', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'A daemon is running already',
     advice: 'Use the one that runs, or end it first.',
   },
   'daemon-not-running': {
     status: 503,
-    retryable: true,
+    ...means('download', 'anew', 'kept'),
     exit: EXIT.network,
     title: 'No daemon is running',
     advice: 'Start one with "millrace daemon start --detach".',
   },
   'daemon-silent': {
     status: 504,
-    retryable: true,
+    ...means('download', 'anew', 'kept'),
     exit: EXIT.network,
     title: 'The daemon does not answer',
     advice: 'See daemon.log in the state folder; "millrace daemon stop" ends it.',
   },
   'state-unusable': {
     status: 500,
-    retryable: false,
+    ...means('download', 'no', 'kept'),
     exit: EXIT.filesystem,
     title: 'What Millrace keeps between runs cannot be used',
     advice: 'Look at the file named, or choose another folder with MILLRACE_STATE.',
   },
   'no-such-download': {
     status: 404,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'There is no such download',
     advice: 'See "millrace list" for those that there are.',
   },
   'wrong-state': {
     status: 409,
-    retryable: false,
+    ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
     title: 'The download is in a state in which that cannot be done',
     advice: 'See "millrace info" for its state.',
   },
   'queue-full': {
     status: 507,
-    retryable: true,
+    ...means('download', 'anew', 'kept'),
     exit: EXIT.refused,
     title: 'There are too many downloads in the queue',
     advice: 'Wait until some have finished, or remove some.',
   },
   interrupted: {
     status: 499,
-    retryable: true,
+    ...means('download', 'anew', 'kept'),
     exit: EXIT.interrupted,
     title: 'Interrupted',
     advice: 'Run the same command again: it goes on where it stopped.',
   },
   internal: {
     status: 500,
-    retryable: true,
+    ...means('download', 'anew', 'kept'),
     exit: EXIT.unexpected,
     title: 'Something went wrong inside Millrace',
     advice: 'This is a fault of Millrace: please report it.',
@@ -591,6 +624,13 @@ export const ERRORS = {
 
 /** A code of the table. */
 export type ErrorCode = keyof typeof ERRORS;
+
+const CODES: ReadonlySet<string> = new Set(Object.keys(ERRORS));
+
+/** True for codes of this table; what other programs and older versions say may have others. */
+export function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && CODES.has(code);
+}
 
 /** An error of the table, with what is particular to this occurrence. */
 export class MillraceError extends Error {
@@ -619,6 +659,16 @@ export class MillraceError extends Error {
   get row(): ErrorRow {
     return ERRORS[this.code];
   }
+}
+
+/** True for failures of a server that waiting, or asking for the rest, can mend. */
+export function isPassing({ again }: Meaning): boolean {
+  return again === 'later' || again === 'at once';
+}
+
+/** True for troubles of the machine that downloads: no source can mend them, and waiting will not do. */
+export function endsDownload(meaning: Meaning): boolean {
+  return meaning.scope === 'download' && !isPassing(meaning);
 }
 
 /** True when `error` is an error of the table, of the given code if one is given. */

@@ -37,15 +37,6 @@ const BUSY: readonly ErrorCode[] = [
   'draining',
   'out-of-memory',
 ];
-/** Here no other way helps. */
-const FINAL: readonly ErrorCode[] = [
-  'disk-full',
-  'file-not-writable',
-  'file-in-use',
-  'interrupted',
-  'internal',
-];
-
 /**
  * Edges by their addresses: destinations that are given the same edges ask the same one for a file,
  * also where the edges know nothing of each other.
@@ -96,7 +87,8 @@ export class Attempts {
   next(error: MillraceError): Step {
     // The first error that is about the content says more than that another way is closed as well.
     if (this.#error === undefined || !isAboutContent(this.#error)) this.#error = error;
-    if (FINAL.includes(error.code)) return { kind: 'fail', error };
+    // Of this machine's troubles, no other way helps.
+    if (error.row.scope === 'download') return { kind: 'fail', error };
     if (BUSY.includes(error.code) && this.#busy++ < MAX_WAITS) {
       const asked = Math.min(error.retryAfterMs ?? 0, MAX_PAUSE_MS);
       // By chance up to half longer, for the same reason as below.

@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ERRORS,
-  type ErrorCode,
   EXIT,
+  isErrorCode,
   isMillraceError,
   MillraceError,
 } from '@millrace/shared/base/errors';
@@ -111,9 +111,7 @@ async function progress(
 function exitStatus({ state, code }: Prefetch): number {
   if (state === 'stopped') return EXIT.interrupted;
   if (state !== 'failed') return EXIT.ok;
-  return code !== undefined && Object.hasOwn(ERRORS, code)
-    ? ERRORS[code as ErrorCode].exit
-    : EXIT.unexpected;
+  return isErrorCode(code) ? ERRORS[code].exit : EXIT.unexpected;
 }
 
 function sha256Value(text: string): string {

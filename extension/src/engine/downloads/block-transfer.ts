@@ -6,7 +6,7 @@
 
 import { RangeSet } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
-import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, endsDownload, MillraceError } from '@millrace/shared/base/errors';
 import {
   ASK_AGAIN_MS,
   type Assignment,
@@ -53,16 +53,6 @@ interface Running {
   checked: boolean;
 }
 
-/** Failures that concern the download and not one source. */
-const FATAL: ReadonlySet<string> = new Set(['disk-full', 'file-not-writable', 'internal']);
-/** Failures after which the bytes of the answer are not believed. */
-const DOUBTFUL: ReadonlySet<string> = new Set([
-  'wrong-length',
-  'wrong-digest',
-  'wrong-range',
-  'malformed-response',
-  'different-file',
-]);
 /** The request is not to go on: others have brought it or taken it over, or have its connection. */
 const ENOUGH = new Error('enough');
 /** Edges from which nothing has come for so long get help from the origin. */
@@ -269,7 +259,7 @@ export class Transfer implements SlotHolder {
     if (this.#stop.signal.aborted) return;
     const { source, got } = running;
     const error = asMillraceError(thrown);
-    if (FATAL.has(error.code)) return this.#end(error);
+    if (endsDownload(error.row)) return this.#end(error);
     // One that has sent something meanwhile, on whichever connection, is there (ANYCAST 3.1.1).
     const isThere = got.bytes > 0 || source.heardAt > running.startedAt;
     this.#sources.onFailure(source, error, isThere);
@@ -278,7 +268,7 @@ export class Transfer implements SlotHolder {
         if (other.source === source) other.abort.abort(ENOUGH);
       }
     }
-    if (!DOUBTFUL.has(error.code)) return;
+    if (error.row.bytes !== 'dropped') return;
     running.proven = running.position;
     if (!running.checked) this.#discard(got);
   }
@@ -289,7 +279,7 @@ export class Transfer implements SlotHolder {
    */
   #doubt(source: FetchSource): void {
     const reason = source.health.quarantine;
-    if (reason === undefined || !DOUBTFUL.has(reason.code)) return;
+    if (reason?.row.bytes !== 'dropped') return;
     for (const running of this.#running) if (running.source === source) return;
     this.#discard(source.takeUnproven());
   }

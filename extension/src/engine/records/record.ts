@@ -4,7 +4,12 @@
  */
 
 import type { Digest } from '@millrace/shared/base/digest';
-import { ERRORS, type MillraceError } from '@millrace/shared/base/errors';
+import {
+  ERRORS,
+  type ErrorCode,
+  isErrorCode,
+  type MillraceError,
+} from '@millrace/shared/base/errors';
 import { usableEdges } from '@millrace/shared/download/request/edge-use';
 import type { Validators } from '@millrace/shared/http/fields/validators';
 import type { ShownDownload } from '../../contract/taker.ts';
@@ -124,7 +129,7 @@ export function paused(record: DownloadRecord): DownloadRecord | undefined {
 }
 
 /** Failures after which the bytes that are there are of no use. */
-const OTHER_FILE: ReadonlySet<string> = new Set([
+const OTHER_FILE: ReadonlySet<ErrorCode> = new Set([
   'version-changed',
   'different-file',
   'wrong-digest',
@@ -138,15 +143,20 @@ export function resumed(
   record: DownloadRecord,
 ): { readonly record: DownloadRecord; readonly anew: boolean } | undefined {
   if (record.state !== 'paused' && record.state !== 'error') return undefined;
-  const anew = record.error !== undefined && OTHER_FILE.has(record.error.code);
+  const anew = isOtherFile(record.error?.code);
   const { error: _error, save: _save, ...rest } = record;
   const queued: DownloadRecord = { ...rest, state: 'queued' };
   if (!anew) return { record: queued, anew };
   return { record: { ...fresh(queued), restarts: 0 }, anew };
 }
 
+/** @param code of a kept record; those of other versions may have others */
+function isOtherFile(code: string | undefined): boolean {
+  return isErrorCode(code) && OTHER_FILE.has(code);
+}
+
 /** With these the origin has shown that it cannot be asked for parts, though for all perhaps. */
-const NOT_IN_PARTS: ReadonlySet<string> = new Set([
+const NOT_IN_PARTS: ReadonlySet<ErrorCode> = new Set([
   'range-ignored',
   'version-unproven',
   'wrong-range',
@@ -155,7 +165,7 @@ const NOT_IN_PARTS: ReadonlySet<string> = new Set([
   'malformed-response',
 ]);
 /** With these the origin has refused a part, which it may do where it would give the whole. */
-const REFUSED: ReadonlySet<string> = new Set(['origin-denied', 'origin-error', 'origin-busy']);
+const REFUSED: ReadonlySet<ErrorCode> = new Set(['origin-denied', 'origin-error', 'origin-busy']);
 /** Bytes that may be given up for the browser to try it whole. */
 const MAX_GIVEN_UP = 16 * 1024 * 1024;
 /** A file that changes more often while it is fetched is not to be had. */
@@ -186,7 +196,7 @@ export function failed(record: DownloadRecord, error: MillraceError): DownloadRe
 }
 
 /** True where a plain GET may bring what parts have not: the browser has one to try. */
-function isForBrowser({ storedBytes }: DownloadRecord, code: string): boolean {
+function isForBrowser({ storedBytes }: DownloadRecord, code: ErrorCode): boolean {
   return NOT_IN_PARTS.has(code) || (REFUSED.has(code) && storedBytes < MAX_GIVEN_UP);
 }
 
@@ -198,7 +208,7 @@ function fresh(record: DownloadRecord): DownloadRecord {
 
 /** True if the bytes that are there can go: it begins anew, or the browser needs the room for it. */
 export function isOfNoUse({ state, length, error }: DownloadRecord): boolean {
-  if (state === 'error') return error !== undefined && OTHER_FILE.has(error.code);
+  if (state === 'error') return isOtherFile(error?.code);
   return state === 'browser' || length === undefined;
 }
 

@@ -5,17 +5,22 @@
 
 import { type ByteRange, RangeSet } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
-import { ERRORS, type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
+import { type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
-import { PROBLEM_TYPE, type Problem } from '@millrace/shared/http/answers/problem';
+import {
+  MAX_PROBLEM_BYTES,
+  PROBLEM_TYPE,
+  readSourceProblem,
+} from '@millrace/shared/http/answers/problem';
 import {
   checkRangeAnswer,
   checkVersion,
   type PinnedVersion,
   readContentLength,
 } from '@millrace/shared/http/answers/range-contract';
+import { statusError } from '@millrace/shared/http/answers/status-error';
+import { ifRange } from '@millrace/shared/http/fields/conditions';
 import type { Headers as Fields } from '@millrace/shared/http/fields/headers';
-import { formatHttpDate } from '@millrace/shared/http/fields/http-date';
 import { formatRange } from '@millrace/shared/http/fields/range-header';
 import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
 import { readValidators, type Validators } from '@millrace/shared/http/fields/validators';
@@ -60,9 +65,7 @@ export interface FetchSourceOptions {
 }
 
 /** Failures that say nothing of where redirects lead. */
-const KEEPS_TO_ITSELF: ReadonlySet<string> = new Set(['origin-busy']);
-/** Problem documents are small; anything longer is none. */
-const MAX_PROBLEM_CHARS = 16 * 1024;
+const KEEPS_TO_ITSELF: ReadonlySet<ErrorCode> = new Set(['origin-busy']);
 /**
  * What `fetch` may set. The browser adds cookies, its own name and its languages by itself, and lets
  * nobody say what page the link is on: Referer is a forbidden request header of the Fetch standard.
@@ -246,48 +249,24 @@ export class FetchSource {
     if (status === 416 && pinned !== undefined) {
       throw new MillraceError('version-changed', 'it has become shorter');
     }
-    throw await this.#statusError(response);
+    throw await this.#answerError(response);
   }
 
-  /** The error that a status stands for; an edge says itself what it is. */
-  async #statusError(response: Response): Promise<MillraceError> {
+  /** The error that an answer without the file stands for; an edge says itself what is wrong. */
+  async #answerError(response: Response): Promise<MillraceError> {
     const { status, headers } = response;
     const given = headers.get('retry-after') ?? undefined;
     const retryAfterMs = parseRetryAfter(given, this.#options.wallNow());
-    const problem = this.edge === undefined ? undefined : await readProblem(response);
-    if (problem !== undefined) {
-      return new MillraceError(problem.code, problem.detail, { retryAfterMs });
-    }
-    const detail = `it answered ${status}`;
-    if (status === 404) return new MillraceError('origin-not-found', detail);
-    if (status === 410) return new MillraceError('origin-gone', detail);
-    if (status === 416) return new MillraceError('range-ignored', detail);
-    if (status === 429 || status === 503) {
-      return new MillraceError('origin-busy', detail, { retryAfterMs });
-    }
-    if (status >= 500) return new MillraceError('origin-error', detail);
-    if (status >= 400) return new MillraceError('origin-denied', detail);
-    return new MillraceError('malformed-response', detail);
+    const text = this.edge === undefined ? undefined : await readText(response);
+    const stated = text === undefined ? undefined : readSourceProblem(text, retryAfterMs);
+    return stated ?? statusError(status, retryAfterMs);
   }
 }
 
-async function readProblem(
-  response: Response,
-): Promise<{ code: ErrorCode; detail: string } | undefined> {
+/** The body of a problem document; undefined: it is none. */
+async function readText(response: Response): Promise<string | undefined> {
   const type = response.headers.get('content-type') ?? '';
   const length = Number(response.headers.get('content-length') ?? Number.NaN);
-  if (!type.startsWith(PROBLEM_TYPE) || !(length <= MAX_PROBLEM_CHARS)) return undefined;
-  try {
-    const problem = (await response.json()) as Partial<Problem>;
-    if (typeof problem.code !== 'string' || !Object.hasOwn(ERRORS, problem.code)) return undefined;
-    return { code: problem.code as ErrorCode, detail: String(problem.reason ?? '') };
-  } catch {
-    return undefined;
-  }
-}
-
-/** The condition that holds an answer to a version. */
-function ifRange({ etag, lastModified }: Validators): string | undefined {
-  if (etag !== undefined) return etag;
-  return lastModified === undefined ? undefined : formatHttpDate(lastModified);
+  if (!type.startsWith(PROBLEM_TYPE) || !(length <= MAX_PROBLEM_BYTES)) return undefined;
+  return response.text().catch(() => undefined);
 }

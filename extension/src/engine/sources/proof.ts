@@ -7,7 +7,7 @@ import type { Digest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { fileDigests } from '@millrace/shared/http/fields/digest-fields';
 import { canPin, readValidators, type Validators } from '@millrace/shared/http/fields/validators';
-import { type Offer, TakerError, type TakerProblem } from '../../contract/taker.ts';
+import { type Offer, TakerError, takerError } from '../../contract/taker.ts';
 import type { FetchSource, Opened } from './fetch-source.ts';
 
 const PROOF_BYTES = 64 * 1024;
@@ -63,17 +63,11 @@ function proofOf({ version: { validators }, fields }: Opened): Proof {
   throw new MillraceError('version-unproven', 'it gives no strong ETag and no old date');
 }
 
-const DIFFERENT: ReadonlySet<string> = new Set(['version-changed', 'wrong-range', 'wrong-length']);
-const REFUSED: ReadonlySet<string> = new Set(['range-ignored', 'version-unproven', 'queue-full']);
-
 /** The same for whoever has offered it. */
 export function asTakerError(thrown: unknown): TakerError {
   if (thrown instanceof TakerError) return thrown;
   if (!(thrown instanceof MillraceError)) {
     return new TakerError('failed', thrown instanceof Error ? thrown.message : String(thrown));
   }
-  let problem: TakerProblem = 'failed';
-  if (DIFFERENT.has(thrown.code)) problem = 'different';
-  else if (REFUSED.has(thrown.code)) problem = 'refused';
-  return new TakerError(problem, thrown.message, thrown.code);
+  return takerError(thrown.code, thrown.message);
 }

@@ -1,7 +1,7 @@
 /** For how long what an edge knows of a file's current version holds, and what ends that. */
 
 import type { Millis } from '../../base/clock.ts';
-import type { ErrorCode } from '../../base/errors.ts';
+import { ERRORS, type ErrorCode, isPassing } from '../../base/errors.ts';
 import {
   currentAge,
   type Freshness,
@@ -18,25 +18,6 @@ const VERIFIED_MS = 3_600_000;
 
 /** How long content that may have the digest is taken for it: the file may be replaced any moment. */
 const UNVERIFIED_MS = 60_000;
-
-/** Failures in which a stale pointer is better than none (RFC 5861 4). */
-const STALE_IF: ReadonlySet<ErrorCode> = new Set([
-  'origin-unreachable',
-  'origin-timeout',
-  'origin-reset',
-  'origin-error',
-  'origin-busy',
-  'too-many-origins',
-]);
-
-/** Failures after which what was known of the file no longer holds. */
-const WITHDRAWN: ReadonlySet<ErrorCode> = new Set([
-  'origin-not-found',
-  'origin-gone',
-  'origin-denied',
-  'version-changed',
-  'precondition-failed',
-]);
 
 /**
  * Freshness of content that was asked for by its digest (WORLDS 4.2): what is known to be it stays
@@ -75,7 +56,8 @@ export function secondsLeft(freshness: Freshness, now: Millis): number {
 
 /**
  * What becomes of what was known when nobody could say what is current: it is used although it is
- * `stale`, `forgotten`, or `kept` for those who ask later.
+ * `stale` (RFC 5861 4), `forgotten` where the failure says that it no longer holds, or `kept` for
+ * those who ask later.
  *
  * @param freshness of what was known; undefined: nothing was
  * @param now Unix milliseconds
@@ -85,8 +67,8 @@ export function afterFailure(
   freshness: Freshness | undefined,
   now: Millis,
 ): 'stale' | 'forgotten' | 'kept' {
-  if (STALE_IF.has(code) && freshness !== undefined && isUsableOnError(freshness, now)) {
-    return 'stale';
-  }
-  return WITHDRAWN.has(code) ? 'forgotten' : 'kept';
+  const row = ERRORS[code];
+  const isSilent = isPassing(row) && row.bytes === 'kept';
+  if (isSilent && freshness !== undefined && isUsableOnError(freshness, now)) return 'stale';
+  return row.file === undefined ? 'kept' : 'forgotten';
 }

@@ -8,7 +8,7 @@
  */
 
 import type { Millis, Random } from '../../base/clock.ts';
-import { type ErrorCode, MillraceError } from '../../base/errors.ts';
+import { isPassing, MillraceError } from '../../base/errors.ts';
 import { MAX_RETRY_AFTER_WAIT_MS } from '../../base/limits.ts';
 import { MAX_BACKOFFS, type RetryTimer } from './retry-timer.ts';
 import type { CongestionWindow } from './window.ts';
@@ -48,24 +48,6 @@ const MAX_SENDING = 4;
 const MAX_COMPETING = 2;
 const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 10_000;
-
-const TRANSIENT: ReadonlySet<ErrorCode> = new Set([
-  'origin-reset',
-  'origin-timeout',
-  'origin-unreachable',
-  'origin-busy',
-  'origin-error',
-  'too-many-origins',
-  // Of this node or of a peer: slow readers are reset meanwhile.
-  'out-of-memory',
-  'wrong-length',
-  'wrong-digest',
-]);
-
-/** True for failures after which the same chunk may be asked for again within one response. */
-export function isTransient(code: ErrorCode): boolean {
-  return TRANSIENT.has(code);
-}
 
 interface Active {
   state: 'fetching' | 'waiting' | 'ready' | 'sending';
@@ -154,7 +136,7 @@ export class DeliveryMachine {
     if (a?.attempts.delete(attempt) !== true || a.attempts.size > 0) return;
     const pause = Math.max(error.retryAfterMs ?? 0, this.#backoffMs(a.begun));
     const fails =
-      !isTransient(error.code) ||
+      !isPassing(error.row) ||
       (error.code === 'out-of-memory' && this.#options.waitsForMemory?.() === false);
     if (fails || a.begun > MAX_BACKOFFS || pause > MAX_RETRY_AFTER_WAIT_MS) {
       this.#failure ??= error;

@@ -4,8 +4,7 @@
  */
 
 import type { Millis } from '../../base/clock.ts';
-import { asMillraceError, type MillraceError } from '../../base/errors.ts';
-import { isTransient } from '../delivery/delivery.ts';
+import { asMillraceError, isPassing, type MillraceError } from '../../base/errors.ts';
 import { MAX_BACKOFFS } from '../delivery/retry-timer.ts';
 import { isHedgeJustified } from './hedge.ts';
 
@@ -176,7 +175,7 @@ export class CompetingFetch<T extends Loan> {
 
   #failed(attempt: number, error: MillraceError): void {
     if (!this.#running.delete(attempt)) return; // it was replaced: its end means nothing
-    if (this.#running.size > 0 && isTransient(error.code)) return;
+    if (this.#running.size > 0 && isPassing(error.row)) return;
     this.#settle(() => this.#reject(error));
   }
 

@@ -130,6 +130,8 @@ describe('SourceHealth', () => {
       'origin-unreachable',
       'out-of-memory',
       'proxy-failed',
+      // Its share of origins is free again in a minute.
+      'too-many-origins',
       'too-many-requests',
       'too-many-transfers',
       'too-much-fetched',

@@ -8,35 +8,14 @@
  */
 
 import type { Millis, Random } from '../../base/clock.ts';
-import type { ErrorCode, MillraceError } from '../../base/errors.ts';
+import { type ErrorCode, isPassing, type MillraceError } from '../../base/errors.ts';
 
 const FIRST_REST_MS = 500;
 const MAX_REST_MS = 15_000;
 /** Servers that ask for more have made a mistake, or do not want us: an hour is long enough. */
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
-/** Failures that waiting can mend. All others end the use of the source. */
-const PASSING: ReadonlySet<ErrorCode> = new Set([
-  'origin-reset',
-  'origin-timeout',
-  'origin-unreachable',
-  'origin-refused',
-  'origin-unknown',
-  'network-away',
-  'origin-busy',
-  'origin-error',
-  'proxy-failed',
-  'too-many-transfers',
-  'too-many-requests',
-  'too-much-fetched',
-  'draining',
-  'out-of-memory',
-  'wrong-length',
-  'wrong-digest',
-]);
-
 /** Breaches of the range contract that damage on the way can cause: a few in a row are forgiven. */
-const BREACHES: ReadonlySet<ErrorCode> = new Set(['wrong-length', 'wrong-digest']);
 const MAX_BREACHES = 4;
 
 /** Failures before anything was said: nobody there, or no network (ANYCAST 3.1.1). */
@@ -148,9 +127,10 @@ export class SourceHealth {
    */
   onFailure(error: MillraceError, gotBytes: boolean, now: Millis, crowded = false): void {
     this.#last = error;
-    const passing = PASSING.has(error.code) || (crowded && isRefusal(error));
-    if (BREACHES.has(error.code)) this.#breaches++;
-    if (!passing || this.#breaches >= MAX_BREACHES) {
+    // What does not pass ends the use of the source.
+    const passes = isPassing(error.row) || (crowded && isRefusal(error));
+    if (error.row.bytes === 'dropped') this.#breaches++;
+    if (!passes || this.#breaches >= MAX_BREACHES) {
       this.#quarantine ??= error;
       return;
     }

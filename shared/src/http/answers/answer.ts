@@ -4,6 +4,7 @@
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
+import { ifRangeHolds } from '../fields/conditions.ts';
 import { type Headers, listField } from '../fields/headers.ts';
 import { parseHttpDate } from '../fields/http-date.ts';
 import { prefersOutOfOrder } from '../fields/prefer.ts';
@@ -75,13 +76,4 @@ function evaluatePreconditions(headers: Headers, v: Validators): Answer | undefi
     if (v.lastModified <= modifiedSince) return { kind: 'not-modified' };
   }
   return undefined;
-}
-
-/** RFC 9110 13.1.5: strong comparison for tags, exact match of a strong date for dates. */
-function ifRangeHolds(value: string | undefined, v: Validators): boolean {
-  if (value === undefined) return true;
-  const text = value.trim();
-  if (text.startsWith('"') || text.startsWith('W/')) return etagMatchesStrongly(text, v);
-  const date = parseHttpDate(text);
-  return date !== undefined && v.lastModifiedIsStrong === true && date === v.lastModified;
 }

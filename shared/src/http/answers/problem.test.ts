@@ -1,6 +1,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { ERRORS, type ErrorCode, MillraceError } from '../../base/errors.ts';
-import { PROBLEM_TYPE, toProblem } from './problem.ts';
+import {
+  PROBLEM_TYPE,
+  problemError,
+  readProblem,
+  readSourceProblem,
+  toProblem,
+} from './problem.ts';
 
 describe('problem documents', () => {
   test('say what happened, what is particular to it, and what to do', () => {
@@ -47,5 +53,47 @@ describe('problem documents', () => {
     const error = new MillraceError('internal', '', { cause: new Error('secret') });
     expect(JSON.stringify(toProblem(error))).not.toContain('secret');
     expect(PROBLEM_TYPE).toBe('application/problem+json');
+  });
+});
+
+describe('what a node says it has met', () => {
+  test.each(Object.keys(ERRORS) as ErrorCode[])('%s is read as it was written', (code) => {
+    const text = JSON.stringify(toProblem(new MillraceError(code, 'why')));
+    const read = readProblem(text, 5000);
+    expect(read).toEqual(new MillraceError(code, 'why'));
+    expect([read?.code, read?.detail, read?.retryAfterMs]).toEqual([code, 'why', 5000]);
+  });
+
+  test.each(['disk-full', 'internal', 'interrupted', 'file-changed', 'queue-full'] as const)(
+    'of its own machine (%s) ends nothing here: the node has failed',
+    (code) => {
+      const text = JSON.stringify(toProblem(new MillraceError(code, '/var/cache')));
+      const error = readSourceProblem(text, 5000);
+      expect([error?.code, error?.detail, error?.retryAfterMs]).toEqual([
+        'origin-error',
+        ERRORS[code].title,
+        5000,
+      ]);
+    },
+  );
+
+  test('of the file, of the request or of its load stays what it is', () => {
+    for (const [code, { scope }] of Object.entries(ERRORS)) {
+      if (scope === 'download') continue;
+      expect(readSourceProblem(JSON.stringify({ code }))?.code).toBe(code);
+    }
+  });
+
+  test.each([
+    ['', '{', 'null', '7', '[]', '"disk-full"', '{}'],
+    ['{"code":"toString"}', '{"code":{"toString":null}}', '{"code":7}', '{"code":["draining"]}'],
+  ])('is nothing where it names no error of the table', (...texts) => {
+    for (const text of texts) expect(readProblem(text)).toBeUndefined();
+  });
+
+  test('has no reason where that is no text', () => {
+    for (const reason of [undefined, null, 7, { toString: null }, ['x']]) {
+      expect(problemError({ code: 'draining', reason })?.detail).toBe('');
+    }
   });
 });

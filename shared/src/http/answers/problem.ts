@@ -1,6 +1,7 @@
 /** Errors as application/problem+json (RFC 9457), from the one table. */
 
-import type { MillraceError } from '../../base/errors.ts';
+import type { Millis } from '../../base/clock.ts';
+import { isErrorCode, MillraceError } from '../../base/errors.ts';
 
 /** The body of a problem document. */
 export interface Problem {
@@ -29,6 +30,41 @@ export function toProblem(error: MillraceError): Problem {
     reason: error.detail,
     retryable,
   };
+}
+
+/** Problem documents are small; anything longer is none. In bytes. */
+export const MAX_PROBLEM_BYTES = 16 * 1024;
+
+/**
+ * The error that a node says it has met.
+ *
+ * @param text body of a problem document, at most `MAX_PROBLEM_BYTES`
+ * @param retryAfterMs what its Retry-After field says
+ * @returns undefined where it names no error of the table
+ */
+export function readProblem(text: string, retryAfterMs?: Millis): MillraceError | undefined {
+  try {
+    return problemError(JSON.parse(text), retryAfterMs);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same for a document that has been parsed. @returns undefined where it is none */
+export function problemError(document: unknown, retryAfterMs?: Millis): MillraceError | undefined {
+  const { code, reason } = (document ?? {}) as Partial<Record<keyof Problem, unknown>>;
+  if (!isErrorCode(code)) return undefined;
+  return new MillraceError(code, typeof reason === 'string' ? reason : '', { retryAfterMs });
+}
+
+/**
+ * The same, as it concerns who has asked that node for a file: the disk of another machine, or a
+ * mistake of its program, is not ours. Such a node has failed, and others are asked.
+ */
+export function readSourceProblem(text: string, retryAfterMs?: Millis): MillraceError | undefined {
+  const error = readProblem(text, retryAfterMs);
+  if (error?.row.scope !== 'download') return error;
+  return new MillraceError('origin-error', error.row.title, { retryAfterMs, cause: error });
 }
 
 /** What happened in this case, where more is known than the title says, and what to do about it. */

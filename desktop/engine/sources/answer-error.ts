@@ -1,0 +1,44 @@
+/** The error that an answer without the file stands for. */
+
+import { MillraceError } from '@millrace/shared/base/errors';
+import { statusError } from '@millrace/shared/http/answers/status-error';
+import { listField } from '@millrace/shared/http/fields/headers';
+import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
+import type { HttpStream } from '@millrace/shared/node/http-client';
+import { pump } from './source-answer.ts';
+
+/**
+ * Reads what it says, or discards it.
+ *
+ * @param isEdge edges say themselves what is wrong
+ */
+export async function answerError(response: HttpStream, isEdge: boolean): Promise<MillraceError> {
+  const { status, headers, arrivedAt } = response;
+  const retryAfterMs = parseRetryAfter(listField(headers, 'retry-after'), arrivedAt);
+  const error = isEdge ? await statedError(response, retryAfterMs) : undefined;
+  response.discard();
+  return error ?? statusError(status, retryAfterMs);
+}
+
+async function statedError(
+  response: HttpStream,
+  retryAfterMs: number | undefined,
+): Promise<MillraceError | undefined> {
+  const { MAX_PROBLEM_BYTES, PROBLEM_TYPE, readSourceProblem } = await import(
+    '@millrace/shared/http/answers/problem'
+  );
+  if (!listField(response.headers, 'content-type')?.startsWith(PROBLEM_TYPE)) return undefined;
+  const pieces: Buffer[] = [];
+  let bytes = 0;
+  try {
+    await pump(response, (piece) => {
+      bytes += piece.length;
+      if (bytes > MAX_PROBLEM_BYTES) throw new MillraceError('malformed-response');
+      pieces.push(Buffer.from(piece));
+      return undefined;
+    });
+  } catch {
+    return undefined;
+  }
+  return readSourceProblem(Buffer.concat(pieces).toString(), retryAfterMs);
+}

@@ -1,0 +1,41 @@
+import { describe, expect, test } from '@jest/globals';
+import { isRedirect, redirectTarget } from './redirect.ts';
+
+const FROM = new URL('https://a.example/pub/file.iso?x=1');
+const target = (location?: string | string[]) =>
+  redirectTarget(location === undefined ? {} : { location }, FROM).href;
+
+describe('a redirect', () => {
+  test.each([
+    ['https://b.example/f', 'https://b.example/f'],
+    ['http://b.example/f#part', 'http://b.example/f'],
+    ['//b.example/f', 'https://b.example/f'],
+    ['/f?y=2', 'https://a.example/f?y=2'],
+    ['other.iso', 'https://a.example/pub/other.iso'],
+    ['?x=2', 'https://a.example/pub/file.iso?x=2'],
+  ])('to %s leads to %s', (location, url) => {
+    expect(target(location)).toBe(url);
+  });
+
+  test.each([
+    'ftp://b.example/f',
+    'javascript:0',
+    'data:,x',
+    'http://',
+    'https://[::1/',
+    'file:///etc',
+  ])('to %s leads nowhere', (location) => {
+    expect(() => target(location)).toThrow(expect.objectContaining({ code: 'bad-redirect' }));
+  });
+
+  test('that does not say where to is not followed to where it came from', () => {
+    for (const location of [undefined, '', ' ']) {
+      expect(() => target(location)).toThrow(expect.objectContaining({ code: 'bad-redirect' }));
+    }
+  });
+
+  test('is none of the statuses that only sound like one', () => {
+    const statuses = Array.from({ length: 400 }, (_, i) => 200 + i).filter(isRedirect);
+    expect(statuses).toEqual([301, 302, 303, 307, 308]);
+  });
+});

@@ -1,0 +1,35 @@
+/** Where a redirect leads (RFC 9110 15.4, 10.2.2). */
+
+import { MillraceError } from '../../base/errors.ts';
+import { type Headers, singleField } from '../fields/headers.ts';
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+
+/** True for statuses with which a GET is repeated elsewhere. */
+export function isRedirect(status: number): boolean {
+  return REDIRECTS.has(status);
+}
+
+/**
+ * @param from what was asked
+ * @returns an http or https URL without a fragment
+ * @throws MillraceError `bad-redirect`
+ */
+export function redirectTarget(headers: Headers, from: URL): URL {
+  const location = singleField(headers, 'location');
+  // An empty Location would name what was asked, once more and for ever.
+  if (location === undefined || location.trim() === '') {
+    throw new MillraceError('bad-redirect', 'it says not where to');
+  }
+  let target: URL;
+  try {
+    target = new URL(location, from);
+  } catch (cause) {
+    throw new MillraceError('bad-redirect', `Location "${location}"`, { cause });
+  }
+  if (target.protocol !== 'http:' && target.protocol !== 'https:') {
+    throw new MillraceError('bad-redirect', target.protocol);
+  }
+  target.hash = '';
+  return target;
+}

@@ -1,0 +1,32 @@
+import { describe, expect, test } from '@jest/globals';
+import { isBusy, statusError } from './status-error.ts';
+
+describe('statusError', () => {
+  test.each([
+    [404, 'origin-not-found'],
+    [410, 'origin-gone'],
+    [401, 'origin-denied'],
+    [403, 'origin-denied'],
+    [451, 'origin-denied'],
+    [500, 'origin-error'],
+    [502, 'origin-error'],
+    [504, 'origin-error'],
+    [429, 'origin-busy'],
+    [503, 'origin-busy'],
+    // The file is there, and may come in one piece.
+    [416, 'range-ignored'],
+    // Waiting does not mend these.
+    [204, 'malformed-response'],
+    [304, 'malformed-response'],
+    [399, 'malformed-response'],
+  ])('%d is %s', (status, code) => {
+    expect(statusError(status)).toMatchObject({ code, detail: `it answered ${status}` });
+  });
+
+  test('only those who ask to be left alone are asked to say for how long', () => {
+    for (const status of [404, 416, 429, 500, 503]) {
+      const { retryAfterMs } = statusError(status, 7000);
+      expect([status, retryAfterMs]).toEqual([status, isBusy(status) ? 7000 : undefined]);
+    }
+  });
+});

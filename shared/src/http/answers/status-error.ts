@@ -1,0 +1,28 @@
+/** Statuses that bring no file, as errors of the table: the same for edge, engine and extension. */
+
+import type { Millis } from '../../base/clock.ts';
+import { MillraceError } from '../../base/errors.ts';
+
+/**
+ * The error that a status stands for (RFC 9110 15).
+ *
+ * @param status one that brings no file, or not the bytes that were asked for
+ * @param retryAfterMs how long the server asks to wait, where it does
+ */
+export function statusError(status: number, retryAfterMs?: Millis): MillraceError {
+  const detail = `it answered ${status}`;
+  if (status === 404) return new MillraceError('origin-not-found', detail);
+  if (status === 410) return new MillraceError('origin-gone', detail);
+  // Of a file that is there: some answer so to the first bytes of what they make while they send it.
+  if (status === 416) return new MillraceError('range-ignored', detail);
+  if (isBusy(status)) return new MillraceError('origin-busy', detail, { retryAfterMs });
+  if (status >= 500) return new MillraceError('origin-error', detail);
+  if (status >= 400) return new MillraceError('origin-denied', detail);
+  // A success without the bytes, or a redirect that cannot be followed.
+  return new MillraceError('malformed-response', detail);
+}
+
+/** True for statuses with which a server asks to be left alone for a while (RFC 6585 4; RFC 9110 15.6.4). */
+export function isBusy(status: number): boolean {
+  return status === 429 || status === 503;
+}
