@@ -12,6 +12,7 @@ import { AggregatorRegistry } from 'prom-client';
 import type { Command, Outcome } from '../cache/commands.ts';
 import type { Config } from '../config/config.ts';
 import type { DashboardPart } from '../figures/dashboard-figures.ts';
+import { Collection } from './collection.ts';
 import { mergeDashboard } from './merge-dashboard.ts';
 import { mergeStatus } from './merge-status.ts';
 import {
@@ -27,21 +28,18 @@ import { StandingCommands } from './standing-commands.ts';
 export const WORKER_INDEX = 'MILLRACE_WORKER_INDEX';
 /** A worker that dies at once must not be started in an endless hurry. */
 const RESTART_PAUSE_MS = 1000;
-const COLLECT_TIMEOUT_MS = 2000;
+/** For figures, so long: those of a process that is busy are left out. */
+const FIGURES_TIMEOUT_MS = 2000;
+/** Commands are written to the disk before they are answered, and a disk can be busy for seconds. */
+const COMMAND_TIMEOUT_MS = 15_000;
 
 type Question = Extract<FromWorker, { type: 'collect' }>;
-
-interface Collection {
-  readonly parts: unknown[];
-  readonly expected: number;
-  done(): void;
-}
 
 export class Supervisor {
   readonly #config: Config;
   readonly #log: Log;
   readonly #inside = new Map<Worker, string>();
-  readonly #collections = new Map<number, Collection>();
+  readonly #collections = new Map<number, Collection<Worker>>();
   /** What one that is started again has to be told. */
   readonly #standing = new StandingCommands();
   readonly #shared = new Map<What, SharedAnswer<string>>();
@@ -94,6 +92,7 @@ export class Supervisor {
       worker.once('exit', (code, signal) => {
         reject(new Error(`worker ${index} ended with ${signal ?? code}`));
         this.#inside.delete(worker);
+        for (const collection of this.#collections.values()) collection.onEnded(worker);
         if (this.#stopping) return;
         this.#log.error({ worker: index, code, signal }, 'a worker has died: starting it again');
         setTimeout(() => {
@@ -117,9 +116,7 @@ export class Supervisor {
         void this.#collect(worker, message);
         return;
       case 'report': {
-        const collection = this.#collections.get(message.id);
-        collection?.parts.push(message.part);
-        if (collection?.parts.length === collection?.expected) collection?.done();
+        this.#collections.get(message.id)?.onPart(worker, message.part);
         return;
       }
       case 'drain':
@@ -176,21 +173,11 @@ export class Supervisor {
   /** What all workers say, or those of them that answer in time. */
   async #ask(what: What, command: Command | undefined): Promise<unknown[]> {
     const id = this.#questions++;
-    const parts: unknown[] = [];
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, COLLECT_TIMEOUT_MS);
-      const done = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      this.#collections.set(id, { parts, expected: this.#workers().length, done });
-      this.#broadcast({
-        type: 'report',
-        what,
-        id,
-        ...(command === undefined ? {} : { command }),
-      });
-    });
+    const ms = what === 'command' ? COMMAND_TIMEOUT_MS : FIGURES_TIMEOUT_MS;
+    const collection = new Collection(this.#workers(), ms);
+    this.#collections.set(id, collection);
+    this.#broadcast({ type: 'report', what, id, ...(command === undefined ? {} : { command }) });
+    const parts = await collection.complete();
     this.#collections.delete(id);
     return parts;
   }

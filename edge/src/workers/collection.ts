@@ -1,0 +1,39 @@
+/**
+ * The parts of one answer, of all worker processes. It is complete once each of those who were asked has said its part
+ * or has ended: who has died is not waited for, and who is busy is, as long as `ms` allows.
+ */
+export class Collection<Worker> {
+  readonly parts: unknown[] = [];
+  readonly #silent: Set<Worker>;
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #timer: NodeJS.Timeout;
+
+  /** @param ms milliseconds after which those that are still silent are left out */
+  constructor(asked: Iterable<Worker>, ms: number) {
+    this.#silent = new Set(asked);
+    this.#timer = setTimeout(this.#ended.resolve, ms);
+    this.#look();
+  }
+
+  onPart(worker: Worker, part: unknown): void {
+    this.parts.push(part);
+    this.onEnded(worker);
+  }
+
+  onEnded(worker: Worker): void {
+    this.#silent.delete(worker);
+    this.#look();
+  }
+
+  /** What was said, in the order in which it came. */
+  async complete(): Promise<unknown[]> {
+    await this.#ended.promise;
+    return this.parts;
+  }
+
+  #look(): void {
+    if (this.#silent.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#ended.resolve();
+  }
+}
