@@ -196,17 +196,37 @@ async function lint() {
 const SPECS_AT_A_TIME = Math.max(3, Math.floor(availableParallelism() / 2));
 const TESTS_AT_A_TIME = Math.max(2, availableParallelism());
 
-const jest = (project, workers, args) =>
-  runNode([
-    '--experimental-vm-modules',
-    '--disable-warning=ExperimentalWarning',
-    bin('jest/bin/jest.js'),
-    `--maxWorkers=${workers}`,
-    ...args,
-    // Last, and ended: Jest would take words that follow for more projects.
-    '--selectProjects',
-    project,
-  ]);
+/** Carried by all processes of a test run in their environment. */
+const RUN_MARK = ['MILLRACE_TEST_RUN', `${process.pid}-${Date.now()}`];
+
+async function jest(project, workers, args) {
+  const guard = guardRun();
+  const flags = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+  const options = [`--maxWorkers=${workers}`, ...args];
+  // Last, and ended: Jest would take words that follow for more projects.
+  const last = ['--selectProjects', project];
+  const env = { ...environment(), [RUN_MARK[0]]: RUN_MARK[1] };
+  const status = await runNode([...flags, bin('jest/bin/jest.js'), ...options, ...last], { env });
+  await guard.end();
+  return status;
+}
+
+/** Ends what the run leaves behind, however this process ends. */
+function guardRun() {
+  if (process.platform !== 'linux') return { end: async () => {} };
+  const guard = spawn(nodePath(), [join(root, 'scripts/end-left.mjs'), RUN_MARK.join('=')], {
+    // A session of its own: the keys that end a run must not end it.
+    detached: true,
+    stdio: ['pipe', 'ignore', 'inherit'],
+  });
+  const ended = new Promise((resolve) => guard.once('exit', resolve).once('error', resolve));
+  return {
+    end() {
+      guard.stdin.end();
+      return ended;
+    },
+  };
+}
 
 async function test() {
   const steps = [
