@@ -7,8 +7,8 @@ import type { Dispatcher } from 'undici';
 import type { Headers } from '../src/http/fields/headers.ts';
 import { httpGet } from './http-get.ts';
 import { networkError } from './network-error.ts';
+import type { RoomForPiece, TakePiece } from './piece-reader.ts';
 import { RangeClient, type RangeClientOptions } from './range-client.ts';
-import type { RoomForPiece, TakePiece } from './range-connection.ts';
 
 export interface HttpClientOptions {
   /**

@@ -3,6 +3,7 @@
 import type { Dispatcher } from 'undici';
 import { MillraceError } from '../src/base/errors.ts';
 import { requestTarget } from '../src/http/urls/prefixed-url.ts';
+import { Deadline } from './deadline.ts';
 import { HttpResponse } from './http-response.ts';
 import { networkError } from './network-error.ts';
 
@@ -48,13 +49,10 @@ function dispatch(
     if (signal.aborted) return reject(signal.reason);
     let response: HttpResponse | undefined;
     let running: Dispatcher.DispatchController | undefined;
-    let headTimer: NodeJS.Timeout | undefined;
     // Every byte, and every interim answer, is a sign of life: none of them is a head.
-    const onLate = () => {
-      if (response === undefined) {
-        running?.abort(new MillraceError('origin-timeout', 'no complete header came in time'));
-      }
-    };
+    const headDeadline = new Deadline(() => {
+      running?.abort(new MillraceError('origin-timeout', 'no complete header came in time'));
+    });
     const onAbort = () => {
       running?.abort(signal.reason as Error);
       reject(signal.reason); // it may still be queueing for a connection
@@ -62,7 +60,7 @@ function dispatch(
     signal.addEventListener('abort', onAbort, { once: true });
     const finish = (outcome: { readonly error?: unknown }) => {
       signal.removeEventListener('abort', onAbort);
-      clearTimeout(headTimer);
+      headDeadline.clear();
       if (response === undefined) return reject(outcome.error);
       response.onOutcome(outcome);
       onDone?.();
@@ -73,14 +71,11 @@ function dispatch(
         onRequestStart(controller) {
           running = controller;
           if (signal.aborted) return onAbort();
-          if (headMs === undefined) return;
-          clearTimeout(headTimer);
-          // What came while this process was kept waiting is read first.
-          headTimer = setTimeout(() => setImmediate(onLate), headMs);
+          if (headMs !== undefined) headDeadline.set(headMs);
         },
         onResponseStart(controller, status, fields) {
           if (status < 200) return; // 103 and the like
-          clearTimeout(headTimer);
+          headDeadline.clear();
           const arrivedAt = Date.now();
           const head = { status, headers: fields, url, requestedAt, arrivedAt, controller };
           response = new HttpResponse(head);

@@ -5,10 +5,13 @@
  * the same bytes.
  */
 
-import { connect as connectTcp, type LookupFunction, type Socket } from 'node:net';
+import type { LookupFunction, Socket } from 'node:net';
 import { MillraceError } from '../src/base/errors.ts';
-import { BodyDecoder, bodyFraming } from '../src/http/messages/body-decoder.ts';
-import { type MessageHead, parseMessageHead } from '../src/http/messages/message-head.ts';
+import type { MessageHead } from '../src/http/messages/message-head.ts';
+import { Deadline } from './deadline.ts';
+import { HeadBuffer } from './head-buffer.ts';
+import { openSocket } from './open-socket.ts';
+import { PieceReader, type RoomForPiece, type TakePiece } from './piece-reader.ts';
 
 export interface RangeConnectionOptions {
   readonly lookup?: LookupFunction;
@@ -19,68 +22,33 @@ export interface RangeConnectionOptions {
   readonly headTimeoutMs?: number;
 }
 
-/**
- * Takes a piece of a body, which must be copied before it returns.
- *
- * @returns false to be given no more until `resume` is called, but for what has been read already
- */
-export type TakePiece = (piece: Buffer, resume: () => void) => boolean;
-
-/**
- * Memory to read the next bytes of a body into, so that whoever takes them need not copy them. It
- * is asked anew after every piece, and not read into any more once it has been, or once `pipe` has
- * settled.
- */
-export type RoomForPiece = () => Uint8Array;
-
-/** Longest response head. */
-const MAX_HEAD_BYTES = 32 * 1024;
-/**
- * What may come of the body with the end of its head. It must be copied, and comes whatever becomes
- * of the request meanwhile: no more than most heads take.
- */
-const HEAD_READ_BYTES = 8 * 1024;
-/** Room for the longest head and the beginning of the body that comes with it. */
-const HEAD_BUFFER_BYTES = MAX_HEAD_BYTES + HEAD_READ_BYTES;
 /** What the kernel may hand over at once: few enough calls that they cost next to nothing. */
 const BODY_BUFFER_BYTES = 256 * 1024;
-const HEAD_END = Buffer.from('\r\n\r\n');
+
+interface Waiting<T> {
+  resolve(value: T): void;
+  reject(error: Error): void;
+}
 
 type State =
   | { readonly kind: 'idle' }
-  | {
+  | ({
       readonly kind: 'head';
       readonly onInterim: ((head: MessageHead) => void) | undefined;
-      resolve(head: MessageHead): void;
-      reject(error: Error): void;
-    }
+    } & Waiting<MessageHead>)
   | { readonly kind: 'held' }
-  | {
+  | ({
       readonly kind: 'body';
       readonly into: Buffer;
       readonly onBytes: (count: number) => void;
-      resolve(): void;
-      reject(error: Error): void;
-    }
-  | {
-      readonly kind: 'pieces';
-      readonly decoder: BodyDecoder;
-      readonly take: TakePiece;
-      readonly room: RoomForPiece | undefined;
-      readonly resume: () => void;
-      paused: boolean;
-      resolve(): void;
-      reject(error: Error): void;
-    }
+    } & Waiting<void>)
+  | ({ readonly kind: 'pieces'; readonly reader: PieceReader } & Waiting<void>)
   | { readonly kind: 'closed' };
 
 export class RangeConnection {
   readonly #options: RangeConnectionOptions;
   readonly #socket: Socket;
-  /** Collects a head; what follows it in the same read is the beginning of the body. */
-  readonly #headBuffer = Buffer.allocUnsafeSlow(HEAD_BUFFER_BYTES);
-  #headBytes = 0;
-  #early: Buffer = this.#headBuffer.subarray(0, 0);
+  readonly #headBuffer = new HeadBuffer();
   #state: State = { kind: 'idle' };
   #filled = 0;
   /** The memory handed to the kernel for the next read, where it is the body's own. */
@@ -88,7 +56,7 @@ export class RangeConnection {
   /** Where bodies that are handed on in pieces are read into. */
   #bodyBuffer: Buffer | undefined;
   /** Until the connection has come about, then until a head is complete. */
-  #deadline: NodeJS.Timeout | undefined;
+  readonly #deadline = new Deadline(() => this.#onTimeout());
   #head: MessageHead | undefined;
   #connected = false;
   #onClosed: () => void = () => {};
@@ -96,33 +64,13 @@ export class RangeConnection {
   /** @param url of the origin: scheme, host and port count */
   constructor(url: URL, options: RangeConnectionOptions) {
     this.#options = options;
-    const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-    const common = {
-      host,
-      port: Number(url.port || (url.protocol === 'https:' ? 443 : 80)),
-      autoSelectFamily: true,
-      noDelay: true,
-      onread: {
-        buffer: () => this.#nextBuffer(),
-        callback: (count: number, buffer: Uint8Array) => this.#onRead(count, buffer),
-      },
-      ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
+    const onread = {
+      buffer: () => this.#nextBuffer(),
+      callback: (count: number, buffer: Uint8Array) => this.#onRead(count, buffer),
     };
-    const secure = url.protocol === 'https:';
-    this.#socket = secure
-      ? // Loaded for the first that needs it: 3 MB of memory.
-        process
-          .getBuiltinModule('node:tls')
-          .connect({ ...common, servername: host, ALPNProtocols: ['http/1.1'] })
-      : connectTcp(common);
+    this.#socket = openSocket(url, options.lookup, onread, () => this.#onConnect());
     // Not by silence: a handshake of TLS may drip as well.
-    this.#setDeadline(options.connectTimeoutMs);
-    this.#socket.once(secure ? 'secureConnect' : 'connect', () => {
-      this.#connected = true;
-      this.#clearDeadline();
-      if (this.#state.kind === 'head') this.#startHeadTimer();
-      this.#socket.setTimeout(options.timeoutMs);
-    });
+    this.#deadline.set(options.connectTimeoutMs);
     this.#socket.on('timeout', () => this.#onTimer());
     this.#socket.on('error', (error) => this.#fail(error));
     this.#socket.on('end', () => this.#onEnd());
@@ -130,6 +78,13 @@ export class RangeConnection {
       this.#fail(new MillraceError('origin-reset', 'closed early'));
       this.#onClosed();
     });
+  }
+
+  #onConnect(): void {
+    this.#connected = true;
+    this.#deadline.clear();
+    if (this.#state.kind === 'head') this.#startHeadTimer();
+    this.#socket.setTimeout(this.#options.timeoutMs);
   }
 
   /** True while another request can be sent. */
@@ -152,8 +107,7 @@ export class RangeConnection {
    */
   request(head: string, onInterim?: (head: MessageHead) => void): Promise<MessageHead> {
     if (!this.reusable) return Promise.reject(new Error('the connection is in use'));
-    this.#headBytes = 0;
-    this.#early = this.#headBuffer.subarray(0, 0);
+    this.#headBuffer.clear();
     this.#socket.ref();
     if (this.#connected) this.#socket.setTimeout(this.#options.timeoutMs);
     this.#socket.write(head, 'latin1');
@@ -180,21 +134,23 @@ export class RangeConnection {
       );
     }
     return new Promise((resolve, reject) => {
-      this.#state = { kind: 'body', into, onBytes, resolve, reject };
+      const state = { kind: 'body', into, onBytes, resolve, reject } as const;
+      this.#state = state;
       this.#filled = 0;
       this.#socket.setTimeout(this.#options.timeoutMs);
-      const early = this.#early.copy(into);
-      if (this.#early.length > into.length) return this.#fail(tooLong());
+      const { rest } = this.#headBuffer;
+      const early = rest.copy(into);
+      if (rest.length > into.length) return this.#fail(tooLong());
       // An empty body is complete without another read.
-      if (early > 0 || into.length === 0) this.#took(early);
-      if (this.#state.kind === 'body') this.#socket.resume();
+      if (early > 0 || into.length === 0) this.#took(state, early);
+      if (this.#state === state) this.#socket.resume();
     });
   }
 
   /**
    * Hands the body on piece by piece, however it is delimited.
    *
-   * @param room used where the body has a Content-Length: else lengths stand between its bytes
+   * @param room used where the body has a Content-Length
    * @throws what `take` throws; MillraceError `malformed-response`, `origin-reset` where it is not
    *   complete, `origin-timeout`
    */
@@ -203,30 +159,22 @@ export class RangeConnection {
     if (this.#state.kind !== 'held' || head === undefined) {
       return Promise.reject(new Error('there is no body to read'));
     }
-    let decoder: BodyDecoder;
-    let plain: boolean;
+    let reader: PieceReader;
     try {
-      const framing = bodyFraming(head);
-      plain = framing.kind === 'length';
-      decoder = new BodyDecoder(framing);
+      const onResume = () => {
+        this.#socket.setTimeout(this.#options.timeoutMs);
+        this.#socket.resume();
+      };
+      reader = new PieceReader(head, { take, room, onResume });
     } catch (error) {
       this.destroy();
       return Promise.reject(error);
     }
     return new Promise((resolve, reject) => {
-      const resume = () => {
-        if (this.#state !== state || !state.paused) return;
-        state.paused = false;
-        this.#socket.setTimeout(this.#options.timeoutMs);
-        this.#socket.resume();
-      };
-      const state: Extract<State, { kind: 'pieces' }> = {
-        ...{ kind: 'pieces', decoder, take, resume, paused: false, resolve, reject },
-        room: plain ? room : undefined,
-      };
+      const state = { kind: 'pieces', reader, resolve, reject } as const;
       this.#state = state;
       this.#socket.setTimeout(this.#options.timeoutMs);
-      if (this.#piecesRead(this.#early)) this.#socket.resume();
+      if (this.#piecesRead(state, this.#headBuffer.rest)) this.#socket.resume();
     });
   }
 
@@ -234,7 +182,7 @@ export class RangeConnection {
   discard(): void {
     const framing = this.#head?.framing;
     const empty = framing?.kind === 'none' || (framing?.kind === 'length' && framing.bytes === 0);
-    if (this.#state.kind === 'held' && empty && this.#early.length === 0) this.#finish();
+    if (this.#state.kind === 'held' && empty && this.#headBuffer.rest.length === 0) this.#finish();
     else this.destroy();
   }
 
@@ -252,7 +200,8 @@ export class RangeConnection {
     const state = this.#state;
     this.#direct = undefined;
     if (state.kind === 'pieces') {
-      if (state.room !== undefined) return state.room();
+      const { room } = state.reader;
+      if (room !== undefined) return room();
       this.#bodyBuffer ??= Buffer.allocUnsafeSlow(BODY_BUFFER_BYTES);
       return this.#bodyBuffer;
     }
@@ -260,9 +209,7 @@ export class RangeConnection {
       this.#direct = state.into.subarray(this.#filled);
       return this.#direct;
     }
-    // Never empty, though nothing is to be read into it when it is full.
-    const from = Math.min(this.#headBytes, HEAD_BUFFER_BYTES - 1);
-    return this.#headBuffer.subarray(from, from + HEAD_READ_BYTES);
+    return this.#headBuffer.room;
   }
 
   /** @returns false to stop reading */
@@ -276,19 +223,13 @@ export class RangeConnection {
           if (this.#filled + count > state.into.length) this.#fail(tooLong());
           else state.into.set(buffer.subarray(0, count), this.#filled);
         }
-        if (this.#state.kind === 'body') this.#took(count);
+        if (this.#state === state) this.#took(state, count);
         return true;
-      case 'head': {
-        // Likewise: memory may have been handed out before the last head was done with.
-        const { buffer: memory, byteOffset } = this.#headBuffer;
-        if (buffer.buffer !== memory || buffer.byteOffset !== byteOffset + this.#headBytes) {
-          this.#headBuffer.set(buffer.subarray(0, count), this.#headBytes);
-        }
-        return this.#headRead(count);
-      }
+      case 'head':
+        return this.#headRead(state, buffer.subarray(0, count));
       case 'pieces':
         // Wherever it has been read into: it is copied from there.
-        return this.#piecesRead(Buffer.from(buffer.buffer, buffer.byteOffset, count));
+        return this.#piecesRead(state, Buffer.from(buffer.buffer, buffer.byteOffset, count));
       default:
         // Nobody asked for anything: whatever this is, it is not an answer.
         this.#fail(new MillraceError('malformed-response', 'bytes that nobody asked for'));
@@ -296,37 +237,22 @@ export class RangeConnection {
     }
   }
 
-  #headRead(count: number): boolean {
-    const from = Math.max(0, this.#headBytes - 3);
-    this.#headBytes += count;
-    const bytes = this.#headBuffer.subarray(0, this.#headBytes);
-    const end = bytes.indexOf(HEAD_END, from);
-    if (end < 0) {
-      if (this.#headBytes < MAX_HEAD_BYTES) return true;
-      this.#fail(new MillraceError('malformed-response', 'the header is too long'));
-      return false;
-    }
-    let head: MessageHead;
+  /** @returns false to stop reading */
+  #headRead(state: Extract<State, { kind: 'head' }>, bytes: Uint8Array): boolean {
+    let head: MessageHead | undefined;
     try {
-      head = parseMessageHead(bytes.toString('latin1', 0, end));
+      head = this.#headBuffer.push(bytes, state.onInterim);
     } catch (error) {
       this.#fail(error as Error);
       return false;
     }
-    if (head.status < 200) {
-      // An interim response: the real one follows, perhaps in the same bytes.
-      this.#headBuffer.copyWithin(0, end + 4, this.#headBytes);
-      const rest = this.#headBytes - end - 4;
-      this.#headBytes = 0;
-      (this.#state as Extract<State, { kind: 'head' }>).onInterim?.(head);
-      return rest > 0 ? this.#headRead(rest) : true;
-    }
-    this.#clearDeadline();
-    this.#early = bytes.subarray(end + 4);
+    // Whoever is told of an interim response may give up.
+    if (this.#state !== state) return false;
+    if (head === undefined) return true;
+    this.#deadline.clear();
     this.#head = head;
-    const { resolve } = this.#state as Extract<State, { kind: 'head' }>;
     this.#state = { kind: 'held' };
-    resolve(head);
+    state.resolve(head);
     // Held back until somebody says where the body goes.
     this.#socket.pause();
     return false;
@@ -334,55 +260,35 @@ export class RangeConnection {
 
   #startHeadTimer(): void {
     const { headTimeoutMs } = this.#options;
-    if (headTimeoutMs !== undefined) this.#setDeadline(headTimeoutMs);
-  }
-
-  #setDeadline(ms: number): void {
-    clearTimeout(this.#deadline);
-    const deadline = setTimeout(() => {
-      // As with silence: what came while this process was kept waiting is read first.
-      setImmediate(() => {
-        if (this.#deadline === deadline) this.#onTimeout();
-      });
-    }, ms);
-    this.#deadline = deadline;
-  }
-
-  #clearDeadline(): void {
-    clearTimeout(this.#deadline);
-    this.#deadline = undefined;
+    if (headTimeoutMs !== undefined) this.#deadline.set(headTimeoutMs);
   }
 
   /** @returns false to stop reading */
-  #piecesRead(bytes: Buffer): boolean {
-    const state = this.#state as Extract<State, { kind: 'pieces' }>;
-    const { decoder, take, resume } = state;
+  #piecesRead(state: Extract<State, { kind: 'pieces' }>, bytes: Buffer): boolean {
+    const { reader } = state;
     let used: number;
     try {
-      used = decoder.push(bytes, (start, end) => {
-        // Whoever takes may give up in the middle of a read.
-        if (this.#state !== state) return;
-        if (!take(bytes.subarray(start, end), resume)) state.paused = true;
-      });
+      used = reader.push(bytes);
     } catch (error) {
       this.#fail(error as Error);
       return false;
     }
     if (this.#state !== state) return false;
-    if (decoder.ended) {
+    if (reader.ended) {
+      reader.stop();
       this.#finish();
       // What follows is an answer to nothing. It must never become the next one's.
       if (used < bytes.length) this.destroy();
       state.resolve();
       return used === bytes.length;
     }
-    if (state.paused) this.#socket.pause();
-    return !state.paused;
+    if (reader.paused) this.#socket.pause();
+    return !reader.paused;
   }
 
   #onEnd(): void {
     const state = this.#state;
-    if (state.kind === 'pieces' && state.decoder.close()) {
+    if (state.kind === 'pieces' && state.reader.close()) {
       this.#state = { kind: 'closed' };
       this.#socket.destroy();
       state.resolve();
@@ -391,8 +297,7 @@ export class RangeConnection {
     }
   }
 
-  #took(count: number): void {
-    const state = this.#state as Extract<State, { kind: 'body' }>;
+  #took(state: Extract<State, { kind: 'body' }>, count: number): void {
     this.#filled += count;
     state.onBytes(count);
     if (this.#filled < state.into.length) return;
@@ -403,7 +308,7 @@ export class RangeConnection {
   #finish(): void {
     this.#state = { kind: 'idle' };
     if (this.#head?.keepAlive !== true) return void this.#socket.destroy();
-    this.#headBytes = 0;
+    this.#headBuffer.clear();
     this.#socket.setTimeout(0);
     // An idle connection must not keep the process alive, but must notice being closed.
     this.#socket.unref();
@@ -421,7 +326,7 @@ export class RangeConnection {
   #onTimeout(): void {
     const state = this.#state;
     // It is we who are slow.
-    if (state.kind === 'held' || (state.kind === 'pieces' && state.paused)) return;
+    if (state.kind === 'held' || (state.kind === 'pieces' && state.reader.paused)) return;
     const what = !this.#connected
       ? 'no connection came about'
       : state.kind === 'head'
@@ -433,8 +338,9 @@ export class RangeConnection {
   #fail(error: Error): void {
     const state = this.#state;
     this.#state = { kind: 'closed' };
-    this.#clearDeadline();
+    this.#deadline.clear();
     this.#socket.destroy();
+    if (state.kind === 'pieces') state.reader.stop();
     if ('reject' in state) state.reject(error);
   }
 }

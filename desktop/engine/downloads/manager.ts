@@ -1,7 +1,6 @@
 /** What users can do with the daemon's downloads. */
 
 import type { Millis } from '@millrace/shared/base/clock';
-import { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue/queue';
 import type { ScheduleState } from '@millrace/shared/download/queue/schedule';
 import type { Run } from '../queue/contract.ts';
@@ -15,10 +14,11 @@ import type { DownloadStore } from '../store/download-store.ts';
 import type { DownloadRecord, FinishedState } from '../store/record.ts';
 import type { SettingStore } from '../store/small-stores.ts';
 import type { TrashStore } from '../store/trash-store.ts';
+import { Additions } from './additions.ts';
 import { Changes, type ProveLink } from './changes.ts';
 import { checkKept } from './check-kept.ts';
 import { removeLeftJournals } from './left-journals.ts';
-import { type Change, type NewDownload, newRecord } from './new-download.ts';
+import type { Change, NewDownload } from './new-download.ts';
 
 export interface ManagerOptions extends Omit<QueueRunnerOptions, 'records'> {
   readonly store: DownloadStore;
@@ -40,6 +40,7 @@ export class Manager {
   readonly #records: Records;
   readonly #queueRunner: QueueRunner;
   readonly #remover: Remover;
+  readonly #additions: Additions;
   readonly #changes: Changes;
   /** Deletions and the like that go on in the background. */
   readonly #chores = new Set<Promise<void>>();
@@ -53,6 +54,13 @@ export class Manager {
       records: this.#records,
       queueRunner: this.#queueRunner,
       trashLimits: () => options.settings.app.trash,
+    });
+    this.#additions = new Additions({
+      ...options,
+      records: this.#records,
+      dir: () => this.dir,
+      edges: options.edges ?? (() => []),
+      localEdge: options.localEdge ?? (() => undefined),
     });
     this.#changes = new Changes({
       records: this.#records,
@@ -156,7 +164,7 @@ export class Manager {
 
   /** What `add` would add. @throws MillraceError as `add` */
   draft(asked: NewDownload): DownloadRecord {
-    return this.#newRecord(asked);
+    return this.#additions.draft(asked);
   }
 
   /** @throws MillraceError for what cannot be downloaded; nothing has been added then */
@@ -166,23 +174,9 @@ export class Manager {
 
   /** Adds several, or none at all. */
   addAll(asked: readonly NewDownload[]): DownloadRecord[] {
-    this.#records.checkRoom(asked.length);
-    const records = asked.map((one) => this.#newRecord(one));
-    const gids = new Set(records.map(({ gid }) => gid));
-    if (gids.size < records.length) throw new MillraceError('bad-option', 'gid: two are the same');
-    try {
-      this.store.atOnce(() => {
-        for (const [i, record] of records.entries()) {
-          this.#records.enqueue(record, asked[i]?.position);
-        }
-      });
-    } catch (error) {
-      for (const gid of gids) this.#records.drop(gid);
-      throw error;
-    }
-    for (const gid of gids) this.#records.emit({ kind: 'changed', gid });
+    const gids = this.#additions.enqueue(asked);
     this.#queueRunner.tick();
-    return records.map(({ gid }) => this.get(gid));
+    return gids.map((gid) => this.get(gid));
   }
 
   /** Does many things as one: written down together, and decided on together. */
@@ -195,9 +189,7 @@ export class Manager {
     asked: NewDownload,
     ended: Pick<DownloadRecord, 'state' | 'finishedAt' | 'createdAt'> & Partial<DownloadRecord>,
   ): DownloadRecord {
-    const record = { ...this.#newRecord(asked), ...ended };
-    this.store.put({ ...record, storedBytes: record.length ?? 0 });
-    return record;
+    return this.#additions.addFinished(asked, ended);
   }
 
   /** @returns false if it is paused or finished already */
@@ -363,23 +355,6 @@ export class Manager {
       }
       return placed;
     });
-  }
-
-  #newRecord(asked: NewDownload): DownloadRecord {
-    const { categories, app } = this.settings;
-    const { connections, sidecars } = app.defaults;
-    const around = {
-      gid: this.#records.newGid(),
-      dir: this.dir,
-      categories,
-      edges: this.#options.edges?.() ?? [],
-      localEdge: this.#options.localEdge?.(),
-      defaults: { proxy: app.proxy ?? undefined, connections, sidecars },
-      now: this.#options.now(),
-    };
-    const record = newRecord(asked, around);
-    if (!this.#records.exists(record.gid)) return record;
-    throw new MillraceError('bad-option', `gid: ${record.gid} is there already`);
   }
 
   #chore(work: Promise<unknown>): void {

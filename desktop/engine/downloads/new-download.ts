@@ -4,7 +4,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
-import { MAX_PRIORITY, MIN_PRIORITY } from '@millrace/shared/download/queue/queue';
+import { MAX_PRIORITY, MIN_PRIORITY } from '@millrace/shared/download/queue/queue-line';
 import { type Category, categoryOf } from '@millrace/shared/download/request/category';
 import { nameFromUrl, safeFileName } from '@millrace/shared/download/request/file-name';
 import { type DownloadRequest, REQUEST_DEFAULTS } from '@millrace/shared/download/request/request';

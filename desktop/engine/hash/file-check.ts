@@ -14,6 +14,7 @@ import {
 } from '@millrace/shared/download/metalink/description-merge';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { FileHasher } from './file-hasher.ts';
+import { storedDigest } from './stored-digest.ts';
 
 export class FileCheck {
   readonly #digest: Digest | undefined;
@@ -60,7 +61,7 @@ export class FileCheck {
     const { algorithm } = digest;
     const hex = hasher?.algorithms.includes(algorithm)
       ? (await hasher.finish(length)).find((d) => d.algorithm === algorithm)?.hex
-      : await file.digest(algorithm, length);
+      : await storedDigest(file, algorithm, length);
     if (hex === digest.hex) return digest;
     throw new MillraceError('checksum-mismatch', `${algorithm} is ${hex}`);
   }

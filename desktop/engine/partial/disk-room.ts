@@ -3,6 +3,7 @@
 import { type FileHandle, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { fileError } from '../files/file-error.ts';
 
 /** What a journal takes on disk, per byte of the file, and at least. */
 const JOURNAL_SHARE = 1 / 4096;
@@ -12,14 +13,18 @@ const JOURNAL_ROOM_BYTES = 256 * 1024;
  * @param path of the file
  * @param bytes still to be stored
  * @returns bytes: what they take with their journal, and what there is
- * @throws Error of the file system
+ * @throws MillraceError of the file system
  */
 export async function roomFor(
   path: string,
   bytes: number,
 ): Promise<{ needed: number; free: number }> {
   const needed = bytes + JOURNAL_ROOM_BYTES + Math.ceil(bytes * JOURNAL_SHARE);
-  return { needed, free: await freeBytes(path) };
+  try {
+    return { needed, free: await freeBytes(path) };
+  } catch (error) {
+    throw fileError(error, path);
+  }
 }
 
 /**

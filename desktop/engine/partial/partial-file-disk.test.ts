@@ -5,6 +5,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { SmallDisk, smallDiskOrComplain } from '../../testing/small-disk.ts';
+import { roomFor } from './disk-room.ts';
 import { PartialFile } from './partial-file.ts';
 
 const MiB = 1024 * 1024;
@@ -62,16 +63,16 @@ describe('a disk that gets full', () => {
     await store(3);
     const makeRoom = await fill();
     await expect(store(1)).rejects.toMatchObject(full);
-    const room = await file.roomFor(3 * MiB);
+    const room = await roomFor(file.path, 3 * MiB);
     expect(room.needed).toBeGreaterThan(room.free);
     expect(file.stored.ranges).toEqual([
       { start: 0, end: MiB },
       { start: 3 * MiB, end: 4 * MiB },
     ]);
     await makeRoom();
-    const { needed, free } = await file.roomFor(3 * MiB);
+    const { needed, free } = await roomFor(file.path, 3 * MiB);
     expect(needed).toBeLessThan(free);
-    await file.recoverFromFailure();
+    await file.flush();
     for (const unit of [1, 2, 4]) await store(unit);
     await file.finish(content.length);
     await file.settle(true);
@@ -93,10 +94,10 @@ describe('a disk that gets full', () => {
     }
     expect(failure).toMatchObject(full);
     const bytes = file.stored.bytes;
-    await expect(file.recoverFromFailure()).rejects.toMatchObject(full);
+    await expect(file.flush()).rejects.toMatchObject(full);
     await expect(file.store(0, content)).rejects.toMatchObject(full);
     await makeRoom();
-    await file.recoverFromFailure();
+    await file.flush();
     await file.close();
     open.delete(file);
     const after = await start(content);

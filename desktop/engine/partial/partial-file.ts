@@ -5,34 +5,25 @@
  * of the process at once, and that of the machine after the next flush.
  */
 
-import { createHash } from 'node:crypto';
-import { type FileHandle, lstat, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
-import { type ByteRange, intersect, type RangeSet } from '@millrace/shared/base/byte-range';
+import { type FileHandle, rm } from 'node:fs/promises';
+import type { ByteRange, RangeSet } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { JournalHeader } from '@millrace/shared/download/journal/journal';
 import type { Validators } from '@millrace/shared/http/fields/validators';
 import { fileError } from '../files/file-error.ts';
 import { lockFile } from '../files/file-lock.ts';
-import {
-  exists,
-  readAll,
-  renameWithoutReplacing,
-  syncFolder,
-  writeAll,
-} from '../files/file-steps.ts';
+import { exists, readAll, writeAll } from '../files/file-steps.ts';
 import { FileWatch } from '../files/file-watch.ts';
 import { isHeld } from '../files/held-name.ts';
 import { openOwn } from '../files/own-file.ts';
 import { DATA_SUFFIX, JOURNAL_SUFFIX, LOCK_SUFFIX } from '../files/partial-names.ts';
 import { DataFlush } from './data-flush.ts';
-import { roomFor } from './disk-room.ts';
 import { type FileNames, undoFinish } from './interrupted-finish.ts';
+import { closeComplete, nameComplete } from './name-complete.ts';
 import { type RecoveryOptions, recoverPartial } from './partial-recovery.ts';
 import { segmentDigest } from './segment-digest.ts';
 import { StoredBytes } from './stored-bytes.ts';
-
-const READ_BYTES = 1024 * 1024;
+import { Writes } from './writes.ts';
 
 export interface PartialFileOptions extends RecoveryOptions {
   /** Where the complete file will be. */
@@ -45,12 +36,6 @@ export interface PartialFileOptions extends RecoveryOptions {
   readonly onLost?: (ranges: readonly ByteRange[]) => void;
 }
 
-/** A write under way. */
-interface Writing {
-  readonly range: ByteRange;
-  readonly done: Promise<void>;
-}
-
 export class PartialFile {
   readonly #options: PartialFileOptions;
   readonly #names: FileNames;
@@ -59,7 +44,7 @@ export class PartialFile {
   readonly #watch: FileWatch;
   readonly #stored: StoredBytes;
   readonly #flush: DataFlush;
-  readonly #writing = new Set<Writing>();
+  readonly #writes = new Writes();
   readonly #fail = (error: unknown): never => {
     throw fileError(error, this.#options.path);
   };
@@ -92,7 +77,7 @@ export class PartialFile {
       data,
       watch: this.#watch,
       stored: this.#stored,
-      isWriting: () => this.#writing.size > 0,
+      isWriting: () => this.#writes.isBusy,
     });
   }
 
@@ -172,61 +157,34 @@ export class PartialFile {
    * @param provisional it may turn out that they are wrong: without `confirm` the next run does not
    *   believe them
    * @throws MillraceError `disk-full`, `file-not-writable`, `file-changed`. What had been stored
-   *   stays, and after `recoverFromFailure` it goes on
+   *   stays, and after a `flush` that succeeds it goes on
    */
   async store(position: number, bytes: Buffer, provisional = false): Promise<void> {
     const range = { start: position, end: position + bytes.length };
     for (;;) {
       const { failure } = this.#flush;
       if (failure !== undefined) throw failure;
-      // Two copies at the same time: which of them would be on disk in the end?
-      const other = [...this.#writing].find((writing) => intersect(writing.range, range));
+      const other = this.#writes.touching(range);
       if (other === undefined) break;
-      await other.done;
+      await other;
     }
     const missing = this.#stored.ranges.missing(range);
     if (missing.length === 0) return;
     const write = this.#write(missing, position, bytes, provisional);
-    const writing = { range, done: write.catch(() => {}) };
-    this.#writing.add(writing);
-    try {
-      await write;
-    } catch (error) {
-      throw fileError(error, this.#options.path);
-    } finally {
-      this.#writing.delete(writing);
-    }
+    await this.#writes.run(range, write).catch(this.#fail);
     this.#options.onStored?.();
     this.#flush.soon();
   }
 
   /**
-   * Makes what has been stored so far survive the end of the machine.
+   * Makes what has been stored so far survive the end of the machine. After a failure it is also
+   * what finds out whether the file can be written again: there may be room now.
    *
    * @throws MillraceError `disk-full`, `file-not-writable`: the next flush tries again, `store`
    *   fails until then; `file-changed`, and every later call with it
    */
   flush(): Promise<void> {
     return this.#flush.flush();
-  }
-
-  /**
-   * To be called when what has kept the file from being written may be over: there is room again.
-   *
-   * @throws MillraceError if it is not
-   */
-  recoverFromFailure(): Promise<void> {
-    return this.flush();
-  }
-
-  /**
-   * Room on the disk.
-   *
-   * @param bytes still to be stored
-   * @returns bytes: what they take with their journal, and what there is
-   */
-  roomFor(bytes: number): Promise<{ needed: number; free: number }> {
-    return roomFor(this.#options.path, bytes).catch(this.#fail);
   }
 
   /**
@@ -246,24 +204,6 @@ export class PartialFile {
    */
   confirm(range: ByteRange): Promise<void> {
     return this.#stored.confirm(range).catch(this.#fail);
-  }
-
-  /**
-   * Works out the digest of the whole file.
-   *
-   * @param algorithm a name that Node's crypto knows
-   * @returns hexadecimal
-   */
-  async digest(algorithm: string, length: number): Promise<string> {
-    const hash = createHash(algorithm);
-    const buffer = Buffer.allocUnsafeSlow(READ_BYTES);
-    for (let at = 0; at < length; ) {
-      const { bytesRead } = await this.#data.read(buffer, 0, READ_BYTES, at);
-      if (bytesRead === 0) throw new MillraceError('file-not-writable', 'it has become shorter');
-      hash.update(buffer.subarray(0, bytesRead));
-      at += bytesRead;
-    }
-    return hash.digest('hex');
   }
 
   /**
@@ -314,21 +254,10 @@ export class PartialFile {
       throw fileError(error, path);
     }
     try {
-      await this.#data.truncate(length);
-      await this.#data.sync();
-      const own = await this.#data.stat({ bigint: true });
-      await this.#data.close();
+      const own = await closeComplete(this.#data, length);
       await this.#stored.close();
-      if (overwrite || (await isOurs(this.#options))) await rename(this.dataPath, path);
-      else await renameWithoutReplacing(this.dataPath, path);
-      const named = await lstat(path, { bigint: true });
-      if (named.ino !== own.ino || named.dev !== own.dev) {
-        throw new MillraceError(
-          'file-changed',
-          `somebody has put another file at ${this.dataPath}`,
-        );
-      }
-      await syncFolder(dirname(path));
+      const replaces = overwrite || (await isOurs(this.#options));
+      await nameComplete(own, this.dataPath, path, replaces);
     } catch (error) {
       await this.#unlock();
       throw fileError(error, path);
@@ -380,7 +309,7 @@ export class PartialFile {
 
   /** Waits for what is under way, and flushes if that can be. */
   async #settle(): Promise<void> {
-    await Promise.all([...this.#writing].map(({ done }) => done));
+    await this.#writes.settled();
     await this.flush().catch(() => {});
   }
 

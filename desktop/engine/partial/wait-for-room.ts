@@ -2,6 +2,7 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { sleep } from '../platform/sleep.ts';
+import { roomFor } from './disk-room.ts';
 import type { PartialFile } from './partial-file.ts';
 
 /** How often it is looked whether there is room again. */
@@ -23,9 +24,9 @@ export async function waitForRoom(
   for (;;) {
     if (now() >= giveUpAt) return false;
     await sleep(ROOM_POLL_MS, signal);
-    const { needed, free } = await file.roomFor((file.length ?? 0) - file.stored.bytes);
+    const { needed, free } = await roomFor(file.path, (file.length ?? 0) - file.stored.bytes);
     if (free >= needed) break;
   }
-  await file.recoverFromFailure();
+  await file.flush();
   return true;
 }

@@ -4,18 +4,17 @@ import { join, relative } from 'node:path';
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { noteOf } from '@millrace/shared/base/notes';
-import type { QueueItem } from '@millrace/shared/download/queue/queue';
 import { type ScheduleState, scheduleAt } from '@millrace/shared/download/queue/schedule';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { atFreePath } from '../files/file-choice.ts';
 import type { Settings } from '../settings/settings.ts';
-import { isStorageError } from '../store/database.ts';
 import type { DownloadRecord } from '../store/record.ts';
 import { afterFailure } from './after-failure.ts';
 import type { DownloadFactory, Left, Run, RunEvent, RunResult } from './contract.ts';
 import type { HostMemory } from './host-memory.ts';
 import { NetworkReturn } from './network-return.ts';
+import { ProgressKeeper } from './progress-keeper.ts';
 import { completedBy, type Records, targetOf } from './records.ts';
 import { type Outcome, Runs } from './runs.ts';
 import type { SharedRate } from './shared-rate.ts';
@@ -33,18 +32,16 @@ export interface QueueRunnerOptions {
   readonly networkChange?: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** How often what has come in is written down: shown as it was after a crash. */
-const KEEP_PROGRESS_MS = 5000;
 /** The clock may be set, and machines sleep: deadlines are looked at again after so long. */
 const MAX_TIMER_MS = 60_000;
 
 export class QueueRunner {
   readonly #options: QueueRunnerOptions;
   readonly #records: Records;
-  readonly #runner: Runs;
+  readonly #runs: Runs;
   readonly #network: NetworkReturn;
+  readonly #keeper: ProgressKeeper;
   #timer: NodeJS.Timeout | undefined;
-  #keeper: NodeJS.Timeout | undefined;
   #closed = false;
   #holds = 0;
   /** What the schedule said last. */
@@ -53,12 +50,17 @@ export class QueueRunner {
   constructor(options: QueueRunnerOptions) {
     this.#options = options;
     this.#records = options.records;
-    this.#runner = new Runs({
+    this.#runs = new Runs({
       ...options,
       hostLimits: options.hosts,
       onEvent: (gid, event) => this.#onEvent(gid, event),
       onStand: (gid, progress) => this.#records.emit({ kind: 'stand', gid, progress }),
       onEnded: (gid, outcome) => this.#onEnded(gid, outcome),
+    });
+    this.#keeper = new ProgressKeeper({
+      records: options.records,
+      running: (gid) => this.#runs.get(gid),
+      activeMs: (gid) => this.#runs.activeMs(gid),
     });
     this.#network = new NetworkReturn({
       records: options.records,
@@ -74,28 +76,28 @@ export class QueueRunner {
 
   /** Interrupts what runs; it goes on at the next start. */
   async close(): Promise<void> {
-    this.#keepProgress();
+    this.#keeper.keep();
     this.#closed = true;
     this.#network.close();
     clearTimeout(this.#timer);
-    clearInterval(this.#keeper);
-    await this.#runner.stopAll();
+    this.#keeper.stop();
+    await this.#runs.stopAll();
     this.#records.saveUnsaved();
   }
 
   /** The download as it runs; undefined while it does not. */
   running(gid: string): Run | undefined {
-    return this.#runner.get(gid);
+    return this.#runs.get(gid);
   }
 
   /** Resolves when a download that was just started can be got, or has ended. */
   begun(gid: string): Promise<void> {
-    return this.#runner.begun(gid);
+    return this.#runs.begun(gid);
   }
 
   /** How the run under way will end. */
   finished(gid: string): Promise<RunResult> | undefined {
-    return this.#runner.finished(gid);
+    return this.#runs.finished(gid);
   }
 
   /** What the schedule says now. */
@@ -107,7 +109,7 @@ export class QueueRunner {
   /** Decides what runs now, and starts it. To be called after anything that matters to that. */
   tick(): void {
     if (this.#closed || this.#holds > 0) return;
-    if (this.#records.behind) this.#keepOn();
+    if (this.#records.behind) this.#keeper.keepOn();
     clearTimeout(this.#timer);
     const now = this.#options.now();
     const { effect, nextChangeAt } = this.schedule();
@@ -148,7 +150,7 @@ export class QueueRunner {
    * @param work is told what it has left
    */
   stopAnd(gid: string, work: (left: Left) => Promise<void>): Promise<void> {
-    return this.#runner.stopAnd(gid, work);
+    return this.#runs.stopAnd(gid, work);
   }
 
   /**
@@ -157,8 +159,8 @@ export class QueueRunner {
    * @returns when it has ended: what it has left
    */
   async stop(gid: string): Promise<Left> {
-    this.#noteProgress(gid);
-    const left = await this.#runner.stop(gid);
+    this.#keeper.note(gid);
+    const left = await this.#runs.stop(gid);
     // It may have been stopped before it could tell.
     if (left.path !== undefined) this.#notePath(gid, left.path);
     return left;
@@ -200,8 +202,8 @@ export class QueueRunner {
     });
     const begun = this.#records.find(gid) as DownloadRecord;
     const moved = begun.path !== undefined && begun.path !== targetOf(begun);
-    this.#keepOn();
-    this.#runner.start(gid, requestToRun(begun), moved ? begun.path : undefined);
+    this.#keeper.keepOn();
+    this.#runs.start(gid, requestToRun(begun), moved ? begun.path : undefined);
     this.#records.emit({ kind: 'started', gid });
     return true;
   }
@@ -296,54 +298,6 @@ export class QueueRunner {
     } catch {
       return false;
     }
-  }
-
-  #keepOn(): void {
-    this.#keeper ??= setInterval(() => this.#keepProgress(), KEEP_PROGRESS_MS);
-  }
-
-  /** What runs have brought so far. */
-  #keepProgress(): void {
-    this.#records.saveUnsaved();
-    const active = this.#records.queue.active;
-    if (active.length === 0) {
-      if (this.#records.behind) return;
-      // Nothing is to be done until something runs again.
-      clearInterval(this.#keeper);
-      this.#keeper = undefined;
-      return;
-    }
-    try {
-      this.#records.store.atOnce(() => this.#noteAll(active));
-    } catch (error) {
-      // The next time will do.
-      if (!isStorageError(error)) throw error;
-    }
-  }
-
-  #noteAll(active: readonly QueueItem[]): void {
-    for (const { gid } of active) {
-      const progress = this.running(gid)?.progress();
-      const record = this.#records.find(gid);
-      if (progress === undefined || record === undefined) continue;
-      const storedBytes = progress.storedBytes || record.storedBytes;
-      if (storedBytes > record.storedBytes) this.#records.queue.onProgress(gid);
-      this.#records.updateSilently(gid, { storedBytes, length: progress.length ?? record.length });
-    }
-  }
-
-  /** What a run has brought, before it is stopped. */
-  #noteProgress(gid: string): void {
-    const record = this.#records.find(gid);
-    const progress = this.running(gid)?.progress();
-    if (record === undefined || progress === undefined) return;
-    this.#records.emit({ kind: 'stand', gid, progress });
-    this.#records.updateSilently(gid, {
-      storedBytes: progress.storedBytes || record.storedBytes,
-      receivedBytes: record.receivedBytes + progress.receivedBytes,
-      activeMs: (record.activeMs ?? 0) + this.#runner.activeMs(gid),
-      length: progress.length ?? record.length,
-    });
   }
 }
 

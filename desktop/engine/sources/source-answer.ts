@@ -24,7 +24,7 @@ import {
   multipartBoundary,
 } from '@millrace/shared/http/messages/multipart-reader';
 import type { HttpStream } from '@millrace/shared/node/http-client';
-import type { RoomForPiece, TakePiece } from '@millrace/shared/node/range-connection';
+import type { RoomForPiece, TakePiece } from '@millrace/shared/node/piece-reader';
 
 /** An answer that keeps the contract, its body not yet read. */
 export type Opened =

@@ -11,18 +11,14 @@ import { AddressBook } from '@millrace/shared/cdn/routing/address-book';
 import { hashText } from '@millrace/shared/cdn/routing/hrw';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 import { selectPeers } from '@millrace/shared/cdn/routing/peer-set';
-import {
-  minRtt,
-  type Peer,
-  type PeerPolicy,
-  PeerTable,
-} from '@millrace/shared/cdn/routing/peer-table';
+import { type Peer, type PeerPolicy, PeerTable } from '@millrace/shared/cdn/routing/peer-table';
 import type { Hearsay, RouteNode } from '@millrace/shared/cdn/routing/route';
 import { SilenceTimer } from '@millrace/shared/node/silence-timer';
 import { resolveSeeds, type Seed } from '../config/seeds.ts';
 import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
 import { askingNode, type HeartbeatAnswer, MAX_TOLD, wantedAddress } from './heartbeat.ts';
 import { HEARTBEAT_LATE_MS, HeartbeatClient } from './heartbeat-client.ts';
+import { describePeers, publicEdges } from './peer-view.ts';
 import { textDigest } from './text-digest.ts';
 import type { Digests } from './version-message.ts';
 
@@ -362,34 +358,12 @@ export class Membership {
   publicEdges() {
     const { publicUrl, own } = this.#options;
     const { name, weight, load } = this.self;
-    const edges = this.describe().map((peer) => ({
-      name: peer.name,
-      url: peer.publicUrl,
-      healthy: peer.usable,
-      rttMs: peer.rttMs,
-      load: peer.load,
-      weight: peer.weight,
-    }));
-    const self = { name, url: publicUrl, healthy: !own().draining, rttMs: 0, load, weight };
-    return [self, ...edges].filter(({ url }) => url !== undefined);
+    const self = { name, url: publicUrl, healthy: !own().draining, load, weight };
+    return publicEdges(self, this.describe());
   }
 
   /** What /-/status says of the peers. */
   describe() {
-    const now = this.#options.now();
-    const members = new Set(this.#members);
-    return [...this.table.peers].map((peer) => ({
-      name: peer.name,
-      url: peer.url,
-      publicUrl: peer.publicUrl,
-      member: members.has(peer),
-      usable: this.table.isUsable(peer, now),
-      alive: this.table.isAlive(peer),
-      rttMs: Math.round(minRtt(peer) * 100) / 100,
-      load: peer.load,
-      weight: peer.weight,
-      policy: peer.policy,
-      isolated: now < peer.isolatedUntil,
-    }));
+    return describePeers(this.table, this.#members, this.#options.now());
   }
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { seededRandom } from '../../base/clock.ts';
-import { DownloadQueue, MAX_PRIORITY, type QueueLimits, retryDelayMs } from './queue.ts';
+import { DownloadQueue, type QueueLimits, retryDelayMs } from './queue.ts';
+import { MAX_PRIORITY } from './queue-line.ts';
 
 const open: QueueLimits = { concurrent: 2, closed: false };
 const all: QueueLimits = { concurrent: 1000, closed: false };

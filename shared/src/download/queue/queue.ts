@@ -4,6 +4,7 @@
  */
 
 import type { Millis, Random } from '../../base/clock.ts';
+import { clamp, MAX_PRIORITY, MIN_PRIORITY, QueueLine } from './queue-line.ts';
 
 /** queued: its turn has not come; waiting: will be tried again; paused: until it is resumed. */
 export type QueueState = 'queued' | 'active' | 'waiting' | 'paused';
@@ -49,8 +50,6 @@ export interface Plan {
 
 export type Move = 'set' | 'current' | 'end';
 
-export const MIN_PRIORITY = -100;
-export const MAX_PRIORITY = 100;
 /** Unfinished downloads at a time. */
 export const MAX_QUEUE = 20_000;
 
@@ -58,18 +57,14 @@ const FIRST_RETRY_MS = 5000;
 const MAX_RETRY_MS = 10 * 60_000;
 /** Longest wait that a server may ask for (Retry-After). */
 const MAX_WAIT_MS = 24 * 3600_000;
-/** Between ranks closer than this nothing fits any more: all are dealt anew. */
-const MIN_GAP = 1e-6;
 
 type Mutable = { -readonly [K in keyof QueueItem]: QueueItem[K] };
 
 export class DownloadQueue {
   readonly #items = new Map<string, Mutable>();
   /** All but the active ones, in order. */
-  readonly #line: Mutable[] = [];
+  readonly #line = new QueueLine<Mutable>();
   readonly #active = new Map<string, Mutable>();
-  /** The highest rank so far, by priority. */
-  readonly #ranks = new Map<number, number>();
 
   get size(): number {
     return this.#items.size;
@@ -82,7 +77,7 @@ export class DownloadQueue {
 
   /** Those that do not run (queued, waiting, paused), in order. */
   get line(): readonly QueueItem[] {
-    return this.#line;
+    return this.#line.items;
   }
 
   get(gid: string): QueueItem | undefined {
@@ -92,7 +87,7 @@ export class DownloadQueue {
   /** Place among those that do not run, from 0; undefined for others. */
   position(gid: string): number | undefined {
     const item = this.#items.get(gid);
-    const at = item === undefined ? -1 : this.#line.indexOf(item);
+    const at = item === undefined ? -1 : this.#line.placeOf(item);
     return at < 0 ? undefined : at;
   }
 
@@ -118,13 +113,13 @@ export class DownloadQueue {
   ): string[] {
     if (this.#items.has(item.gid)) throw new Error(`${item.gid} is in the queue already`);
     const priority = clamp(item.priority, MIN_PRIORITY, MAX_PRIORITY);
-    if (item.rank !== undefined) this.#noteRank(priority, item.rank);
+    if (item.rank !== undefined) this.#line.noteRank(priority, item.rank);
     const own: Mutable = {
       gid: item.gid,
       host: item.host,
       state: item.state,
       priority,
-      rank: item.rank ?? this.#nextRank(priority),
+      rank: item.rank ?? this.#line.nextRank(priority),
       attempts: item.attempts ?? 0,
       retryAt: item.retryAt,
       startAt: item.startAt,
@@ -132,7 +127,7 @@ export class DownloadQueue {
       behind: item.state === 'waiting' && (item.attempts ?? 0) > 0,
     };
     this.#items.set(own.gid, own);
-    this.#insert(own);
+    this.#line.insert(own);
     return position === undefined ? [own.gid] : this.move(own.gid, position, 'set').changed;
   }
 
@@ -142,7 +137,7 @@ export class DownloadQueue {
     if (item === undefined) return;
     this.#items.delete(gid);
     this.#active.delete(gid);
-    this.#takeOut(item);
+    this.#line.takeOut(item);
   }
 
   /**
@@ -157,25 +152,11 @@ export class DownloadQueue {
     const item = this.#items.get(gid);
     const from = this.position(gid);
     if (item === undefined || from === undefined) return { position: -1, changed: [] };
-    const last = this.#line.length - 1;
+    const last = this.#line.items.length - 1;
     const wanted = how === 'set' ? offset : how === 'current' ? from + offset : last + offset;
     const position = clamp(wanted, 0, last);
     if (position === from) return { position, changed: [gid] };
-    this.#takeOut(item);
-    const before = this.#line[position - 1];
-    const after = this.#line[position];
-    item.priority = clamp(
-      item.priority,
-      after?.priority ?? MIN_PRIORITY,
-      before?.priority ?? MAX_PRIORITY,
-    );
-    const low = before?.priority === item.priority ? before.rank : undefined;
-    const high = after?.priority === item.priority ? after.rank : undefined;
-    item.rank = between(low, high);
-    this.#noteRank(item.priority, item.rank);
-    this.#line.splice(position, 0, item);
-    const tight = low !== undefined && high !== undefined && high - low < MIN_GAP;
-    return { position, changed: tight ? this.#deal() : [gid] };
+    return { position, changed: this.#line.move(item, position).map((one) => one.gid) };
   }
 
   /** It is fetched from another host now. */
@@ -190,10 +171,10 @@ export class DownloadQueue {
     if (item === undefined) return;
     const wanted = clamp(priority, MIN_PRIORITY, MAX_PRIORITY);
     if (wanted === item.priority) return;
-    const inLine = this.#takeOut(item);
+    const inLine = this.#line.takeOut(item);
     item.priority = wanted;
-    item.rank = this.#nextRank(wanted);
-    if (inLine) this.#insert(item);
+    item.rank = this.#line.nextRank(wanted);
+    if (inLine) this.#line.insert(item);
   }
 
   /** @param at undefined: when its turn comes */
@@ -302,7 +283,7 @@ export class DownloadQueue {
       }
     }
     for (const item of begin) {
-      this.#takeOut(item);
+      this.#line.takeOut(item);
       item.state = 'active';
       item.retryAt = undefined;
       this.#active.set(item.gid, item);
@@ -314,7 +295,7 @@ export class DownloadQueue {
   *#inOrderOfStart(): Iterable<Mutable> {
     const behind: Mutable[] = [];
     let priority: number | undefined;
-    for (const item of this.#line) {
+    for (const item of this.#line.items) {
       if (item.priority !== priority) yield* behind.splice(0).sort(byRetry);
       priority = item.priority;
       if (item.behind) behind.push(item);
@@ -328,42 +309,7 @@ export class DownloadQueue {
     item.state = state;
     item.retryAt = undefined;
     item.held = undefined;
-    if (wasActive) this.#insert(item);
-  }
-
-  #insert(item: Mutable): void {
-    let low = 0;
-    let high = this.#line.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (compare(this.#line[middle] as Mutable, item) <= 0) low = middle + 1;
-      else high = middle;
-    }
-    this.#line.splice(low, 0, item);
-  }
-
-  #takeOut(item: Mutable): boolean {
-    const at = this.#line.indexOf(item);
-    if (at >= 0) this.#line.splice(at, 1);
-    return at >= 0;
-  }
-
-  #nextRank(priority: number): number {
-    const rank = Math.floor(this.#ranks.get(priority) ?? 0) + 1;
-    this.#ranks.set(priority, rank);
-    return rank;
-  }
-
-  #noteRank(priority: number, rank: number): void {
-    this.#ranks.set(priority, Math.max(rank, this.#ranks.get(priority) ?? rank));
-  }
-
-  #deal(): string[] {
-    this.#line.forEach((item, i) => {
-      item.rank = i;
-      this.#noteRank(item.priority, i);
-    });
-    return this.#line.map((item) => item.gid);
+    if (wasActive) this.#line.insert(item);
   }
 }
 
@@ -379,19 +325,6 @@ export function retryDelayMs(attempts: number, random: Random): Millis {
   return Math.round(delay * (0.5 + random()));
 }
 
-function compare(a: QueueItem, b: QueueItem): number {
-  return b.priority - a.priority || a.rank - b.rank;
-}
-
 function byRetry(a: QueueItem, b: QueueItem): number {
   return (a.retryAt ?? 0) - (b.retryAt ?? 0);
-}
-
-function between(low: number | undefined, high: number | undefined): number {
-  if (low === undefined) return high === undefined ? 0 : high - 1;
-  return high === undefined ? low + 1 : (low + high) / 2;
-}
-
-function clamp(value: number, min: number, max: number): number {
-  return Math.min(max, Math.max(min, value));
 }

@@ -1,0 +1,79 @@
+/** How downloads get into the list. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { MillraceError } from '@millrace/shared/base/errors';
+import type { Records } from '../queue/records.ts';
+import type { Settings } from '../settings/settings.ts';
+import type { DownloadRecord } from '../store/record.ts';
+import { type NewDownload, newRecord } from './new-download.ts';
+
+export interface AdditionsOptions {
+  readonly records: Records;
+  readonly settings: Settings;
+  /** Download folder. */
+  readonly dir: () => string;
+  /** Edges that `useEdges` means. */
+  readonly edges: () => readonly string[];
+  /** The one of them that runs on this machine. */
+  readonly localEdge: () => string | undefined;
+  /** Unix milliseconds. */
+  readonly now: () => Millis;
+}
+
+export class Additions {
+  readonly #options: AdditionsOptions;
+
+  constructor(options: AdditionsOptions) {
+    this.#options = options;
+  }
+
+  /** What would be added. @throws MillraceError for what cannot be downloaded */
+  draft(asked: NewDownload): DownloadRecord {
+    const { records, settings, dir, edges, localEdge, now } = this.#options;
+    const { categories, app } = settings;
+    const { connections, sidecars } = app.defaults;
+    const around = {
+      gid: records.newGid(),
+      dir: dir(),
+      categories,
+      edges: edges(),
+      localEdge: localEdge(),
+      defaults: { proxy: app.proxy ?? undefined, connections, sidecars },
+      now: now(),
+    };
+    const record = newRecord(asked, around);
+    if (!records.exists(record.gid)) return record;
+    throw new MillraceError('bad-option', `gid: ${record.gid} is there already`);
+  }
+
+  /**
+   * Puts several into the queue, or none at all.
+   *
+   * @returns their gids
+   * @throws MillraceError as `draft`; `queue-full`
+   */
+  enqueue(asked: readonly NewDownload[]): string[] {
+    const { records } = this.#options;
+    records.checkRoom(asked.length);
+    const drafts = asked.map((one) => this.draft(one));
+    const gids = new Set(drafts.map(({ gid }) => gid));
+    if (gids.size < drafts.length) throw new MillraceError('bad-option', 'gid: two are the same');
+    try {
+      records.store.atOnce(() => {
+        for (const [i, record] of drafts.entries()) records.enqueue(record, asked[i]?.position);
+      });
+    } catch (error) {
+      for (const gid of gids) records.drop(gid);
+      throw error;
+    }
+    for (const gid of gids) records.emit({ kind: 'changed', gid });
+    return [...gids];
+  }
+
+  /** Adds to the history what another list has as finished. */
+  addFinished(asked: NewDownload, ended: Partial<DownloadRecord>): DownloadRecord {
+    const record = { ...this.draft(asked), ...ended };
+    this.#options.records.store.put({ ...record, storedBytes: record.length ?? 0 });
+    return record;
+  }
+}

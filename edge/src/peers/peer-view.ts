@@ -1,0 +1,43 @@
+/** What a node shows of the nodes that it knows. */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import { minRtt, type Peer, type PeerTable } from '@millrace/shared/cdn/routing/peer-table';
+
+/**
+ * What `/-/status` says of the peers.
+ *
+ * @param members those that requests are routed to
+ * @param now monotonic milliseconds
+ */
+export function describePeers(table: PeerTable, members: readonly Peer[], now: Millis) {
+  return [...table.peers].map((peer) => ({
+    name: peer.name,
+    url: peer.url,
+    publicUrl: peer.publicUrl,
+    member: members.includes(peer),
+    usable: table.isUsable(peer, now),
+    alive: table.isAlive(peer),
+    rttMs: Math.round(minRtt(peer) * 100) / 100,
+    load: peer.load,
+    weight: peer.weight,
+    policy: peer.policy,
+    isolated: now < peer.isolatedUntil,
+  }));
+}
+
+/** This node, as clients see it. */
+export interface OwnEdge {
+  readonly name: string;
+  readonly url: string | undefined;
+  readonly healthy: boolean;
+  readonly load: number;
+  readonly weight: number;
+}
+
+/** Nodes that clients can reach, this one first: what `/-/edges` says. */
+export function publicEdges(self: OwnEdge, peers: ReturnType<typeof describePeers>) {
+  const edges = peers.map(({ name, publicUrl, usable, load, weight, rttMs }) => {
+    return { name, url: publicUrl, healthy: usable, load, weight, rttMs };
+  });
+  return [{ ...self, rttMs: 0 }, ...edges].filter(({ url }) => url !== undefined);
+}

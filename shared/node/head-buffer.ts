@@ -1,0 +1,76 @@
+/** Collects the head of an answer, and what has come of its body with it. */
+
+import { MillraceError } from '../src/base/errors.ts';
+import { type MessageHead, parseMessageHead } from '../src/http/messages/message-head.ts';
+
+/** Longest response head. */
+const MAX_HEAD_BYTES = 32 * 1024;
+/**
+ * What may come of the body with the end of its head. It must be copied, and comes whatever becomes
+ * of the request meanwhile: no more than most heads take.
+ */
+const READ_BYTES = 8 * 1024;
+/** Room for the longest head and the beginning of the body that comes with it. */
+const BUFFER_BYTES = MAX_HEAD_BYTES + READ_BYTES;
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+export class HeadBuffer {
+  readonly #memory = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+  #bytes = 0;
+  #rest: Buffer = this.#memory.subarray(0, 0);
+
+  /** The beginning of the body that came with the last head; overwritten with the next one. */
+  get rest(): Buffer {
+    return this.#rest;
+  }
+
+  /** Memory for the next read: never empty, though nothing is to be read into it when it is full. */
+  get room(): Uint8Array {
+    const from = Math.min(this.#bytes, BUFFER_BYTES - 1);
+    return this.#memory.subarray(from, from + READ_BYTES);
+  }
+
+  clear(): void {
+    this.#bytes = 0;
+    this.#rest = this.#memory.subarray(0, 0);
+  }
+
+  /**
+   * Takes what has been read.
+   *
+   * @param read `room`, or memory that was handed out before the last head was done with
+   * @param onInterim told of interim responses (1xx), which precede the answer
+   * @returns the head once all of it is there
+   * @throws MillraceError `malformed-response`
+   */
+  push(
+    read: Uint8Array,
+    onInterim: ((head: MessageHead) => void) | undefined,
+  ): MessageHead | undefined {
+    const { buffer, byteOffset } = this.#memory;
+    if (read.buffer !== buffer || read.byteOffset !== byteOffset + this.#bytes) {
+      this.#memory.set(read, this.#bytes);
+    }
+    let searchedTo = Math.max(0, this.#bytes - (HEAD_END.length - 1));
+    this.#bytes += read.length;
+    for (;;) {
+      const bytes = this.#memory.subarray(0, this.#bytes);
+      const end = bytes.indexOf(HEAD_END, searchedTo);
+      if (end < 0) {
+        if (this.#bytes < MAX_HEAD_BYTES) return undefined;
+        throw new MillraceError('malformed-response', 'the header is too long');
+      }
+      const head = parseMessageHead(bytes.toString('latin1', 0, end));
+      const bodyAt = end + HEAD_END.length;
+      if (head.status >= 200) {
+        this.#rest = bytes.subarray(bodyAt);
+        return head;
+      }
+      // An interim response: the real one follows, perhaps in the same bytes.
+      this.#memory.copyWithin(0, bodyAt, this.#bytes);
+      this.#bytes -= bodyAt;
+      searchedTo = 0;
+      onInterim?.(head);
+    }
+  }
+}
