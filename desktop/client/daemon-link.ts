@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isErrorCode, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { MethodName, ParamsIf, ResultOf } from '@millrace/shared/bridge/contract/contract';
 import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
 import { RpcError } from '../engine/rpc/calls/rpc-error.ts';
 import { runningDaemon } from './background.ts';
@@ -52,13 +53,14 @@ export class DaemonLink {
   }
 
   /**
-   * Calls a `millrace.` method.
+   * Calls a method of the contract.
    *
    * @throws MillraceError as the daemon has it; `daemon-silent` without an answer in half a minute
    */
-  async call<T>(method: string, params: object = {}): Promise<T> {
+  async call<M extends MethodName>(method: M, ...params: ParamsIf<M>): Promise<ResultOf<M>> {
     try {
-      return await inTime(this.#client.call<T>(`millrace.${method}`, params), CALL_TIMEOUT_MS);
+      const answer = this.#client.call<ResultOf<M>>(method, params[0] ?? {});
+      return await inTime(answer, CALL_TIMEOUT_MS);
     } catch (error) {
       throw asTableError(error);
     }

@@ -17,7 +17,7 @@ export async function openApp(
   const { ELECTRON_RUN_AS_NODE: _, ...rest } = env;
   // A second start of the app shows the window of the first.
   if (words !== undefined && (await startProgram(words, rest))) return;
-  const { path } = await engine.call<{ path: string }>('loginPage', {}, true);
+  const { path } = await engine.call('millrace.loginPage', {}, true);
   if (await openInBrowser(pathToFileURL(path).href)) return;
   throw new MillraceError('wrong-state', 'there is no screen to show it on');
 }

@@ -2,6 +2,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isMillraceError } from '@millrace/shared/base/errors';
+import type {
+  MethodName,
+  ParamsIf,
+  ParamsOf,
+  ResultOf,
+} from '@millrace/shared/bridge/contract/contract';
 import { ON_UPDATE } from '@millrace/shared/bridge/rpc/live-api';
 import { DaemonLink } from '../client/daemon-link.ts';
 
@@ -31,31 +37,37 @@ export class EngineLink {
   }
 
   /**
-   * Calls a `millrace.` method; starts a daemon where none runs.
+   * Calls a method of the contract; starts a daemon where none runs.
    *
    * @param again it may be called twice: where the connection has just ended, it is
    * @throws MillraceError as the daemon has it; `daemon-not-running` if it ends meanwhile
    */
-  async call<T>(method: string, params: object, again: boolean): Promise<T> {
+  async call<M extends MethodName>(
+    method: M,
+    params: ParamsOf<M>,
+    again: boolean,
+  ): Promise<ResultOf<M>> {
+    const given = [params] as unknown as ParamsIf<M>;
     const link = this.#open();
     try {
-      return await (await link).call<T>(method, params);
+      return await (await link).call(method, ...given);
     } catch (error) {
       if (!isMillraceError(error, 'daemon-not-running')) throw error;
       // It may not have been told yet that the connection has ended.
       if (this.#link === link) this.#link = undefined;
       if (!again) throw error;
     }
-    return (await this.#open()).call<T>(method, params);
+    return (await this.#open()).call(method, ...given);
   }
 
   /** As `call`, but on a connection of its own: the daemon serves each one call at a time. */
-  async callAlone<T>(method: string, params: object): Promise<T> {
+  async callAlone<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
+    const given = [params] as unknown as ParamsIf<M>;
     const link = await DaemonLink.openOrStart(this.#options.state, this.#options.start);
     const close = () => link.close();
     this.#closing.signal.addEventListener('abort', close, { once: true });
     try {
-      return await link.call<T>(method, params);
+      return await link.call(method, ...given);
     } finally {
       this.#closing.signal.removeEventListener('abort', close);
       close();
@@ -66,7 +78,7 @@ export class EngineLink {
     this.#watching = on;
     // No daemon is started to be left alone.
     if (!on && this.#link === undefined) return;
-    await this.call(on ? 'watch' : 'unwatch', {}, true);
+    await this.call(on ? 'millrace.watch' : 'millrace.unwatch', {}, true);
   }
 
   close(): void {
@@ -89,7 +101,7 @@ export class EngineLink {
       });
       void link.closed.then(() => this.#onClosed(adopted));
       if (this.#closing.signal.aborted) link.close();
-      if (this.#watching) await link.call('watch');
+      if (this.#watching) await link.call('millrace.watch');
       return link;
     });
     adopted.catch(() => {

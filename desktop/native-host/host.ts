@@ -1,6 +1,7 @@
 /** Answers what the browser extension asks. It passes on to the daemon, and decides nothing. */
 
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
+import type { MethodName, ParamsOf, ResultOf } from '@millrace/shared/bridge/contract/contract';
 import {
   NATIVE_VERSION,
   type NativeCalls,
@@ -10,7 +11,6 @@ import {
   type NativeType,
 } from '@millrace/shared/bridge/native/native-api';
 import { nativeIdOf, parseNativeRequest } from '@millrace/shared/bridge/native/native-request';
-import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { usableEdges } from '@millrace/shared/download/request/edge-use';
 import type { EngineLink } from './engine-link.ts';
 import { openFile, showFile } from './finished-file.ts';
@@ -65,7 +65,7 @@ export class NativeHost {
 
   readonly #answers: Answers = {
     hello: async () => {
-      const { version } = await this.#call<{ version: string }>('info', {}, true);
+      const { version } = await this.#call('millrace.info', {}, true);
       return { version: NATIVE_VERSION, engine: version };
     },
     offer: async (params) => {
@@ -75,19 +75,19 @@ export class NativeHost {
       this.#proving++;
       try {
         const { id: _id, type: _type, ...offer } = params as NativeRequest & { type: 'offer' };
-        await this.#options.engine.callAlone('offer', offer);
+        await this.#options.engine.callAlone('millrace.offer', offer);
         return {};
       } finally {
         this.#proving--;
       }
     },
-    commit: ({ handOff }) => this.#call<{ gid: string }>('commitOffer', { handOff }, true),
-    withdraw: ({ handOff }) => this.#do('withdrawOffer', { handOff }),
+    commit: ({ handOff }) => this.#call('millrace.commitOffer', { handOff }, true),
+    withdraw: ({ handOff }) => this.#do('millrace.withdrawOffer', { handOff }),
     discard: ({ gid, kept }) => this.#discard(gid, kept),
-    offerState: ({ handOff }) => this.#call('offerState', { handOff }, true),
+    offerState: ({ handOff }) => this.#call('millrace.offerState', { handOff }, true),
     list: async ({ limit }) => {
-      const query = { status: LISTED, sort: 'added', descending: true, limit };
-      const { downloads } = await this.#call<{ downloads: DownloadView[] }>('list', query, true);
+      const query = { status: LISTED, sort: 'added', descending: true, limit } as const;
+      const { downloads } = await this.#call('millrace.list', query, true);
       return { downloads: shownDownloads(downloads) };
     },
     watch: async ({ on }) => {
@@ -110,29 +110,29 @@ export class NativeHost {
     const what = { gids: [gid], forget: true, now: true };
     try {
       if (kept !== undefined) {
-        const { status, path } = await this.#call<DownloadView>('status', { gid }, true);
+        const { status, path } = await this.#call('millrace.status', { gid }, true);
         if (status === 'complete' && path !== undefined && (await isSameFile(path, kept))) {
-          return await this.#do('remove', what);
+          return await this.#do('millrace.remove', what);
         }
       }
-      return await this.#do('remove', { ...what, deleteFile: true });
+      return await this.#do('millrace.remove', { ...what, deleteFile: true });
     } catch (error) {
       if (isMillraceError(error, 'no-such-download')) return {};
       if (!isMillraceError(error, 'wrong-state')) throw error;
       // What is in the place of its file is somebody else's.
-      return this.#do('remove', what);
+      return this.#do('millrace.remove', what);
     }
   }
 
   async #command(gid: string, command: NativeCalls['command']['params']['command']): Promise<void> {
-    const view = await this.#call<DownloadView>('status', { gid }, true);
+    const view = await this.#call('millrace.status', { gid }, true);
     if (command === 'open') return openFile(view);
     if (command === 'show') return showFile(view);
     const gids = [gid];
-    if (command === 'remove') await this.#do('remove', { gids, forget: true });
-    else if (command === 'pause') await this.#do('pause', { gids });
+    if (command === 'remove') await this.#do('millrace.remove', { gids, forget: true });
+    else if (command === 'pause') await this.#do('millrace.pause', { gids });
     // Who resumes a failed download means that it should be tried again.
-    else await this.#do(view.status === 'error' ? 'retry' : 'resume', { gids });
+    else await this.#do(view.status === 'error' ? 'millrace.retry' : 'millrace.resume', { gids });
   }
 
   async #add(links: NativeCalls['add']['params']['links']): Promise<NativeCalls['add']['result']> {
@@ -146,22 +146,22 @@ export class NativeHost {
       ),
       rename: true,
     }));
-    const { gids, failed } = await this.#call<{ gids: string[]; failed: { index: number }[] }>(
-      'addMany',
-      { downloads },
-      false,
-    );
+    const { gids, failed } = await this.#call('millrace.addMany', { downloads }, false);
     const lost = new Set(failed.map(({ index }) => index));
     const added = gids.values();
     return { gids: links.map((_, i) => (lost.has(i) ? null : (added.next().value ?? null))) };
   }
 
   /** @param again it does the same twice as once */
-  #call<T>(method: string, params: object, again: boolean): Promise<T> {
-    return this.#options.engine.call<T>(method, params, again);
+  #call<M extends MethodName>(
+    method: M,
+    params: ParamsOf<M>,
+    again: boolean,
+  ): Promise<ResultOf<M>> {
+    return this.#options.engine.call(method, params, again);
   }
 
-  async #do(method: string, params: object): Promise<Record<string, never>> {
+  async #do<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Record<string, never>> {
     await this.#call(method, params, true);
     return {};
   }

@@ -57,5 +57,5 @@ async function isWanted(name: string, words: Words): Promise<boolean> {
 }
 
 async function find(link: DaemonLink | undefined, gid: string): Promise<DownloadView | undefined> {
-  return link?.call<DownloadView>('status', { gid }).catch(() => undefined);
+  return link?.call('millrace.status', { gid }).catch(() => undefined);
 }

@@ -102,8 +102,8 @@ export class ShellApp {
     open: () => this.#window.show(),
     command: (command) => this.#tell({ kind: 'command', command }),
     openFile: () => void this.#chooseMetalinks(),
-    pauseAll: () => void this.#call('pause'),
-    resumeAll: () => void this.#call('resume'),
+    pauseAll: () => void this.#call('millrace.pause'),
+    resumeAll: () => void this.#call('millrace.resume'),
     showLog: () => void shell.openPath(logFile(this.#state)),
     closeWindow: () => this.#window.browserWindow?.close(),
     quit: () => app.quit(),
@@ -207,7 +207,7 @@ export class ShellApp {
   async #pageAddress(): Promise<string | undefined> {
     const { link, origin } = this.#supervisor;
     if (link === undefined || origin === undefined) return undefined;
-    const login = await link.call<{ url: string }>('loginLink').catch(() => undefined);
+    const login = await link.call('millrace.loginLink').catch(() => undefined);
     return login?.url ?? `${origin}/`;
   }
 
@@ -307,7 +307,7 @@ export class ShellApp {
     }
   }
 
-  #call(method: string): Promise<unknown> {
+  #call(method: 'millrace.pause' | 'millrace.resume'): Promise<unknown> {
     return this.#supervisor.link?.call(method).catch(() => {}) ?? Promise.resolve();
   }
 }

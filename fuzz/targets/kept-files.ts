@@ -1,7 +1,7 @@
 /** What the programs keep on disk for themselves: what a crash, a hand or another program leaves of it. */
 
 import fc from 'fast-check';
-import { MAX_CONCURRENT, Settings } from '../../desktop/engine/settings/settings.ts';
+import { Settings } from '../../desktop/engine/settings/settings.ts';
 import type { SettingStore } from '../../desktop/engine/store/small-stores.ts';
 import { DownloadLog } from '../../desktop/engine/views/download-log.ts';
 import { Sessions } from '../../desktop/engine/web/sessions.ts';
@@ -9,6 +9,7 @@ import { PREFETCH_FILE } from '../../edge/src/admin/prefetch-list.ts';
 import { pathOfRecord, recordName, recordOfFile } from '../../edge/src/cache/disk-record.ts';
 import { parseKept } from '../../edge/src/cache/kept-file.ts';
 import { PIN_FILE } from '../../edge/src/cache/pins.ts';
+import { MAX_CONCURRENT } from '../../shared/src/bridge/rpc/settings-api.ts';
 import { mutatedJson, mutatedJsonText, mutatedText } from '../mutate.ts';
 import { HEX64, NETWORK_PIN_SAMPLE, NOW, PIN } from '../samples.ts';
 import { fuzzTarget, hold, holdEqual, readOrThrow, weightOf } from '../target.ts';

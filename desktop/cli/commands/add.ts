@@ -1,7 +1,6 @@
 /** `millrace add`: gives downloads to the daemon, starting it where none runs. */
 
 import { asMillraceError, type ErrorCode, EXIT, MillraceError } from '@millrace/shared/base/errors';
-import type { AddManyResult } from '@millrace/shared/bridge/rpc/adding-api';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Command } from 'commander';
 import { withoutLogin } from '../../engine/net/credentials.ts';
@@ -91,7 +90,7 @@ async function add(
     for (const item of items) {
       try {
         for (const gid of await addOne(daemon, item, options, context)) {
-          added.push(await daemon.call<DownloadView>('status', { gid }));
+          added.push(await daemon.call('millrace.status', { gid }));
         }
       } catch (thrown) {
         // The next may be fine.
@@ -148,7 +147,7 @@ async function addList(
     for (let from = 0; from < requests.length; from += BATCH) {
       const some = requests.slice(from, from + BATCH);
       const downloads = some.map(({ request }) => request);
-      const result = await daemon.call<AddManyResult>('addMany', { downloads });
+      const result = await daemon.call('millrace.addMany', { downloads });
       gids.push(...result.gids);
       for (const { index, code, detail } of result.failed) {
         refused(some[index]?.url ?? '', new MillraceError(code as ErrorCode, detail));
@@ -188,10 +187,10 @@ async function addOne(
   const place = { priority, position, category, paused };
   if (item.kind === 'url') {
     const request = requestOf(downloadUrl(item.given), options, cwd);
-    return [(await daemon.call<{ gid: string }>('add', { ...request, ...place })).gid];
+    return [(await daemon.call('millrace.add', { ...request, ...place })).gid];
   }
   const { urls: _, ...request } = requestOf('', options, cwd);
   const metalink = (await readMetalink(item.given, cwd, signal)).toString('base64');
   const params = { ...request, ...place, metalink };
-  return (await daemon.call<{ gids: string[] }>('addMetalink', params)).gids;
+  return (await daemon.call('millrace.addMetalink', params)).gids;
 }

@@ -1,6 +1,5 @@
 /** `millrace change` and `url`: what can be changed of a download that is there. */
 
-import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
 import { withDaemon } from '../console/daemon-link.ts';
@@ -57,10 +56,11 @@ export function changeCommand(context: CliContext): Command {
           throw new UsageError('say what to change');
         }
         return withDaemon(context.state, async (daemon) => {
-          const { gid } = await daemon.call<DownloadView>('status', { gid: id });
-          if (Object.keys(changes).length > 0) await daemon.call('change', { gid, ...changes });
-          if (position !== undefined) await daemon.call('move', { gid, position });
-          const download = await daemon.call<DownloadView>('status', { gid });
+          const { gid } = await daemon.call('millrace.status', { gid: id });
+          if (Object.keys(changes).length > 0)
+            await daemon.call('millrace.change', { gid, ...changes });
+          if (position !== undefined) await daemon.call('millrace.move', { gid, position });
+          const download = await daemon.call('millrace.status', { gid });
           report.result(download, () => [changeLine(download, Date.now())]);
           return undefined;
         });
@@ -83,8 +83,11 @@ export function urlCommand(context: CliContext): Command {
         context,
         (report, { add }, gid, url) =>
           withDaemon(context.state, async (daemon) => {
-            await daemon.call(add === true ? 'addUrl' : 'replaceUrl', { gid, url });
-            const download = await daemon.call<DownloadView>('status', { gid });
+            await daemon.call(add === true ? 'millrace.addUrl' : 'millrace.replaceUrl', {
+              gid,
+              url,
+            });
+            const download = await daemon.call('millrace.status', { gid });
             report.result(download, () => [changeLine(download, Date.now())]);
             return undefined;
           }),

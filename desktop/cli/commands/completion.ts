@@ -1,7 +1,6 @@
 /** `millrace completion`: what shells load, and what they ask. */
 
 import { basename } from 'node:path';
-import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Argument, Command } from 'commander';
 import { complete } from '../completion/model.ts';
 import { completionScript, SHELLS, type Shell } from '../completion/scripts.ts';
@@ -50,7 +49,7 @@ export function completeCommand(context: CliContext, program: Command): Command 
 async function idsOf(context: CliContext, begin: string) {
   try {
     return await withDaemon(context.state, async (daemon) => {
-      const page = await daemon.call<{ downloads: DownloadView[] }>('list', { limit: MAX_IDS });
+      const page = await daemon.call('millrace.list', { limit: MAX_IDS });
       return page.downloads
         .filter(({ gid }) => gid.startsWith(begin))
         .map(({ gid, name, status }) => ({

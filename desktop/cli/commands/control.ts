@@ -1,6 +1,5 @@
 /** `millrace pause`, `resume` and `remove`. */
 
-import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
 import { type DaemonLink, withDaemon } from '../console/daemon-link.ts';
@@ -22,7 +21,7 @@ type Act<O> = (
   daemon: DaemonLink,
   ids: readonly string[] | undefined,
   options: O,
-) => Promise<string[]>;
+) => Promise<readonly string[]>;
 
 const ID_CHARS = 6;
 const MAX_LISTED = 20;
@@ -33,23 +32,23 @@ export function pauseCommand(context: CliContext): Command {
     'pause',
     'Paused',
     'interrupt downloads',
-    changed('pause'),
+    changed('millrace.pause'),
   );
 }
 
 export function resumeCommand(context: CliContext): Command {
   const resume: Act<WhichOptions> = async (daemon, ids) => {
-    if (ids === undefined) return changed('resume')(daemon, undefined, {});
+    if (ids === undefined) return changed('millrace.resume')(daemon, undefined, {});
     // Who resumes a failed download means that it should be tried again.
     const [over, others]: [string[], string[]] = [[], []];
     for (const gid of ids) {
-      const download = await daemon.call<DownloadView>('status', { gid });
+      const download = await daemon.call('millrace.status', { gid });
       (isStopped(download) ? over : others).push(download.gid);
     }
-    const retried = over.length === 0 ? [] : await changed('retry')(daemon, over, {});
+    const retried = over.length === 0 ? [] : await changed('millrace.retry')(daemon, over, {});
     return [
       ...retried,
-      ...(others.length === 0 ? [] : await changed('resume')(daemon, others, {})),
+      ...(others.length === 0 ? [] : await changed('millrace.resume')(daemon, others, {})),
     ];
   };
   const what = 'go on with paused downloads, or try failed ones again';
@@ -69,7 +68,7 @@ export function removeCommand(context: CliContext): Command {
       forget: options.forget ?? false,
       now: options.now ?? false,
     };
-    return (await daemon.call<{ gids: string[] }>('remove', params)).gids;
+    return (await daemon.call('millrace.remove', params)).gids;
   };
   const what =
     'take downloads out of the queue, with what they have so far, into the trash; finished files stay';
@@ -81,9 +80,10 @@ export function removeCommand(context: CliContext): Command {
     .option('--now', 'delete for good at once, not into the trash');
 }
 
-function changed(method: string): Act<object> {
+function changed(method: 'millrace.pause' | 'millrace.resume' | 'millrace.retry'): Act<object> {
   return async (daemon, gids) =>
-    (await daemon.call<{ gids: string[] }>(method, gids === undefined ? {} : { gids })).gids;
+    // Without ids all are meant; of those that failed, those that are named.
+    (await daemon.call(method, { gids })).gids;
 }
 
 function onDownloads<O extends WhichOptions>(

@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { formatRate } from '@millrace/shared/base/units';
+import type { DaemonInfo } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Command } from 'commander';
 import { processState } from '../../local/process-state.ts';
 import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
@@ -12,7 +13,7 @@ import { DaemonLink, withDaemon } from '../console/daemon-link.ts';
 import { logFile, runningDaemon, startDetached } from '../console/daemon-process.ts';
 import { repeated, wholeNumber } from '../text/option-values.ts';
 import { ago } from '../view/download-words.ts';
-import { nowText, type ScheduleNow } from '../view/schedule-text.ts';
+import { nowText } from '../view/schedule-text.ts';
 
 interface StartOptions extends CommonOptions {
   readonly detach?: boolean;
@@ -21,18 +22,7 @@ interface StartOptions extends CommonOptions {
   readonly allowOrigin?: readonly string[];
 }
 
-interface DaemonInfo {
-  readonly version: string;
-  readonly pid: number;
-  readonly url: string | undefined;
-  readonly state: string;
-  readonly dir: string;
-  readonly startedAt: number;
-  readonly counts: Readonly<Record<string, number>>;
-  readonly bytesPerSecond: number;
-  readonly limit?: number;
-  readonly schedule: ScheduleNow;
-}
+type Info = DaemonInfo & { readonly url: string | undefined };
 
 const STOP_TIMEOUT_MS = 60_000;
 const POLL_MS = 25;
@@ -115,7 +105,7 @@ async function stop({ state, signal }: CliContext, report: Report): Promise<unde
     return;
   }
   try {
-    await withDaemon(state, (daemon) => daemon.call('shutdown'));
+    await withDaemon(state, (daemon) => daemon.call('millrace.shutdown'));
   } catch (error) {
     // It is ours and hangs: asked as the system does it.
     if (isMillraceError(error, 'daemon-silent')) process.kill(running.pid, 'SIGTERM');
@@ -143,7 +133,7 @@ async function status({ state }: CliContext, report: Report): Promise<number> {
   }
   try {
     const url = (await runningDaemon(state))?.url;
-    const info = { ...(await daemon.call<DaemonInfo>('info')), url };
+    const info = { ...(await daemon.call('millrace.info')), url };
     report.result({ running: true, ...info, log: logFile(state) }, () => statusLines(info, state));
     return EXIT.ok;
   } finally {
@@ -151,7 +141,7 @@ async function status({ state }: CliContext, report: Report): Promise<number> {
   }
 }
 
-function statusLines(info: DaemonInfo, state: string): string[] {
+function statusLines(info: Info, state: string): string[] {
   const counts = Object.entries(info.counts).filter(([, count]) => count > 0);
   const downloads = counts.map(([name, count]) => `${count} ${name}`).join(', ');
   const limit = info.limit === undefined ? '' : `, limit ${formatRate(info.limit)}`;

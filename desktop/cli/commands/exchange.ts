@@ -3,7 +3,7 @@
 import { open, readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { EXIT, MillraceError } from '@millrace/shared/base/errors';
-import type { ImportPreview } from '@millrace/shared/bridge/rpc/adding-api';
+import type { ParamsOf } from '@millrace/shared/bridge/contract/contract';
 import { Command, Option } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
 import { withDaemon } from '../console/daemon-link.ts';
@@ -11,25 +11,22 @@ import { UsageError } from '../text/option-values.ts';
 import { counted } from '../view/download-words.ts';
 import { importLines } from '../view/import-text.ts';
 
+type Exported = ParamsOf<'millrace.export'>;
+
 interface ExportOptions extends CommonOptions {
-  readonly format: string;
-  readonly which: string;
+  readonly format: Exported['format'];
+  readonly which: NonNullable<Exported['which']>;
   readonly secrets?: boolean;
   readonly overwrite?: boolean;
 }
 
 interface ImportOptions extends CommonOptions {
-  readonly format?: string;
+  readonly format?: Exported['format'];
   readonly paused?: boolean;
   readonly dir?: string;
   readonly trusted?: boolean;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
-}
-
-interface Imported {
-  readonly gids: readonly string[];
-  readonly skipped: readonly { readonly line: number; readonly reason: string }[];
 }
 
 const FORMATS = ['json', 'urls', 'aria2'];
@@ -52,7 +49,7 @@ export function exportCommand(context: CliContext): Command {
         const { format, which, secrets = false } = options;
         const params = { format, which, secrets };
         const { text } = await withDaemon(context.state, (daemon) =>
-          daemon.call<{ text: string }>('export', params),
+          daemon.call('millrace.export', params),
         );
         if (file === undefined) {
           if (report.json) report.object({ text });
@@ -89,7 +86,7 @@ export function importCommand(context: CliContext): Command {
         const text = await read(context, file);
         const list = { text, format, paused, dir: folder, trusted };
         return withDaemon(context.state, async (daemon) => {
-          const preview = await daemon.call<ImportPreview>('previewImport', list);
+          const preview = await daemon.call('millrace.previewImport', list);
           if (dryRun && report.json) report.object(preview);
           if (!report.json) {
             for (const line of importLines(preview, trusted, report.width)) {
@@ -102,7 +99,7 @@ export function importCommand(context: CliContext): Command {
             report.note('Nothing was added.');
             return EXIT.ok;
           }
-          const result = await daemon.call<Imported>('import', list);
+          const result = await daemon.call('millrace.import', list);
           report.result(result, () => [`Added ${counted(result.gids.length)}.`]);
           return undefined;
         });

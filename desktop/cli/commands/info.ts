@@ -1,11 +1,10 @@
 /** `millrace info`: everything about one download. */
 
-import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
 import { withDaemon } from '../console/daemon-link.ts';
 import { idValue } from '../text/option-values.ts';
-import { infoText, type SourceView } from '../view/info-text.ts';
+import { infoText } from '../view/info-text.ts';
 
 const CELLS = 60;
 
@@ -18,11 +17,11 @@ export function infoCommand(context: CliContext): Command {
     .action(
       action<CommonOptions, [string]>(context, (report, _options, id) =>
         withDaemon(context.state, async (daemon) => {
-          const download = await daemon.call<DownloadView>('status', { gid: id });
+          const download = await daemon.call('millrace.status', { gid: id });
           const { gid } = download;
-          const { sources } = await daemon.call<{ sources: SourceView[] }>('sources', { gid });
+          const { sources } = await daemon.call('millrace.sources', { gid });
           const cells = Math.min(CELLS, Math.max(10, (report.width ?? CELLS) - 16));
-          const { cells: strip } = await daemon.call<{ cells: number[] }>('strip', { gid, cells });
+          const { cells: strip } = await daemon.call('millrace.strip', { gid, cells });
           const details = { download, sources, strip };
           report.result(details, () => infoText(details, Date.now(), report.width, report.style));
           return undefined;

@@ -1,6 +1,7 @@
 /** `millrace list` and `millrace history`: what the daemon has. */
 
 import { parseDuration } from '@millrace/shared/base/units';
+import type { ParamsOf } from '@millrace/shared/bridge/contract/contract';
 import type { DownloadStatus, DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Argument, Command, Option } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
@@ -20,7 +21,7 @@ interface ListOptions extends CommonOptions {
   readonly limit: number;
 }
 
-const STOPPED: readonly DownloadStatus[] = ['complete', 'error', 'removed'];
+const STOPPED = ['complete', 'error', 'removed'] as const;
 /** The filters, by the words that aria2's interface has for them. */
 const FILTERS: Readonly<Record<string, readonly DownloadStatus[] | undefined>> = {
   all: undefined,
@@ -50,8 +51,18 @@ export function listCommand(context: CliContext): Command {
         const status = FILTERS[filter];
         const page = await withDaemon(context.state, (daemon) =>
           options.search === undefined
-            ? fetchPages(daemon, 'list', { status, category: options.category }, options.limit)
-            : fetchPages(daemon, 'search', { status, text: options.search }, options.limit),
+            ? fetchPages(
+                daemon,
+                'millrace.list',
+                { status, category: options.category },
+                options.limit,
+              )
+            : fetchPages(
+                daemon,
+                'millrace.search',
+                { status, text: options.search },
+                options.limit,
+              ),
         );
         return show(report, page, 'There are no such downloads.');
       }),
@@ -68,7 +79,7 @@ export function historyCommand(context: CliContext): Command {
     .action(
       action<ListOptions, []>(context, async (report, { limit }) => {
         const page = await withDaemon(context.state, (daemon) =>
-          fetchPages(daemon, 'list', { status: STOPPED }, limit),
+          fetchPages(daemon, 'millrace.list', { status: STOPPED }, limit),
         );
         return show(report, page, 'The history is empty.');
       }),
@@ -83,7 +94,7 @@ export function historyCommand(context: CliContext): Command {
       action<ListOptions, [string[]]>(context, async (report, { limit }, words) => {
         const text = words.join(' ');
         const page = await withDaemon(context.state, (daemon) =>
-          fetchPages(daemon, 'search', { status: STOPPED, text }, limit),
+          fetchPages(daemon, 'millrace.search', { status: STOPPED, text }, limit),
         );
         return show(report, page, 'Nothing in the history has these words.');
       }),
@@ -97,7 +108,7 @@ export function historyCommand(context: CliContext): Command {
       action<CommonOptions & { olderThan?: number }, []>(context, (report, { olderThan }) =>
         withDaemon(context.state, async (daemon) => {
           const before = olderThan === undefined ? undefined : Date.now() - olderThan;
-          const result = await daemon.call<{ count: number }>('purge', { status: STOPPED, before });
+          const result = await daemon.call('millrace.purge', { status: STOPPED, before });
           report.result(result, () => [
             `Forgot ${counted(result.count)}. "millrace trash" has them for a while.`,
           ]);
@@ -113,19 +124,24 @@ export async function fetchAll(
   daemon: DaemonLink,
   status: readonly DownloadStatus[],
 ): Promise<readonly DownloadView[]> {
-  return (await fetchPages(daemon, 'list', { status }, Number.POSITIVE_INFINITY)).downloads;
+  return (await fetchPages(daemon, 'millrace.list', { status }, Number.POSITIVE_INFINITY))
+    .downloads;
 }
 
-async function fetchPages(
+async function fetchPages<M extends 'millrace.list' | 'millrace.search'>(
   daemon: DaemonLink,
-  method: 'list' | 'search',
-  params: object,
+  method: M,
+  params: ParamsOf<M>,
   most: number,
 ): Promise<Page> {
   const downloads: DownloadView[] = [];
   for (;;) {
     const limit = Math.min(PAGE, most - downloads.length);
-    const page = await daemon.call<Page>(method, { ...params, offset: downloads.length, limit });
+    const page = await daemon.call<'millrace.list' | 'millrace.search'>(method, {
+      ...params,
+      offset: downloads.length,
+      limit,
+    });
     downloads.push(...page.downloads);
     const { total } = page;
     if (page.downloads.length < limit || downloads.length >= most) return { total, downloads };

@@ -32,13 +32,13 @@ async function openPage(
   try {
     if (print !== true && json !== true && canOpen()) {
       // All users of this machine can read command lines: the browser gets a file with the code.
-      const { path } = await daemon.call<{ path: string }>('loginPage');
+      const { path } = await daemon.call('millrace.loginPage');
       if (await openInBrowser(pathToFileURL(path).href)) {
         report.note('Opened in your browser.');
         return;
       }
     }
-    const { url } = await daemon.call<{ url: string }>('loginLink');
+    const { url } = await daemon.call('millrace.loginLink');
     report.result({ url }, () => [url]);
     report.note('Open this address within a minute; it is good once.');
   } finally {

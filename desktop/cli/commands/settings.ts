@@ -1,6 +1,13 @@
 /** `millrace limit`, `schedule` and `categories`: how much, when, and where. */
 
 import { formatRate } from '@millrace/shared/base/units';
+import {
+  type CategoryView,
+  type LearnedLimits,
+  MAX_CONCURRENT,
+  type ScheduleView,
+  type WindowView,
+} from '@millrace/shared/bridge/rpc/settings-api';
 import { Argument, Command } from 'commander';
 import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
 import { withDaemon } from '../console/daemon-link.ts';
@@ -13,20 +20,7 @@ import {
 } from '../text/option-values.ts';
 import { printable } from '../text/printable.ts';
 import { table } from '../text/table.ts';
-import {
-  formatWindow,
-  nowText,
-  parseWindow,
-  type ScheduleNow,
-  type ScheduleWindow,
-} from '../view/schedule-text.ts';
-
-interface Limits {
-  readonly limit?: number;
-  readonly concurrent: number;
-  readonly perHost?: number;
-  readonly hosts: readonly { readonly host: string; readonly limit: number }[];
-}
+import { formatWindow, nowText, parseWindow } from '../view/schedule-text.ts';
 
 interface LimitOptions extends CommonOptions {
   readonly concurrent?: number;
@@ -34,16 +28,7 @@ interface LimitOptions extends CommonOptions {
   readonly forgetHosts?: boolean;
 }
 
-interface Category {
-  readonly name: string;
-  readonly folder: string;
-  readonly extensions: readonly string[];
-}
-
-type Schedule = ScheduleNow & { readonly windows: readonly ScheduleWindow[] };
-
 const JSON_OPTION = ['--json', 'print one JSON document'] as const;
-const MAX_CONCURRENT = 1000;
 
 export function limitCommand(context: CliContext): Command {
   return new Command('limit')
@@ -68,8 +53,8 @@ export function limitCommand(context: CliContext): Command {
           };
           const isChange = Object.values(changes).some((value) => value !== undefined);
           const limits = isChange
-            ? await daemon.call<Limits>('setLimits', changes)
-            : await daemon.call<Limits>('getLimits');
+            ? await daemon.call('millrace.setLimits', changes)
+            : await daemon.call('millrace.getLimits');
           report.result(limits, () => limitLines(limits));
           return undefined;
         }),
@@ -77,7 +62,7 @@ export function limitCommand(context: CliContext): Command {
     );
 }
 
-function limitLines({ limit, concurrent, perHost, hosts }: Limits): string[] {
+function limitLines({ limit, concurrent, perHost, hosts }: LearnedLimits): string[] {
   return [
     `all together    ${limit === undefined ? 'no limit' : formatRate(limit)}`,
     `at a time       ${concurrent}`,
@@ -88,9 +73,9 @@ function limitLines({ limit, concurrent, perHost, hosts }: Limits): string[] {
 
 export function scheduleCommand(context: CliContext): Command {
   const command = new Command('schedule').description('when downloads wait or are slowed down');
-  const set = (report: Report, windows: readonly ScheduleWindow[]) =>
+  const set = (report: Report, windows: readonly WindowView[]) =>
     withDaemon(context.state, async (daemon) => {
-      showSchedule(report, await daemon.call<Schedule>('setSchedule', { windows }));
+      showSchedule(report, await daemon.call('millrace.setSchedule', { windows }));
       return undefined;
     });
   command
@@ -100,7 +85,7 @@ export function scheduleCommand(context: CliContext): Command {
     .action(
       action<CommonOptions, []>(context, (report) =>
         withDaemon(context.state, async (daemon) => {
-          showSchedule(report, await daemon.call<Schedule>('getSchedule'));
+          showSchedule(report, await daemon.call('millrace.getSchedule'));
           return undefined;
         }),
       ),
@@ -123,7 +108,7 @@ export function scheduleCommand(context: CliContext): Command {
   return command;
 }
 
-function showSchedule(report: Report, schedule: Schedule): void {
+function showSchedule(report: Report, schedule: ScheduleView): void {
   report.result(schedule, () => {
     const { windows } = schedule;
     if (windows.length === 0) return ['There is no schedule: downloads run at any time.'];
@@ -133,11 +118,11 @@ function showSchedule(report: Report, schedule: Schedule): void {
 
 export function categoriesCommand(context: CliContext): Command {
   const command = new Command('categories').description('folders by kind of file');
-  const change = (report: Report, edit: (categories: Category[]) => Category[]) =>
+  const change = (report: Report, edit: (categories: CategoryView[]) => CategoryView[]) =>
     withDaemon(context.state, async (daemon) => {
-      const { categories } = await daemon.call<{ categories: Category[] }>('getCategories');
+      const { categories } = await daemon.call('millrace.getCategories');
       const params = { categories: edit([...categories]) };
-      showCategories(report, await daemon.call('setCategories', params));
+      showCategories(report, await daemon.call('millrace.setCategories', params));
       return undefined;
     });
   command
@@ -147,7 +132,7 @@ export function categoriesCommand(context: CliContext): Command {
     .action(
       action<CommonOptions, []>(context, (report) =>
         withDaemon(context.state, async (daemon) => {
-          showCategories(report, await daemon.call('getCategories'));
+          showCategories(report, await daemon.call('millrace.getCategories'));
           return undefined;
         }),
       ),
@@ -186,7 +171,7 @@ export function categoriesCommand(context: CliContext): Command {
   return command;
 }
 
-function showCategories(report: Report, document: { categories: readonly Category[] }): void {
+function showCategories(report: Report, document: { categories: readonly CategoryView[] }): void {
   report.result(document, () => {
     const rows = document.categories.map((c) => [
       printable(c.name),

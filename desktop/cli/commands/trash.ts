@@ -1,7 +1,7 @@
 /** `millrace trash`: removed downloads, brought back or deleted for good. */
 
 import { formatBytes } from '@millrace/shared/base/units';
-import type { Emptied, TrashItem, TrashPage } from '@millrace/shared/bridge/rpc/trash-api';
+import type { TrashItem, TrashPage } from '@millrace/shared/bridge/rpc/trash-api';
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
 import { type DaemonLink, withDaemon } from '../console/daemon-link.ts';
@@ -47,8 +47,8 @@ export function trashCommand(context: CliContext): Command {
         return withDaemon(context.state, async (daemon) => {
           const result =
             last === true
-              ? await daemon.call<{ gids: string[] }>('undoRemove', {})
-              : await daemon.call<{ gids: string[] }>('restoreTrash', { gids: ids });
+              ? await daemon.call('millrace.undoRemove', {})
+              : await daemon.call('millrace.restoreTrash', { gids: ids });
           report.result(result, () => [`Restored ${counted(result.gids.length)}.`]);
           return undefined;
         });
@@ -65,7 +65,7 @@ export function trashCommand(context: CliContext): Command {
         if ((ids.length === 0) !== (all === true)) throw new UsageError('either ids or --all');
         return withDaemon(context.state, async (daemon) => {
           const gids = all === true ? {} : { gids: ids };
-          const result = await daemon.call<Emptied>('emptyTrash', gids);
+          const result = await daemon.call('millrace.emptyTrash', gids);
           report.result(result, () => [
             `Deleted ${counted(result.count)} for good (${formatBytes(result.bytes)}).`,
           ]);
@@ -79,7 +79,7 @@ export function trashCommand(context: CliContext): Command {
 async function readAll(daemon: DaemonLink): Promise<TrashPage> {
   const items: TrashItem[] = [];
   for (;;) {
-    const page = await daemon.call<TrashPage>('trash', { offset: items.length, limit: PAGE });
+    const page = await daemon.call('millrace.trash', { offset: items.length, limit: PAGE });
     items.push(...page.items);
     if (page.items.length < PAGE) return { ...page, items };
   }

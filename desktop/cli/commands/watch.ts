@@ -74,7 +74,7 @@ class Watch {
       early.push([method, params]);
     };
     this.#daemon.onNotification((method, params) => listener(method, params));
-    await this.#daemon.call('subscribe', { progressMs: PROGRESS_MS, gids });
+    await this.#daemon.call('millrace.subscribe', { progressMs: PROGRESS_MS, gids });
     await this.#refresh(gids);
     listener = (method, params) => this.#notified(method, params);
     for (const [method, params] of early) listener(method, params);
@@ -99,22 +99,22 @@ class Watch {
   }
 
   async #resolve(ids: readonly string[]): Promise<string[]> {
-    const views = ids.map((gid) => this.#daemon.call<DownloadView>('status', { gid }));
+    const views = ids.map((gid) => this.#daemon.call('millrace.status', { gid }));
     return (await Promise.all(views)).map(({ gid }) => gid);
   }
 
   /** What there is now; of what is over, only the latest. */
   async #refresh(gids: readonly string[] | undefined): Promise<void> {
-    const calls = gids?.map((gid) => this.#daemon.call<DownloadView>('status', { gid }));
+    const calls = gids?.map((gid) => this.#daemon.call('millrace.status', { gid }));
     const downloads = calls === undefined ? await this.#everything() : await Promise.all(calls);
     for (const download of downloads) this.#apply(download);
-    const { limit } = await this.#daemon.call<{ limit?: number }>('getLimits');
+    const { limit } = await this.#daemon.call('millrace.getLimits');
     this.#limit = limit;
   }
 
   async #everything(): Promise<readonly DownloadView[]> {
     const unfinished = await fetchAll(this.#daemon, ['active', 'queued', 'waiting', 'paused']);
-    const recent = await this.#daemon.call<{ downloads: DownloadView[] }>('list', {
+    const recent = await this.#daemon.call('millrace.list', {
       status: ['complete', 'error'],
       limit: RECENT,
     });
@@ -167,7 +167,7 @@ class Watch {
     const active = this.#model.downloads.filter(({ status }) => status === 'active');
     for (const { gid } of active.slice(0, MAX_STRIPS)) {
       const params = { gid, cells: STRIP_CELLS };
-      const { cells } = await this.#daemon.call<{ cells: number[] }>('strip', params);
+      const { cells } = await this.#daemon.call('millrace.strip', params);
       this.#strips.set(gid, cells);
     }
     const shown = new Set(active.map(({ gid }) => gid));

@@ -79,7 +79,7 @@ export async function openPage(reason: string): Promise<App> {
   if (child !== undefined) await isReady(child, state);
   const daemon = await DaemonLink.open(state);
   try {
-    const { url } = await daemon.call<{ url: string }>('loginLink');
+    const { url } = await daemon.call('millrace.loginLink');
     return { kind: 'page', url, reason, child };
   } finally {
     daemon.close();

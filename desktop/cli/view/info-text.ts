@@ -3,27 +3,16 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
 import { printable } from '../text/printable.ts';
 import { blockStrip } from '../text/progress-line.ts';
 import type { Meaning, Style } from '../text/style.ts';
 import { type Column, table } from '../text/table.ts';
 import { ago, meaningOf, note, share } from './download-words.ts';
 
-/** A source as the engine tells of it. */
-export interface SourceView {
-  readonly label: string;
-  readonly url: string;
-  readonly kind: string;
-  readonly state: string;
-  readonly reason?: string | undefined;
-  readonly bytesPerSecond: number;
-  readonly receivedBytes: number;
-  readonly connections: number;
-}
-
 export interface Details {
   readonly download: DownloadView;
-  readonly sources: readonly SourceView[];
+  readonly sources: readonly SourceStatus[];
   /** Shares of the parts of the file that are there. */
   readonly strip: readonly number[];
 }
@@ -108,7 +97,7 @@ function errorText(
 }
 
 function sourceTable(
-  sources: readonly SourceView[],
+  sources: readonly SourceStatus[],
   width: number | undefined,
   style: Style,
 ): string[] {

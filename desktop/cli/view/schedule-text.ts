@@ -2,23 +2,15 @@
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { formatRate, parseRate } from '@millrace/shared/base/units';
+import type { ScheduleNow, WindowView } from '@millrace/shared/bridge/rpc/settings-api';
 
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 type Day = (typeof DAYS)[number];
 
-/** A time of the week in which downloads wait or are slowed down; local time. */
-export type ScheduleWindow = {
-  readonly days: readonly Day[];
-  /** HH:MM */
-  readonly from: string;
-  /** HH:MM; not later than `from`: on the next day. */
-  readonly to: string;
-} & ({ readonly pause: true } | { readonly limit: number });
-
 const WINDOW = /^(\S+)\s+(\d{1,2}:\d{2})\s*-\s*(\d{1,2}:\d{2})\s+(.+)$/;
 
 /** @throws MillraceError `bad-option` that says what is wrong */
-export function parseWindow(text: string): ScheduleWindow {
+export function parseWindow(text: string): WindowView {
   const match = WINDOW.exec(text.trim().toLowerCase());
   if (!match) {
     throw new MillraceError(
@@ -32,13 +24,13 @@ export function parseWindow(text: string): ScheduleWindow {
 }
 
 /** Writes a window so that it is read as the same. */
-export function formatWindow(window: ScheduleWindow): string {
+export function formatWindow(window: WindowView): string {
   // A rounded rate would be another one.
   const rate = (limit: number) => {
     const text = formatRate(limit).replace(' ', '');
     return parseRate(text) === limit ? text : `${limit}B/s`;
   };
-  const what = 'pause' in window ? 'pause' : rate(window.limit);
+  const what = window.limit === undefined ? 'pause' : rate(window.limit);
   return `${formatDays(window.days)} ${window.from}-${window.to} ${what}`;
 }
 
@@ -82,14 +74,6 @@ function formatDays(days: readonly Day[]): string {
 }
 
 /** What the schedule says at the moment. */
-export interface ScheduleNow {
-  readonly now: string;
-  /** Bytes per second. */
-  readonly limit?: number;
-  /** Unix milliseconds. */
-  readonly nextChangeAt?: number;
-}
-
 /** What the schedule says now, in words. */
 export function nowText({ now, limit = 0, nextChangeAt }: ScheduleNow): string {
   const words: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
 import fc from 'fast-check';
 import { plainStyle } from '../text/style.ts';
 import { downloadTable, summary } from './download-table.ts';
@@ -137,7 +138,7 @@ describe('the table', () => {
 
 describe('everything about one download', () => {
   test('sources with their state and why, blocks, error and advice', () => {
-    const sources = [
+    const sources: SourceStatus[] = [
       {
         label: 'example.com',
         url: 'https://example.com/debian.iso',
@@ -146,6 +147,7 @@ describe('everything about one download', () => {
         bytesPerSecond: 5 * MiB,
         receivedBytes: 25 * MiB,
         connections: 4,
+        resets: 0,
       },
       {
         label: 'mirror.example',
@@ -156,6 +158,7 @@ describe('everything about one download', () => {
         bytesPerSecond: 0,
         receivedBytes: 0,
         connections: 0,
+        resets: 0,
       },
     ];
     const d = download({ receivedBytes: 26 * MiB, limit: MiB, priority: 2, category: 'images' });

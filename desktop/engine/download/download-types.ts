@@ -3,7 +3,8 @@
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import type { Digest } from '@millrace/shared/base/digest';
 import type { Note } from '@millrace/shared/base/notes';
-import type { HostLimits, SourceStatus } from '../sources/source-set.ts';
+import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
+import type { HostLimits } from '../sources/source-set.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /** What a download shares with others of the process. */

@@ -10,7 +10,7 @@ import type {
 } from '../download/download-types.ts';
 
 export type { RateLimit } from '../download/rate-limit.ts';
-export type { HostLimits, SourceStatus } from '../sources/source-set.ts';
+export type { HostLimits } from '../sources/source-set.ts';
 export type RunContext = DownloadContext;
 export type RunEvent = DownloadEvent;
 export type RunProgress = DownloadProgress;

@@ -1,6 +1,7 @@
 /** What the daemon is set to: limits, schedule, categories; checked when read, kept when changed. */
 
 import { MAX_EDGES } from '@millrace/shared/bridge/rpc/edge-api';
+import { MAX_CONCURRENT } from '@millrace/shared/bridge/rpc/settings-api';
 import { DAYS, MAX_WINDOWS, type ScheduleWindow } from '@millrace/shared/download/queue/schedule';
 import {
   type Category,
@@ -13,8 +14,6 @@ import type { SettingStore } from '../store/small-stores.ts';
 import { type AppOptions, appSchema, damagedParts } from './app-options.ts';
 import { edgeSchema, type KeptEdge } from './kept-edges.ts';
 
-export const MAX_CONCURRENT = 100;
-
 export interface Limits {
   /** Bytes per second over all downloads; undefined: no limit. */
   readonly limit?: number | undefined;
@@ -26,7 +25,7 @@ export interface Limits {
 
 const DEFAULT_LIMITS: Limits = { concurrent: 5 };
 
-export const limitsSchema = z.object({
+const limitsSchema = z.object({
   limit: z.number().int().min(1).optional(),
   concurrent: z.number().int().min(1).max(MAX_CONCURRENT),
   perHost: z.number().int().min(1).max(MAX_CONCURRENT).optional(),

@@ -2,10 +2,11 @@
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';
+import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
 import { RateMeter } from '@millrace/shared/download/figures/rate-meter';
 import { seatOrder } from '@millrace/shared/download/transfer/seats';
 import { isRefusal, teachesLimit } from '@millrace/shared/download/transfer/source-health';
-import type { HttpSource, SourceKind } from './http-source.ts';
+import type { HttpSource } from './http-source.ts';
 
 /** Learned per-host concurrency, shared by all downloads of a process and remembered. */
 export interface HostLimits {
@@ -15,25 +16,6 @@ export interface HostLimits {
   onRefused(host: string, active: number, retryAfterMs?: number): void;
   /** The host served `active` requests at a time. */
   onServed(host: string, active: number): void;
-}
-
-/** One source as people see it. */
-export interface SourceStatus {
-  readonly label: string;
-  readonly url: string;
-  readonly kind: SourceKind;
-  readonly state: 'trying' | 'used' | 'resting' | 'quarantined';
-  /** Why it rests or is not used any more. */
-  readonly reason?: string;
-  /** Its code in the table of errors. */
-  readonly reasonCode?: string;
-  /** Shortest time that an answer took. */
-  readonly rttMs?: Millis;
-  /** Connections that broke after bytes had come. */
-  readonly resets: number;
-  readonly bytesPerSecond: number;
-  readonly receivedBytes: number;
-  readonly connections: number;
 }
 
 interface Member {

@@ -5,6 +5,7 @@
 
 import { once } from 'node:events';
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { MethodName, ParamsIf, ResultOf } from '@millrace/shared/bridge/contract/contract';
 import { parseFromServer } from '@millrace/shared/bridge/rpc/json-rpc';
 import WebSocket from 'ws';
 
@@ -55,21 +56,21 @@ export class DaemonLink {
   }
 
   /**
-   * Calls a `millrace.` method.
+   * Calls a method of the contract.
    *
    * @throws Error with the daemon's message, or MillraceError `daemon-silent`, `daemon-not-running`
    */
-  call<T>(method: string, params: object = {}): Promise<T> {
+  call<M extends MethodName>(method: M, ...params: ParamsIf<M>): Promise<ResultOf<M>> {
     const id = this.#nextId++;
-    return new Promise<T>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       if (this.#socket.readyState !== WebSocket.OPEN) return reject(gone());
       const timer = setTimeout(
         () => this.#settle(id)?.reject(new MillraceError('daemon-silent')),
         CALL_TIMEOUT_MS,
       );
       this.#waiting.set(id, { resolve: resolve as (result: unknown) => void, reject, timer });
-      const name = `millrace.${method}`;
-      this.#socket.send(JSON.stringify({ jsonrpc: '2.0', id, method: name, params: [params] }));
+      const given = [params[0] ?? {}];
+      this.#socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params: given }));
     });
   }
 

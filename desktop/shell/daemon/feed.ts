@@ -2,7 +2,7 @@
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { Totals } from '@millrace/shared/bridge/rpc/list-api';
-import { type LiveUpdate, ON_UPDATE, type WatchResult } from '@millrace/shared/bridge/rpc/live-api';
+import { type LiveUpdate, ON_UPDATE } from '@millrace/shared/bridge/rpc/live-api';
 import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
 import type { DaemonLink } from './daemon-link.ts';
 
@@ -24,7 +24,7 @@ export async function follow(link: DaemonLink, listener: FeedListener): Promise<
     const changed = rows.filter((row) => row.status !== undefined);
     if (changed.length > 0) listener.onChanged(changed as readonly DownloadView[]);
   });
-  const { totals, settings } = await link.call<WatchResult>('watch', { list: true });
+  const { totals, settings } = await link.call('millrace.watch', { list: true });
   listener.onTotals(totals);
   listener.onSettings(settings);
 }

@@ -130,7 +130,7 @@ export class Supervisor {
     if (connected === undefined) return;
     const { daemon, link, started } = connected;
     if (started || daemon.pid === this.#ownedPid) {
-      await link.call('shutdown').catch(() => {});
+      await link.call('millrace.shutdown').catch(() => {});
       if (!(await hasGone(daemon.pid, STOP_TIMEOUT_MS))) process.kill(daemon.pid, 'SIGTERM');
       this.#options.onOwned(undefined);
     }

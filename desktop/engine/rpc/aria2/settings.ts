@@ -1,9 +1,9 @@
 /** aria2's methods for options, of one download and of all. */
 
 import { resolve } from 'node:path';
+import { MAX_CONCURRENT } from '@millrace/shared/bridge/rpc/settings-api';
 import type { Manager } from '../../downloads/manager.ts';
 import { shownOptions } from '../../downloads/secrets.ts';
-import { MAX_CONCURRENT } from '../../settings/settings.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { find, inAria2sWords, inheritable } from './downloads.ts';
 import { type Aria2Options, readOptions, sizeOf, toChange } from './options.ts';

@@ -2,9 +2,9 @@
 
 import { join } from 'node:path';
 import type { ErrorCode } from '@millrace/shared/base/errors';
+import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
 import type { Manager } from '../../downloads/manager.ts';
-import type { SourceStatus } from '../../queue/contract.ts';
 import { type DownloadRecord, isFinished } from '../../store/record.ts';
 import { viewOf } from '../../views/view.ts';
 

@@ -2,64 +2,53 @@
 
 import { resolve } from 'node:path';
 import { asMillraceError } from '@millrace/shared/base/errors';
-import type { FoundLink, MetalinkFile } from '@millrace/shared/bridge/rpc/adding-api';
+import { ADDING_ROWS } from '@millrace/shared/bridge/contract/adding-rows';
+import type {
+  AddManyResult,
+  FoundLink,
+  MetalinkFile,
+} from '@millrace/shared/bridge/rpc/adding-api';
 import { looksLikeMetalink } from '@millrace/shared/download/metalink/metalink-types';
 import { categoryOf } from '@millrace/shared/download/request/category';
 import { nameFromUrl } from '@millrace/shared/download/request/file-name';
-import {
-  linksInText,
-  MAX_LINKS,
-  MAX_TEXT_CHARS,
-} from '@millrace/shared/download/request/links-in-text';
-import { z } from 'zod';
+import { linksInText } from '@millrace/shared/download/request/links-in-text';
 import { duplicateOf } from '../../downloads/duplicates.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import { readMetalink } from '../../downloads/metalinks.ts';
 import type { NewDownload } from '../../downloads/new-download.ts';
 import type { Method } from '../calls/dispatcher.ts';
-import { type MillraceOptions, method } from './params.ts';
-
-const MAX_ADDED = 1000;
+import { type MillraceOptions, methodsOf } from './params.ts';
 
 export function addingMethods({ manager, parseMetalink }: MillraceOptions): [string, Method][] {
-  return [
-    method('addMany', z.strictObject({ downloads: z.array(z.unknown()).max(MAX_ADDED) }), (p) =>
-      addMany(manager, p.downloads as NewDownload[]),
-    ),
-    method(
-      'addMetalink',
-      z.looseObject({ metalink: z.string(), only: z.array(z.number().int().min(0)).optional() }),
-      async ({ metalink, only, ...rest }) => {
-        const document = Buffer.from(metalink, 'base64');
-        const files =
-          only === undefined
-            ? await parseMetalink(document, Date.now())
-            : await chosen(document, only);
-        const asked = files.map((file) => ({ rename: true, ...rest, ...file }));
-        return { gids: manager.addAll(asked).map((record) => record.gid) };
-      },
-    ),
-    method('readMetalink', z.strictObject({ metalink: z.string() }), async (p) => ({
+  return methodsOf(ADDING_ROWS, {
+    'millrace.add': (p) => ({ gid: manager.add(p as never).gid }),
+    'millrace.addMany': (p) => addMany(manager, p.downloads as NewDownload[]),
+    'millrace.addMetalink': async ({ metalink, only, ...rest }) => {
+      const document = Buffer.from(metalink, 'base64');
+      const files =
+        only === undefined
+          ? await parseMetalink(document, Date.now())
+          : await chosen(document, only);
+      const asked = files.map((file) => ({ rename: true, ...rest, ...file }));
+      return { gids: manager.addAll(asked).map((record) => record.gid) };
+    },
+    'millrace.readMetalink': async (p) => ({
       files: await readFiles(manager, Buffer.from(p.metalink, 'base64')),
-    })),
-    method('parseText', z.strictObject({ text: z.string().max(MAX_TEXT_CHARS) }), ({ text }) => {
+    }),
+    'millrace.parseText': ({ text }) => {
       const { urls, truncated } = linksInText(text);
       return { links: urls.map((url) => linkOf(manager, url)), truncated };
+    },
+    'millrace.checkDuplicates': ({ urls }) => ({
+      duplicates: urls.flatMap((url) => duplicateOf(manager.store, url) ?? []),
     }),
-    method(
-      'checkDuplicates',
-      z.strictObject({ urls: z.array(z.string()).max(MAX_LINKS) }),
-      ({ urls }) => ({
-        duplicates: urls.flatMap((url) => duplicateOf(manager.store, url) ?? []),
-      }),
-    ),
-  ];
+  });
 }
 
 /** Adds what can be added, as one change. */
-function addMany(manager: Manager, downloads: readonly NewDownload[]) {
+function addMany(manager: Manager, downloads: readonly NewDownload[]): AddManyResult {
   const gids: string[] = [];
-  const failed: object[] = [];
+  const failed: AddManyResult['failed'][number][] = [];
   manager.atOnce(() => {
     for (const [index, download] of downloads.entries()) {
       try {

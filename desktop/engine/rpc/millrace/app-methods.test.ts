@@ -4,6 +4,13 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import {
+  CONTRACT,
+  type MethodName,
+  type ParamsOf,
+  type ResultOf,
+} from '@millrace/shared/bridge/contract/contract';
+import type { OpenRpc } from '@millrace/shared/bridge/contract/open-rpc';
 import type {
   AddManyResult,
   MetalinkFile,
@@ -11,7 +18,6 @@ import type {
 } from '@millrace/shared/bridge/rpc/adding-api';
 import type { ListPage } from '@millrace/shared/bridge/rpc/list-api';
 import type { LiveUpdate } from '@millrace/shared/bridge/rpc/live-api';
-import type { ParamsOf, ResultOf, UiMethod } from '@millrace/shared/bridge/rpc/methods';
 import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
 import { findDaemon, RpcClient } from '../../../client/rpc-client.ts';
 import { FakeRun } from '../../../testing/fake-daemon.ts';
@@ -48,7 +54,7 @@ afterEach(async () => {
   rmSync(state, { recursive: true, force: true });
 });
 
-const call = <M extends UiMethod>(name: M, params: ParamsOf<M>): Promise<ResultOf<M>> =>
+const call = <M extends MethodName>(name: M, params: ParamsOf<M>): Promise<ResultOf<M>> =>
   client.call(name, params);
 const add = (name: string, more: object = {}) =>
   call('millrace.add', { urls: [`http://a.example/${name}`], paused: true, ...more });
@@ -213,5 +219,21 @@ describe('settings', () => {
     await call('millrace.setSettings', { language: 'de' });
     await told;
     expect(updates.at(-1)?.settings?.language).toBe('de');
+  });
+});
+
+describe('rpc.discover', () => {
+  test('gives the contract, of methods that are all served', async () => {
+    const document = await client.callList<OpenRpc>('rpc.discover');
+    expect(document).toMatchObject({ openrpc: '1.3.2', info: { title: 'Millrace' } });
+    expect(document.methods.map(({ name }) => name)).toEqual(Object.keys(CONTRACT));
+    const served = await client.callList<string[]>('system.listMethods');
+    expect(served).toEqual(expect.arrayContaining(Object.keys(CONTRACT)));
+    const trash = document.methods.find(({ name }) => name === 'millrace.trash');
+    expect(trash?.params).toContainEqual({
+      name: 'limit',
+      required: false,
+      schema: { type: 'integer', minimum: 0, maximum: 1000, default: 100 },
+    });
   });
 });

@@ -1,8 +1,8 @@
 /** Methods for taking lists of downloads out and in. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
+import { EXCHANGE_ROWS, type ImportList } from '@millrace/shared/bridge/contract/exchange-rows';
 import type { ImportEntry } from '@millrace/shared/bridge/rpc/adding-api';
-import { z } from 'zod';
 import { exportList, importList, type Listed } from '../../downloads/exchange.ts';
 import type { Manager } from '../../downloads/manager.ts';
 import type { NewDownload } from '../../downloads/new-download.ts';
@@ -10,31 +10,22 @@ import { type DelicatePart, withoutDelicate } from '../../downloads/untrusted.ts
 import { readOptions, toNewDownload } from '../aria2/options.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { toJsonRpcError } from '../calls/rpc-error.ts';
-import { method } from './params.ts';
+import { methodsOf } from './params.ts';
 
 const MAX_EXPORTED = 200_000;
 /** Characters of a value in a preview. */
 const MAX_VALUE_CHARS = 300;
-const format = z.enum(['json', 'urls', 'aria2']);
 
 export function exchangeMethods(manager: Manager): [string, Method][] {
-  return [
-    method(
-      'export',
-      z.strictObject({
-        format,
-        which: z.enum(['queue', 'history', 'all']).default('all'),
-        secrets: z.boolean().default(false),
-      }),
-      (p) => {
-        const queue = p.which === 'history' ? [] : manager.unfinished();
-        const page = { offset: 0, limit: MAX_EXPORTED, oldestFirst: true };
-        const history = p.which === 'queue' ? [] : manager.store.history({}, page).records;
-        return { text: exportList([...queue, ...history], p.format, p.secrets) };
-      },
-    ),
-    method('previewImport', listSchema, (p) => {
-      const entries: object[] = [];
+  return methodsOf(EXCHANGE_ROWS, {
+    'millrace.export': (p) => {
+      const queue = p.which === 'history' ? [] : manager.unfinished();
+      const page = { offset: 0, limit: MAX_EXPORTED, oldestFirst: true };
+      const history = p.which === 'queue' ? [] : manager.store.history({}, page).records;
+      return { text: exportList([...queue, ...history], p.format, p.secrets) };
+    },
+    'millrace.previewImport': (p) => {
+      const entries: ImportEntry[] = [];
       const skipped: Skipped[] = [];
       for (const listed of importList(p.text, p.format)) {
         try {
@@ -44,8 +35,8 @@ export function exchangeMethods(manager: Manager): [string, Method][] {
         }
       }
       return { entries, skipped };
-    }),
-    method('import', listSchema, (p) => {
+    },
+    'millrace.import': (p) => {
       const gids: string[] = [];
       const skipped: Skipped[] = [];
       const list = importList(p.text, p.format);
@@ -62,20 +53,9 @@ export function exchangeMethods(manager: Manager): [string, Method][] {
         }
       });
       return { gids, skipped };
-    }),
-  ];
+    },
+  });
 }
-
-const listSchema = z.strictObject({
-  text: z.string(),
-  format: format.optional(),
-  paused: z.boolean().optional(),
-  dir: z.string().min(1).optional(),
-  /** Take also what only the user's own lists should say. */
-  trusted: z.boolean().default(false),
-});
-
-type Import = z.output<typeof listSchema>;
 
 interface Skipped {
   readonly line: number;
@@ -90,7 +70,7 @@ interface Plan {
 }
 
 /** Plans the download that an entry becomes: one plan for the preview and for the import. */
-function planOf(manager: Manager, listed: Listed, { paused, dir, trusted }: Import): Plan {
+function planOf(manager: Manager, listed: Listed, { paused, dir, trusted }: ImportList): Plan {
   const given =
     listed.options === undefined ? {} : toNewDownload({}, readOptions(listed.options, false));
   const { gid, ...asked } = { ...given, ...listed.download };
@@ -121,7 +101,7 @@ function planOf(manager: Manager, listed: Listed, { paused, dir, trusted }: Impo
   };
 }
 
-function previewOf(manager: Manager, listed: Listed, asked: Import): ImportEntry {
+function previewOf(manager: Manager, listed: Listed, asked: ImportList): ImportEntry {
   const { download, ended, delicate } = planOf(manager, listed, asked);
   const { request, name } = manager.draft(download);
   return {

@@ -1,44 +1,49 @@
 /** Our own methods: what aria2 has no word for. Parameters are one object each. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
-import { DOWNLOAD_STATUSES } from '@millrace/shared/bridge/rpc/daemon-api';
-import { SORT_KEYS } from '@millrace/shared/bridge/rpc/list-api';
-import { z } from 'zod';
+import { CONNECTION_ROWS } from '@millrace/shared/bridge/contract/connection-rows';
+import { CONTRACT } from '@millrace/shared/bridge/contract/contract';
+import { DOWNLOAD_ROWS } from '@millrace/shared/bridge/contract/download-rows';
+import { LIST_ROWS } from '@millrace/shared/bridge/contract/list-rows';
+import { openRpcOf } from '@millrace/shared/bridge/contract/open-rpc';
+import { type Change, isOnlyCategory } from '../../downloads/new-download.ts';
 import { isFinished } from '../../store/record.ts';
+import { detailOf } from '../../views/detail.ts';
 import { type Listing, listRecords } from '../../views/listing.ts';
+import { scheduleNow } from '../../views/totals.ts';
 import { viewOf } from '../../views/view.ts';
 import type { Method } from '../calls/dispatcher.ts';
 import { RpcError, UNAUTHORIZED } from '../calls/rpc-error.ts';
 import { addingMethods } from './adding.ts';
-import { appMethods } from './app.ts';
+import { edgeMethods } from './edges.ts';
 import { exchangeMethods } from './exchange.ts';
 import { offerMethods } from './offers.ts';
-import { gid, gids, type MillraceOptions, method, subscriberOf } from './params.ts';
+import { type MillraceOptions, methodsOf, subscriberOf } from './params.ts';
 import { settingMethods } from './settings.ts';
 import { trashMethods } from './trash.ts';
 
-const MAX_STRIP = 4096;
-const MAX_PAGE = 1000;
-
-const statuses = z.array(z.enum(DOWNLOAD_STATUSES));
-const page = {
-  offset: z.number().int().min(0).default(0),
-  limit: z.number().int().min(0).max(MAX_PAGE).default(100),
-};
+/** Finished downloads that are looked at for expired links. */
+const MAX_EXPIRED = 1000;
 
 export function millraceMethods(options: MillraceOptions): Map<string, Method> {
   return new Map([
     ...listingMethods(options),
     ...downloadMethods(options),
     ...trashMethods(options.manager),
-    ...insideMethods(options),
-    ...settingMethods(options.manager),
+    ...settingMethods(options),
     ...exchangeMethods(options.manager),
     ...addingMethods(options),
-    ...appMethods(options),
+    ...edgeMethods(options),
     ...offerMethods(options),
     ...connectionMethods(options),
+    ...discovery(options),
   ]);
+}
+
+/** The contract as a document, by the name that OpenRPC has for it. */
+function discovery({ version }: MillraceOptions): [string, Method][] {
+  const document = openRpcOf(CONTRACT, version);
+  return [['rpc.discover', () => document]];
 }
 
 function listingMethods({ manager, live, version, state }: MillraceOptions): [string, Method][] {
@@ -48,11 +53,10 @@ function listingMethods({ manager, live, version, state }: MillraceOptions): [st
     const downloads = records.map((record) => viewOf(manager, record));
     return { total, downloads, revision: live.revision };
   };
-  return [
-    method('info', z.strictObject({}), () => {
+  return methodsOf(LIST_ROWS, {
+    'millrace.info': () => {
       const { active, line } = manager.queue;
       const count = (name: string) => line.filter((item) => item.state === name).length;
-      const { effect, nextChangeAt } = manager.schedule();
       return {
         version,
         pid: process.pid,
@@ -72,146 +76,137 @@ function listingMethods({ manager, live, version, state }: MillraceOptions): [st
           0,
         ),
         limit: manager.settings.limits.limit,
-        schedule: {
-          now: typeof effect === 'number' ? 'limit' : effect,
-          limit: typeof effect === 'number' ? effect : undefined,
-          nextChangeAt,
-        },
+        schedule: scheduleNow(manager),
       };
-    }),
-    method('status', z.strictObject({ gid }), (p) => viewOf(manager, manager.get(p.gid))),
-    method(
-      'list',
-      z.strictObject({
-        status: statuses.optional(),
-        category: z.string().optional(),
-        host: z.string().optional(),
-        text: z.string().max(1024).optional(),
-        sort: z.enum(SORT_KEYS).optional(),
-        descending: z.boolean().optional(),
-        ...page,
-      }),
-      list,
-    ),
-    method(
-      'search',
-      z.strictObject({ text: z.string().max(1024), status: statuses.optional(), ...page }),
-      list,
-    ),
-    method('expired', z.strictObject({}), () => {
+    },
+    'millrace.status': (p) => viewOf(manager, manager.get(p.gid)),
+    'millrace.list': list,
+    'millrace.search': list,
+    'millrace.expired': () => {
       const filter = { states: ['error'] as const };
-      const { records } = manager.store.history(filter, { offset: 0, limit: MAX_PAGE });
+      const { records } = manager.store.history(filter, { offset: 0, limit: MAX_EXPIRED });
       const all = [...manager.unfinished(), ...records].map((record) => viewOf(manager, record));
       return { downloads: all.filter(({ expiredLink }) => expiredLink) };
-    }),
-  ];
+    },
+    'millrace.strip': (p) => {
+      const { state, length, gid: full } = manager.get(p.gid);
+      const progress = manager.running(full)?.progress();
+      const whole = Array.from({ length: p.cells }, () => 1);
+      const cells = state === 'complete' ? whole : (progress?.strip(p.cells) ?? []);
+      return { length: progress?.length ?? length, cells };
+    },
+    'millrace.sources': (p) => {
+      const { gid: full } = manager.get(p.gid);
+      return { sources: manager.running(full)?.progress().sources ?? [] };
+    },
+  });
 }
 
-function downloadMethods({ manager }: MillraceOptions): [string, Method][] {
-  const many = z.strictObject({ gids: gids.optional() });
+function downloadMethods({ manager, streams }: MillraceOptions): [string, Method][] {
   const all = () => manager.unfinished().map((record) => record.gid);
   const each = (given: readonly string[] | undefined, work: (gid: string) => boolean) => {
     // All are found before the first is touched.
     const full = given?.map((one) => manager.get(one).gid) ?? all();
     return { gids: manager.atOnce(() => full.filter(work)) };
   };
-  return [
-    method('add', z.looseObject({}), (p) => ({ gid: manager.add(p as never).gid })),
-    method('pause', many, (p) => each(p.gids, (one) => manager.pause(one))),
-    method('resume', many, (p) => each(p.gids, (one) => manager.resume(one))),
-    method('retry', z.strictObject({ gids }), (p) => each(p.gids, (one) => manager.retry(one))),
-    method('change', z.looseObject({ gid }), ({ gid: one, ...rest }) => {
+  return methodsOf(DOWNLOAD_ROWS, {
+    'millrace.change': ({ gid: one, ...rest }) => {
       const full = manager.get(one).gid;
       manager.change(full, rest as never);
       return viewOf(manager, manager.get(full));
-    }),
-    method(
-      'move',
-      z.strictObject({
-        gid,
-        position: z.number().int(),
-        how: z.enum(['set', 'current', 'end']).default('set'),
-      }),
-      (p) => {
-        const full = manager.get(p.gid).gid;
-        const position = manager.move(full, p.position, p.how);
-        if (position < 0) throw new MillraceError('wrong-state', `${full} is not in the queue`);
-        return { position };
-      },
-    ),
-    method('addUrl', z.strictObject({ gid, url: z.string() }), (p) => {
+    },
+    'millrace.changeMany': ({ gids, retry = false, ...change }) => {
+      // All are found before the first is touched; finished ones have nothing else to change.
+      const full = gids
+        .map((one) => manager.get(one))
+        .filter(
+          ({ state }) =>
+            !isFinished(state) || (retry && state === 'error') || isOnlyCategory(change as Change),
+        );
+      manager.atOnce(() => {
+        for (const one of full) {
+          if (retry) manager.retry(one.gid);
+          manager.change(one.gid, change as never);
+        }
+      });
+      return { gids: full.map((one) => one.gid) };
+    },
+    'millrace.pause': (p) => each(p.gids, (one) => manager.pause(one)),
+    'millrace.resume': (p) => each(p.gids, (one) => manager.resume(one)),
+    'millrace.retry': (p) => each(p.gids, (one) => manager.retry(one)),
+    'millrace.move': (p) => {
+      const full = manager.get(p.gid).gid;
+      const position = manager.move(full, p.position, p.how);
+      if (position < 0) throw new MillraceError('wrong-state', `${full} is not in the queue`);
+      return { position };
+    },
+    'millrace.place': (p) => {
+      const before = p.before === null ? undefined : manager.get(p.before).gid;
+      if (before !== undefined && manager.queue.position(before) === undefined) {
+        throw new MillraceError('wrong-state', `${before} is not in the queue`);
+      }
+      const full = p.gids.map((one) => manager.get(one).gid);
+      return { gids: manager.place(full, before) };
+    },
+    'millrace.addUrl': (p) => {
       const record = manager.get(p.gid);
       if (isFinished(record.state)) throw new MillraceError('wrong-state', 'it is finished');
       manager.setUrls(record.gid, [...record.request.urls, p.url]);
       return {};
-    }),
-    method('replaceUrl', z.strictObject({ gid, url: z.string() }), async (p) => {
+    },
+    'millrace.replaceUrl': async (p) => {
       const full = manager.get(p.gid).gid;
       // One that is refused changes nothing.
       await manager.checkLink(full, p.url);
       manager.replaceUrl(full, p.url);
       return viewOf(manager, manager.get(full));
-    }),
-  ];
-}
-
-function insideMethods({ manager, streams }: MillraceOptions): [string, Method][] {
-  return [
-    method(
-      'strip',
-      z.strictObject({ gid, cells: z.number().int().min(1).max(MAX_STRIP).default(100) }),
-      (p) => {
-        const { state, length, gid: full } = manager.get(p.gid);
-        const progress = manager.running(full)?.progress();
-        const whole = Array.from({ length: p.cells }, () => 1);
-        const cells = state === 'complete' ? whole : (progress?.strip(p.cells) ?? []);
-        return { length: progress?.length ?? length, cells };
-      },
-    ),
-    method('stream', z.strictObject({ gid }), async (p) => ({
-      url: await streams.open(manager.get(p.gid).gid),
-    })),
-    method('sources', z.strictObject({ gid }), (p) => {
-      const { gid: full } = manager.get(p.gid);
-      return { sources: manager.running(full)?.progress().sources ?? [] };
-    }),
-  ];
+    },
+    'millrace.stream': async (p) => ({ url: await streams.open(manager.get(p.gid).gid) }),
+  });
 }
 
 function connectionMethods({
+  manager,
+  local,
+  live,
+  downloadLogs,
   notifier,
   loginLink,
   loginPage,
   onShutdown,
 }: MillraceOptions): [string, Method][] {
-  return [
-    method(
-      'subscribe',
-      z.strictObject({
-        progressMs: z.number().int().min(200).max(60_000).default(1000),
-        gids: gids.optional(),
-      }),
-      (p, context) => {
-        const wanted = p.gids === undefined ? undefined : new Set(p.gids);
-        notifier.subscribe(subscriberOf(context), p.progressMs, wanted);
-        return {};
-      },
-    ),
-    method('unsubscribe', z.strictObject({}), (_, context) => {
+  return methodsOf(CONNECTION_ROWS, {
+    'millrace.watch': async (p, context) => {
+      const subscriber = subscriberOf(context);
+      if (await local.refresh()) manager.settingsChanged();
+      const detail = p.detail === undefined ? undefined : manager.get(p.detail).gid;
+      return live.watch(subscriber, { list: p.list, detail, cells: p.cells });
+    },
+    'millrace.unwatch': (_, context) => {
+      live.unwatch(subscriberOf(context));
+      return {};
+    },
+    'millrace.detail': (p) => detailOf(manager, downloadLogs, manager.get(p.gid), p.cells),
+    'millrace.subscribe': (p, context) => {
+      const wanted = p.gids === undefined ? undefined : new Set(p.gids);
+      notifier.subscribe(subscriberOf(context), p.progressMs, wanted);
+      return {};
+    },
+    'millrace.unsubscribe': (_, context) => {
       notifier.unsubscribe(subscriberOf(context));
       return {};
-    }),
-    method('loginLink', z.strictObject({}), (_, { token }) => {
+    },
+    'millrace.loginLink': (_, { token }) => {
       if (token !== true) throw new RpcError(UNAUTHORIZED);
       return { url: loginLink() };
-    }),
-    method('loginPage', z.strictObject({}), async (_, { token }) => {
+    },
+    'millrace.loginPage': async (_, { token }) => {
       if (token !== true) throw new RpcError(UNAUTHORIZED);
       return { path: await loginPage() };
-    }),
-    method('shutdown', z.strictObject({}), () => {
+    },
+    'millrace.shutdown': () => {
       setImmediate(onShutdown);
       return {};
-    }),
-  ];
+    },
+  });
 }

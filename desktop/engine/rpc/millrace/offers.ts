@@ -1,27 +1,26 @@
 /** Methods for the native host: downloads that a browser offers. */
 
+import { OFFER_ROWS } from '@millrace/shared/bridge/contract/offer-rows';
 import { parseHandOff, parseNativeOffer } from '@millrace/shared/bridge/native/native-request';
-import { z } from 'zod';
 import type { Offers } from '../../offers/offers.ts';
 import type { Method } from '../calls/dispatcher.ts';
-import { method } from './params.ts';
+import { methodsOf } from './params.ts';
 
 /**
  * `millrace.offer` is answered when the offer is proven. A connection is served one call at a time:
  * it should have one of its own.
  */
 export function offerMethods({ offers }: { readonly offers: Offers }): [string, Method][] {
-  const named = z.strictObject({ handOff: z.string() });
-  return [
-    method('offer', z.looseObject({}), async (p) => {
+  return methodsOf(OFFER_ROWS, {
+    'millrace.offer': async (p) => {
       await offers.offer(parseNativeOffer(p));
       return {};
-    }),
-    method('commitOffer', named, (p) => ({ gid: offers.commit(parseHandOff(p.handOff)) })),
-    method('withdrawOffer', named, async (p) => {
+    },
+    'millrace.commitOffer': (p) => ({ gid: offers.commit(parseHandOff(p.handOff)) }),
+    'millrace.withdrawOffer': async (p) => {
       await offers.withdraw(parseHandOff(p.handOff));
       return {};
-    }),
-    method('offerState', named, (p) => offers.state(parseHandOff(p.handOff))),
-  ];
+    },
+    'millrace.offerState': (p) => offers.state(parseHandOff(p.handOff)),
+  });
 }

@@ -1,8 +1,9 @@
 /** What the files of our methods have in common: parameters, and how a method is declared. */
 
 import { isMillraceError } from '@millrace/shared/base/errors';
+import type { Gives, Rows, Taken } from '@millrace/shared/bridge/contract/row';
 import { isObject } from '@millrace/shared/bridge/rpc/json-rpc';
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { Manager } from '../../downloads/manager.ts';
 import type { ParseMetalink } from '../../downloads/metalinks.ts';
 import type { Streams } from '../../downloads/streams.ts';
@@ -33,25 +34,35 @@ export interface MillraceOptions {
   readonly onShutdown: () => void;
 }
 
-export const gid = z.string().regex(/^[0-9a-f]{1,16}$/);
+/** Exactly one handler for each row, with the row's parameters and result. */
+export type Handlers<R extends Rows> = {
+  readonly [M in keyof R & `millrace.${string}`]: (
+    params: Taken<R[M]>,
+    context: CallContext,
+  ) => Gives<R[M]> | Promise<Gives<R[M]>>;
+};
 
-export const gids = z.array(gid).max(20_000);
+/** The methods of some rows of the contract. */
+export function methodsOf<R extends Rows>(rows: R, handlers: Handlers<R>): [string, Method][] {
+  return Object.entries(rows).map(([name, { params }]) => {
+    const work = handlers[name as keyof Handlers<R>] as (
+      given: unknown,
+      context: CallContext,
+    ) => unknown;
+    return [name, checked(params, work)];
+  });
+}
 
-/** A method whose parameters are checked by a schema. */
-export function method<S extends z.ZodType>(
-  name: string,
-  schema: S,
-  work: (params: z.output<S>, context: CallContext) => unknown,
-): [string, Method] {
-  return [
-    `millrace.${name}`,
-    (params, context) => {
-      if (params.length > 1) throw invalidParams('one object is expected');
-      const given = params[0] ?? {};
-      if (!isObject(given)) throw invalidParams('an object is expected');
-      return work(parsed(schema, given), context);
-    },
-  ];
+function checked(
+  schema: z.ZodObject,
+  work: (given: unknown, context: CallContext) => unknown,
+): Method {
+  return (params, context) => {
+    if (params.length > 1) throw invalidParams('one object is expected');
+    const given = params[0] ?? {};
+    if (!isObject(given)) throw invalidParams('an object is expected');
+    return work(parsed(schema, given), context);
+  };
 }
 
 /** @throws RpcError for a call over HTTP */

@@ -1,54 +1,15 @@
-/** Methods for limits, schedule and categories. */
+/** Methods for what the daemon is set to. */
 
-import {
-  DAYS,
-  MAX_WINDOWS,
-  parseMinute,
-  type ScheduleWindow,
-} from '@millrace/shared/download/queue/schedule';
+import { SETTINGS_ROWS } from '@millrace/shared/bridge/contract/settings-rows';
+import type { ScheduleView } from '@millrace/shared/bridge/rpc/settings-api';
 import { MAX_PER_HOST } from '@millrace/shared/download/transfer/host-limits';
-import { z } from 'zod';
 import type { Manager } from '../../downloads/manager.ts';
-import { limitsSchema } from '../../settings/settings.ts';
-import { formatWindow } from '../../views/app-settings.ts';
+import { changeSettings, formatWindow, settingsOf } from '../../views/app-settings.ts';
 import { scheduleNow } from '../../views/totals.ts';
 import type { Method } from '../calls/dispatcher.ts';
-import { method } from './params.ts';
+import { type MillraceOptions, methodsOf } from './params.ts';
 
-const timeOfDay = z.string().transform((text, context) => {
-  const minute = parseMinute(text);
-  if (minute !== undefined) return minute;
-  context.addIssue({ code: 'custom', message: 'is not a time of day such as 08:30' });
-  return z.NEVER;
-});
-
-const windowSchema = z
-  .strictObject({
-    days: z.array(z.enum(DAYS)).min(1).max(DAYS.length),
-    from: timeOfDay,
-    to: timeOfDay,
-    pause: z.boolean().optional(),
-    limit: z.number().int().min(1).optional(),
-  })
-  .refine((w) => (w.pause === true) !== (w.limit !== undefined), 'has either pause or limit');
-
-export const windowsSchema = z
-  .array(windowSchema)
-  .max(MAX_WINDOWS)
-  .transform((windows): ScheduleWindow[] =>
-    windows.map((w) => ({
-      days: w.days,
-      fromMinute: w.from,
-      toMinute: w.to,
-      effect: w.limit ?? 'pause',
-    })),
-  );
-
-export const categoriesSchema = z.array(
-  z.strictObject({ name: z.string(), folder: z.string(), extensions: z.array(z.string()) }),
-);
-
-export function settingMethods(manager: Manager): [string, Method][] {
+export function settingMethods({ manager, local }: MillraceOptions): [string, Method][] {
   const limits = () => ({
     ...manager.settings.limits,
     hosts: manager.hosts.known
@@ -60,52 +21,43 @@ export function settingMethods(manager: Manager): [string, Method][] {
         learnedAt: changedAt,
       })),
   });
-  return [
-    method('getLimits', z.strictObject({}), limits),
-    method(
-      'setLimits',
-      z.strictObject({
-        limit: limitsSchema.shape.limit.unwrap().nullable().optional(),
-        concurrent: limitsSchema.shape.concurrent.optional(),
-        perHost: limitsSchema.shape.perHost.unwrap().nullable().optional(),
-        forgetHosts: z.boolean().optional(),
-        forgetHost: z.string().max(300).optional(),
-      }),
-      ({ limit, concurrent, perHost, forgetHosts, forgetHost }) => {
-        const now = manager.settings.limits;
-        manager.setLimits({
-          concurrent: concurrent ?? now.concurrent,
-          limit: limit === undefined ? now.limit : (limit ?? undefined),
-          perHost: perHost === undefined ? now.perHost : (perHost ?? undefined),
-        });
-        if (forgetHosts === true) manager.hosts.forgetAll();
-        if (forgetHost !== undefined) manager.hosts.forget(forgetHost);
-        return limits();
-      },
-    ),
-    method('getSchedule', z.strictObject({}), () => scheduleOf(manager)),
-    method('setSchedule', z.strictObject({ windows: windowsSchema }), ({ windows }) => {
+  const all = async () => {
+    await local.refresh();
+    return settingsOf(manager, local.url);
+  };
+  return methodsOf(SETTINGS_ROWS, {
+    'millrace.getSettings': all,
+    'millrace.setSettings': (change) => {
+      changeSettings(manager, change);
+      return all();
+    },
+    'millrace.getLimits': limits,
+    'millrace.setLimits': ({ limit, concurrent, perHost, forgetHosts, forgetHost }) => {
+      const now = manager.settings.limits;
+      manager.setLimits({
+        concurrent: concurrent ?? now.concurrent,
+        limit: limit === undefined ? now.limit : (limit ?? undefined),
+        perHost: perHost === undefined ? now.perHost : (perHost ?? undefined),
+      });
+      if (forgetHosts === true) manager.hosts.forgetAll();
+      if (forgetHost !== undefined) manager.hosts.forget(forgetHost);
+      return limits();
+    },
+    'millrace.getSchedule': () => scheduleOf(manager),
+    'millrace.setSchedule': ({ windows }) => {
       manager.settings.windows = windows;
       manager.settingsChanged();
       return scheduleOf(manager);
-    }),
-    method('getCategories', z.strictObject({}), () => ({
-      categories: manager.settings.categories,
-    })),
-    method(
-      'setCategories',
-      z.strictObject({
-        categories: categoriesSchema,
-      }),
-      ({ categories }) => {
-        manager.settings.categories = categories;
-        manager.settingsChanged();
-        return { categories: manager.settings.categories };
-      },
-    ),
-  ];
+    },
+    'millrace.getCategories': () => ({ categories: manager.settings.categories }),
+    'millrace.setCategories': ({ categories }) => {
+      manager.settings.categories = categories;
+      manager.settingsChanged();
+      return { categories: manager.settings.categories };
+    },
+  });
 }
 
-function scheduleOf(manager: Manager) {
+function scheduleOf(manager: Manager): ScheduleView {
   return { windows: manager.settings.windows.map(formatWindow), ...scheduleNow(manager) };
 }

@@ -1,9 +1,9 @@
 /** The connection to the daemon: one WebSocket, made again whenever it breaks. */
 
+import type { MethodName, ParamsOf, ResultOf } from '@millrace/shared/bridge/contract/contract';
 import { RPC_PATH, SESSION_ENDED } from '@millrace/shared/bridge/page/session-api';
 import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
 import { isObject, parseFromServer } from '@millrace/shared/bridge/rpc/json-rpc';
-import type { ParamsOf, ResultOf, UiMethod } from '@millrace/shared/bridge/rpc/methods';
 import { retryDelay } from './retry-delay.ts';
 import { hasSession } from './session.ts';
 
@@ -86,7 +86,7 @@ export class Connection {
   }
 
   /** @throws CallError */
-  call<M extends UiMethod>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
+  call<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
     const socket = this.#socket;
     if (socket?.readyState !== WebSocket.OPEN) return Promise.reject(lost());
     const id = this.#nextId++;

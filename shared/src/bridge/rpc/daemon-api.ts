@@ -1,5 +1,7 @@
 /** What the daemon shows of its downloads, to the command line and the user interface. */
 
+import type { ScheduleNow } from './settings-api.ts';
+
 export const DOWNLOAD_STATUSES = [
   'active',
   'queued',
@@ -73,4 +75,41 @@ export interface FailureData {
   readonly retryable: boolean;
   /** Exit status of the command line. */
   readonly exit: number;
+}
+
+export interface DaemonInfo {
+  readonly version: string;
+  readonly pid: number;
+  /** State folder. */
+  readonly state: string;
+  /** Download folder. */
+  readonly dir: string;
+  /** Unix milliseconds. */
+  readonly startedAt: number;
+  /** As of `process.platform`. */
+  readonly platform: string;
+  /** Downloads by what they do; stopped: finished ones of whatever kind. */
+  readonly counts: Readonly<Record<'active' | 'queued' | 'waiting' | 'paused' | 'stopped', number>>;
+  /** Over all downloads. */
+  readonly bytesPerSecond: number;
+  /** Global limit, bytes per second. */
+  readonly limit?: number | undefined;
+  readonly schedule: ScheduleNow;
+}
+
+/** null: none. What has to start a running download anew does so. */
+export interface ChangeRequest {
+  readonly priority?: number;
+  /** Bytes per second. */
+  readonly limit?: number | null;
+  /** Also of finished ones, if nothing else is changed; the folder follows where nothing has begun. */
+  readonly category?: string | null;
+  /** null: now. */
+  readonly startAt?: number | null;
+  readonly dir?: string;
+  readonly file?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly connections?: number;
+  readonly proxy?: string;
+  readonly digests?: readonly { readonly algorithm: string; readonly hex: string }[];
 }

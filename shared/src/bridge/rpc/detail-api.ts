@@ -21,7 +21,8 @@ export interface BlockMap {
 
 export type SourceState = 'trying' | 'used' | 'resting' | 'quarantined';
 
-export interface SourceView {
+/** A source, as the engine has it. */
+export interface SourceStatus {
   /** What people see: the edge's address, or the host. */
   readonly label: string;
   /** URL of the file at the origin or mirror. */
@@ -36,12 +37,15 @@ export interface SourceView {
   readonly rttMs?: number | undefined;
   readonly bytesPerSecond: number;
   readonly receivedBytes: number;
-  /** Its part of the bytes that all sources of this run have brought, 0 to 1. */
-  readonly share: number;
   /** Requests under way. */
   readonly connections: number;
   /** Connections that broke after bytes had come; the download went on. */
   readonly resets: number;
+}
+
+export interface SourceView extends SourceStatus {
+  /** Its part of the bytes that all sources of this run have brought, 0 to 1. */
+  readonly share: number;
 }
 
 /** Bytes per second, one sample per second, oldest first; at most ten minutes. */

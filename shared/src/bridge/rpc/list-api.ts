@@ -1,6 +1,7 @@
 /** Lists of downloads: what can be asked for, a page at a time, and the figures beside them. */
 
 import type { DownloadStatus, DownloadView } from './daemon-api.ts';
+import type { ScheduleNow } from './settings-api.ts';
 
 export const SORT_KEYS = [
   'queue',
@@ -55,11 +56,5 @@ export interface Totals {
   readonly limit?: number | undefined;
   /** Removed downloads in the trash, and bytes on disk that are kept for them. */
   readonly trash: { readonly count: number; readonly bytes: number };
-  readonly schedule: {
-    readonly now: 'free' | 'pause' | 'limit';
-    /** Bytes per second. */
-    readonly limit?: number | undefined;
-    /** Unix milliseconds. */
-    readonly nextChangeAt?: number | undefined;
-  };
+  readonly schedule: ScheduleNow;
 }

@@ -5,6 +5,9 @@ import type { EdgeEntry } from './edge-api.ts';
 
 export { MAX_TRASH_DAYS } from '../../download/queue/trash.ts';
 
+/** Downloads at a time, at most. */
+export const MAX_CONCURRENT = 100;
+
 export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 
 export interface CategoryView {
@@ -96,3 +99,38 @@ export const DEFAULT_DOWNLOADS: DownloadDefaults = {
   connections: 8,
   sidecars: false,
 };
+
+export interface LearnedHost {
+  /** With its port, as in `URL.host`. */
+  readonly host: string;
+  /** Requests at a time. */
+  readonly limit: number;
+  /** It has asked not to be asked before, Unix milliseconds. */
+  readonly restsUntil?: number | undefined;
+  /** When the limit was changed last, Unix milliseconds. */
+  readonly learnedAt: number;
+}
+
+export interface LearnedLimits {
+  /** Bytes per second over all downloads; undefined: none. */
+  readonly limit?: number | undefined;
+  /** Downloads at a time. */
+  readonly concurrent: number;
+  /** Downloads at a time from one host; undefined: no limit. */
+  readonly perHost?: number | undefined;
+  /** Of whom something is known that holds still. */
+  readonly hosts: readonly LearnedHost[];
+}
+
+/** What the schedule says at present. */
+export interface ScheduleNow {
+  readonly now: 'free' | 'pause' | 'limit';
+  /** Bytes per second. */
+  readonly limit?: number | undefined;
+  /** Unix milliseconds. */
+  readonly nextChangeAt?: number | undefined;
+}
+
+export interface ScheduleView extends ScheduleNow {
+  readonly windows: readonly WindowView[];
+}

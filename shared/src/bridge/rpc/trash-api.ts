@@ -2,18 +2,6 @@
 
 import type { DownloadStatus } from './daemon-api.ts';
 
-export interface RemoveRequest {
-  readonly gids: readonly string[];
-  /** What unfinished ones have so far; default true. */
-  readonly deletePartial?: boolean;
-  /** Files of complete ones; default false. */
-  readonly deleteFile?: boolean;
-  /** Out of the history as well; default false: unfinished ones stay there as removed. */
-  readonly forget?: boolean;
-  /** For good, instead of into the trash; default false. */
-  readonly now?: boolean;
-}
-
 /** What a removal would take away, for asking before it. */
 export interface RemovalSummary {
   readonly count: number;

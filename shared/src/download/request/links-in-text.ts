@@ -35,7 +35,7 @@ export function linksInText(text: string): LinksInText {
 function cleaned(found: string): string | undefined {
   if (found.length > MAX_FOUND_CHARS) return undefined;
   // In HTML "&" is written so.
-  const text = withoutTrail(found.replaceAll('&amp;', '&'));
+  const text = withoutTrail(found.replace(/&amp;/g, '&'));
   if (text.length > MAX_URL_CHARS) return undefined;
   try {
     const url = new URL(text);

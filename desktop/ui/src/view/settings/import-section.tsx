@@ -1,7 +1,7 @@
 /** Taking downloads in from a file: what would be added is shown first. */
 
+import type { ParamsOf, ResultOf } from '@millrace/shared/bridge/contract/contract';
 import type { ImportEntry, ImportPreview } from '@millrace/shared/bridge/rpc/adding-api';
-import type { ImportRequest, ResultOf } from '@millrace/shared/bridge/rpc/methods';
 import { type ChangeEvent, useRef, useState } from 'react';
 import { foldersOf, MAX_IMPORT_BYTES } from '../../model/exchange.ts';
 import { bytes, hostOf } from '../../text/format.ts';
@@ -14,7 +14,11 @@ const MAX_LINES = 8;
 const MAX_ENTRIES = 50;
 
 type Stage =
-  | { readonly kind: 'preview'; readonly list: ImportRequest; readonly preview: ImportPreview }
+  | {
+      readonly kind: 'preview';
+      readonly list: ParamsOf<'millrace.import'>;
+      readonly preview: ImportPreview;
+    }
   | { readonly kind: 'done'; readonly result: ResultOf<'millrace.import'> }
   | { readonly kind: 'problem'; readonly problem: string }
   | { readonly kind: 'working' };
@@ -24,7 +28,7 @@ export function Import() {
   const app = useApp();
   const field = useRef<HTMLInputElement>(null);
   const [stage, setStage] = useState<Stage | undefined>(undefined);
-  const look = async (list: ImportRequest): Promise<Stage> => ({
+  const look = async (list: ParamsOf<'millrace.import'>): Promise<Stage> => ({
     kind: 'preview',
     list,
     preview: await app.call('millrace.previewImport', list),
@@ -54,7 +58,7 @@ export function Import() {
     // The same file can be chosen again.
     if (field.current !== null) field.current.value = '';
   };
-  const add = (list: ImportRequest) =>
+  const add = (list: ParamsOf<'millrace.import'>) =>
     attempt(async () => ({ kind: 'done', result: await app.call('millrace.import', list) }));
   const working = stage?.kind === 'working';
   return (
@@ -94,9 +98,9 @@ export function Import() {
 }
 
 interface PreviewProps {
-  readonly list: ImportRequest;
+  readonly list: ParamsOf<'millrace.import'>;
   readonly preview: ImportPreview;
-  readonly change: (list: ImportRequest) => void;
+  readonly change: (list: ParamsOf<'millrace.import'>) => void;
   readonly add: () => void;
   readonly cancel: () => void;
 }

@@ -1,6 +1,7 @@
 /** What servers have taught: how many requests at a time each stands. One or all can be forgotten. */
 
-import type { LearnedHost, ParamsOf } from '@millrace/shared/bridge/rpc/methods';
+import type { ParamsOf } from '@millrace/shared/bridge/contract/contract';
+import type { LearnedHost } from '@millrace/shared/bridge/rpc/settings-api';
 import { useEffect, useState } from 'react';
 import { dateTime } from '../../text/format.ts';
 import { useApp, useText } from '../common/context.tsx';

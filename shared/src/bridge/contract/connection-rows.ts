@@ -1,0 +1,69 @@
+/** Methods for the connection to the daemon, and for the daemon itself. */
+
+import { z } from 'zod';
+import { type DownloadDetail, MAX_CELLS } from '../rpc/detail-api.ts';
+import type { WatchResult } from '../rpc/live-api.ts';
+import { gid, gids, nothing } from './params.ts';
+import { type Nothing, type Rows, told } from './row.ts';
+
+const DEFAULT_CELLS = 400;
+const cells = z
+  .number()
+  .int()
+  .min(1)
+  .max(MAX_CELLS)
+  .default(DEFAULT_CELLS)
+  .describe('Parts of the map of the file.');
+const done = told<Nothing>('Nothing', 'An empty object.');
+
+export const CONNECTION_ROWS = {
+  'millrace.watch': {
+    summary: 'Asks for live updates by `millrace.onUpdate`, in place of what was asked for before.',
+    params: z.strictObject({
+      list: z.boolean().default(true).describe('Changed rows, totals and settings.'),
+      detail: gid.optional(),
+      cells,
+    }),
+    result: told<WatchResult>('WatchResult', 'How everything is now.'),
+    needs: 'socket',
+  },
+  'millrace.unwatch': {
+    summary: 'Ends live updates.',
+    params: nothing,
+    result: done,
+    needs: 'socket',
+  },
+  'millrace.detail': {
+    summary: 'One download in detail: map, sources, speed, log and digests.',
+    params: z.strictObject({ gid, cells }),
+    result: told<DownloadDetail>('DownloadDetail', 'The detail, as it is now.'),
+  },
+  'millrace.subscribe': {
+    summary: 'Asks for notifications of progress.',
+    params: z.strictObject({
+      progressMs: z.number().int().min(200).max(60_000).default(1000).describe('Milliseconds.'),
+      gids: gids.optional().describe('Default: all.'),
+    }),
+    result: done,
+    needs: 'socket',
+  },
+  'millrace.unsubscribe': {
+    summary: 'Ends notifications of progress.',
+    params: nothing,
+    result: done,
+    needs: 'socket',
+  },
+  'millrace.loginLink': {
+    summary: 'Makes an address that lets whoever opens it in, once.',
+    params: nothing,
+    result: told<{ readonly url: string }>('LoginLink', 'The address.'),
+    needs: 'token',
+  },
+  'millrace.loginPage': {
+    summary: 'The same, as a page that only the user can read: for the command line of a browser.',
+    params: nothing,
+    result: told<{ readonly path: string }>('LoginPage', 'Path of the page.'),
+    needs: 'token',
+  },
+  'millrace.shutdown': { summary: 'Ends the daemon.', params: nothing, result: done },
+} as const satisfies Rows;

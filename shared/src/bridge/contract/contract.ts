@@ -1,0 +1,41 @@
+/**
+ * The contract of the daemon's own methods, by name: one object of parameters, one result. Server,
+ * clients and the OpenRPC document are typed and made from it. Errors are JSON-RPC errors; those of
+ * the table of errors carry `FailureData` in `data`.
+ *
+ * Calls on a WebSocket are answered in order; notifications between them are as new as the answers.
+ */
+
+import { ADDING_ROWS } from './adding-rows.ts';
+import { CONNECTION_ROWS } from './connection-rows.ts';
+import { DOWNLOAD_ROWS } from './download-rows.ts';
+import { EDGE_ROWS } from './edge-rows.ts';
+import { EXCHANGE_ROWS } from './exchange-rows.ts';
+import { LIST_ROWS } from './list-rows.ts';
+import { OFFER_ROWS } from './offer-rows.ts';
+import type { Given, Gives } from './row.ts';
+import { SETTINGS_ROWS } from './settings-rows.ts';
+import { TRASH_ROWS } from './trash-rows.ts';
+
+export const CONTRACT = {
+  ...ADDING_ROWS,
+  ...LIST_ROWS,
+  ...DOWNLOAD_ROWS,
+  ...TRASH_ROWS,
+  ...EXCHANGE_ROWS,
+  ...SETTINGS_ROWS,
+  ...EDGE_ROWS,
+  ...OFFER_ROWS,
+  ...CONNECTION_ROWS,
+};
+
+type Contract = typeof CONTRACT;
+
+export type MethodName = keyof Contract;
+/** What a client sends. */
+export type ParamsOf<M extends MethodName> = Given<Contract[M]>;
+/** The same as an argument, which may be left out where all of it may. */
+export type ParamsIf<M extends MethodName> =
+  Record<never, never> extends ParamsOf<M> ? [params?: ParamsOf<M>] : [params: ParamsOf<M>];
+/** What a client gets. */
+export type ResultOf<M extends MethodName> = Gives<Contract[M]>;

@@ -1,0 +1,35 @@
+/** Methods for the edges that the user has set up. */
+
+import { z } from 'zod';
+import type { EdgeEntry, EdgeTest } from '../rpc/edge-api.ts';
+import { type Rows, told } from './row.ts';
+
+const url = z.string().max(2048).describe('Address; without a scheme, http.');
+const name = z.string().max(64).optional();
+const edges = told<{ readonly edges: readonly EdgeEntry[] }>(
+  'Edges',
+  'All edges, as they are now.',
+);
+
+export const EDGE_ROWS = {
+  'millrace.addEdge': {
+    summary: 'Adds an edge.',
+    params: z.strictObject({ url, name }),
+    result: edges,
+  },
+  'millrace.changeEdge': {
+    summary: 'Names an edge, or switches it on or off.',
+    params: z.strictObject({ url, name, enabled: z.boolean().optional() }),
+    result: edges,
+  },
+  'millrace.removeEdge': {
+    summary: 'Takes an edge out.',
+    params: z.strictObject({ url }),
+    result: edges,
+  },
+  'millrace.testEdge': {
+    summary: 'Tries an edge out.',
+    params: z.strictObject({ url }),
+    result: told<EdgeTest>('EdgeTest', 'Whether it answers, how fast, and its network.'),
+  },
+} as const satisfies Rows;

@@ -1,0 +1,48 @@
+/** Methods for taking lists of downloads out and in. */
+
+import { z } from 'zod';
+import type { ImportPreview } from '../rpc/adding-api.ts';
+import { type Rows, told } from './row.ts';
+
+const format = z.enum(['json', 'urls', 'aria2']);
+
+const list = z.strictObject({
+  text: z.string(),
+  format: format.optional().describe('Default: found out.'),
+  paused: z.boolean().optional(),
+  dir: z.string().min(1).optional().describe('Folder for all of them.'),
+  trusted: z
+    .boolean()
+    .default(false)
+    .describe('Take also what only the user’s own lists should say, such as folders elsewhere.'),
+});
+
+/** A list that is to be imported. */
+export type ImportList = z.output<typeof list>;
+
+interface Imported {
+  readonly gids: readonly string[];
+  readonly skipped: readonly { readonly line: number; readonly reason: string }[];
+}
+
+export const EXCHANGE_ROWS = {
+  'millrace.export': {
+    summary: 'Writes downloads as a list.',
+    params: z.strictObject({
+      format,
+      which: z.enum(['queue', 'history', 'all']).default('all'),
+      secrets: z.boolean().default(false).describe('With log-ins and header fields.'),
+    }),
+    result: told<{ readonly text: string }>('Exported', 'The list.'),
+  },
+  'millrace.previewImport': {
+    summary: 'Shows what an import of a list would do.',
+    params: list,
+    result: told<ImportPreview>('ImportPreview', 'What each entry would become.'),
+  },
+  'millrace.import': {
+    summary: 'Adds the downloads of a list.',
+    params: list,
+    result: told<Imported>('Imported', 'The downloads, and why others were left out.'),
+  },
+} as const satisfies Rows;

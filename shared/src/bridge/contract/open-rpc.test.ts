@@ -1,0 +1,57 @@
+import { expect, test } from '@jest/globals';
+import { z } from 'zod';
+import { CONTRACT } from './contract.ts';
+import { openRpcOf } from './open-rpc.ts';
+import { told } from './row.ts';
+
+const document = JSON.parse(JSON.stringify(openRpcOf(CONTRACT, '1.2.3')));
+
+function referencesIn(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === '$ref' ? [inner as string] : referencesIn(inner),
+  );
+}
+
+test('every method of the contract is there, by name, with a result that is described', () => {
+  const names = document.methods.map(({ name }: { name: string }) => name);
+  expect(names).toEqual(Object.keys(CONTRACT));
+  for (const { paramStructure, result, summary, params } of document.methods) {
+    expect(paramStructure).toBe('by-name');
+    expect(summary).toMatch(/^[A-Z].*\.$/);
+    expect(result.schema.description).toMatch(/\w/);
+    for (const param of params) expect(param.schema).toBeInstanceOf(Object);
+  }
+});
+
+test('a method whose parameters the engine judges says what they are', () => {
+  const add = document.methods.find(({ name }: { name: string }) => name === 'millrace.add');
+  expect(add.description).toContain('AddRequest');
+  expect(add.description).toContain('urls');
+});
+
+test('every reference leads to something', () => {
+  const references = referencesIn(document);
+  expect(references.length).toBeGreaterThan(names(document).length);
+  for (const reference of references) {
+    const [root, ...steps] = reference.split('/');
+    expect(root).toBe('#');
+    const target = steps.reduce((at, step) => at?.[step], document);
+    expect([reference, target]).toEqual([reference, expect.objectContaining({})]);
+  }
+});
+
+test('parameters with a default need not be given; those of a socket say so', () => {
+  const params = z.strictObject({ a: z.string(), b: z.number().int().min(1).default(2) });
+  const row = { summary: 'X.', params, result: told<number>('N', 'A number.') };
+  const { methods } = openRpcOf({ 'millrace.x': { ...row, needs: 'socket' } }, '1');
+  expect(methods[0]?.params).toMatchObject([
+    { name: 'a', required: true, schema: { type: 'string' } },
+    { name: 'b', required: false, schema: { type: 'integer', minimum: 1, default: 2 } },
+  ]);
+  expect(methods[0]?.errors).toContainEqual({ $ref: '#/components/errors/NeedsSocket' });
+});
+
+function names({ methods }: { methods: readonly { name: string }[] }): string[] {
+  return methods.map(({ name }) => name);
+}

@@ -1,0 +1,12 @@
+/** Parameters that methods of several subjects have in common. */
+
+import { z } from 'zod';
+
+export const gid = z
+  .string()
+  .regex(/^[0-9a-f]{1,16}$/)
+  .describe('A download: its 16 hexadecimal digits, or as many first ones as tell it apart.');
+
+export const gids = z.array(gid).max(20_000);
+
+export const nothing = z.strictObject({});

@@ -1,0 +1,59 @@
+/** Methods for what the daemon is set to. */
+
+import { z } from 'zod';
+import type {
+  AppSettings,
+  CategoryView,
+  LearnedLimits,
+  ScheduleView,
+} from '../rpc/settings-api.ts';
+import { nothing } from './params.ts';
+import { type Rows, told } from './row.ts';
+import {
+  categoriesSchema,
+  limitsChange,
+  settingsChange,
+  windowsSchema,
+} from './settings-schema.ts';
+
+const settings = told<AppSettings>('AppSettings', 'All settings, as they are now.');
+const limits = told<LearnedLimits>('Limits', 'The limits, and what was learned of hosts.');
+const schedule = told<ScheduleView>('Schedule', 'The windows, and what holds at present.');
+const categories = told<{ readonly categories: readonly CategoryView[] }>(
+  'Categories',
+  'All categories, as they are now.',
+);
+
+export const SETTINGS_ROWS = {
+  'millrace.getSettings': { summary: 'Shows all settings.', params: nothing, result: settings },
+  'millrace.setSettings': {
+    summary: 'Changes settings; lists are replaced as a whole.',
+    params: settingsChange,
+    result: settings,
+  },
+  'millrace.getLimits': { summary: 'Shows the limits.', params: nothing, result: limits },
+  'millrace.setLimits': {
+    summary: 'Changes limits, or forgets what was learned of hosts.',
+    params: limitsChange.extend({
+      forgetHosts: z.boolean().optional().describe('What was learned of all hosts.'),
+      forgetHost: z.string().max(300).optional().describe('What was learned of one.'),
+    }),
+    result: limits,
+  },
+  'millrace.getSchedule': { summary: 'Shows the schedule.', params: nothing, result: schedule },
+  'millrace.setSchedule': {
+    summary: 'Replaces the schedule.',
+    params: z.strictObject({ windows: windowsSchema }),
+    result: schedule,
+  },
+  'millrace.getCategories': {
+    summary: 'Shows the categories.',
+    params: nothing,
+    result: categories,
+  },
+  'millrace.setCategories': {
+    summary: 'Replaces the categories.',
+    params: z.strictObject({ categories: categoriesSchema }),
+    result: categories,
+  },
+} as const satisfies Rows;
