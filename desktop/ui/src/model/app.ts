@@ -10,6 +10,7 @@ import { type AppState, FIRST_STATE } from './app-state.ts';
 import { appendSpeed, patchDetail } from './detail.ts';
 import { isShown, queryOf, showsOthers, type View } from './filter.ts';
 import { EMPTY_WINDOW, PAGE_ROWS, pagesToRead, withPage, withRevision } from './list-window.ts';
+import { PageReads } from './page-reads.ts';
 import { NO_SELECTION, within, without } from './selection.ts';
 import { Rows, Store } from './store.ts';
 import { withoutToast, withToast } from './toasts.ts';
@@ -33,7 +34,7 @@ export class App {
   #text = textFor('system');
   #visible = { first: 0, last: PAGE_ROWS - 1 };
   #query = 0;
-  readonly #reading = new Set<string>();
+  #reads = new PageReads();
   #rereadTimer: ReturnType<typeof setTimeout> | undefined;
   #lastToast = 0;
 
@@ -83,6 +84,7 @@ export class App {
   /** Reads again what can be seen, at once. */
   renew(): Promise<void> {
     const { list } = this.state;
+    this.#reads.outdate();
     this.store.set({ list: { ...list, pages: stale(list.pages) } });
     return this.#read(this.#visible.first, this.#visible.last);
   }
@@ -153,7 +155,7 @@ export class App {
   async #open(): Promise<void> {
     try {
       await this.#watch(this.state.panelOpen ? this.state.selection.focus : undefined);
-      this.#reading.clear();
+      this.#reads = new PageReads();
       // The daemon may be another one: what is known of the order says nothing about it.
       const { list } = this.state;
       this.store.set({ list: { ...list, revision: -1, pages: stale(list.pages) } });
@@ -246,9 +248,8 @@ export class App {
   }
 
   async #readPage(offset: number, query: number, anew: boolean): Promise<void> {
-    const key = `${query}:${offset}:${this.state.list.revision}`;
-    if (!anew && this.#reading.has(key)) return;
-    this.#reading.add(key);
+    const done = this.#reads.begin(query, offset, this.state.list.revision);
+    if (!anew && done === undefined) return;
     try {
       const asked = { ...queryOf(this.state.view), offset, limit: PAGE_ROWS };
       const { total, downloads, revision } = await this.call('millrace.list', asked);
@@ -266,7 +267,7 @@ export class App {
       if (error instanceof CallError && error.code === 'connection') return;
       this.store.set({ listState: { failed: this.reason(error) } });
     } finally {
-      this.#reading.delete(key);
+      done?.();
     }
   }
 
