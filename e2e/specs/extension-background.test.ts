@@ -42,7 +42,7 @@ async function savedOnce(path: string, name: string): Promise<void> {
   await until(async () =>
     (await stage.browser.listed()).every(({ url }) => !url.startsWith('http')),
   );
-  expect(await readdir(stage.browser.downloads)).toEqual([name]);
+  await until(async () => (await readdir(stage.browser.downloads)).join() === name);
   expect(sha256(await readFile(join(stage.browser.downloads, name)))).toBe(
     stage.files.digest(path),
   );

@@ -128,6 +128,10 @@ async function endOnce(...paths: string[]): Promise<void> {
     });
   }
   await until(async () => (await handOffs()) === 0);
+  // The app lets go of a file once it is written down that it is complete.
+  const held = async () =>
+    [...(await there('')), ...(await inApps(''))].some((name) => name.endsWith('-lock'));
+  await until(async () => !(await held()));
 }
 
 /** Resolves when a hand-off has been written down as being there, or is over without that. */

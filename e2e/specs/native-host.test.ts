@@ -138,7 +138,9 @@ describe('a hand-off', () => {
       await complete(next, gid);
       expect(sha256(await readFile(join(pictures, fileName)))).toBe(origin.digest(url));
     }
-    expect((await readdir(pictures)).sort()).toEqual(['file-0.iso', 'file-1.iso', 'file-2.iso']);
+    // The daemon lets go of a file once it is written down that it is complete.
+    const names = 'file-0.iso,file-1.iso,file-2.iso';
+    await until(async () => (await readdir(pictures)).sort().join() === names);
     expect(await readdir(join(folder.path, 'Downloads')).catch(() => [])).toEqual([]);
   });
 
@@ -220,7 +222,7 @@ test('what is discarded is gone, with its file', async () => {
   const { gid } = await host.call('commit', { handOff: offer.handOff });
   await complete(host, gid);
   await host.call('withdraw', { handOff: offer.handOff });
-  expect(await files()).toEqual(['file.bin']);
+  await until(async () => (await files()).join() === 'file.bin');
   for (let i = 0; i < 2; i++) await host.call('discard', { gid });
   expect(await files()).toEqual([]);
   expect(await listed(host)).toEqual([]);
@@ -248,7 +250,7 @@ test('what is discarded leaves the browser’s own file, also where it has the s
     for (let i = 0; i < 2; i++) await host.call('discard', { gid, kept });
   }
   await host.call('discard', { gid: gone.gid, kept: join(cli.downloads, 'nothing.bin') });
-  expect(await files()).toEqual(['same.bin']);
+  await until(async () => (await files()).join() === 'same.bin');
   expect(await listed(host)).toEqual([]);
 });
 
