@@ -3,7 +3,7 @@
  * tells, when that process started: after the end of the machine another one may have the number.
  */
 
-import { open, readFile, rm } from 'node:fs/promises';
+import { access, open, readFile, rm } from 'node:fs/promises';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { processState } from '../../local/process-state.ts';
 
@@ -34,6 +34,17 @@ export async function lockFile(path: string): Promise<() => Promise<void>> {
     await rm(path, { force: true });
     held.delete(path);
   };
+}
+
+/** Deletes a lock whose process was killed; leaves one that somebody has. */
+export async function removeLeftLock(path: string): Promise<void> {
+  try {
+    await access(path);
+    const unlock = await lockFile(path);
+    await unlock();
+  } catch {
+    // There is none, somebody has it, or the folder cannot be written to.
+  }
 }
 
 async function take(path: string): Promise<void> {

@@ -28,6 +28,17 @@ test('a partial file is deleted with its journal, and nothing else', async () =>
   expect(await readdir(folder)).toEqual(['x.bin']);
 });
 
+test('so is a lock that a killed process has left, and not one that somebody has', async () => {
+  const lock = join(folder, 'x.bin.millrace-lock');
+  await writeFile(join(folder, 'x.bin'), 'complete');
+  await writeFile(lock, `${process.ppid}\n`);
+  await removePartial(join(folder, 'x.bin'));
+  expect(await readdir(folder)).toHaveLength(2);
+  await writeFile(lock, `${2 ** 22 + 1}\n`);
+  await removePartial(join(folder, 'x.bin'));
+  expect(await readdir(folder)).toEqual(['x.bin']);
+});
+
 test('so is a journal that a killed process was writing anew', async () => {
   await (await begin('x.bin')).close();
   await writeFile(join(folder, 'x.bin.millrace-journal.new'), '{"millrace":');

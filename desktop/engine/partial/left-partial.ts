@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { copyFile, rename, rm, stat } from 'node:fs/promises';
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { fileError } from '../files/file-error.ts';
-import { lockFile } from '../files/file-lock.ts';
+import { lockFile, removeLeftLock } from '../files/file-lock.ts';
 import { exists } from '../files/file-steps.ts';
 import {
   DATA_SUFFIX,
@@ -19,14 +19,15 @@ const BLOCK_BYTES = 512;
 const SUFFIXES = [DATA_SUFFIX, JOURNAL_SUFFIX];
 
 /**
- * Deletes the partial file and its journal, unless somebody is writing to them.
+ * Deletes the partial file and its journal, unless somebody is writing to them, and a lock that a
+ * killed process has left.
  *
  * @param path of the complete file
  * @param onlyOf URLs: what the journal says to be of any other stays; undefined: nothing does
  * @throws Error of the file system
  */
 export async function removePartial(path: string, onlyOf?: readonly string[]): Promise<void> {
-  if (!(await isThere(path))) return;
+  if (!(await isThere(path))) return removeLeftLock(path + LOCK_SUFFIX);
   let unlock: () => Promise<void>;
   try {
     unlock = await lockFile(path + LOCK_SUFFIX);

@@ -216,6 +216,13 @@ describe('PartialFile', () => {
     expect(await stage.names()).toEqual(['file.iso.millrace-lock']);
   });
 
+  test('a lock that was left beside a complete file by a killed process goes with the next run', async () => {
+    await writeFile(stage.path, 'complete');
+    await writeFile(`${stage.path}.millrace-lock`, `${2 ** 22 + 1}\n`);
+    await expect(stage.start()).rejects.toMatchObject({ code: 'file-exists' });
+    expect(await stage.names()).toEqual(['file.iso']);
+  });
+
   test('a folder that is not there is told as such', async () => {
     await expect(stage.start({ path: join(stage.dir, 'missing', 'f') })).rejects.toMatchObject({
       code: 'file-not-writable',

@@ -11,7 +11,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { JournalHeader } from '@millrace/shared/download/journal/journal';
 import type { Validators } from '@millrace/shared/http/fields/validators';
 import { fileError } from '../files/file-error.ts';
-import { lockFile } from '../files/file-lock.ts';
+import { lockFile, removeLeftLock } from '../files/file-lock.ts';
 import { exists, readAll, writeAll } from '../files/file-steps.ts';
 import { FileWatch } from '../files/file-watch.ts';
 import { isHeld } from '../files/held-name.ts';
@@ -93,7 +93,11 @@ export class PartialFile {
     const names = { path, data: path + DATA_SUFFIX, journal: path + JOURNAL_SUFFIX };
     try {
       const taken = !overwrite && (await exists(path)) && !(await isOurs(options));
-      if (taken && !(await exists(names.journal))) throw new MillraceError('file-exists', path);
+      if (taken && !(await exists(names.journal))) {
+        // A run that was killed when all but this was done has left nothing else.
+        await removeLeftLock(path + LOCK_SUFFIX);
+        throw new MillraceError('file-exists', path);
+      }
       const unlock = await lockFile(path + LOCK_SUFFIX);
       let data: FileHandle | undefined;
       try {
