@@ -10,17 +10,23 @@ import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { noteOf, noteOfError } from '@millrace/shared/base/notes';
 import { looksSigned } from '@millrace/shared/download/request/signed-url';
 import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
+import { BlockTransfer } from '@millrace/shared/download/transfer/block-transfer';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
+import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { FileCheck } from '../hash/file-check.ts';
+import { PartialStore } from '../partial/partial-store.ts';
 import { waitForRoom } from '../partial/wait-for-room.ts';
+import { sleep } from '../platform/sleep.ts';
 import type { Connections } from '../sources/connections.ts';
 import { Discovery } from '../sources/discovery.ts';
 import { readFirstBody } from '../sources/first-body.ts';
 import { Gatekeeper } from '../sources/gatekeeper.ts';
 import type { HttpSource } from '../sources/http-source.ts';
 import { blame } from './blame.ts';
-import { BlockTransfer } from './block-transfer.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
+
+/** Sources with a connection of their own, beside those that all share. */
+const OWN_CONNECTIONS = 8;
 
 export interface BlockDownloadOptions extends DownloadWay {
   readonly connections: Connections;
@@ -45,7 +51,7 @@ export class BlockDownload {
   #discovery: Discovery | undefined;
   /** While bytes are fetched. */
   #scheduler: Scheduler | undefined;
-  #transfer: BlockTransfer | undefined;
+  #transfer: BlockTransfer<HttpSource> | undefined;
   #preferred: number | undefined;
   #orphaned: MillraceError | undefined;
 
@@ -203,14 +209,17 @@ export class BlockDownload {
     this.#setOwners();
     if (this.#preferred !== undefined) scheduler.prefer(this.#preferred);
     this.#transfer = new BlockTransfer({
-      file,
+      store: new PartialStore(file, pool),
       scheduler,
-      sources,
-      pool,
+      pool: sources,
+      open: (source, range, signal) =>
+        source.openRange(range, source.version as PinnedVersion, signal),
       connections,
+      ownConnections: OWN_CONNECTIONS,
       retryForMs,
       yieldsAfterMs: context.yieldsAfterMs,
       now,
+      wait: (ms, signal) => sleep(ms, signal).catch(() => {}),
       signal: context.signal,
       onBytes: this.#options.onBytes,
       onSourceFailed: report.sourceFailed,

@@ -8,13 +8,14 @@ import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, endsDownload, MillraceError } from '@millrace/shared/base/errors';
 import { compareVersions } from '@millrace/shared/download/transfer/same-file';
+import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
 import { SegmentWriter } from '../partial/segment-writer.ts';
 import { sleep } from '../platform/sleep.ts';
 import type { HttpSource } from '../sources/http-source.ts';
 import { versionOf } from '../sources/sample-check.ts';
-import type { Opened, Sink } from '../sources/source-answer.ts';
+import type { Opened } from '../sources/source-answer.ts';
 import type { SourceSet } from '../sources/source-set.ts';
 
 export interface SingleStreamOptions {
@@ -141,13 +142,13 @@ export class SingleStream {
       const room = writer.write(position + skipped, bytes.subarray(skipped));
       return room === undefined ? wait : room.then(() => wait);
     };
-    sources.started(source);
+    const host = sources.started(source);
     let complete = false;
     try {
       await opened.read(sink, () => writer.room());
       complete = true;
     } finally {
-      sources.ended(source, false);
+      sources.ended(source, host ?? source.host, false);
       await writer.end();
       if (checked && !complete) await file.forget(opened.range);
     }

@@ -8,6 +8,7 @@ import { homeReasonText } from '@millrace/shared/download/request/home-reason';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { mayAskPlainly, type NamedBy } from '@millrace/shared/download/transfer/plain-source';
 import { SourceHealth } from '@millrace/shared/download/transfer/source-health';
+import type { SourceKind } from '@millrace/shared/download/transfer/transfer-source';
 import { isPublicHost, mayBeTold } from '@millrace/shared/http/urls/public-host';
 import { HttpClient, type HttpStream } from '@millrace/shared/node/http-client';
 import { httpGet } from '@millrace/shared/node/http-get';
@@ -19,7 +20,7 @@ import { proxyChoice } from '../net/proxy-settings.ts';
 import { RequestFields } from '../net/request-fields.ts';
 import type { Transport } from '../net/transport.ts';
 import { whyUnreachable } from '../net/unreachable.ts';
-import { type HeaderFields, HttpSource, type SourceKind } from './http-source.ts';
+import { type HeaderFields, HttpSource } from './http-source.ts';
 
 type Fields = Readonly<Record<string, string>>;
 

@@ -1,12 +1,12 @@
 /** The body of the answer that a download begins with: it is there already, and is not asked again. */
 
 import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
+import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
 import { SegmentWriter } from '../partial/segment-writer.ts';
 import type { HttpSource } from './http-source.ts';
 import type { First } from './opening.ts';
-import type { Sink } from './source-answer.ts';
 import type { SourceSet } from './source-set.ts';
 
 export interface FirstBodyOptions {
@@ -32,7 +32,7 @@ export async function readFirstBody(
   if (opened.kind !== 'range' || file.stored.covers(opened.range)) return opened.discard();
   const { range, checked } = opened;
   const writer = new SegmentWriter(file, pool, range.start, checked);
-  sources.started(source);
+  const host = sources.started(source);
   let error: MillraceError | undefined;
   try {
     const take: Sink = (position, bytes) => {
@@ -47,7 +47,7 @@ export async function readFirstBody(
   } catch (thrown) {
     error = asMillraceError(thrown);
   }
-  sources.ended(source, error === undefined);
+  sources.ended(source, host ?? source.host, error === undefined);
   await writer.end();
   signal.throwIfAborted();
   if (error === undefined) return checked ? file.confirm(range) : undefined;

@@ -9,6 +9,10 @@ import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_REDIRECTS } from '@millrace/shared/base/limits';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
+import {
+  type SourceKind,
+  TransferSource,
+} from '@millrace/shared/download/transfer/transfer-source';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { isRedirect, redirectTarget } from '@millrace/shared/http/answers/redirect';
 import { statusError } from '@millrace/shared/http/answers/status-error';
@@ -19,8 +23,6 @@ import { formatPrefixedUrl } from '@millrace/shared/http/urls/prefixed-url';
 import type { HttpStream } from '@millrace/shared/node/http-client';
 import { answerError } from './answer-error.ts';
 import { type Opened, understand, whole } from './source-answer.ts';
-
-export type SourceKind = 'edge' | 'origin' | 'mirror';
 
 type Fields = Readonly<Record<string, string>>;
 
@@ -58,52 +60,45 @@ export interface HttpSourceOptions {
   readonly health: SourceHealth;
 }
 
-export class HttpSource {
-  readonly kind: SourceKind;
+export class HttpSource extends TransferSource {
+  override readonly kind: SourceKind;
   readonly label: string;
   readonly url: string;
   readonly edge: string | undefined;
-  readonly health: SourceHealth;
   /** What this source is asked for and held to; undefined: not yet shown to have the file. */
   version: PinnedVersion | undefined;
-  /** Stored bytes that it gave since it was last shown to keep the contract. */
-  readonly unproven = new RangeSet();
   /** Rounds in which pieces with bytes from it had another digest than they should. */
   badRounds = 0;
   /** All bytes that it has given. */
   readonly given = new RangeSet();
-  receivedBytes = 0;
   /** Shortest time that an answer took; undefined before the first. */
   rttMs: Millis | undefined;
-  /** When bytes of the file came last, monotonic milliseconds. */
-  heardAt: Millis = 0;
   readonly #options: HttpSourceOptions;
 
   constructor(options: HttpSourceOptions) {
+    super(options.health);
     this.kind = options.kind;
     this.label = options.label;
     this.url = options.url;
     this.edge = options.edge;
-    this.health = options.health;
     this.#options = options;
   }
 
-  /** Tells it from all others of the download. */
-  get id(): string {
+  override get id(): string {
     return this.requestUrl.href;
   }
 
-  /** An answer was as it should be from beginning to end. */
-  vouch(): void {
-    this.health.onServed();
-    this.takeUnproven();
+  override get host(): string {
+    return this.requestUrl.host;
   }
 
-  /** The bytes that nothing vouches for; they are no longer counted here. */
-  takeUnproven(): RangeSet {
-    const taken = new RangeSet(this.unproven.ranges);
-    this.unproven.remove({ start: 0, end: Number.MAX_SAFE_INTEGER });
-    return taken;
+  override get isAdmitted(): boolean {
+    return this.version !== undefined;
+  }
+
+  override gave(range: ByteRange): void {
+    super.gave(range);
+    this.given.add(range);
   }
 
   /** What is asked, without redirects: the edge's prefixed URL, or the file's own. */

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { strongest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import {
   checkIdentity,
   checkRangeAnswer,
@@ -46,6 +47,7 @@ export type Opened =
       readonly length: number | undefined;
       readonly validators: Validators;
       readonly headers: Headers;
+      readonly checked: false;
       read(sink: Sink, room?: RoomForPiece): Promise<void>;
       discard(): void;
     };
@@ -54,13 +56,6 @@ export type Opened =
 export function isPage({ headers }: Opened): boolean {
   return /^text\/html/i.test(listField(headers, 'content-type') ?? '');
 }
-
-/**
- * Takes bytes at a position of the file; they must be copied before it returns.
- *
- * @returns undefined to go on, or a promise to hold the source back until it resolves
- */
-export type Sink = (position: number, bytes: Uint8Array) => Promise<void> | undefined;
 
 /**
  * What an answer to a range request brings.
@@ -88,7 +83,7 @@ export function understand(
     if (!empty) throw statusError(status);
     response.discard();
     const nothing = { read: async () => {}, discard() {} };
-    return { kind: 'whole', length: 0, validators: {}, headers, ...nothing };
+    return { kind: 'whole', length: 0, validators: {}, headers, checked: false, ...nothing };
   }
   if (status !== 206) throw statusError(status);
   const boundary = multipartBoundary(listField(headers, 'content-type'));
@@ -199,6 +194,7 @@ export function whole(response: HttpStream): Extract<Opened, { kind: 'whole' }> 
   const length = readContentLength(response.headers);
   return {
     kind: 'whole',
+    checked: false,
     length,
     validators: readValidators(response.headers),
     headers: response.headers,

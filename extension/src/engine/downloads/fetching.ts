@@ -218,7 +218,10 @@ async function readRange(
 ): Promise<Uint8Array> {
   const opened = await source.open(range, version, signal);
   const bytes = new Uint8Array(rangeBytes(range));
-  await opened.read((position, piece) => bytes.set(piece, position - range.start));
+  await opened.read((position, piece) => {
+    bytes.set(piece, position - range.start);
+    return undefined;
+  });
   return bytes;
 }
 

@@ -5,13 +5,16 @@ import type { Digest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { RateMeter } from '@millrace/shared/download/figures/rate-meter';
 import { Scheduler } from '@millrace/shared/download/scheduler/scheduler';
+import { BlockTransfer } from '@millrace/shared/download/transfer/block-transfer';
+import { SourcePool } from '@millrace/shared/download/transfer/source-pool';
 import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import type { LiveFigures } from '../records/record.ts';
 import type { FetchSource } from '../sources/fetch-source.ts';
-import type { HostSlots } from '../sources/host-slots.ts';
+import type { HostSlots, SlotHolder } from '../sources/host-slots.ts';
+import { SlotSeats } from '../sources/slot-seats.ts';
 import { checkFile } from '../storage/file-digest.ts';
 import type { Partial } from '../storage/opfs-store.ts';
-import { Transfer } from './block-transfer.ts';
+import { PartialStore } from '../storage/partial-store.ts';
 
 /** Requests at a time. */
 const CONNECTIONS = 6;
@@ -19,6 +22,8 @@ const CONNECTIONS = 6;
 const REDUNDANT_SHARE = 0.02;
 /** A download that has brought nothing for so long keeps nobody from being started. */
 const QUIET_MS = 10_000;
+/** How long answering, and sending nothing, may each take. */
+const SILENT_MS = 20_000;
 
 export interface FetchOptions {
   readonly partial: Partial;
@@ -46,7 +51,7 @@ export class Run {
   readonly #meter: RateMeter;
   #partial: Partial | undefined;
   #scheduler: Scheduler | undefined;
-  #transfer: Transfer | undefined;
+  #transfer: BlockTransfer<FetchSource> | undefined;
   #opened = false;
   #moved = false;
   #movedAt: Millis;
@@ -66,14 +71,14 @@ export class Run {
 
   /** True while nothing comes: others may run in its place. */
   get idle(): boolean {
-    return this.#now() - this.#movedAt > QUIET_MS || this.#transfer?.waiting === true;
+    return this.#now() - this.#movedAt > QUIET_MS || this.#transfer?.idle === true;
   }
 
   figures(): LiveFigures {
     return {
       storedBytes: this.#scheduler?.storedBytes ?? 0,
       bytesPerSecond: this.#meter.bytesPerSecond(this.#now()),
-      waiting: this.#transfer?.waiting ?? false,
+      waiting: this.#transfer?.idle ?? false,
     };
   }
 
@@ -98,20 +103,48 @@ export class Run {
       for (const { id } of sources) scheduler.addSource(id);
       this.#scheduler = scheduler;
       this.#opened = true;
-      this.#transfer = new Transfer({
-        ...options,
+      const holder: SlotHolder = {
+        giveBack: (host, count) => transfer.giveBack(host, count),
+        onRoom: () => transfer.kick(),
+      };
+      const seats = new SlotSeats({
+        slots: options.slots,
+        holder,
+        connections: CONNECTIONS,
+        missingBytes: () => version.length - scheduler.storedBytes,
+      });
+      const pool = new SourcePool<FetchSource>(seats, this.#now);
+      for (const source of sources) pool.add(source);
+      const transfer = new BlockTransfer<FetchSource>({
+        store: new PartialStore(partial),
         scheduler,
+        pool,
+        open: (source, range, ended) => source.open(range, version, ended),
         connections: CONNECTIONS,
         now: this.#now,
-        onBytes: (count) => {
+        wait,
+        signal,
+        onBytes: (_source, count) => {
           this.#meter.add(count);
           this.#moved = true;
           this.#movedAt = this.#now();
+          return undefined;
         },
       });
+      this.#transfer = transfer;
       const over = new AbortController();
-      this.#join(this.#transfer, options, AbortSignal.any([signal, over.signal]));
-      await this.#transfer.run().finally(() => over.abort());
+      const join = (source: FetchSource) => {
+        scheduler.addSource(source.id);
+        pool.add(source);
+        transfer.kick();
+      };
+      this.#join(join, options, AbortSignal.any([signal, over.signal]));
+      try {
+        await transfer.run();
+      } finally {
+        over.abort();
+        seats.leave();
+      }
       await partial.flush();
       const { length } = version;
       const read = partial.read.bind(partial);
@@ -125,10 +158,12 @@ export class Run {
     }
   }
 
-  #join(transfer: Transfer, { joining, admit }: FetchOptions, signal: AbortSignal): void {
-    for (const source of joining) {
-      admit(source, signal).then(
-        () => transfer.join(source),
+  #join(join: (source: FetchSource) => void, options: FetchOptions, signal: AbortSignal): void {
+    for (const source of options.joining) {
+      options.admit(source, signal).then(
+        () => {
+          if (!signal.aborted) join(source);
+        },
         // Others have the file; this one is asked again when the download is begun again.
         () => {},
       );
@@ -137,7 +172,7 @@ export class Run {
 
   /** @returns true if something has come since the last time */
   tick(): boolean {
-    this.#transfer?.tick();
+    this.#transfer?.endSilent(SILENT_MS);
     const moved = this.#moved;
     this.#moved = false;
     return moved;

@@ -3,12 +3,10 @@
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import { type DigestAlgorithm, strongest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
+import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import { contentDigests } from '@millrace/shared/http/fields/digest-fields';
 import type { Headers } from '@millrace/shared/http/fields/headers';
 import { toHex } from '../storage/hex.ts';
-
-/** Takes bytes at a position of the file: good until it returns. */
-export type TakePiece = (position: number, bytes: Uint8Array) => void;
 
 /** Read from a connection at a time. */
 const PIECE_BYTES = 1024 * 1024;
@@ -25,7 +23,7 @@ const SUBTLE: Readonly<Partial<Record<DigestAlgorithm, string>>> = {
 export async function readBody(
   response: Response,
   range: ByteRange,
-  take: TakePiece,
+  take: Sink,
   signal: AbortSignal,
   discard: () => void,
 ): Promise<void> {
@@ -37,8 +35,9 @@ export async function readBody(
       if (offset + piece.length > length) {
         throw new MillraceError('wrong-length', `more than ${length} bytes`);
       }
-      take(range.start + offset, piece);
+      const held = take(range.start + offset, piece);
       offset += piece.length;
+      if (held !== undefined) await held;
     }
   } catch (error) {
     discard();
@@ -56,10 +55,10 @@ export function contentCheck(fields: Headers, range: ByteRange) {
   if (digest === undefined) return undefined;
   const body = new Uint8Array(rangeBytes(range));
   return {
-    of: (take: TakePiece): TakePiece => {
+    of: (take: Sink): Sink => {
       return (position, bytes) => {
         body.set(bytes, position - range.start);
-        take(position, bytes);
+        return take(position, bytes);
       };
     },
     /** @throws MillraceError `wrong-digest` */

@@ -3,10 +3,15 @@
  * Answers are held to the range contract before a byte of them is used (RFC 9110 14.4; NSDI 3.3).
  */
 
-import { type ByteRange, RangeSet } from '@millrace/shared/base/byte-range';
+import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';
 import { type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import type { SourceHealth } from '@millrace/shared/download/transfer/source-health';
+import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
+import {
+  type SourceKind,
+  TransferSource,
+} from '@millrace/shared/download/transfer/transfer-source';
 import {
   MAX_PROBLEM_BYTES,
   PROBLEM_TYPE,
@@ -25,7 +30,7 @@ import { formatRange } from '@millrace/shared/http/fields/range-header';
 import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
 import { readValidators, type Validators } from '@millrace/shared/http/fields/validators';
 import { formatPrefixedUrl } from '@millrace/shared/http/urls/prefixed-url';
-import { contentCheck, readBody, type TakePiece } from './body.ts';
+import { contentCheck, readBody } from './body.ts';
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
@@ -43,7 +48,7 @@ export interface Opened {
    *
    * @throws MillraceError where it is not all of `range`; what `take` throws
    */
-  read(take: TakePiece): Promise<void>;
+  read(take: Sink): Promise<void>;
   discard(): void;
 }
 
@@ -76,54 +81,38 @@ const KEEPS_TO_ITSELF: ReadonlySet<ErrorCode> = new Set(['origin-busy']);
  */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['authorization']);
 
-export class FetchSource {
+export class FetchSource extends TransferSource {
   readonly edge: string | undefined;
-  readonly health: SourceHealth;
   /** What is asked. */
   readonly target: URL;
-  /** Stored bytes that it gave since it was last shown to keep the contract. */
-  readonly #unproven = new RangeSet();
-  /** When bytes came last, monotonic milliseconds. */
-  heardAt: Millis = Number.NEGATIVE_INFINITY;
-  receivedBytes = 0;
   readonly #options: FetchSourceOptions;
   /** Where redirects have ended: asked in place of the target as long as it gives the file. */
   #resolved: URL | undefined;
 
   constructor(options: FetchSourceOptions) {
     const { edge, url, health } = options;
+    super(health);
     this.edge = edge;
-    this.health = health;
     this.target = new URL(edge === undefined ? url : formatPrefixedUrl(edge, url));
     this.#options = options;
     if (edge === undefined) this.#resolve(options.finalUrl ?? '');
   }
 
-  /** Tells it from all others of the download. */
-  get id(): string {
+  override get id(): string {
     return this.target.href;
   }
 
-  /** Host and port that its next request goes to. */
-  get host(): string {
+  override get kind(): SourceKind {
+    return this.edge === undefined ? 'origin' : 'edge';
+  }
+
+  /** Only those are asked that have been shown to hold the file. */
+  override get isAdmitted(): boolean {
+    return true;
+  }
+
+  override get host(): string {
     return (this.#resolved ?? this.target).host;
-  }
-
-  gave(range: ByteRange): void {
-    this.#unproven.add(range);
-  }
-
-  /** An answer was as it should be from beginning to end. */
-  vouch(): void {
-    this.health.onServed();
-    this.takeUnproven();
-  }
-
-  /** The bytes that nothing vouches for; they are no longer counted here. */
-  takeUnproven(): RangeSet {
-    const taken = new RangeSet(this.#unproven.ranges);
-    this.#unproven.remove({ start: 0, end: Number.MAX_SAFE_INTEGER });
-    return taken;
   }
 
   /**

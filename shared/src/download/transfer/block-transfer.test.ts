@@ -1,0 +1,184 @@
+import { describe, expect, test } from '@jest/globals';
+import { MillraceError } from '../../base/errors.ts';
+import type { Seats } from './source-pool.ts';
+import { freeSeats, TestSource, TransferWorld } from './transfer-world.ts';
+
+const MiB = 1024 * 1024;
+const LENGTH = 12 * MiB + 12_345;
+
+const reset = new MillraceError('origin-reset');
+
+describe('a transfer', () => {
+  test('brings every byte once, from all sources', async () => {
+    const sources = [new TestSource('a'), new TestSource('b')];
+    const world = new TransferWorld(LENGTH, sources);
+    await world.until(world.transfer().run());
+    expect(world.isRight).toBe(true);
+    expect(world.receivedBytes).toBe(LENGTH);
+    for (const { receivedBytes } of sources) expect(receivedBytes).toBeGreaterThan(LENGTH / 4);
+  });
+
+  test('asks for the rest only where an answer breaks off', async () => {
+    const source = new TestSource('a');
+    source.scripts.push({ bytes: 100_000, error: reset }, { bytes: 7, error: reset });
+    const world = new TransferWorld(LENGTH, [source]);
+    await world.until(world.transfer().run());
+    expect(world.isRight).toBe(true);
+    expect(world.receivedBytes).toBe(LENGTH);
+  });
+
+  test('fetches again what came in an answer that breaks the contract', async () => {
+    const bad = new TestSource('bad');
+    bad.scripts.push({ damaged: true, bytes: 200_000, error: new MillraceError('wrong-length') });
+    const world = new TransferWorld(LENGTH, [bad, new TestSource('good')]);
+    await world.until(world.transfer().run());
+    expect(world.isRight).toBe(true);
+    expect(world.receivedBytes).toBe(LENGTH + 200_000);
+  });
+
+  test('takes back all that nothing vouches for when a source is used no more', async () => {
+    const bad = new TestSource('bad');
+    bad.always = { damaged: true, bytes: 100_000, error: reset };
+    const refused = new MillraceError('malformed-response');
+    for (let i = 0; i < 6; i++) bad.scripts.push(bad.always);
+    for (let i = 0; i < 5; i++) bad.scripts.push({ refused });
+    const failed: string[] = [];
+    const world = new TransferWorld(LENGTH, [bad, new TestSource('good')]);
+    const onSourceFailed = ({ id }: TestSource) => failed.push(id);
+    await world.until(world.transfer({ onSourceFailed }).run());
+    expect(failed).toEqual(['bad']);
+    expect(world.isRight).toBe(true);
+  });
+
+  test('believes an answer with a digest only when all of it is there', async () => {
+    const source = new TestSource('a');
+    source.always = { checked: true };
+    source.scripts.push({
+      checked: true,
+      damaged: true,
+      error: new MillraceError('wrong-digest'),
+    });
+    const world = new TransferWorld(LENGTH, [source]);
+    await world.until(world.transfer().run());
+    expect(world.isRight).toBe(true);
+  });
+
+  test('gives up when no byte has come for so long, with what the source said', async () => {
+    const source = new TestSource('a', 'origin');
+    const busy = new MillraceError('origin-busy');
+    source.scripts.push({ bytes: MiB, error: reset });
+    source.always = { refused: busy };
+    const world = new TransferWorld(LENGTH, [source]);
+    const transfer = world.transfer({ retryForMs: 60_000, connections: 1 });
+    await expect(world.until(transfer.run())).rejects.toBe(busy);
+    expect(world.now).toBeGreaterThan(30_000);
+    expect(world.now).toBeLessThan(70_000);
+    expect(world.stored.bytes).toBe(world.receivedBytes);
+    expect(world.stored.bytes).toBeGreaterThan(0);
+  });
+
+  test('ends with its signal, and keeps what has come', async () => {
+    const source = new TestSource('a');
+    const world = new TransferWorld(LENGTH, [source]);
+    const controller = new AbortController();
+    const transfer = world.transfer({ signal: controller.signal });
+    const why = new MillraceError('interrupted');
+    world.after(20, () => controller.abort(why));
+    await expect(world.until(transfer.run())).rejects.toBe(why);
+    expect(world.stored.bytes).toBeGreaterThan(0);
+    expect(world.stored.bytes).toBe(world.receivedBytes);
+  });
+
+  test('has another source bring what a silent one was to bring', async () => {
+    const silent = new TestSource('silent');
+    silent.always = { bytes: 1000, hangs: true };
+    const world = new TransferWorld(LENGTH, [silent, new TestSource('good')]);
+    const transfer = world.transfer();
+    const tick = () => {
+      transfer.endSilent(20_000);
+      world.after(1000, tick);
+    };
+    tick();
+    await world.until(transfer.run());
+    expect(world.isRight).toBe(true);
+  });
+
+  test('does not take sources for silent that it holds back itself', async () => {
+    const source = new TestSource('a');
+    const world = new TransferWorld(MiB, [source]);
+    let first = true;
+    const failed: MillraceError[] = [];
+    world.pool.onFailure = (_source, error) => void failed.push(error);
+    const transfer = world.transfer({
+      connections: 1,
+      onBytes: (_source, _count, signal) => {
+        const wait = first ? world.wait(60_000, signal) : undefined;
+        first = false;
+        return wait;
+      },
+    });
+    world.after(30_000, () => transfer.endSilent(20_000));
+    await world.until(transfer.run());
+    expect(world.isRight).toBe(true);
+    expect(failed).toEqual([]);
+  });
+
+  test('gives connections back, the youngest first, without losing a byte', async () => {
+    const source = new TestSource('a', 'origin', 'host:80');
+    const world = new TransferWorld(LENGTH, [source]);
+    const transfer = world.transfer();
+    let before = 0;
+    world.after(10, () => {
+      before = world.pool.active(source);
+      transfer.giveBack('elsewhere:80', 4);
+      transfer.giveBack('host:80', 3);
+    });
+    await world.until(transfer.run());
+    expect(before).toBe(4);
+    expect(source.asked.length).toBeGreaterThan(4);
+    expect(world.isRight).toBe(true);
+    expect(world.receivedBytes).toBe(LENGTH);
+  });
+
+  test('asks nobody without a connection, and goes on when there is one', async () => {
+    let isFree = false;
+    const seats: Seats = { ...freeSeats(4), take: () => isFree };
+    const source = new TestSource('a');
+    const world = new TransferWorld(MiB, [source], seats);
+    const transfer = world.transfer({ connections: 1 });
+    const run = transfer.run();
+    expect(source.asked).toEqual([]);
+    isFree = true;
+    transfer.kick();
+    await world.until(run);
+    expect(world.isRight).toBe(true);
+  });
+
+  test('gives each further source a connection of its own, so that one that hangs holds not all', async () => {
+    const hung = new TestSource('hung');
+    hung.always = { hangs: true, bytes: 1 };
+    const good = new TestSource('good');
+    good.isAdmitted = false;
+    const world = new TransferWorld(LENGTH, [hung, good]);
+    const transfer = world.transfer({ connections: 1, ownConnections: 8 });
+    world.after(500, () => {
+      good.isAdmitted = true;
+      transfer.kick();
+    });
+    await world.until(transfer.run());
+    // What it held has been taken over, too.
+    expect(good.receivedBytes).toBeGreaterThan(LENGTH / 2);
+    expect(world.isRight).toBe(true);
+  });
+
+  test('says when nobody can be reached, and when somebody can again', async () => {
+    const source = new TestSource('a', 'origin');
+    source.scripts.push({ refused: new MillraceError('origin-unreachable') });
+    const told: boolean[] = [];
+    const world = new TransferWorld(MiB, [source]);
+    const transfer = world.transfer({ connections: 1, onWaiting: (waiting) => told.push(waiting) });
+    await world.until(transfer.run());
+    expect(told).toEqual([true, false]);
+    expect(world.isRight).toBe(true);
+  });
+});

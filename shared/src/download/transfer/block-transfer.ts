@@ -1,0 +1,331 @@
+/**
+ * Fetches the missing bytes of a file over several connections at a time, from every source that may
+ * be asked, until all are stored (LOCI 3.2; ANYCAST 3.1). What to fetch from whom is the scheduler's
+ * to say, and which source may be asked is the pool's; this carries it out, for app and extension.
+ */
+
+import { RangeSet } from '../../base/byte-range.ts';
+import type { Millis } from '../../base/clock.ts';
+import { asMillraceError, endsDownload, MillraceError } from '../../base/errors.ts';
+import { ASK_AGAIN_MS, type Assignment } from '../scheduler/scheduler.ts';
+import { Patience } from './patience.ts';
+import { RequestsUnderWay, type RequestUnderWay } from './requests-under-way.ts';
+import type { BlockTransferOptions, RangeAnswer, RangeWriter, Sink } from './transfer-ports.ts';
+import type { TransferSource } from './transfer-source.ts';
+import { Wakeable } from './wakeable.ts';
+
+/** The request is not to go on: others have brought it or taken it over, or have its connection. */
+const ENOUGH = new Error('enough');
+
+export class BlockTransfer<S extends TransferSource> {
+  readonly #options: BlockTransferOptions<S>;
+  readonly #stop = new AbortController();
+  readonly #running = new RequestsUnderWay<S>();
+  /** Connections at work. */
+  readonly #working = new Set<Promise<void>>();
+  /** Sources that have a connection of their own. */
+  readonly #workers = new Set<S>();
+  readonly #patience: Patience;
+  /** Connections that have nothing to do at present. */
+  readonly #pausing = new Wakeable();
+  #waiting = false;
+  /** Reads that wait for the disk or for a rate limit. */
+  #holding = 0;
+
+  constructor(options: BlockTransferOptions<S>) {
+    this.#options = options;
+    this.#patience = new Patience(options, options.now());
+  }
+
+  /** True while there is nobody to ask. */
+  get idle(): boolean {
+    return this.#running.size === 0 && this.#pausing.count > 0 && !this.#options.scheduler.done;
+  }
+
+  /**
+   * Runs until every byte is stored.
+   *
+   * @throws MillraceError; the signal's reason. What has come in by then is stored.
+   */
+  async run(): Promise<void> {
+    const { scheduler, signal, connections } = this.#options;
+    const onAbort = () => this.#end(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    try {
+      // Bytes can be taken back while the last requests end: then there is more to do.
+      while (!scheduler.done && !this.#stop.signal.aborted) {
+        this.#workers.clear();
+        const shared = Math.max(Math.ceil(connections / 2), connections - this.#others());
+        for (let i = 0; i < shared; i++) this.#begin(this.#work());
+        this.#attend();
+        while (this.#working.size > 0) await Promise.all(this.#working);
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      this.#setWaiting(false);
+    }
+    if (!scheduler.done) throw this.#stop.signal.reason;
+  }
+
+  /** Something has changed outside: a source was added, or the order of what is wanted. */
+  kick(): void {
+    if (this.#working.size > 0) this.#attend();
+    this.#pausing.wakeAll();
+  }
+
+  /** Ends the transfer for a reason of the caller's. */
+  stop(reason: MillraceError): void {
+    this.#end(reason);
+  }
+
+  /** The network may have come back. */
+  retryNow(): void {
+    this.#options.pool.retryNow();
+    this.#pausing.wakeAll();
+  }
+
+  /** Ends requests that have brought nothing for longer than this; to be called every second or so. */
+  endSilent(ms: Millis): void {
+    // While we hold sources back ourselves, their silence means nothing.
+    if (this.#holding > 0) return;
+    const now = this.#options.now();
+    const reason = new MillraceError('origin-timeout');
+    this.#running.end(reason, ({ heardAt }) => now - heardAt > ms);
+  }
+
+  /** Others have a right to connections to a host, those that are ending already included. */
+  giveBack(host: string, count: number): void {
+    this.#running.endYoungest(host, count, ENOUGH);
+  }
+
+  /** Sources that may get a connection of their own: all but one. */
+  #others(): number {
+    const { pool, ownConnections = 0 } = this.#options;
+    return Math.min(ownConnections, Math.max(0, pool.sources.length - 1));
+  }
+
+  /**
+   * Gives every source but the first a connection of its own (LOCI 3.2.1: so many threads per
+   * server). Else one that never comes to an end could hold all connections, and no free one would
+   * be left to take over from it.
+   */
+  #attend(): void {
+    const { pool, ownConnections = 0 } = this.#options;
+    const [, ...others] = pool.admitted;
+    for (const source of others) {
+      if (this.#workers.size >= ownConnections || this.#workers.has(source)) continue;
+      this.#workers.add(source);
+      this.#begin(this.#work(source));
+    }
+  }
+
+  #begin(work: Promise<void>): void {
+    this.#working.add(work);
+    void work.finally(() => this.#working.delete(work)).catch(() => {});
+  }
+
+  /**
+   * One connection: request after request until there is nothing left.
+   *
+   * @param own the only source that it asks; undefined: any
+   */
+  async #work(own?: S): Promise<void> {
+    const { scheduler } = this.#options;
+    while (!scheduler.done && !this.#stop.signal.aborted) {
+      if (own?.health.quarantine !== undefined) return;
+      const next = this.#next(own);
+      if (next === undefined) await this.#pause();
+      else await this.#exchange(next.source, next.assignment);
+    }
+    this.#pausing.wakeAll();
+  }
+
+  #next(own: S | undefined): { source: S; assignment: Assignment } | undefined {
+    const { pool, scheduler, now } = this.#options;
+    for (const source of pool.candidates(this.#patience.isLifeless(now()))) {
+      if (own !== undefined && source !== own) continue;
+      const assignment = scheduler.next(source.id, now());
+      if (assignment !== undefined) return { source, assignment };
+    }
+    return undefined;
+  }
+
+  /** Runs one request and draws the conclusions from how it ends. */
+  async #exchange(source: S, assignment: Assignment): Promise<void> {
+    const { store, pool, scheduler, now, open } = this.#options;
+    const host = pool.started(source);
+    if (host === undefined) return scheduler.onEnd(assignment, 'cancelled', now());
+    const running: RequestUnderWay<S> = {
+      source,
+      host,
+      assignment,
+      abort: new AbortController(),
+      startedAt: now(),
+      heardAt: now(),
+      got: new RangeSet(),
+      checked: false,
+    };
+    this.#running.add(running);
+    this.#setWaiting(false);
+    let outcome: 'complete' | 'failed' | 'cancelled' = 'complete';
+    try {
+      const range = { start: assignment.range.start, end: assignment.end };
+      const answer = await open(source, range, running.abort.signal);
+      running.heardAt = now();
+      running.checked = answer.checked;
+      await this.#read(running, answer);
+      if (running.checked) for (const part of running.got.ranges) await store.confirm(part);
+      running.checked = false;
+      source.vouch();
+    } catch (thrown) {
+      if (thrown === ENOUGH) {
+        outcome = this.#isDone(running) ? 'complete' : 'cancelled';
+      } else {
+        outcome = 'failed';
+        await this.#onFailure(running, thrown);
+      }
+    } finally {
+      this.#running.delete(running);
+      if (running.checked) await this.#discard(running.got);
+      await this.#doubt(source);
+      pool.ended(source, host, outcome === 'complete');
+      scheduler.onEnd(assignment, outcome, now());
+      this.#pausing.wakeAll();
+    }
+  }
+
+  async #read(running: RequestUnderWay<S>, answer: RangeAnswer): Promise<void> {
+    const { assignment, checked } = running;
+    const writer = this.#options.store.writer(assignment.range.start, checked);
+    const take: Sink = (position, bytes) => this.#take(running, writer, position, bytes);
+    // The end may have come nearer: what is beyond it is another connection's.
+    const room = writer.room?.bind(writer);
+    try {
+      await answer.read(take, room && (() => room(assignment.end)));
+    } finally {
+      // Whatever came in stays, also when the answer broke off.
+      await writer.end();
+    }
+  }
+
+  #take(
+    running: RequestUnderWay<S>,
+    writer: RangeWriter,
+    position: number,
+    bytes: Uint8Array,
+  ): Promise<void> | undefined {
+    const { scheduler, pool, onBytes, now } = this.#options;
+    const { source, assignment, got } = running;
+    running.abort.signal.throwIfAborted();
+    source.heardAt = running.heardAt = now();
+    this.#patience.onBytes(running.heardAt);
+    source.health.onBytes();
+    pool.onBytes(source, bytes.length);
+    // Bytes past the end have become another connection's.
+    const length = Math.min(bytes.length, assignment.end - position);
+    const limit = onBytes(source, bytes.length, running.abort.signal);
+    let wait = limit;
+    if (length > 0) {
+      const range = { start: position, end: position + length };
+      const room = writer.write(
+        position,
+        length < bytes.length ? bytes.subarray(0, length) : bytes,
+      );
+      got.add(range);
+      source.gave(range);
+      for (const late of scheduler.onBytes(assignment, range, now())) {
+        this.#running.end(ENOUGH, (other) => other.assignment === late);
+      }
+      if (room !== undefined) wait = room.then(() => limit);
+    }
+    const cut = assignment.end < assignment.range.end && !running.checked;
+    if (cut && this.#isDone(running)) throw ENOUGH;
+    return wait === undefined ? undefined : this.#heldBack(wait);
+  }
+
+  /** While we hold sources back ourselves, their silence means nothing. */
+  async #heldBack(wait: Promise<void>): Promise<void> {
+    const { scheduler } = this.#options;
+    if (this.#holding++ === 0) scheduler.throttle(true);
+    try {
+      await wait;
+    } finally {
+      if (--this.#holding === 0) scheduler.throttle(false);
+    }
+  }
+
+  #isDone({ assignment, got }: RequestUnderWay<S>): boolean {
+    return got.covers({ start: assignment.range.start, end: assignment.end });
+  }
+
+  async #onFailure(running: RequestUnderWay<S>, thrown: unknown): Promise<void> {
+    if (this.#stop.signal.aborted) return;
+    const { pool, onSourceFailed } = this.#options;
+    const { source, got } = running;
+    const error = asMillraceError(thrown);
+    if (endsDownload(error.row)) return this.#end(error);
+    // One that has sent something meanwhile, on whichever connection, is there (ANYCAST 3.1.1).
+    const isThere = got.bytes > 0 || source.heardAt > running.startedAt;
+    pool.onFailure(source, error, isThere);
+    if (source.health.quarantine !== undefined) {
+      onSourceFailed?.(source, error);
+      this.#running.end(ENOUGH, (other) => other.source === source);
+    }
+    if (error.row.bytes === 'dropped' && !running.checked) await this.#discard(got);
+  }
+
+  /**
+   * Takes back what a source in quarantine has given since it was last shown to keep the contract.
+   * Only when none of its requests is under way: what they are still writing would count again.
+   */
+  async #doubt(source: S): Promise<void> {
+    const reason = source.health.quarantine;
+    if (reason?.row.bytes !== 'dropped') return;
+    if (this.#running.isAsked(source)) return;
+    await this.#discard(source.takeUnproven());
+  }
+
+  /** The store first: what it still has would not be written again. */
+  async #discard({ ranges }: RangeSet): Promise<void> {
+    if (ranges.length === 0) return;
+    const { store, scheduler } = this.#options;
+    const taken = [...ranges];
+    try {
+      await store.forget(taken);
+    } catch (error) {
+      return this.#end(error);
+    }
+    for (const range of taken) scheduler.discard(range);
+  }
+
+  /** Waits until something has changed, or until it is time to look again. */
+  async #pause(): Promise<void> {
+    const { pool, now, wait, networkChange } = this.#options;
+    let wakeAt = now() + ASK_AGAIN_MS;
+    if (this.#running.size === 0) {
+      const at = pool.nextUsableAt();
+      if (at === undefined || !this.#patience.waitsUntil(at, now())) {
+        return this.#end(pool.failure() ?? new MillraceError('origin-unreachable'));
+      }
+      this.#setWaiting(pool.allDown);
+      wakeAt = Math.max(wakeAt, at);
+    }
+    await this.#pausing.during(async (woken) => {
+      if (!this.#waiting || networkChange === undefined) return wait(wakeAt - now(), woken);
+      if (await networkChange(wakeAt, woken)) pool.retryNow();
+    });
+  }
+
+  #setWaiting(waiting: boolean): void {
+    if (this.#waiting === waiting) return;
+    this.#waiting = waiting;
+    this.#options.onWaiting?.(waiting);
+  }
+
+  #end(reason: unknown): void {
+    if (!this.#stop.signal.aborted) this.#stop.abort(reason);
+    this.#running.end(reason as Error, () => true);
+    this.#pausing.wakeAll();
+  }
+}

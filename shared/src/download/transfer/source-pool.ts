@@ -1,0 +1,257 @@
+/**
+ * The sources of a download: which of them a free connection should use, how many requests at a time
+ * each of them stands, and what follows when one fails (LOCI 3.2.1; ANYCAST 3.1.1; NSDI 3.3).
+ */
+
+import type { Millis } from '../../base/clock.ts';
+import type { MillraceError } from '../../base/errors.ts';
+import { seatOrder } from './seats.ts';
+import { isRefusal, teachesLimit } from './source-health.ts';
+import type { TransferSource } from './transfer-source.ts';
+
+/** A host as a download would use it. */
+export interface HostDemand {
+  /** `URL.host`. */
+  readonly host: string;
+  /** Requests of the download under way. */
+  readonly active: number;
+  /** Requests at a time that its sources there stand, of those that may be asked now. */
+  readonly wanted: number;
+}
+
+/** How many requests at a time hosts stand, and a download may have: what it shares with others. */
+export interface Seats {
+  /** Requests to one source at a time, at most. */
+  readonly perSource: number;
+  /** Requests that the download may have at a host beside the `active` ones under way; below 0: too many. */
+  room(host: string, active: number): number;
+  /** A request is about to be made. @returns false where there is no connection for it */
+  take(host: string): boolean;
+  /** A request has ended. */
+  release(host: string): void;
+  /** True where others have all connections to the host that this download could use. */
+  isCrowdedOut?(host: string): boolean;
+  /** Told what could be used, before it is decided who is asked. */
+  claim?(demands: readonly HostDemand[]): void;
+  /** The host served `active` requests at a time. */
+  onServed?(host: string, active: number): void;
+  /** The host refused one of `active` requests at a time. */
+  onRefused?(host: string, active: number, retryAfterMs: Millis | undefined): void;
+}
+
+interface Member {
+  /** Requests under way. */
+  active: number;
+  /** Requests that it stands at a time, as far as it has shown. */
+  limit: number;
+  /** Requests that it has served since the limit changed. */
+  served: number;
+}
+
+/** So many served requests per connection let a limit that was lowered rise by one again. */
+const SERVED_TO_RISE = 4;
+
+export class SourcePool<S extends TransferSource> {
+  readonly #members = new Map<S, Member>();
+  readonly #seats: Seats;
+  /** Monotonic milliseconds. */
+  protected readonly now: () => Millis;
+  /** Requests under way, by the host that they were sent to. */
+  readonly #atHost = new Map<string, number>();
+
+  constructor(seats: Seats, now: () => Millis) {
+    this.#seats = seats;
+    this.now = now;
+  }
+
+  get sources(): readonly S[] {
+    return [...this.#members.keys()];
+  }
+
+  /** Those that have been shown to hold the file. */
+  get admitted(): readonly S[] {
+    return this.sources.filter(({ isAdmitted }) => isAdmitted);
+  }
+
+  add(source: S): void {
+    this.#members.set(source, { active: 0, limit: this.#seats.perSource, served: 0 });
+  }
+
+  /**
+   * The sources to ask now, best first: those that may be asked, with fewer requests under way than
+   * they stand. The origin stands behind its edges, as long as one of them may be used at all.
+   *
+   * @param lifeless true if no byte has come for so long that the origin should help its edges
+   */
+  candidates(lifeless: boolean): S[] {
+    const now = this.now();
+    const isEdge = ({ kind }: S) => kind === 'edge';
+    const behindEdges = this.sources.some(
+      (source) => isEdge(source) && source.health.quarantine === undefined,
+    );
+    this.#claim(now, lifeless);
+    const seats = this.admitted.map((source) => {
+      const { active, limit } = this.#member(source);
+      return {
+        tier: behindEdges && source.kind === 'origin' ? (1 as const) : (0 as const),
+        usable: isUsable(source, now) && !this.#isCrowdedOut(source),
+        active,
+        limit: Math.min(limit - this.#othersAt(source), active + this.#room(source.host)),
+        source,
+      };
+    });
+    return seatOrder(seats, lifeless).map(({ source }) => source);
+  }
+
+  /** When a source can be asked again at the earliest; undefined: never. */
+  nextUsableAt(): Millis | undefined {
+    const times = this.sources.flatMap(({ health }) => health.usableAt() ?? []);
+    return times.length === 0 ? undefined : Math.min(...times);
+  }
+
+  /** True if every source that is left cannot be reached at all: it may be the network. */
+  get allDown(): boolean {
+    return this.#allLeft(({ health }) => health.isDown);
+  }
+
+  /** True if every source that is left refuses connections or has no name that exists. */
+  get allServersAway(): boolean {
+    return this.#allLeft(({ health }) => health.isServerAway);
+  }
+
+  /** Requests under way at a source. */
+  active(source: S): number {
+    return this.#member(source).active;
+  }
+
+  /** A request begins. @returns the host that it goes to; undefined: there is no connection for it */
+  started(source: S): string | undefined {
+    const { host } = source;
+    if (!this.#seats.take(host)) return undefined;
+    this.#member(source).active++;
+    this.#atHost.set(host, this.#activeAt(host) + 1);
+    return host;
+  }
+
+  /**
+   * @param host that the request was sent to
+   * @param served true if it brought all that it was for
+   */
+  ended(source: S, host: string, served: boolean): void {
+    const member = this.#member(source);
+    if (served) {
+      this.#seats.onServed?.(host, member.active);
+      const { perSource } = this.#seats;
+      if (++member.served >= member.limit * SERVED_TO_RISE && member.limit < perSource) {
+        member.limit++;
+        member.served = 0;
+      }
+    }
+    member.active--;
+    this.#atHost.set(host, this.#activeAt(host) - 1);
+    this.#seats.release(host);
+  }
+
+  /** Counts bytes as they come in. */
+  onBytes(source: S, count: number): void {
+    source.receivedBytes += count;
+  }
+
+  /**
+   * A request has failed: what follows for its source.
+   *
+   * @param isThere true if the source has sent something since the request was made
+   */
+  onFailure(source: S, error: MillraceError, isThere: boolean): void {
+    const member = this.#member(source);
+    const crowded = source.receivedBytes > 0 && member.active > 1;
+    source.health.onFailure(error, isThere, this.now(), crowded);
+    if (teachesLimit(error, crowded)) {
+      this.#seats.onRefused?.(source.host, member.active, error.retryAfterMs);
+    }
+    if (!isRefusal(error)) return;
+    // It has too much to do: it gets one request less at a time than it had.
+    member.limit = Math.max(1, Math.min(member.limit, member.active) - 1);
+    member.served = 0;
+  }
+
+  /** The network may have come back: whoever could not be reached is worth a try. */
+  retryNow(): void {
+    for (const { health } of this.sources) health.retryNow(this.now());
+  }
+
+  /** What to tell the user when nothing can be asked any more. */
+  failure(): MillraceError | undefined {
+    const { sources } = this;
+    const own = sources.find(({ kind }) => kind === 'origin')?.health.quarantine;
+    if (own !== undefined) return own;
+    const reasons = sources
+      .map(({ health }) => health.quarantine ?? health.lastFailure)
+      .filter((error) => error !== undefined);
+    // What the origin itself says tells more than that an edge is out of reach.
+    return reasons.find((e) => e.code.startsWith('origin-') && !e.row.retryable) ?? reasons.at(-1);
+  }
+
+  /** Says how many connections to each host could be used now. */
+  #claim(now: Millis, lifeless: boolean): void {
+    const { claim } = this.#seats;
+    if (claim === undefined) return;
+    const isEdge = ({ kind }: S) => kind === 'edge';
+    // Edges without a connection for this download are no help to it.
+    const edgesWork = this.sources.some(
+      (source) =>
+        isEdge(source) &&
+        (this.active(source) > 0 || isUsable(source, now)) &&
+        !this.#isCrowdedOut(source),
+    );
+    const wanted = new Map([...this.#atHost.keys()].map((host) => [host, 0]));
+    for (const source of this.admitted) {
+      const asked = isUsable(source, now) && (isEdge(source) || !edgesWork || lifeless);
+      const limit = asked ? this.#member(source).limit : 0;
+      wanted.set(source.host, (wanted.get(source.host) ?? 0) + limit);
+    }
+    const demands: HostDemand[] = [];
+    for (const [host, most] of wanted) {
+      const active = this.#activeAt(host);
+      // A source may be at another host by the next time: nothing is wanted here any more then.
+      this.#atHost.set(host, active);
+      demands.push({ host, active, wanted: most });
+    }
+    claim.call(this.#seats, demands);
+  }
+
+  /** An edge all of whose connections others have at present. */
+  #isCrowdedOut({ kind, host }: S): boolean {
+    return kind === 'edge' && this.#seats.isCrowdedOut?.(host) === true;
+  }
+
+  #room(host: string): number {
+    return this.#seats.room(host, this.#activeAt(host));
+  }
+
+  /** Requests under way to other sources at the same host: they share what it stands. */
+  #othersAt(source: S): number {
+    let others = 0;
+    for (const [other, { active }] of this.#members) {
+      if (other !== source && other.host === source.host) others += active;
+    }
+    return others;
+  }
+
+  #activeAt(host: string): number {
+    return this.#atHost.get(host) ?? 0;
+  }
+
+  #allLeft(test: (source: S) => boolean): boolean {
+    const left = this.sources.filter(({ health }) => health.quarantine === undefined);
+    return left.length > 0 && left.every(test);
+  }
+
+  #member(source: S): Member {
+    return this.#members.get(source) as Member;
+  }
+}
+
+function isUsable({ health }: TransferSource, now: Millis): boolean {
+  return (health.usableAt() ?? Number.POSITIVE_INFINITY) <= now;
+}

@@ -1,0 +1,89 @@
+/**
+ * What a transfer works with: sources that can be asked for ranges, and a store for what they send. The app has HTTP connections and files for them, the extension
+ * has `fetch` and the browser's own file system.
+ */
+
+import type { ByteRange } from '../../base/byte-range.ts';
+import type { Millis } from '../../base/clock.ts';
+import type { MillraceError } from '../../base/errors.ts';
+import type { Scheduler } from '../scheduler/scheduler.ts';
+import type { PatienceOptions } from './patience.ts';
+import type { SourcePool } from './source-pool.ts';
+import type { TransferSource } from './transfer-source.ts';
+
+/**
+ * Takes bytes at a position of the file; they are copied before it returns.
+ *
+ * @returns undefined to go on, or a promise to hold the source back until it resolves
+ */
+export type Sink = (position: number, bytes: Uint8Array) => Promise<void> | undefined;
+
+/** An answer that keeps the range contract, its body not yet read. */
+export interface RangeAnswer {
+  /** The source has given a digest of the body: it counts for nothing until it is complete. */
+  readonly checked: boolean;
+  /**
+   * Hands the body on.
+   *
+   * @param room memory to read the next bytes into, asked anew for each piece
+   * @throws MillraceError where the body is not what was announced; the signal's reason; what `sink`
+   *   throws. The answer is given up then
+   */
+  read(sink: Sink, room?: () => Uint8Array): Promise<void>;
+}
+
+/** Where the bytes of a file go. */
+export interface TransferStore {
+  /**
+   * What takes the bytes of one answer.
+   *
+   * @param start position that the first are expected at
+   * @param provisional what is written counts for nothing until `confirm`
+   */
+  writer(start: number, provisional: boolean): RangeWriter;
+  /** Bytes that were written provisionally are right. @throws MillraceError of the disk */
+  confirm(range: ByteRange): Promise<void>;
+  /** Takes bytes out for good: they are to be fetched again. @throws MillraceError of the disk */
+  forget(ranges: readonly ByteRange[]): Promise<void>;
+}
+
+export interface RangeWriter {
+  /** Memory for the next bytes, none for those from `end` on; absent: the store copies them. */
+  room?(end: number): Uint8Array;
+  /**
+   * @returns a promise to wait for before more is written, where the disk is behind
+   * @throws MillraceError of the disk
+   */
+  write(position: number, bytes: Uint8Array): Promise<void> | undefined;
+  /** Nothing more comes; resolves when all of it is written. @throws MillraceError of the disk */
+  end(): Promise<void>;
+}
+
+export interface BlockTransferOptions<S extends TransferSource> extends PatienceOptions {
+  readonly store: TransferStore;
+  readonly scheduler: Scheduler;
+  readonly pool: SourcePool<S>;
+  /**
+   * Asks a source for a range, of the version that the file is of.
+   *
+   * @throws MillraceError; the signal's reason
+   */
+  readonly open: (source: S, range: ByteRange, signal: AbortSignal) => Promise<RangeAnswer>;
+  /** Requests at a time. */
+  readonly connections: number;
+  /** Sources but the first that get a connection of their own beside these; none: 0. */
+  readonly ownConnections?: number;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  /** Resolves after so long, or when the signal is aborted. */
+  readonly wait: (ms: Millis, signal: AbortSignal) => Promise<void>;
+  readonly signal: AbortSignal;
+  /** Counts bytes as they come in; a promise holds the source back (rate limit). */
+  readonly onBytes: (source: S, count: number, signal: AbortSignal) => Promise<void> | undefined;
+  /** A source is not used any more. */
+  readonly onSourceFailed?: (source: S, error: MillraceError) => void;
+  /** Told when no source can be reached, and again when one is asked. */
+  readonly onWaiting?: (waiting: boolean) => void;
+  /** Resolves when the network has changed (true), or at the deadline or with the signal (false). */
+  readonly networkChange?: (deadlineMs: Millis, signal: AbortSignal) => Promise<boolean>;
+}

@@ -1,0 +1,206 @@
+/** Sources, a store and a clock for tests of transfers: nothing takes real time. For Jest only. */
+
+import { type ByteRange, RangeSet } from '../../base/byte-range.ts';
+import type { Millis } from '../../base/clock.ts';
+import { Scheduler } from '../scheduler/scheduler.ts';
+import { BlockTransfer } from './block-transfer.ts';
+import { SourceHealth } from './source-health.ts';
+import { type Seats, SourcePool } from './source-pool.ts';
+import type { BlockTransferOptions, RangeAnswer, RangeWriter, Sink } from './transfer-ports.ts';
+import { type SourceKind, TransferSource } from './transfer-source.ts';
+
+const PIECE_BYTES = 64 * 1024;
+/** More turns of promises than anything here takes from one event to the next. */
+const TURNS = 100;
+/** Nothing here takes as long as this, in the time of the world. */
+const DEADLINE_MS = 300_000;
+
+/** The byte of the test file at a position. */
+export const byteAt = (position: number) => (position * 31 + (position >> 11)) & 0xff;
+
+/** What one answer does. */
+export interface Script {
+  /** Bytes that it brings at most. */
+  readonly bytes?: number;
+  /** What it ends with then. */
+  readonly error?: Error;
+  /** Opening it fails. */
+  readonly refused?: Error;
+  /** All of its bytes are wrong. */
+  readonly damaged?: boolean;
+  readonly checked?: boolean;
+  /** After `bytes`, it says nothing more until its signal ends it. */
+  readonly hangs?: boolean;
+}
+
+export class TestSource extends TransferSource {
+  override readonly kind: SourceKind;
+  override readonly id: string;
+  override isAdmitted = true;
+  override host: string;
+  /** What its answers do, the first one first; then it simply serves. */
+  readonly scripts: Script[] = [];
+  /** What it does once these are used up. */
+  always: Script = {};
+  readonly asked: ByteRange[] = [];
+  /** Milliseconds that a piece takes. */
+  pieceMs = 1;
+
+  constructor(id: string, kind: SourceKind = 'mirror', host = id) {
+    super(new SourceHealth(() => 0.5));
+    this.id = id;
+    this.kind = kind;
+    this.host = host;
+  }
+}
+
+/** Every source has so many seats. */
+export const freeSeats = (perSource: number): Seats => ({
+  perSource,
+  room: (_host, active) => perSource - active,
+  take: () => true,
+  release: () => {},
+});
+
+interface Timer {
+  readonly at: Millis;
+  readonly fire: () => void;
+}
+
+export class TransferWorld {
+  now: Millis = 1000;
+  readonly data: Uint8Array;
+  readonly stored = new RangeSet();
+  readonly scheduler: Scheduler;
+  readonly pool: SourcePool<TestSource>;
+  /** Bytes that have come in, those that were not wanted included. */
+  receivedBytes = 0;
+  readonly #timers = new Set<Timer>();
+
+  constructor(length: number, sources: readonly TestSource[], seats = freeSeats(4)) {
+    this.data = new Uint8Array(length);
+    const settings = { length, mode: 'progress' as const, redundantBytes: 0, connections: 4 };
+    this.scheduler = new Scheduler(settings, this.now);
+    this.pool = new SourcePool(seats, () => this.now);
+    for (const source of sources) this.join(source);
+  }
+
+  join(source: TestSource): void {
+    this.scheduler.addSource(source.id);
+    this.pool.add(source);
+  }
+
+  transfer(more: Partial<BlockTransferOptions<TestSource>> = {}): BlockTransfer<TestSource> {
+    return new BlockTransfer<TestSource>({
+      store: {
+        writer: (_start, provisional) => this.#writer(provisional),
+        confirm: async (range) => this.stored.add(range),
+        forget: async (ranges) => {
+          for (const { start, end } of ranges) {
+            this.stored.remove({ start, end });
+            this.data.fill(0, start, end);
+          }
+        },
+      },
+      scheduler: this.scheduler,
+      pool: this.pool,
+      open: (source, range, signal) => this.#open(source, range, signal),
+      connections: 4,
+      now: () => this.now,
+      wait: (ms, signal) => this.wait(ms, signal),
+      signal: new AbortController().signal,
+      onBytes: (_source, count) => {
+        this.receivedBytes += count;
+        return undefined;
+      },
+      ...more,
+    });
+  }
+
+  /** Lets time pass until something has settled. @throws what it rejects with */
+  async until<T>(work: Promise<T>): Promise<T> {
+    const giveUpAt = this.now + DEADLINE_MS;
+    let settled = false;
+    const end = () => {
+      settled = true;
+    };
+    work.then(end, end);
+    for (;;) {
+      // All that follows from the last moment, before the next one comes.
+      for (let turn = 0; turn < TURNS; turn++) await Promise.resolve();
+      if (settled) return work;
+      const next = [...this.#timers].sort((a, b) => a.at - b.at)[0];
+      if (next === undefined || next.at > giveUpAt) throw new Error('it never comes to an end');
+      this.#timers.delete(next);
+      this.now = Math.max(this.now, next.at);
+      next.fire();
+    }
+  }
+
+  /** Does something when so much time has passed. */
+  after(ms: Millis, fire: () => void): void {
+    this.#timers.add({ at: this.now + ms, fire });
+  }
+
+  wait(ms: Millis, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const timer = { at: this.now + Math.max(0, ms), fire: resolve };
+      this.#timers.add(timer);
+      const onAbort = () => {
+        this.#timers.delete(timer);
+        resolve();
+      };
+      signal.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+
+  /** True if all is stored, and every byte is right. */
+  get isRight(): boolean {
+    const all = this.stored.covers({ start: 0, end: this.data.length });
+    return all && this.data.every((byte, position) => byte === byteAt(position));
+  }
+
+  #writer(provisional: boolean): RangeWriter {
+    return {
+      write: (position, bytes) => {
+        this.data.set(bytes, position);
+        if (!provisional) this.stored.add({ start: position, end: position + bytes.length });
+        return undefined;
+      },
+      end: async () => {},
+    };
+  }
+
+  async #open(source: TestSource, range: ByteRange, signal: AbortSignal): Promise<RangeAnswer> {
+    const script = source.scripts.shift() ?? source.always;
+    source.asked.push(range);
+    await this.wait(source.pieceMs, signal);
+    signal.throwIfAborted();
+    if (script.refused !== undefined) throw script.refused;
+    const read = (sink: Sink) => this.#read(source, script, range, sink, signal);
+    return { checked: script.checked === true, read };
+  }
+
+  async #read(
+    source: TestSource,
+    { bytes = Infinity, error, damaged = false, hangs = false }: Script,
+    { start, end }: ByteRange,
+    sink: Sink,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const last = Math.min(end, start + bytes);
+    for (let at = start; at < last; at += PIECE_BYTES) {
+      await this.wait(source.pieceMs, signal);
+      signal.throwIfAborted();
+      const piece = new Uint8Array(Math.min(PIECE_BYTES, last - at));
+      piece.forEach((_, i) => {
+        piece[i] = byteAt(at + i) ^ (damaged ? 0xff : 0);
+      });
+      await sink(at, piece);
+    }
+    if (hangs) await this.wait(1e9, signal);
+    signal.throwIfAborted();
+    if (error !== undefined) throw error;
+  }
+}
