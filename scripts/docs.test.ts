@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import { generate, generateMetrics, METRICS, README } from './docs.ts';
+import { generate, generateMetrics, generateRpc, METRICS, README, RPC } from './docs.ts';
 
 test('the README lists the commands, options and errors that the programs have', async () => {
   const readme = readFileSync(README, 'utf8');
@@ -12,6 +12,12 @@ test('METRICS.md lists what an edge measures', async () => {
   const text = readFileSync(METRICS, 'utf8');
   // To mend it: node scripts/docs.ts
   expect(text).toBe(await generateMetrics(text));
+});
+
+test('RPC.md lists the methods that the daemon has', () => {
+  const text = readFileSync(RPC, 'utf8');
+  // To mend it: node scripts/docs.ts
+  expect(text).toBe(generateRpc(text));
 });
 
 test('every test, benchmark and experiment that the README and BENCHMARKS name is there', () => {

@@ -1,6 +1,6 @@
 /**
  * The parts of the documentation that the programs say themselves: commands, options and errors in
- * the README, metrics in edge/METRICS.md. `node scripts/docs.ts` writes them; a test fails while
+ * the README, metrics in edge/METRICS.md, methods of the daemon in desktop/RPC.md. `node scripts/docs.ts` writes them; a test fails while
  * they are not as the programs have them.
  */
 
@@ -10,9 +10,11 @@ import { type LimitSource, RESOURCES, type ResourceRow } from '../edge/src/admis
 import { edgeCommand } from '../edge/src/config/config.ts';
 import { ERRORS } from '../shared/src/base/errors.ts';
 import { edgeMetrics, type MetricRow } from './edge-metrics.ts';
+import { rpcMethods } from './rpc-reference.ts';
 
 export const README = new URL('../README.md', import.meta.url);
 export const METRICS = new URL('../edge/METRICS.md', import.meta.url);
+export const RPC = new URL('../desktop/RPC.md', import.meta.url);
 
 /** The README with its generated parts as they should be. */
 export async function generate(readme: string): Promise<string> {
@@ -28,6 +30,11 @@ export async function generate(readme: string): Promise<string> {
 /** The description of the metrics with its generated part as it should be. */
 export async function generateMetrics(text: string): Promise<string> {
   return withPart(text, ['metrics', metrics(await edgeMetrics())]);
+}
+
+/** The description of the daemon's interface with its generated part as it should be. */
+export function generateRpc(text: string): string {
+  return withPart(text, ['methods', rpcMethods()]);
 }
 
 function withPart(text: string, [name, part]: [string, string]): string {
@@ -160,5 +167,6 @@ function escapeCell(text: string): string {
 
 if (import.meta.main) {
   writeFileSync(README, await generate(readFileSync(README, 'utf8')));
+  writeFileSync(RPC, generateRpc(readFileSync(RPC, 'utf8')));
   writeFileSync(METRICS, await generateMetrics(readFileSync(METRICS, 'utf8')));
 }
