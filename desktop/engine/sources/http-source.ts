@@ -62,6 +62,7 @@ export interface HttpSourceOptions {
 
 export class HttpSource extends TransferSource {
   override readonly kind: SourceKind;
+  override readonly host: string;
   readonly label: string;
   readonly url: string;
   readonly edge: string | undefined;
@@ -82,14 +83,11 @@ export class HttpSource extends TransferSource {
     this.url = options.url;
     this.edge = options.edge;
     this.#options = options;
+    this.host = this.requestUrl.host;
   }
 
   override get id(): string {
     return this.requestUrl.href;
-  }
-
-  override get host(): string {
-    return this.requestUrl.host;
   }
 
   override get isAdmitted(): boolean {

@@ -10,20 +10,14 @@ import { strongest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import {
-  checkIdentity,
-  checkRangeAnswer,
-  checkVersion,
+  judgeAnswer,
+  judgeWhole,
   type PinnedVersion,
-  readContentLength,
 } from '@millrace/shared/http/answers/range-contract';
-import { statusError } from '@millrace/shared/http/answers/status-error';
 import { contentDigests } from '@millrace/shared/http/fields/digest-fields';
-import { type Headers, listField, singleField } from '@millrace/shared/http/fields/headers';
-import { readValidators, type Validators } from '@millrace/shared/http/fields/validators';
-import {
-  MultipartReader,
-  multipartBoundary,
-} from '@millrace/shared/http/messages/multipart-reader';
+import { type Headers, listField } from '@millrace/shared/http/fields/headers';
+import type { Validators } from '@millrace/shared/http/fields/validators';
+import { MultipartReader } from '@millrace/shared/http/messages/multipart-reader';
 import type { HttpStream } from '@millrace/shared/node/http-client';
 import type { RoomForPiece, TakePiece } from '@millrace/shared/node/piece-reader';
 
@@ -58,7 +52,7 @@ export function isPage({ headers }: Opened): boolean {
 }
 
 /**
- * What an answer to a range request brings.
+ * Takes an answer to a range request.
  *
  * @param asked the range that was asked for
  * @param pinned the version that it must be of; undefined: the first request
@@ -70,43 +64,24 @@ export function understand(
   pinned: PinnedVersion | undefined,
 ): Opened {
   const { status, headers } = response;
-  if (status === 200) {
-    const answer = whole(response);
-    if (pinned === undefined) return answer;
-    // If-Range failed: another version; or the source has stopped serving ranges.
-    checkVersion(pinned, answer.length, answer.validators);
-    throw new MillraceError('range-ignored');
+  const judged = judgeAnswer(status, headers, asked, pinned);
+  const discard = () => response.discard();
+  if (judged.kind === 'whole') return whole(response);
+  if (judged.kind === 'empty') {
+    discard();
+    const read = async () => {};
+    return { kind: 'whole', length: 0, validators: {}, headers, checked: false, read, discard };
   }
-  if (status === 416) {
-    if (pinned !== undefined) throw new MillraceError('version-changed', 'it has become shorter');
-    const empty = /^bytes \*\/0$/i.test(singleField(headers, 'content-range')?.trim() ?? '');
-    if (!empty) throw statusError(status);
-    response.discard();
-    const nothing = { read: async () => {}, discard() {} };
-    return { kind: 'whole', length: 0, validators: {}, headers, checked: false, ...nothing };
-  }
-  if (status !== 206) throw statusError(status);
-  const boundary = multipartBoundary(listField(headers, 'content-type'));
-  return boundary === undefined
-    ? singleRange(response, asked, pinned)
-    : outOfOrder(response, boundary, asked, pinned);
-}
-
-function singleRange(
-  response: HttpStream,
-  asked: ByteRange,
-  pinned: PinnedVersion | undefined,
-): Opened {
-  const { range, total, validators } = checkRangeAnswer(response.headers, asked, pinned);
-  if (total === undefined) {
-    throw new MillraceError('range-ignored', 'the length of the file is not known');
+  const { range, version } = judged;
+  const opened = { kind: 'range' as const, range, version, headers, discard };
+  if (judged.kind === 'parts') {
+    const reader = new MultipartReader(judged.boundary);
+    const read = (sink: Sink) => readParts(response, reader, range, version, sink);
+    return { ...opened, checked: false, read };
   }
   return {
-    kind: 'range',
-    range,
-    version: { length: total, validators },
-    headers: response.headers,
-    checked: strongest(contentDigests(response.headers, response.status)) !== undefined,
+    ...opened,
+    checked: strongest(contentDigests(headers, status)) !== undefined,
     read: (sink, room) =>
       readBody(
         response,
@@ -114,7 +89,6 @@ function singleRange(
         (offset, bytes) => sink(range.start + offset, bytes),
         room,
       ),
-    discard: () => response.discard(),
   };
 }
 
@@ -130,33 +104,6 @@ function contentCheck({ headers, status }: HttpStream) {
       const hex = hash.digest('hex');
       if (hex !== digest.hex) throw new MillraceError('wrong-digest', `${digest.algorithm} ${hex}`);
     },
-  };
-}
-
-/** One part per chunk, in any order; together they must be what was asked for. */
-function outOfOrder(
-  response: HttpStream,
-  boundary: string,
-  asked: ByteRange,
-  pinned: PinnedVersion | undefined,
-): Opened {
-  checkIdentity(response.headers);
-  const validators = readValidators(response.headers);
-  if (pinned === undefined) {
-    // Where the file ends is only said in the first part, which has not come yet: without a
-    // pinned version this form is of no use.
-    throw new MillraceError('malformed-response', 'parts before the length is known');
-  }
-  checkVersion(pinned, undefined, validators);
-  const range = { start: asked.start, end: Math.min(asked.end, pinned.length) };
-  return {
-    kind: 'range',
-    range,
-    version: pinned,
-    headers: response.headers,
-    checked: false,
-    read: (sink) => readParts(response, new MultipartReader(boundary), range, pinned, sink),
-    discard: () => response.discard(),
   };
 }
 
@@ -190,15 +137,12 @@ async function readParts(
 }
 
 export function whole(response: HttpStream): Extract<Opened, { kind: 'whole' }> {
-  checkIdentity(response.headers);
-  const length = readContentLength(response.headers);
+  const judged = judgeWhole(response.headers);
   return {
-    kind: 'whole',
+    ...judged,
     checked: false,
-    length,
-    validators: readValidators(response.headers),
     headers: response.headers,
-    read: (sink, room) => readBody(response, length, sink, room),
+    read: (sink, room) => readBody(response, judged.length, sink, room),
     discard: () => response.discard(),
   };
 }

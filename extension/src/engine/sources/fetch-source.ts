@@ -17,18 +17,13 @@ import {
   PROBLEM_TYPE,
   readSourceProblem,
 } from '@millrace/shared/http/answers/problem';
-import {
-  checkRangeAnswer,
-  checkVersion,
-  type PinnedVersion,
-  readContentLength,
-} from '@millrace/shared/http/answers/range-contract';
+import { judgeAnswer, type PinnedVersion } from '@millrace/shared/http/answers/range-contract';
 import { statusError } from '@millrace/shared/http/answers/status-error';
 import { ifRange } from '@millrace/shared/http/fields/conditions';
 import type { Headers as Fields } from '@millrace/shared/http/fields/headers';
 import { formatRange } from '@millrace/shared/http/fields/range-header';
 import { parseRetryAfter } from '@millrace/shared/http/fields/retry-after';
-import { readValidators, type Validators } from '@millrace/shared/http/fields/validators';
+import type { Validators } from '@millrace/shared/http/fields/validators';
 import { formatPrefixedUrl } from '@millrace/shared/http/urls/prefixed-url';
 import { contentCheck, readBody } from './body.ts';
 
@@ -221,24 +216,12 @@ export class FetchSource extends TransferSource {
   ): Promise<{ range: ByteRange; version: PinnedVersion }> {
     const { status, type } = response;
     if (type === 'opaqueredirect') throw new MillraceError('malformed-response', 'it redirects');
-    if (status === 206) {
-      const { range, total, validators } = checkRangeAnswer(fields, asked, pinned);
-      if (total === undefined) {
-        throw new MillraceError('range-ignored', 'the length of the file is not known');
-      }
-      return { range, version: { length: total, validators } };
-    }
-    if (status === 200) {
-      // If-Range failed: another version; or the source has stopped serving ranges.
-      if (pinned !== undefined) {
-        checkVersion(pinned, readContentLength(fields), readValidators(fields));
-      }
-      throw new MillraceError('range-ignored');
-    }
-    if (status === 416 && pinned !== undefined) {
-      throw new MillraceError('version-changed', 'it has become shorter');
-    }
-    throw await this.#answerError(response);
+    // Of a refusal an edge says more than its status does.
+    if (status >= 300 && status !== 416) throw await this.#answerError(response);
+    const judged = judgeAnswer(status, fields, asked, pinned);
+    if (judged.kind === 'range') return judged;
+    // Without ranges the browser's own download is as good. Parts are sent to those who ask for them.
+    throw new MillraceError(judged.kind === 'parts' ? 'malformed-response' : 'range-ignored');
   }
 
   /** The error that an answer without the file stands for; an edge says itself what is wrong. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { freeSeats, TestSource, TransferWorld } from '../../../testing/transfer-world.ts';
 import { MillraceError } from '../../base/errors.ts';
 import type { Seats } from './source-pool.ts';
-import { freeSeats, TestSource, TransferWorld } from './transfer-world.ts';
 
 const MiB = 1024 * 1024;
 const LENGTH = 12 * MiB + 12_345;

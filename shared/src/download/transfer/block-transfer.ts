@@ -10,7 +10,7 @@ import { asMillraceError, endsDownload, MillraceError } from '../../base/errors.
 import { ASK_AGAIN_MS, type Assignment } from '../scheduler/scheduler.ts';
 import { Patience } from './patience.ts';
 import { RequestsUnderWay, type RequestUnderWay } from './requests-under-way.ts';
-import type { BlockTransferOptions, RangeAnswer, RangeWriter, Sink } from './transfer-ports.ts';
+import type { BlockTransferOptions, OpenAnswer, RangeWriter, Sink } from './transfer-ports.ts';
 import type { TransferSource } from './transfer-source.ts';
 import { Wakeable } from './wakeable.ts';
 
@@ -195,7 +195,7 @@ export class BlockTransfer<S extends TransferSource> {
     }
   }
 
-  async #read(running: RequestUnderWay<S>, answer: RangeAnswer): Promise<void> {
+  async #read(running: RequestUnderWay<S>, answer: OpenAnswer): Promise<void> {
     const { assignment, checked } = running;
     const writer = this.#options.store.writer(assignment.range.start, checked);
     const take: Sink = (position, bytes) => this.#take(running, writer, position, bytes);

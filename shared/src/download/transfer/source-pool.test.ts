@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { freeSeats, TestSource } from '../../../testing/transfer-world.ts';
 import { MillraceError } from '../../base/errors.ts';
 import { type HostDemand, type Seats, SourcePool } from './source-pool.ts';
-import { freeSeats, TestSource } from './transfer-world.ts';
 
 const busy = new MillraceError('origin-busy');
 const denied = new MillraceError('origin-denied');

@@ -19,7 +19,7 @@ import type { TransferSource } from './transfer-source.ts';
 export type Sink = (position: number, bytes: Uint8Array) => Promise<void> | undefined;
 
 /** An answer that keeps the range contract, its body not yet read. */
-export interface RangeAnswer {
+export interface OpenAnswer {
   /** The source has given a digest of the body: it counts for nothing until it is complete. */
   readonly checked: boolean;
   /**
@@ -68,7 +68,7 @@ export interface BlockTransferOptions<S extends TransferSource> extends Patience
    *
    * @throws MillraceError; the signal's reason
    */
-  readonly open: (source: S, range: ByteRange, signal: AbortSignal) => Promise<RangeAnswer>;
+  readonly open: (source: S, range: ByteRange, signal: AbortSignal) => Promise<OpenAnswer>;
   /** Requests at a time. */
   readonly connections: number;
   /** Sources but the first that get a connection of their own beside these; none: 0. */

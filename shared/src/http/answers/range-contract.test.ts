@@ -4,6 +4,7 @@ import {
   checkIdentity,
   checkRangeAnswer,
   checkVersion,
+  judgeAnswer,
   readContentLength,
 } from './range-contract.ts';
 
@@ -122,4 +123,53 @@ describe('the range contract', () => {
       );
     },
   );
+});
+
+describe('an answer to a range request', () => {
+  const judge = (status: number, headers: Headers, pinned?: typeof PINNED) =>
+    judgeAnswer(status, headers, ASKED, pinned);
+  const code = (status: number, headers: Headers, pinned?: typeof PINNED) => {
+    try {
+      return judge(status, headers, pinned).kind;
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  };
+  const PARTS = { 'content-type': 'multipart/byteranges; boundary=b', etag: '"a"' };
+
+  test('is the range, of the version that it says itself to be of', () => {
+    const version = { length: 1000, validators: { etag: '"a"' } };
+    expect(judge(206, GOOD)).toEqual({ kind: 'range', range: ASKED, version });
+  });
+
+  test('may come in parts once it is known where the file ends', () => {
+    const judged = judge(206, PARTS, { ...PINNED, length: 150 });
+    expect(judged).toMatchObject({ kind: 'parts', range: { start: 100, end: 150 }, boundary: 'b' });
+    expect(code(206, PARTS)).toBe('malformed-response');
+  });
+
+  test('is the whole file, or nothing of an empty one, for the first request only', () => {
+    const whole = { 'content-length': '1000', etag: '"a"' };
+    expect(judge(200, whole)).toMatchObject({ kind: 'whole', length: 1000 });
+    expect(code(200, whole, PINNED)).toBe('range-ignored');
+    expect(code(200, { ...whole, etag: '"b"' }, PINNED)).toBe('version-changed');
+    expect(code(416, { 'content-range': 'bytes */0' })).toBe('empty');
+    expect(code(416, { 'content-range': 'bytes */0' }, PINNED)).toBe('version-changed');
+    expect(code(416, { 'content-range': 'bytes */70' })).toBe('range-ignored');
+  });
+
+  test.each([
+    [404, 'origin-not-found'],
+    [503, 'origin-busy'],
+    [500, 'origin-error'],
+    [204, 'malformed-response'],
+    [301, 'malformed-response'],
+  ])('with status %d is none: %s', (status, expected) => {
+    expect(code(status, GOOD)).toBe(expected);
+    expect(code(status, GOOD, PINNED)).toBe(expected);
+  });
+
+  test('of a length that nobody knows is no use', () => {
+    expect(code(206, { ...GOOD, 'content-range': 'bytes 100-199/*' })).toBe('range-ignored');
+  });
 });

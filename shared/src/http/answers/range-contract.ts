@@ -9,6 +9,8 @@ import { MillraceError } from '../../base/errors.ts';
 import { parseContentRange } from '../fields/content-range.ts';
 import { type Headers, listField, singleField } from '../fields/headers.ts';
 import { matchVersion, readValidators, type Validators } from '../fields/validators.ts';
+import { multipartBoundary } from '../messages/multipart-reader.ts';
+import { statusError } from './status-error.ts';
 
 /** The version that an answer must be of. */
 export interface PinnedVersion {
@@ -23,6 +25,96 @@ export interface RangeAnswer {
   /** Length of the whole file; undefined where the source does not know it. */
   readonly total: number | undefined;
   readonly validators: Validators;
+}
+
+/** What an answer to a range request brings, once it is shown to keep the contract. */
+export type Judged =
+  | { readonly kind: 'range'; readonly range: ByteRange; readonly version: PinnedVersion }
+  /** Parts of the range in any order, each with its place (RFC 9110 14.6). */
+  | {
+      readonly kind: 'parts';
+      readonly range: ByteRange;
+      readonly version: PinnedVersion;
+      readonly boundary: string;
+    }
+  /** The whole file: the source serves no ranges. */
+  | {
+      readonly kind: 'whole';
+      readonly length: number | undefined;
+      readonly validators: Validators;
+    }
+  /** The file has no bytes. */
+  | { readonly kind: 'empty' };
+
+/**
+ * Judges an answer to a range request by its status and its header.
+ *
+ * @param asked the range that was asked for; its end may lie past the file's
+ * @param pinned the version that it must belong to; undefined: the first request, the only one that
+ *   may be answered with the whole file or with nothing
+ * @throws MillraceError of `checkRangeAnswer`; `range-ignored` for the whole file and for lengths that
+ *   nobody knows; what other statuses stand for
+ */
+export function judgeAnswer(
+  status: number,
+  headers: Headers,
+  asked: ByteRange,
+  pinned: PinnedVersion | undefined,
+): Judged {
+  if (status === 206) {
+    const boundary = multipartBoundary(listField(headers, 'content-type'));
+    return boundary === undefined
+      ? judgeRange(headers, asked, pinned)
+      : judgeParts(headers, boundary, asked, pinned);
+  }
+  if (status === 200) {
+    const whole = judgeWhole(headers);
+    if (pinned === undefined) return whole;
+    // If-Range failed: another version; or the source has stopped serving ranges.
+    checkVersion(pinned, whole.length, whole.validators);
+    throw new MillraceError('range-ignored');
+  }
+  if (status !== 416) throw statusError(status);
+  if (pinned !== undefined) throw new MillraceError('version-changed', 'it has become shorter');
+  const nothing = /^bytes \*\/0$/i.test(singleField(headers, 'content-range')?.trim() ?? '');
+  if (!nothing) throw statusError(status);
+  return { kind: 'empty' };
+}
+
+/** Judges the header of an answer with the whole file. @throws MillraceError `wrong-encoding` */
+export function judgeWhole(headers: Headers): Extract<Judged, { kind: 'whole' }> {
+  checkIdentity(headers);
+  return {
+    kind: 'whole',
+    length: readContentLength(headers),
+    validators: readValidators(headers),
+  };
+}
+
+function judgeRange(headers: Headers, asked: ByteRange, pinned: PinnedVersion | undefined): Judged {
+  const { range, total, validators } = checkRangeAnswer(headers, asked, pinned);
+  if (total === undefined) {
+    throw new MillraceError('range-ignored', 'the length of the file is not known');
+  }
+  return { kind: 'range', range, version: { length: total, validators } };
+}
+
+/** One part per chunk, in any order; together they must be what was asked for. */
+function judgeParts(
+  headers: Headers,
+  boundary: string,
+  asked: ByteRange,
+  pinned: PinnedVersion | undefined,
+): Judged {
+  checkIdentity(headers);
+  if (pinned === undefined) {
+    // Where the file ends is only said in the first part, which has not come yet: without a
+    // pinned version this form is of no use.
+    throw new MillraceError('malformed-response', 'parts before the length is known');
+  }
+  checkVersion(pinned, undefined, readValidators(headers));
+  const range = { start: asked.start, end: Math.min(asked.end, pinned.length) };
+  return { kind: 'parts', range, version: pinned, boundary };
 }
 
 /**

@@ -1,13 +1,18 @@
-/** Sources, a store and a clock for tests of transfers: nothing takes real time. For Jest only. */
+/** Sources, a store and a clock for tests of transfers: nothing takes real time. */
 
-import { type ByteRange, RangeSet } from '../../base/byte-range.ts';
-import type { Millis } from '../../base/clock.ts';
-import { Scheduler } from '../scheduler/scheduler.ts';
-import { BlockTransfer } from './block-transfer.ts';
-import { SourceHealth } from './source-health.ts';
-import { type Seats, SourcePool } from './source-pool.ts';
-import type { BlockTransferOptions, RangeAnswer, RangeWriter, Sink } from './transfer-ports.ts';
-import { type SourceKind, TransferSource } from './transfer-source.ts';
+import { type ByteRange, RangeSet } from '../src/base/byte-range.ts';
+import type { Millis } from '../src/base/clock.ts';
+import { Scheduler } from '../src/download/scheduler/scheduler.ts';
+import { BlockTransfer } from '../src/download/transfer/block-transfer.ts';
+import { SourceHealth } from '../src/download/transfer/source-health.ts';
+import { type Seats, SourcePool } from '../src/download/transfer/source-pool.ts';
+import type {
+  BlockTransferOptions,
+  OpenAnswer,
+  RangeWriter,
+  Sink,
+} from '../src/download/transfer/transfer-ports.ts';
+import { type SourceKind, TransferSource } from '../src/download/transfer/transfer-source.ts';
 
 const PIECE_BYTES = 64 * 1024;
 /** More turns of promises than anything here takes from one event to the next. */
@@ -172,7 +177,7 @@ export class TransferWorld {
     };
   }
 
-  async #open(source: TestSource, range: ByteRange, signal: AbortSignal): Promise<RangeAnswer> {
+  async #open(source: TestSource, range: ByteRange, signal: AbortSignal): Promise<OpenAnswer> {
     const script = source.scripts.shift() ?? source.always;
     source.asked.push(range);
     await this.wait(source.pieceMs, signal);
