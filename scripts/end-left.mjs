@@ -4,7 +4,7 @@
  * their memory and ports for ever.
  *
  * Argument: the mark that all processes of the run carry in their environment, as `NAME=value`.
- * What has overwritten its environment, as nginx does, is found by its parent. On Linux only:
+ * Programs that overwrite their environment, as nginx does, are found by their parent. Linux only:
  * elsewhere the environment of another process cannot be read without more.
  */
 
@@ -12,7 +12,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 
 const [mark] = process.argv.slice(2);
 const ROUND_MS = 100;
-/** Whoever cannot be ended by then cannot be ended. */
+/** Rounds after which a process that is still there cannot be ended. */
 const MOST_ROUNDS = 50;
 
 /** Ends them all. @returns how many there were */
@@ -28,7 +28,7 @@ function sweep() {
   return left.length;
 }
 
-/** Those with the mark, and what they have started. */
+/** The processes with the mark, and their descendants. */
 function processes() {
   const parents = new Map();
   const found = new Set();

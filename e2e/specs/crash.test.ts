@@ -24,7 +24,7 @@ const KILLS = Number(process.env.MILLRACE_CRASH_KILLS ?? 6);
 /** One in so many is killed when all bytes have come, while the file gets its name. */
 const LATE_EVERY = 3;
 const LATE_TICKS = 400;
-/** What the command line ends with where a file of that name exists. */
+/** Exit code of the command line where a file of that name exists. */
 const FILE_EXISTS = 6;
 const DEADLINE_MS = 60_000 + KILLS * 20_000;
 
@@ -102,7 +102,7 @@ async function trial(number: number): Promise<number> {
   } else {
     const result = await get(dir).result;
     const { code, stderr } = result;
-    // Where the lock is all that is left, the file is complete, and the next run says so.
+    // A lock alone is left beside a complete file: the next run says that the file exists.
     const complete = names.includes('file.bin') && left.join() === 'file.bin.millrace-lock';
     expect({ what, code, stderr }).toEqual({ what, code: complete ? FILE_EXISTS : 0, stderr: '' });
     if (!complete) again = receivedBytes(result);

@@ -23,11 +23,11 @@ const DEADLINE_MS = 300_000;
 /** The byte of the test file at a position. */
 export const byteAt = (position: number) => (position * 31 + (position >> 11)) & 0xff;
 
-/** What one answer does. */
+/** The behaviour of one answer. */
 export interface Script {
   /** Bytes that it brings at most. */
   readonly bytes?: number;
-  /** What it ends with then. */
+  /** Its end rejects with this. */
   readonly error?: Error;
   /** Opening it fails. */
   readonly refused?: Error;
@@ -41,15 +41,19 @@ export interface Script {
 export class TestSource extends TransferSource {
   override readonly kind: SourceKind;
   override readonly id: string;
-  override isAdmitted = true;
+  admitted = true;
   override host: string;
-  /** What its answers do, the first one first; then it simply serves. */
+  /** The behaviour of its answers, the first one first. */
   readonly scripts: Script[] = [];
-  /** What it does once these are used up. */
+  /** The behaviour of all answers after those of `scripts`. */
   always: Script = {};
   readonly asked: ByteRange[] = [];
   /** Milliseconds that a piece takes. */
   pieceMs = 1;
+
+  override get isAdmitted(): boolean {
+    return this.admitted;
+  }
 
   constructor(id: string, kind: SourceKind = 'mirror', host = id) {
     super(new SourceHealth(() => 0.5));

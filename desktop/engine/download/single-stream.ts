@@ -142,13 +142,13 @@ export class SingleStream {
       const room = writer.write(position + skipped, bytes.subarray(skipped));
       return room === undefined ? wait : room.then(() => wait);
     };
-    const host = sources.started(source);
+    sources.started(source);
     let complete = false;
     try {
       await opened.read(sink, () => writer.room());
       complete = true;
     } finally {
-      sources.ended(source, host ?? source.host, false);
+      sources.ended(source, source.host, false);
       await writer.end();
       if (checked && !complete) await file.forget(opened.range);
     }

@@ -1,4 +1,4 @@
-/** How downloads get into the list. */
+/** Adds downloads to the list. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -14,7 +14,7 @@ export interface AdditionsOptions {
   readonly dir: () => string;
   /** Edges that `useEdges` means. */
   readonly edges: () => readonly string[];
-  /** The one of them that runs on this machine. */
+  /** The edge among `edges` that runs on this machine. */
   readonly localEdge: () => string | undefined;
   /** Unix milliseconds. */
   readonly now: () => Millis;
@@ -27,7 +27,7 @@ export class Additions {
     this.#options = options;
   }
 
-  /** What would be added. @throws MillraceError for what cannot be downloaded */
+  /** Makes the record of a download without adding it. @throws MillraceError if it cannot be downloaded */
   draft(asked: NewDownload): DownloadRecord {
     const { records, settings, dir, edges, localEdge, now } = this.#options;
     const { categories, app } = settings;

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 
 const READ_BYTES = 1024 * 1024;
 
-/** What is asked of a `PartialFile`. */
+/** The part of `PartialFile` that hashing reads from. */
 interface ReadFile {
   /** @returns `into.length` */
   read(into: Buffer, position: number): Promise<number>;

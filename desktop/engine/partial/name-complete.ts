@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { renameWithoutReplacing, syncFolder } from '../files/file-steps.ts';
 
-/** What is known of a file that somebody else may move meanwhile. */
+/** Identity of a file that another program may move meanwhile. */
 export interface FileIdentity {
   readonly ino: bigint;
   readonly dev: bigint;

@@ -64,7 +64,7 @@ export class ProgressKeeper {
     }
   }
 
-  /** What a run has brought, before it is stopped. */
+  /** Writes down the progress of a run that is about to be stopped. */
   note(gid: string): void {
     const { records, running, activeMs } = this.#options;
     const record = records.find(gid);

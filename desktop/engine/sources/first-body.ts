@@ -32,7 +32,7 @@ export async function readFirstBody(
   if (opened.kind !== 'range' || file.stored.covers(opened.range)) return opened.discard();
   const { range, checked } = opened;
   const writer = new SegmentWriter(file, pool, range.start, checked);
-  const host = sources.started(source);
+  sources.started(source);
   let error: MillraceError | undefined;
   try {
     const take: Sink = (position, bytes) => {
@@ -47,7 +47,7 @@ export async function readFirstBody(
   } catch (thrown) {
     error = asMillraceError(thrown);
   }
-  sources.ended(source, host ?? source.host, error === undefined);
+  sources.ended(source, source.host, error === undefined);
   await writer.end();
   signal.throwIfAborted();
   if (error === undefined) return checked ? file.confirm(range) : undefined;

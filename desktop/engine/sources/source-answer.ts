@@ -66,7 +66,7 @@ export function understand(
   const { status, headers } = response;
   const judged = judgeAnswer(status, headers, asked, pinned);
   const discard = () => response.discard();
-  if (judged.kind === 'whole') return whole(response);
+  if (judged.kind === 'whole') return whole(response, judged);
   if (judged.kind === 'empty') {
     discard();
     const read = async () => {};
@@ -136,8 +136,10 @@ async function readParts(
   }
 }
 
-export function whole(response: HttpStream): Extract<Opened, { kind: 'whole' }> {
-  const judged = judgeWhole(response.headers);
+export function whole(
+  response: HttpStream,
+  judged = judgeWhole(response.headers),
+): Extract<Opened, { kind: 'whole' }> {
   return {
     ...judged,
     checked: false,

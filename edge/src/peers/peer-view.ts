@@ -1,12 +1,12 @@
-/** What a node shows of the nodes that it knows. */
+/** The peers of a node as its status pages show them. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { minRtt, type Peer, type PeerTable } from '@millrace/shared/cdn/routing/peer-table';
 
 /**
- * What `/-/status` says of the peers.
+ * Describes the peers for `/-/status`.
  *
- * @param members those that requests are routed to
+ * @param members peers that requests are routed to
  * @param now monotonic milliseconds
  */
 export function describePeers(table: PeerTable, members: readonly Peer[], now: Millis) {

@@ -10,7 +10,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** What the collection ended with, or undefined while it goes on. */
+/** Watches a collection: its parts once it has ended, undefined before. */
 function seen(collection: Collection<string>): () => Promise<unknown[] | undefined> {
   let parts: unknown[] | undefined;
   void collection.complete().then((all) => {

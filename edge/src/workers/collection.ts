@@ -25,7 +25,7 @@ export class Collection<Worker> {
     this.#look();
   }
 
-  /** What was said, in the order in which it came. */
+  /** Resolves with the parts, in the order in which they came. */
   async complete(): Promise<unknown[]> {
     await this.#ended.promise;
     return this.parts;

@@ -9,8 +9,14 @@ import { chooseLanguage, localeFor, Text } from '../text/text.ts';
 import { type AppState, FIRST_STATE } from './app-state.ts';
 import { appendSpeed, patchDetail } from './detail.ts';
 import { isShown, queryOf, showsOthers, type View } from './filter.ts';
-import { EMPTY_WINDOW, PAGE_ROWS, pagesToRead, withPage, withRevision } from './list-window.ts';
-import { PageReads } from './page-reads.ts';
+import {
+  EMPTY_WINDOW,
+  PAGE_ROWS,
+  PageReads,
+  pagesToRead,
+  withPage,
+  withRevision,
+} from './list-window.ts';
 import { NO_SELECTION, within, without } from './selection.ts';
 import { Rows, Store } from './store.ts';
 import { withoutToast, withToast } from './toasts.ts';

@@ -5,6 +5,7 @@ import {
   gidsBetween,
   indexOf,
   PAGE_ROWS,
+  PageReads,
   pagesToRead,
   withPage,
   withRevision,
@@ -52,5 +53,29 @@ describe('a window on a list', () => {
     expect(gidAt(shrunk, 210)).toBeUndefined();
     expect(shrunk.total).toBe(120);
     expect(gidsBetween(shrunk, 101, 98)).toEqual(['g98', 'g99']);
+  });
+});
+
+describe('reading pages', () => {
+  test('reads no page twice at a time', () => {
+    const reads = new PageReads();
+    const done = reads.begin(1, 0, 7);
+    expect(done).toBeDefined();
+    expect(reads.begin(1, 0, 7)).toBeUndefined();
+    expect(reads.begin(1, 100, 7)).toBeDefined();
+    expect(reads.begin(1, 0, 8)).toBeDefined();
+    expect(reads.begin(2, 0, 7)).toBeDefined();
+    done?.();
+    expect(reads.begin(1, 0, 7)).toBeDefined();
+  });
+
+  test('reads a page again that was asked for before the list changed', () => {
+    const reads = new PageReads();
+    const before = reads.begin(1, 0, 7);
+    reads.outdate();
+    const after = reads.begin(1, 0, 7);
+    expect(after).toBeDefined();
+    before?.();
+    expect(reads.begin(1, 0, 7)).toBeUndefined();
   });
 });

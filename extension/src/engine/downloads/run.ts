@@ -22,7 +22,7 @@ const CONNECTIONS = 6;
 const REDUNDANT_SHARE = 0.02;
 /** A download that has brought nothing for so long keeps nobody from being started. */
 const QUIET_MS = 10_000;
-/** How long answering, and sending nothing, may each take. */
+/** Longest silence of a source, before its answer and within it. */
 const SILENT_MS = 20_000;
 
 export interface FetchOptions {

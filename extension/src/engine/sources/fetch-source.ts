@@ -101,11 +101,6 @@ export class FetchSource extends TransferSource {
     return this.edge === undefined ? 'origin' : 'edge';
   }
 
-  /** Only those are asked that have been shown to hold the file. */
-  override get isAdmitted(): boolean {
-    return true;
-  }
-
   override get host(): string {
     return (this.#resolved ?? this.target).host;
   }

@@ -3,12 +3,12 @@
 import type { HostDemand, Seats } from '@millrace/shared/download/transfer/source-pool';
 import { type HostSlots, MAX_PER_HOST, type SlotHolder } from './host-slots.ts';
 
-/** Bytes that a connection has to bring to be worth asking for. */
+/** Least bytes that make a connection worth asking for. */
 const WORTH_BYTES = 256 * 1024;
 
 export interface SlotSeatsOptions {
   readonly slots: HostSlots;
-  /** Whose connections they are. */
+  /** The download that has the connections. */
   readonly holder: SlotHolder;
   /** Requests at a time, to all hosts. */
   readonly connections: number;

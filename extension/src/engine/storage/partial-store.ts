@@ -30,7 +30,7 @@ class PartialWriter implements RangeWriter {
   readonly #provisional: boolean;
   /** Up to here the journal has been told. */
   #proven: number;
-  /** Where the next bytes belong, if they follow on those before. */
+  /** Position of the next bytes, if they follow on those before. */
   #next: number;
 
   constructor(partial: Partial, start: number, provisional: boolean) {

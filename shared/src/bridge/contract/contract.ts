@@ -32,10 +32,10 @@ export const CONTRACT = {
 type Contract = typeof CONTRACT;
 
 export type MethodName = keyof Contract;
-/** What a client sends. */
+/** Parameters as a client sends them. */
 export type ParamsOf<M extends MethodName> = Given<Contract[M]>;
 /** The same as an argument, which may be left out where all of it may. */
 export type ParamsIf<M extends MethodName> =
   Record<never, never> extends ParamsOf<M> ? [params?: ParamsOf<M>] : [params: ParamsOf<M>];
-/** What a client gets. */
+/** Result as a client gets it. */
 export type ResultOf<M extends MethodName> = Gives<Contract[M]>;

@@ -4,10 +4,9 @@ import { z } from 'zod';
 import { type DaemonInfo, DOWNLOAD_STATUSES, type DownloadView } from '../rpc/daemon-api.ts';
 import type { SourceStatus } from '../rpc/detail-api.ts';
 import { type ListPage, SORT_KEYS } from '../rpc/list-api.ts';
-import { gid, nothing } from './params.ts';
+import { gid, nothing, page } from './params.ts';
 import { type Rows, told } from './row.ts';
 
-const MAX_PAGE = 1000;
 const MAX_STRIP = 4096;
 
 const statuses = z.array(z.enum(DOWNLOAD_STATUSES)).optional().describe('Default: all.');
@@ -15,10 +14,6 @@ const text = z
   .string()
   .max(1024)
   .describe('Words that must all be in name, URLs, category or error.');
-const page = {
-  offset: z.number().int().min(0).default(0),
-  limit: z.number().int().min(0).max(MAX_PAGE).default(100),
-};
 
 const listPage = told<ListPage>('ListPage', 'The downloads of the page, and how many match.');
 

@@ -17,7 +17,7 @@ interface Reference {
 export interface OpenRpcMethod {
   readonly name: string;
   readonly summary: string;
-  /** What the parameters are, where the engine judges them and the schema says little. */
+  /** Parameters in words, where the engine judges them and the schema says little. */
   readonly description?: string;
   readonly paramStructure: 'by-name';
   readonly params: readonly Descriptor[];

@@ -22,7 +22,7 @@ export interface Row {
   /** One line. */
   readonly summary: string;
   readonly params: z.ZodObject;
-  /** What callers give, where the schema leaves the judgement of it to the engine. */
+  /** Type of the parameters, where the schema leaves judging them to the engine. */
   readonly asked?: Told<unknown>;
   readonly result: Told<unknown>;
   /** socket: answered only on a WebSocket; token: only for callers that have shown the token. */
@@ -32,18 +32,18 @@ export interface Row {
 /** Rows by the name of the method, with `millrace.` before it. */
 export type Rows = Readonly<Record<`millrace.${string}`, Row>>;
 
-/** What a caller gives is only read: lists of it may be readonly. */
+/** A caller's parameters are only read: their lists may be readonly. */
 type Read<T> = T extends readonly (infer U)[]
   ? readonly Read<U>[]
   : T extends object
     ? { readonly [K in keyof T]: Read<T[K]> }
     : T;
 
-/** What a client sends. */
+/** Parameters as a client sends them. */
 export type Given<R extends Row> = R extends { readonly asked: Told<infer T> }
   ? T
   : Read<z.input<R['params']>>;
-/** What a handler gets: checked, with defaults. */
+/** Parameters as a handler gets them: checked, with defaults. */
 export type Taken<R extends Row> = z.output<R['params']>;
-/** What a client gets. */
+/** Result as a client gets it. */
 export type Gives<R extends Row> = R['result'] extends Told<infer T> ? T : never;

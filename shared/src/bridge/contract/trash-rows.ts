@@ -2,10 +2,9 @@
 
 import { z } from 'zod';
 import type { Emptied, RemovalSummary, TrashPage } from '../rpc/trash-api.ts';
-import { gids } from './params.ts';
+import { gids, page } from './params.ts';
 import { type Rows, told } from './row.ts';
 
-const MAX_PAGE = 1000;
 const FINISHED = ['complete', 'error', 'removed'] as const;
 
 interface Gids {
@@ -50,10 +49,7 @@ export const TRASH_ROWS = {
   },
   'millrace.trash': {
     summary: 'A page of the trash.',
-    params: z.strictObject({
-      offset: z.number().int().min(0).default(0),
-      limit: z.number().int().min(0).max(MAX_PAGE).default(100),
-    }),
+    params: z.strictObject(page),
     result: told<TrashPage>('TrashPage', 'The page, newest first, with totals over all.'),
   },
   'millrace.restoreTrash': {

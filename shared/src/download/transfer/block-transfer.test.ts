@@ -158,15 +158,15 @@ describe('a transfer', () => {
     const hung = new TestSource('hung');
     hung.always = { hangs: true, bytes: 1 };
     const good = new TestSource('good');
-    good.isAdmitted = false;
+    good.admitted = false;
     const world = new TransferWorld(LENGTH, [hung, good]);
     const transfer = world.transfer({ connections: 1, ownConnections: 8 });
     world.after(500, () => {
-      good.isAdmitted = true;
+      good.admitted = true;
       transfer.kick();
     });
     await world.until(transfer.run());
-    // What it held has been taken over, too.
+    // The good source has taken over the hung one's bytes, too.
     expect(good.receivedBytes).toBeGreaterThan(LENGTH / 2);
     expect(world.isRight).toBe(true);
   });

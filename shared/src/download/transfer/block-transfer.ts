@@ -14,7 +14,7 @@ import type { BlockTransferOptions, OpenAnswer, RangeWriter, Sink } from './tran
 import type { TransferSource } from './transfer-source.ts';
 import { Wakeable } from './wakeable.ts';
 
-/** The request is not to go on: others have brought it or taken it over, or have its connection. */
+/** Ends a request whose bytes others have brought or taken over, or whose connection others get. */
 const ENOUGH = new Error('enough');
 
 export class BlockTransfer<S extends TransferSource> {
@@ -94,7 +94,11 @@ export class BlockTransfer<S extends TransferSource> {
     this.#running.end(reason, ({ heardAt }) => now - heardAt > ms);
   }
 
-  /** Others have a right to connections to a host, those that are ending already included. */
+  /**
+   * Ends the youngest requests to a host, as other downloads have a right to their connections.
+   *
+   * @param count how many, those that are ending already included
+   */
   giveBack(host: string, count: number): void {
     this.#running.endYoungest(host, count, ENOUGH);
   }
@@ -204,7 +208,7 @@ export class BlockTransfer<S extends TransferSource> {
     try {
       await answer.read(take, room && (() => room(assignment.end)));
     } finally {
-      // Whatever came in stays, also when the answer broke off.
+      // The bytes that came stay, also when the answer broke off.
       await writer.end();
     }
   }
@@ -325,7 +329,7 @@ export class BlockTransfer<S extends TransferSource> {
 
   #end(reason: unknown): void {
     if (!this.#stop.signal.aborted) this.#stop.abort(reason);
-    this.#running.end(reason as Error, () => true);
+    this.#running.end(reason, () => true);
     this.#pausing.wakeAll();
   }
 }

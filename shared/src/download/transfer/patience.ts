@@ -1,17 +1,17 @@
 /**
- * How long a transfer goes on where nothing comes: until it would be in vain to wait for a source, or
- * until others are to have its turn.
+ * The patience of a transfer without incoming bytes: it ends when waiting for a source would be in
+ * vain, or when other downloads are to have its turn.
  */
 
 import type { Millis } from '../../base/clock.ts';
 
-/** Edges from which nothing has come for so long get help from the origin. */
+/** Silence of all sources after which the origin helps its edges. */
 const LIFELESS_MS = 3000;
 
 export interface PatienceOptions {
-  /** How long to go on without a single byte from anywhere; undefined: for ever. */
+  /** Longest time without a single byte from anywhere; undefined: for ever. */
   readonly retryForMs?: Millis | undefined;
-  /** How long to go on with no request under way; undefined: as long as `retryForMs`. */
+  /** Longest time with no request under way; undefined: as long as `retryForMs`. */
   readonly yieldsAfterMs?: Millis | undefined;
 }
 
@@ -19,7 +19,7 @@ export class Patience {
   readonly #retryForMs: Millis;
   readonly #yieldsAfterMs: Millis;
   #lastBytesAt: Millis;
-  /** When, since the last byte came, no request was under way for the first time. */
+  /** First moment since the last byte with no request under way. */
   #idleSince: Millis | undefined;
 
   constructor({ retryForMs = Infinity, yieldsAfterMs = Infinity }: PatienceOptions, now: Millis) {
@@ -39,8 +39,10 @@ export class Patience {
   }
 
   /**
-   * Whether to wait, while no request is under way. A server may ask for hours of patience
-   * (Retry-After): nobody is kept waiting in vain.
+   * Decides whether to wait for a source while no request is under way. A server may ask for hours
+   * of patience (Retry-After): no user is kept waiting in vain.
+   *
+   * To be called at each such moment: the first one starts the clock of `yieldsAfterMs`.
    *
    * @param usableAt when a source can be asked again; undefined: never
    */

@@ -1,4 +1,4 @@
-/** The requests of a transfer that are under way, and which of them have to end. */
+/** The requests of a transfer that are under way, and the choice of those that have to end. */
 
 import type { RangeSet } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
@@ -7,16 +7,16 @@ import type { Assignment } from '../scheduler/scheduler.ts';
 /** One request under way. */
 export interface RequestUnderWay<S> {
   readonly source: S;
-  /** That it was sent to. */
+  /** The host that the request was sent to (`URL.host`). */
   readonly host: string;
   readonly assignment: Assignment;
   readonly abort: AbortController;
   readonly startedAt: Millis;
-  /** When it was made, and then when it has brought something last. */
+  /** Time of its last bytes; before the first, of the request or of its answer. */
   heardAt: Millis;
-  /** What this answer has brought so far. */
+  /** Bytes that the answer has brought so far. */
   readonly got: RangeSet;
-  /** There is a digest of the body: what it brings is believed when all of it is there. */
+  /** The body has a digest: its bytes are believed once all of them have come. */
   checked: boolean;
 }
 
@@ -40,8 +40,8 @@ export class RequestsUnderWay<S> {
     return false;
   }
 
-  /** Ends those of which something holds. @param reason what their reading ends with */
-  end(reason: Error, which: (request: RequestUnderWay<S>) => boolean): void {
+  /** Ends the requests that `which` picks. @param reason rejects the reading of their answers */
+  end(reason: unknown, which: (request: RequestUnderWay<S>) => boolean): void {
     for (const request of this.#requests) if (which(request)) request.abort.abort(reason);
   }
 
@@ -51,7 +51,7 @@ export class RequestsUnderWay<S> {
    *
    * @param count how many, those that are ending already included
    */
-  endYoungest(host: string, count: number, reason: Error): void {
+  endYoungest(host: string, count: number, reason: unknown): void {
     const there = [...this.#requests].filter((request) => request.host === host);
     const going = there.filter(({ abort }) => !abort.signal.aborted);
     const left = count - (there.length - going.length);

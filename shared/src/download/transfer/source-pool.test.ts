@@ -34,10 +34,10 @@ describe('a pool of sources', () => {
 
   test('leaves out who has not shown to hold the file', () => {
     const source = new TestSource('a');
-    source.isAdmitted = false;
+    source.admitted = false;
     const pool = poolOf([source]);
     expect(pool.candidates(false)).toEqual([]);
-    source.isAdmitted = true;
+    source.admitted = true;
     expect(ids(pool.candidates(false))).toEqual(['a']);
   });
 

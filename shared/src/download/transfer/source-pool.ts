@@ -19,7 +19,7 @@ export interface HostDemand {
   readonly wanted: number;
 }
 
-/** How many requests at a time hosts stand, and a download may have: what it shares with others. */
+/** Requests at a time that hosts stand and a download may have: its share among all downloads. */
 export interface Seats {
   /** Requests to one source at a time, at most. */
   readonly perSource: number;
@@ -48,7 +48,7 @@ interface Member {
   served: number;
 }
 
-/** So many served requests per connection let a limit that was lowered rise by one again. */
+/** Requests to serve per connection before a lowered limit rises by one. */
 const SERVED_TO_RISE = 4;
 
 export class SourcePool<S extends TransferSource> {
@@ -68,7 +68,7 @@ export class SourcePool<S extends TransferSource> {
     return [...this.#members.keys()];
   }
 
-  /** Those that have been shown to hold the file. */
+  /** The sources that have been shown to hold the file. */
   get admitted(): readonly S[] {
     return this.sources.filter(({ isAdmitted }) => isAdmitted);
   }
@@ -170,7 +170,7 @@ export class SourcePool<S extends TransferSource> {
       this.#seats.onRefused?.(source.host, member.active, error.retryAfterMs);
     }
     if (!isRefusal(error)) return;
-    // It has too much to do: it gets one request less at a time than it had.
+    // The source is busy: it gets one request less at a time than it had.
     member.limit = Math.max(1, Math.min(member.limit, member.active) - 1);
     member.served = 0;
   }
@@ -180,7 +180,7 @@ export class SourcePool<S extends TransferSource> {
     for (const { health } of this.sources) health.retryNow(this.now());
   }
 
-  /** What to tell the user when nothing can be asked any more. */
+  /** The reason to tell the user once no source can be asked any more. */
   failure(): MillraceError | undefined {
     const { sources } = this;
     const own = sources.find(({ kind }) => kind === 'origin')?.health.quarantine;
@@ -188,7 +188,7 @@ export class SourcePool<S extends TransferSource> {
     const reasons = sources
       .map(({ health }) => health.quarantine ?? health.lastFailure)
       .filter((error) => error !== undefined);
-    // What the origin itself says tells more than that an edge is out of reach.
+    // The origin's own refusal tells more than an edge that is out of reach.
     return reasons.find((e) => e.code.startsWith('origin-') && !e.row.retryable) ?? reasons.at(-1);
   }
 

@@ -1,5 +1,5 @@
 /**
- * What a transfer works with: sources that can be asked for ranges, and a store for what they send. The app has HTTP connections and files for them, the extension
+ * The ports of a transfer: sources that can be asked for ranges, and a store for what they send. The app has HTTP connections and files for them, the extension
  * has `fetch` and the browser's own file system.
  */
 
@@ -32,10 +32,10 @@ export interface OpenAnswer {
   read(sink: Sink, room?: () => Uint8Array): Promise<void>;
 }
 
-/** Where the bytes of a file go. */
+/** Storage for the bytes of a file. */
 export interface TransferStore {
   /**
-   * What takes the bytes of one answer.
+   * Makes a writer for the bytes of one answer.
    *
    * @param start position that the first are expected at
    * @param provisional what is written counts for nothing until `confirm`

@@ -1,10 +1,10 @@
-/** What a download knows of a source of its file, whichever way its bytes are asked for. */
+/** A source of a file as its download knows it, whichever way its bytes are asked for. */
 
 import { type ByteRange, RangeSet } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import type { SourceHealth } from './source-health.ts';
 
-/** An edge that is asked for the file of another, the file's own server, or another server with it. */
+/** An edge that relays the file, the file's own server, or another server that has it. */
 export type SourceKind = 'edge' | 'origin' | 'mirror';
 
 export abstract class TransferSource {
@@ -27,8 +27,10 @@ export abstract class TransferSource {
   /** Host and port that its next request goes to (`URL.host`). */
   abstract get host(): string;
 
-  /** It has been shown to hold the file. */
-  abstract get isAdmitted(): boolean;
+  /** True once the source has been shown to hold the file. */
+  get isAdmitted(): boolean {
+    return true;
+  }
 
   /** Bytes of it have been stored, and nothing vouches for them yet. */
   gave(range: ByteRange): void {

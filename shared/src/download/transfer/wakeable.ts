@@ -3,7 +3,7 @@
 export class Wakeable {
   readonly #waiting = new Set<AbortController>();
 
-  /** How many wait. */
+  /** Number of those that wait. */
   get count(): number {
     return this.#waiting.size;
   }

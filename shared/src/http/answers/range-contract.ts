@@ -27,7 +27,7 @@ export interface RangeAnswer {
   readonly validators: Validators;
 }
 
-/** What an answer to a range request brings, once it is shown to keep the contract. */
+/** The contents of an answer to a range request that keeps the contract. */
 export type Judged =
   | { readonly kind: 'range'; readonly range: ByteRange; readonly version: PinnedVersion }
   /** Parts of the range in any order, each with its place (RFC 9110 14.6). */
