@@ -5,7 +5,7 @@ import { CONNECTION_ROWS } from '@millrace/shared/bridge/contract/connection-row
 import { CONTRACT } from '@millrace/shared/bridge/contract/contract';
 import { DOWNLOAD_ROWS } from '@millrace/shared/bridge/contract/download-rows';
 import { LIST_ROWS } from '@millrace/shared/bridge/contract/list-rows';
-import { openRpcOf } from '@millrace/shared/bridge/contract/open-rpc';
+import { type OpenRpc, openRpcOf } from '@millrace/shared/bridge/contract/open-rpc';
 import { type Change, isOnlyCategory } from '../../downloads/new-download.ts';
 import { isFinished } from '../../store/record.ts';
 import { detailOf } from '../../views/detail.ts';
@@ -42,8 +42,13 @@ export function millraceMethods(options: MillraceOptions): Map<string, Method> {
 
 /** The contract as a document, by the name that OpenRPC has for it. */
 function discovery({ version }: MillraceOptions): [string, Method][] {
-  const document = openRpcOf(CONTRACT, version);
-  return [['rpc.discover', () => document]];
+  // Made when it is first asked for: the start of the daemon need not wait for it.
+  let document: OpenRpc | undefined;
+  const discover = () => {
+    document ??= openRpcOf(CONTRACT, version);
+    return document;
+  };
+  return [['rpc.discover', discover]];
 }
 
 function listingMethods({ manager, live, version, state }: MillraceOptions): [string, Method][] {
