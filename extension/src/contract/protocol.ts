@@ -81,7 +81,11 @@ export interface EngineResults {
   'not-saved': Record<string, never>;
 }
 
-export const requestSchema = z.object({ id: z.number().int(), call: callSchema });
+/**
+ * `id` is the asker's own and never used twice: answers to a background that has ended reach the one
+ * that has begun since, and must not be taken for answers to its own calls.
+ */
+export const requestSchema = z.object({ id, call: callSchema });
 export type EngineRequest = z.output<typeof requestSchema>;
 
 /** A file for the browser to put into the user's folder. */
@@ -103,8 +107,8 @@ interface CallFailure {
 }
 
 export type EngineMessage =
-  | { readonly id: number; readonly result: object }
-  | { readonly id: number; readonly failed: CallFailure }
+  | { readonly id: string; readonly result: object }
+  | { readonly id: string; readonly failed: CallFailure }
   /** The list has changed; four times a second at most. */
   | { readonly event: 'changed' }
   | { readonly event: 'save'; readonly save: Save }

@@ -62,6 +62,18 @@ describe('an offer', () => {
     expect(await engine.call({ type: 'offerState', handOff: URL })).toEqual({ state: 'unknown' });
   });
 
+  test('that is withdrawn while the room for it is looked at leaves nothing, and asks nobody', async () => {
+    const { origin, it } = world();
+    const engine = await it.start();
+    const offered = engine.call(offerOf(URL, LENGTH));
+    await Promise.all([
+      engine.call({ type: 'withdraw', handOff: URL }),
+      expect(offered).rejects.toMatchObject({ code: 'interrupted' }),
+    ]);
+    expect(await engine.call({ type: 'offerState', handOff: URL })).toEqual({ state: 'unknown' });
+    expect(origin.asked).toEqual([]);
+  });
+
   test('that there is no room for twice is refused before anybody is asked', async () => {
     const { origin, it } = world();
     it.estimate = { quota: 2 * LENGTH + 64 * 1024 * 1024 - 1, usage: 0 };

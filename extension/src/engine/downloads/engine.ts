@@ -147,12 +147,21 @@ export class Engine {
     }
     // The browser's own goes on: what would wait here is better off there.
     if (this.#offers.state(offer.handOff) === 'unknown') this.#checkFree(hostOfRecord(offer));
-    await this.#fetching.checkRoom(offer.length).catch((error: unknown) => {
+    // It is known from now on: a withdrawal that comes while the room is looked at ends it.
+    await this.#offers.prove(offer, async (signal) => {
+      await this.#checkRoom(offer.length);
+      signal.throwIfAborted();
+      return this.#fetching.prove(offer, signal);
+    });
+    return {};
+  }
+
+  /** @throws TakerError where there is no room for so many bytes more */
+  async #checkRoom(length: number): Promise<void> {
+    await this.#fetching.checkRoom(length).catch((error: unknown) => {
       if (!isMillraceError(error)) throw error;
       throw new TakerError('refused', error.detail, error.code);
     });
-    await this.#offers.prove(offer, (signal) => this.#fetching.prove(offer, signal));
-    return {};
   }
 
   /** @throws TakerError where all connections of a host are shared out to others */

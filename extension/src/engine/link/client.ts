@@ -12,9 +12,8 @@ interface Waiting {
 export class EngineClient {
   readonly #host: EngineHost;
   readonly #onEvent: (message: Extract<EngineMessage, { event: string }>) => void;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new Map<string, Waiting>();
   #link: Promise<EngineLink> | undefined;
-  #next = 1;
 
   constructor(
     host: EngineHost,
@@ -39,7 +38,7 @@ export class EngineClient {
     call: Extract<EngineCall, { type: T }>,
   ): Promise<EngineResults[T]> {
     const link = await this.#linked();
-    const id = this.#next++;
+    const id = crypto.randomUUID();
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject });
       try {

@@ -82,7 +82,10 @@ export class OffscreenHost implements EngineHost {
         if ('event' in message) onMessage(message);
       });
       // Answered by whoever is there: a port says nothing by itself.
-      port.postMessage({ id: 0, call: { type: 'start' } } satisfies EngineRequest);
+      port.postMessage({
+        id: crypto.randomUUID(),
+        call: { type: 'start' },
+      } satisfies EngineRequest);
     });
   }
 }
@@ -116,7 +119,10 @@ export class PageHost implements EngineHost {
       onMessage(data);
     });
     worker.addEventListener('error', end);
-    worker.postMessage({ id: 0, call: { type: 'start' } } satisfies EngineRequest);
+    worker.postMessage({
+      id: crypto.randomUUID(),
+      call: { type: 'start' },
+    } satisfies EngineRequest);
     return { send: (request) => worker.postMessage(request) };
   }
 }
