@@ -6,6 +6,8 @@ import { onFatalError } from '@millrace/shared/node/fatal-log';
 import { type Logger, pino } from 'pino';
 import { type App, buildApp } from './app.ts';
 import { type Config, canReload, readConfig, Stop } from './config/config.ts';
+import { collectLoading } from './memory/collect-garbage.ts';
+import { boundYoungGeneration } from './memory/young-generation.ts';
 import { OriginRules } from './policy/origin-rules.ts';
 import type { Addresses } from './workers/messages.ts';
 import { Supervisor, WORKER_INDEX } from './workers/supervisor.ts';
@@ -53,6 +55,8 @@ function isOutOfReach({ tlsCert, httpPort, workers, peers, peerUrl }: Config): b
 
 /** One process among several, or the only one. */
 async function serve(config: Config, log: Logger<string>, link?: WorkerLink): Promise<void> {
+  collectLoading();
+  boundYoungGeneration();
   const app = await buildApp(config, log, link);
   let ending: Promise<void> | undefined;
   const end = () => {

@@ -6,7 +6,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-type Collect = (options: { type: 'major'; execution: 'async' }) => Promise<void>;
+interface Collect {
+  (options: { type: 'major'; execution: 'async' }): Promise<void>;
+  (options: { type: 'major'; flavor: 'last-resort' }): void;
+}
 
 let collect: Collect | undefined;
 
@@ -33,9 +36,22 @@ export function boundGarbage(heapBytes: number): void {
 
 /** Collects the whole heap; it takes the process as long as the heap is large. */
 export async function collectGarbage(): Promise<void> {
+  await collector()({ type: 'major', execution: 'async' });
+}
+
+/**
+ * Collects what loading the program left, some 20 MB, and has the young generation begin small
+ * again. Takes some 30 ms: call it once, before the program listens.
+ */
+export function collectLoading(): void {
+  collector()({ type: 'major', flavor: 'last-resort' });
+}
+
+/** V8's collector, which a process has once it is asked for. */
+function collector(): Collect {
   if (collect === undefined) {
     setFlagsFromString('--expose-gc');
     collect = runInNewContext('gc') as Collect;
   }
-  await collect({ type: 'major', execution: 'async' });
+  return collect;
 }

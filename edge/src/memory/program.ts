@@ -2,13 +2,14 @@
 
 import { getHeapStatistics } from 'node:v8';
 import type { Witness } from '@millrace/shared/cdn/admission/memory-account';
+import { YOUNG_BYTES, youngBytes } from './young-generation.ts';
 
-/** Reserve for V8's young generation, which grows with the first requests. */
-const YOUNG_BYTES = 32 * 1024 * 1024;
-
-/** Memory of the program itself, bytes. Measured: call it once, before requests come. */
+/**
+ * Memory of the program itself, bytes, with what its young generation will take once requests
+ * come. Measured: call it once, before they do.
+ */
 export function programBytes(): number {
-  return process.memoryUsage.rss() + YOUNG_BYTES;
+  return process.memoryUsage.rss() - youngBytes() + YOUNG_BYTES;
 }
 
 /** What the system and V8 say of this process now. Costs some tens of microseconds. */
