@@ -67,14 +67,9 @@ function withElectron(name: string, body: (app: Shell) => Promise<void>): void {
   test(name, () => body(shell as Shell));
 }
 
-const LOG_IN = `(async () => {
-  const [, code] = location.hash.split('#code=');
-  const request = { method: 'POST', body: JSON.stringify({ code }) };
-  const headers = { 'content-type': 'application/json' };
-  if (code !== undefined) await fetch('/session', { ...request, headers });
-  history.replaceState(null, '', '/');
-  return (await fetch('/session')).status;
-})()`;
+/** The page logs in by itself, with the code in its address. */
+const isLoggedIn = (shown: DevTools) =>
+  shown.evaluate<boolean>("fetch('/session').then(({ status }) => status === 204)");
 
 interface View {
   readonly status: string;
@@ -116,8 +111,8 @@ withElectron(
     await page.evaluate('(() => { try { millraceShell.openFile = null } catch {} })()');
     expect(await page.evaluate('typeof millraceShell.openFile')).toBe('function');
 
-    // Its address has logged it in; where the interface is not built, nobody has made use of that.
-    expect(await page.evaluate(LOG_IN)).toBe(204);
+    await until(() => isLoggedIn(page));
+    expect(await page.evaluate('location.hash')).toBe('');
     expect(await page.evaluate('document.cookie')).toBe('');
 
     // No other pages, no other windows, no permissions, no requests elsewhere.
@@ -386,9 +381,9 @@ withElectron(
       const isNew = await now.evaluate<boolean>(
         'window.isOld === undefined && location.search === ""',
       );
-      const isLoggedIn = isNew && (await now.evaluate(LOG_IN)) === 204;
+      const isHere = isNew && (await isLoggedIn(now));
       now.close();
-      return isLoggedIn;
+      return isHere;
     });
   },
 );
