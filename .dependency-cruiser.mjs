@@ -18,6 +18,7 @@ const PARTS = {
   'shared/node': [`${SHARED}/(base|http)`],
   'shared/testing': [SHARED],
   'shared/style': [],
+  'shared/ui': [`${SHARED}/base`, 'shared/style'],
   'edge/src': [
     `${SHARED}/(base|http|cdn|download/(request|metalink)|bridge|schema)`,
     'shared/(node|style)',
@@ -28,11 +29,11 @@ const PARTS = {
   'desktop/native-host': [`${SHARED}/(base|bridge|download)`, 'desktop/(local|client)'],
   'desktop/shell': [`${SHARED}/(base|bridge|download)`, 'desktop/(local|native-host)'],
   'desktop/cli': [SHARED, 'shared/node', 'desktop/(local|client|engine|native-host)'],
-  'desktop/ui': [`${SHARED}/(base|bridge|text)`, 'shared/style'],
+  'desktop/ui': [`${SHARED}/(base|bridge|text)`, 'shared/(style|ui)'],
   'extension/src': [
     `${SHARED}/(base|http|download|bridge|schema|text)`,
     `${SHARED}/cdn/routing/hrw[.]ts`,
-    'shared/style',
+    'shared/(style|ui)',
   ],
 };
 

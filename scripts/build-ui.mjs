@@ -21,6 +21,7 @@ function inputs() {
     'shared/src/bridge',
     'shared/src/text',
     'shared/style',
+    'shared/ui',
   ]) {
     for (const entry of readdirSync(join(root, folder), { recursive: true, withFileTypes: true })) {
       if (!entry.isFile() || entry.name.includes('.test.')) continue;

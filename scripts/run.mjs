@@ -108,6 +108,7 @@ const PROJECTS = [
   'scripts',
   'edge/browser',
   'shared/node',
+  'shared/ui',
   'shared',
 ];
 

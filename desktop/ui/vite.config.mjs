@@ -9,7 +9,11 @@ export default {
   base: '/',
   // The page never scrolls as a whole; this library would also write styles into it, which the
   // content security policy forbids.
-  resolve: { alias: { 'react-remove-scroll': here('src/view/common/remove-scroll.tsx') } },
+  resolve: {
+    alias: { 'react-remove-scroll': here('src/view/common/remove-scroll.tsx') },
+    // What is shared with the extension brings no React of its own.
+    dedupe: ['react', 'react-dom'],
+  },
   build: {
     outDir: here('dist'),
     emptyOutDir: true,

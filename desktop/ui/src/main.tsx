@@ -5,6 +5,7 @@ import 'uplot/dist/uPlot.min.css';
 import '@millrace/shared/style/tokens.css';
 import '@millrace/shared/style/base.css';
 import '@millrace/shared/style/controls.css';
+import '@millrace/shared/style/states.css';
 import './style/layout.css';
 import './style/side-bar.css';
 import './style/tool-bar.css';

@@ -4,6 +4,7 @@ import '@fontsource-variable/inter';
 import '@millrace/shared/style/tokens.css';
 import '@millrace/shared/style/base.css';
 import '@millrace/shared/style/controls.css';
+import '@millrace/shared/style/states.css';
 import '../style/page.css';
 
 import type { ReactNode } from 'react';

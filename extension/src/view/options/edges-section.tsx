@@ -1,10 +1,11 @@
 /** The edges, each with the sites whose files may go through it. */
 
+import { Field, Switch } from '@millrace/shared/ui/fields';
+import { IconButton } from '@millrace/shared/ui/icon-button';
+import { Icon } from '@millrace/shared/ui/icons';
 import { type FormEvent, useId, useRef, useState } from 'react';
 import type { Settings } from '../../contract/settings.ts';
 import { useText } from '../common/context.tsx';
-import { Switch, TextField } from '../common/fields.tsx';
-import { Icon, IconButton } from '../common/icons.tsx';
 import { useDraft } from './draft.ts';
 import { readEdgeHosts, readEdgeUrl } from './read.ts';
 import { Section, type SectionProps } from './section.tsx';
@@ -122,7 +123,7 @@ function NewEdge({ edges, add }: NewEdgeProps) {
   };
   return (
     <form ref={first} className="new-edge" onSubmit={submit} noValidate>
-      <TextField
+      <Field
         label={text.t('edges.url')}
         type="url"
         placeholder={text.t('edges.url.placeholder')}
@@ -130,7 +131,7 @@ function NewEdge({ edges, add }: NewEdgeProps) {
         problem={tried ? url.problem : undefined}
         onChange={({ target }) => setTyped({ ...typed, url: target.value })}
       />
-      <TextField
+      <Field
         label={text.t('edges.hosts')}
         placeholder={text.t('edges.hosts.placeholder')}
         value={typed.hosts}

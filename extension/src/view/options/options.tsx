@@ -1,9 +1,10 @@
 /** The options: all of them on one page, with a way to each part. */
 
+import { Empty, Loading } from '@millrace/shared/ui/empty';
+import { IconButton } from '@millrace/shared/ui/icon-button';
+import { Icon, Logo } from '@millrace/shared/ui/icons';
 import { useEffect, useRef, useSyncExternalStore } from 'react';
 import { useText } from '../common/context.tsx';
-import { Empty, Loading } from '../common/empty.tsx';
-import { Icon, IconButton, Logo } from '../common/icons.tsx';
 import { EdgesSection } from './edges-section.tsx';
 import type { Note, OptionsModel } from './options-model.ts';
 import { BehaviourSection, PermissionsSection } from './other-sections.tsx';

@@ -1,8 +1,8 @@
 /** Behaviour, and what the extension may do. */
 
+import { Choice, Switch } from '@millrace/shared/ui/fields';
 import { CATALOGUES, type Key } from '../../text/text.ts';
 import { useText } from '../common/context.tsx';
-import { Choice, Switch } from '../common/fields.tsx';
 import { Section, type SectionProps } from './section.tsx';
 
 const SKIP_KEYS = ['alt', 'shift', 'ctrl', 'none'] as const;

@@ -1,11 +1,11 @@
 /** Who takes downloads, and what to do where the desktop app is not there. */
 
+import { Choice } from '@millrace/shared/ui/fields';
+import { Icon } from '@millrace/shared/ui/icons';
 import { useState } from 'react';
 import type { PopupState } from '../../contract/messages.ts';
 import type { Settings } from '../../contract/settings.ts';
 import { useText } from '../common/context.tsx';
-import { Choice } from '../common/fields.tsx';
-import { Icon } from '../common/icons.tsx';
 import { Section, type SectionProps } from './section.tsx';
 
 const TAKERS = ['auto', 'desktop', 'browser'] as const;

@@ -1,7 +1,7 @@
 /** Which downloads are taken: size, types, sites. */
 
+import { Field, Lines, Switch } from '@millrace/shared/ui/fields';
 import { useText } from '../common/context.tsx';
-import { Switch, TextArea, TextField } from '../common/fields.tsx';
 import { useDraft } from './draft.ts';
 import { readHosts, readSize, readTypes, writeSize } from './read.ts';
 import { Section, type SectionProps } from './section.tsx';
@@ -46,15 +46,11 @@ export function TakingSection({ settings, save }: SectionProps) {
         onChange={(takeInsecure) => save({ takeInsecure })}
       />
       <div className="short">
-        <TextField label={text.t('taking.size')} note={text.t('taking.size.help')} {...size} />
+        <Field label={text.t('taking.size')} note={text.t('taking.size.help')} {...size} />
       </div>
       <div className="two">
-        <TextField
-          label={text.t('taking.always')}
-          note={text.t('taking.always.help')}
-          {...always}
-        />
-        <TextField label={text.t('taking.never')} note={text.t('taking.never.help')} {...never} />
+        <Field label={text.t('taking.always')} note={text.t('taking.always.help')} {...always} />
+        <Field label={text.t('taking.never')} note={text.t('taking.never.help')} {...never} />
       </div>
     </Section>
   );
@@ -79,13 +75,8 @@ export function HostsSection({ settings, save }: SectionProps) {
     <Section name="hosts">
       <p className="quiet">{text.t('hosts.text')}</p>
       <div className="two">
-        <TextArea label={text.t('hosts.off')} note={text.t('hosts.off.help')} rows={4} {...off} />
-        <TextArea
-          label={text.t('hosts.only')}
-          note={text.t('hosts.only.help')}
-          rows={4}
-          {...only}
-        />
+        <Lines label={text.t('hosts.off')} note={text.t('hosts.off.help')} rows={4} {...off} />
+        <Lines label={text.t('hosts.only')} note={text.t('hosts.only.help')} rows={4} {...only} />
       </div>
     </Section>
   );

@@ -1,9 +1,9 @@
 /** The list of links: only what can be seen is there, and the keyboard goes through all of it. */
 
+import { Icon, type IconName } from '@millrace/shared/ui/icons';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { type KeyboardEvent, type MouseEvent, memo, useRef } from 'react';
 import { useText } from '../common/context.tsx';
-import { Icon, type IconName } from '../common/icons.tsx';
 import { allOf, type Choice, moved, ranged, toggled } from './choice.ts';
 import type { LinkType, PickerLink } from './links.ts';
 

@@ -1,10 +1,10 @@
 /** The picker: links of a page, of which some are chosen and added. */
 
+import { Empty, Loading } from '@millrace/shared/ui/empty';
+import { Logo } from '@millrace/shared/ui/icons';
 import { useCallback, useEffect, useState } from 'react';
 import type { FoundLinks } from '../../contract/messages.ts';
 import { useBackground, useText } from '../common/context.tsx';
-import { Empty, Loading } from '../common/empty.tsx';
-import { Logo } from '../common/icons.tsx';
 import { whyNot } from '../common/why-not.ts';
 import { type Listed, listLinks } from './links.ts';
 import { Selection } from './selection.tsx';

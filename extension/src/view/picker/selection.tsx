@@ -1,9 +1,10 @@
 /** The links with what narrows them down, and what adds those that are chosen. */
 
+import { Empty } from '@millrace/shared/ui/empty';
+import { IconButton } from '@millrace/shared/ui/icon-button';
+import { Icon } from '@millrace/shared/ui/icons';
 import { type KeyboardEvent, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { useBackground, useText } from '../common/context.tsx';
-import { Empty } from '../common/empty.tsx';
-import { Icon, IconButton } from '../common/icons.tsx';
 import { whyNot } from '../common/why-not.ts';
 import { allOf, type Choice, NOTHING, without } from './choice.ts';
 import { LinkList } from './link-list.tsx';

@@ -1,9 +1,9 @@
 /** The switches of the popup, and who takes downloads now. */
 
+import { Switch } from '@millrace/shared/ui/fields';
+import { Icon } from '@millrace/shared/ui/icons';
 import type { PopupState } from '../../contract/messages.ts';
 import { useText } from '../common/context.tsx';
-import { Switch } from '../common/fields.tsx';
-import { Icon } from '../common/icons.tsx';
 import type { PopupModel } from './popup-model.ts';
 
 interface ControlsProps {

@@ -1,9 +1,10 @@
 /** The popup: downloads of both takers, and the switches. */
 
+import { Empty, Loading } from '@millrace/shared/ui/empty';
+import { IconButton } from '@millrace/shared/ui/icon-button';
+import { Icon, Logo } from '@millrace/shared/ui/icons';
 import { useSyncExternalStore } from 'react';
 import { useText } from '../common/context.tsx';
-import { Empty, Loading } from '../common/empty.tsx';
-import { Icon, IconButton, Logo } from '../common/icons.tsx';
 import { Switches, TakerLine } from './controls.tsx';
 import { DownloadList } from './list.tsx';
 import type { PopupModel, PopupView } from './popup-model.ts';

@@ -1,10 +1,11 @@
 /** One download in the list. */
 
 import { percent } from '@millrace/shared/text/figures';
+import { IconButton } from '@millrace/shared/ui/icon-button';
+import { Bar, RowIcon } from '@millrace/shared/ui/row-signs';
 import { memo, useEffect, useRef } from 'react';
 import type { DownloadCommand, ShownDownload } from '../../contract/taker.ts';
 import { useText } from '../common/context.tsx';
-import { Icon, IconButton } from '../common/icons.tsx';
 import {
   aboutWords,
   COMMAND_ICONS,
@@ -46,9 +47,7 @@ export const Row = memo(function Row(props: RowProps) {
       style={{ transform: `translateY(${top}px)`, height: heightOf(download) }}
       onClick={() => onFocus(key)}
     >
-      <span className={`row-icon ${tone}`} role="gridcell">
-        <Icon name={tone} />
-      </span>
+      <RowIcon tone={tone} />
       <span className="row-main" role="gridcell">
         <About download={download} />
       </span>
@@ -97,16 +96,13 @@ function Failure({ download }: { download: ShownDownload }) {
 function Progress({ download }: { download: ShownDownload }) {
   const text = useText();
   const share = shareOf(download);
-  const tone = toneOf(download);
-  if (share === undefined) {
-    const known = download.status === 'active' ? 'unknown' : tone;
-    return <span className={`bar ${known}`}>{known === 'unknown' && <span />}</span>;
-  }
+  const bar = (
+    <Bar share={share} tone={toneOf(download)} isRunning={download.status === 'active'} />
+  );
+  if (share === undefined) return bar;
   return (
     <span className="progress">
-      <span className={`bar ${tone}`}>
-        <span style={{ transform: `scaleX(${share})` }} />
-      </span>
+      {bar}
       <span className="percent figures">{percent(text, share)}</span>
     </span>
   );

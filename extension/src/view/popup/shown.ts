@@ -3,11 +3,9 @@
 import type { IconName } from '@millrace/shared/style/icon-paths';
 import { errorWords } from '@millrace/shared/text/error-words';
 import { bytes, duration, rate } from '@millrace/shared/text/figures';
+import type { Tone } from '@millrace/shared/ui/row-signs';
 import type { DownloadCommand, ShownDownload } from '../../contract/taker.ts';
 import type { Text } from '../../text/text.ts';
-
-/** Look of a row and its bar. */
-export type Tone = 'active' | 'queued' | 'paused' | 'done' | 'failed';
 
 const TONES: Readonly<Record<ShownDownload['status'], Tone>> = {
   active: 'active',

@@ -1,6 +1,8 @@
 /** Adding downloads: links out of any text, Metalink documents, and how they are to be fetched. */
 
 import type { AddManyResult, FoundLink } from '@millrace/shared/bridge/rpc/adding-api';
+import { Lines } from '@millrace/shared/ui/fields';
+import { Icon } from '@millrace/shared/ui/icons';
 import { type ChangeEvent, useEffect, useRef, useState } from 'react';
 import { commonRequest, FIRST_FORM, problemsOf, requestsOf } from '../../model/add-form.ts';
 import type { GivenMetalink } from '../../model/app-state.ts';
@@ -8,8 +10,6 @@ import { readMetalinkFiles } from '../../model/metalinks.ts';
 import { batches, MAX_LINKS, MAX_TEXT_CHARS, textPieces } from '../../model/text-pieces.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { Dialog, DialogForm } from '../common/dialog.tsx';
-import { Lines } from '../common/fields.tsx';
-import { Icon } from '../common/icons.tsx';
 import { FoundFile, FoundLinks } from './add-found.tsx';
 import { AddOptions } from './add-options.tsx';
 
@@ -163,6 +163,7 @@ function LinksField({ value, onChange }: { value: string; onChange: (value: stri
   const text = useText();
   return (
     <Lines
+      className="mono"
       label={text.t('add.links')}
       rows={4}
       maxLength={MAX_TEXT_CHARS}

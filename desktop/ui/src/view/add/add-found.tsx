@@ -1,11 +1,11 @@
 /** What has been found to download: each can be left out. */
 
 import type { Duplicate, FoundLink, MetalinkFile } from '@millrace/shared/bridge/rpc/adding-api';
+import { Icon } from '@millrace/shared/ui/icons';
 import { type ReactNode, useState } from 'react';
 import { bytes, hostOf } from '../../text/format.ts';
 import type { Text } from '../../text/text.ts';
 import { useText } from '../common/context.tsx';
-import { Icon } from '../common/icons.tsx';
 
 interface LinksProps {
   readonly links: readonly FoundLink[];

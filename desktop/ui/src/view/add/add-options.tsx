@@ -1,5 +1,7 @@
 /** How downloads are to be fetched: folder and edges at once, the rest for those who want it. */
 
+import { Field, Lines, Select, Switch } from '@millrace/shared/ui/fields';
+import { Icon } from '@millrace/shared/ui/icons';
 import { useState } from 'react';
 import {
   type AddForm,
@@ -10,9 +12,7 @@ import {
 } from '../../model/add-form.ts';
 import { algorithmName } from '../../text/format.ts';
 import { useAppState, useText } from '../common/context.tsx';
-import { Field, Lines, Select, Switch } from '../common/fields.tsx';
 import { FolderField } from '../common/folder-field.tsx';
-import { Icon } from '../common/icons.tsx';
 
 interface OptionsProps {
   readonly form: AddForm;
@@ -133,7 +133,7 @@ function HeadersField({ form, onChange }: PartProps) {
   return (
     <Lines
       label={text.t('add.headers')}
-      className="short"
+      className="mono short"
       rows={2}
       placeholder={text.t('add.headers.placeholder')}
       value={form.headers}

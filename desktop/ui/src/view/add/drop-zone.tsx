@@ -1,10 +1,10 @@
 /** Links and Metalink files that are dropped anywhere, or pasted where nothing is typed. */
 
+import { Icon } from '@millrace/shared/ui/icons';
 import { useEffect, useState } from 'react';
 import { isMetalinkName, readMetalinkFiles } from '../../model/metalinks.ts';
 import { MAX_TEXT_CHARS } from '../../model/text-pieces.ts';
 import { useActions, useApp, useText } from '../common/context.tsx';
-import { Icon } from '../common/icons.tsx';
 
 export function DropZone() {
   const text = useText();

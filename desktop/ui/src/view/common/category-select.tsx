@@ -1,8 +1,8 @@
 /** The categories that a download can be put under. */
 
+import { Select } from '@millrace/shared/ui/fields';
 import { categoryName } from './category-name.ts';
 import { useAppState, useText } from './context.tsx';
-import { Select } from './fields.tsx';
 
 interface CategoryChoice {
   /** null: none. */

@@ -1,9 +1,9 @@
 /** A window over the page: with a title, closed by Escape, and the focus kept inside. */
 
+import { Icon } from '@millrace/shared/ui/icons';
 import * as Radix from '@radix-ui/react-dialog';
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { useActions, useText } from './context.tsx';
-import { Icon } from './icons.tsx';
 
 interface DialogProps {
   readonly title: string;

@@ -1,8 +1,8 @@
 /** A folder for downloads; in the app it can be chosen. */
 
+import { Field } from '@millrace/shared/ui/fields';
 import { shell } from '../../model/shell.ts';
 import { useAppState, useText } from './context.tsx';
-import { Field } from './fields.tsx';
 
 interface FolderProps {
   /** Default: that of one download. */

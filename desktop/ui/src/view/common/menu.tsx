@@ -1,10 +1,10 @@
 /** Menus: what is in them, whether they come with the right mouse button or behind a button. */
 
+import { Icon, type IconName } from '@millrace/shared/ui/icons';
 import type * as ContextMenu from '@radix-ui/react-context-menu';
 import * as Dropdown from '@radix-ui/react-dropdown-menu';
 import type { ReactNode } from 'react';
 import { useText } from './context.tsx';
-import { Icon, type IconName } from './icons.tsx';
 
 export interface MenuEntry {
   readonly icon: IconName;

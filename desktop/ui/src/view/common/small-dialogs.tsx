@@ -1,13 +1,13 @@
 /** Dialogs with a question or two: another link, a change, a limit, the keys. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import { Choice, Field } from '@millrace/shared/ui/fields';
 import { useId, useState } from 'react';
 import { readChecksum, readRate } from '../../model/add-form.ts';
 import { bytes } from '../../text/format.ts';
 import { CategorySelect } from './category-select.tsx';
 import { useActions, useApp, useAppState, useRow, useText } from './context.tsx';
 import { Dialog, DialogForm } from './dialog.tsx';
-import { Choice, Field } from './fields.tsx';
 import { FolderField } from './folder-field.tsx';
 
 export function NewLinkDialog({ gid }: { gid: string }) {

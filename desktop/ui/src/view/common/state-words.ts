@@ -1,9 +1,9 @@
 /** A download's state in words, for the list and the details. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { Tone } from '@millrace/shared/ui/row-signs';
 import { clock, duration, hostOf, when } from '../../text/format.ts';
 import type { Key, Text } from '../../text/text.ts';
-import type { IconName } from './icons.tsx';
 
 const PHASES: ReadonlySet<string> = new Set([
   'starting',
@@ -52,20 +52,9 @@ export function stateWord(text: Text, row: DownloadView, now: number): string {
   return text.t(`state.${row.status === 'active' ? 'running' : row.status}`);
 }
 
-/** Look of a row and its bar. */
-export type Tone = 'active' | 'queued' | 'paused' | 'done' | 'failed';
-
 export function toneOf({ status, phase }: DownloadView): Tone {
   if (status === 'active') return phase?.startsWith('waiting') ? 'paused' : 'active';
   if (status === 'complete') return 'done';
   if (status === 'error') return 'failed';
   return status === 'paused' || status === 'removed' ? 'paused' : 'queued';
 }
-
-export const TONE_ICONS: Readonly<Record<Tone, IconName>> = {
-  active: 'active',
-  queued: 'queued',
-  paused: 'paused',
-  done: 'done',
-  failed: 'failed',
-};

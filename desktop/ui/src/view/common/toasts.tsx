@@ -1,10 +1,10 @@
 /** Passing messages; they wait while they are pointed at or have the focus. */
 
+import { IconButton } from '@millrace/shared/ui/icon-button';
 import { useEffect, useState } from 'react';
 import { UNDO_MS } from '../../model/actions.ts';
 import type { Toast as ToastState } from '../../model/toasts.ts';
 import { useApp, useAppState, useText } from './context.tsx';
-import { Icon } from './icons.tsx';
 
 const PLAIN_MS = 4000;
 const BAD_MS = 12_000;
@@ -56,14 +56,12 @@ function Toast({ toast }: { toast: ToastState }) {
           {action.label}
         </button>
       )}
-      <button
-        type="button"
-        className="icon-button small"
-        aria-label={text.t('toast.dismiss')}
+      <IconButton
+        name="close"
+        size={14}
+        label={text.t('toast.dismiss')}
         onClick={() => app.dismiss(id)}
-      >
-        <Icon name="close" size={14} />
-      </button>
+      />
     </div>
   );
 }

@@ -2,12 +2,13 @@
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';
+import { IconButton } from '@millrace/shared/ui/icon-button';
+import { Icon, type IconName } from '@millrace/shared/ui/icons';
 import * as Tabs from '@radix-ui/react-tabs';
 import { canPause, canResume, canRetry, remedyOf, shareOf } from '../../model/failure.ts';
 import { shell } from '../../model/shell.ts';
 import { bytes, duration, rate } from '../../text/format.ts';
 import { useActions, useAppState, useRow, useText } from '../common/context.tsx';
-import { Icon, type IconName } from '../common/icons.tsx';
 import { useNow } from '../common/now.ts';
 import { Progress } from '../common/progress.tsx';
 import { stateWords } from '../common/state-words.ts';
@@ -28,15 +29,12 @@ export function Details() {
     row === undefined ? text.t('action.details') : text.t('details.label', { name: row.name });
   return (
     <aside className="details" aria-label={label}>
-      <button
-        type="button"
-        className="icon-button small details-close"
-        aria-label={text.t('details.close')}
-        title={text.t('details.close')}
+      <IconButton
+        name="close"
+        label={text.t('details.close')}
+        className="details-close"
         onClick={() => actions.setPanel(false)}
-      >
-        <Icon name="close" />
-      </button>
+      />
       {row === undefined ? (
         <div className="empty">
           <Icon name="panel" size={28} />

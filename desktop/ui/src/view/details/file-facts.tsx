@@ -2,11 +2,12 @@
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { DigestView, DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';
+import { IconButton } from '@millrace/shared/ui/icon-button';
+import { Icon } from '@millrace/shared/ui/icons';
 import { copyText } from '../../model/shell.ts';
 import { algorithmName, bytes, dateTime } from '../../text/format.ts';
 import { CategorySelect } from '../common/category-select.tsx';
 import { useActions, useApp, useText } from '../common/context.tsx';
-import { Icon } from '../common/icons.tsx';
 import { Fact } from './fact.tsx';
 
 interface FileProps {
@@ -99,15 +100,7 @@ function Copyable({ value }: { value: string }) {
   return (
     <span className="copyable">
       <span className="mono">{value}</span>
-      <button
-        type="button"
-        className="icon-button small"
-        aria-label={text.t('word.copy')}
-        title={text.t('word.copy')}
-        onClick={() => void copy()}
-      >
-        <Icon name="copy" size={14} />
-      </button>
+      <IconButton name="copy" size={14} label={text.t('word.copy')} onClick={() => void copy()} />
     </span>
   );
 }

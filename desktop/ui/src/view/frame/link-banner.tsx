@@ -1,7 +1,7 @@
 /** While the daemon does not answer: that it is so, and when it is tried again. */
 
+import { Icon } from '@millrace/shared/ui/icons';
 import { useApp, useAppState, useText } from '../common/context.tsx';
-import { Icon } from '../common/icons.tsx';
 import { useNow } from '../common/now.ts';
 
 export function LinkBanner() {

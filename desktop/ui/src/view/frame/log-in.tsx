@@ -1,10 +1,10 @@
 /** Where nobody is logged in: the token, or a link from the command line. */
 
+import { Field } from '@millrace/shared/ui/fields';
+import { Logo } from '@millrace/shared/ui/icons';
 import { type FormEvent, useState } from 'react';
 import { logIn, type SessionAnswer } from '../../api/session.ts';
 import { useApp, useText } from '../common/context.tsx';
-import { Field } from '../common/fields.tsx';
-import { Logo } from '../common/icons.tsx';
 
 const COMMAND = 'millrace open';
 

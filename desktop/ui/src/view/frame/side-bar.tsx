@@ -1,10 +1,10 @@
 /** The side bar: what to show, how fast it all goes, and the way to the settings. */
 
+import { Icon, type IconName, Logo } from '@millrace/shared/ui/icons';
 import { countOf, STATE_FILTERS, type StateFilter, type View } from '../../model/filter.ts';
 import { clock, rate } from '../../text/format.ts';
 import { categoryName, isKnown } from '../common/category-name.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
-import { Icon, type IconName, Logo } from '../common/icons.tsx';
 import { Sparkline } from '../list/sparkline.tsx';
 
 export function SideBar() {

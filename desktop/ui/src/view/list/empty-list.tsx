@@ -1,8 +1,9 @@
 /** What is shown where there is no list: nothing added yet, no match, still loading, failed. */
 
+import { Empty, Loading } from '@millrace/shared/ui/empty';
+import { Icon } from '@millrace/shared/ui/icons';
 import type { Key } from '../../text/text.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
-import { Icon } from '../common/icons.tsx';
 
 export function EmptyList() {
   const text = useText();
@@ -29,7 +30,7 @@ export function EmptyList() {
     );
   }
   return (
-    <Empty art title={text.t('empty.title')}>
+    <Empty title={text.t('empty.title')}>
       <p>{text.t('empty.text')}</p>
       <button type="button" className="button primary" onClick={() => actions.add()}>
         <Icon name="add" />
@@ -63,51 +64,6 @@ export function FailedList({ why }: { why: string }) {
   );
 }
 
-/** Shapes of rows, so that nothing jumps when they come. */
 export function LoadingList() {
-  const text = useText();
-  return (
-    <div className="loading" role="status">
-      <span className="hidden">{text.t('loading.list')}</span>
-      {Array.from({ length: 8 }, (_, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: shapes without identity.
-        <div key={i} className="ghost" style={{ opacity: 1 - i / 8 }}>
-          <span />
-          <span style={{ width: `${35 + ((i * 37) % 40)}%` }} />
-          <span />
-        </div>
-      ))}
-    </div>
-  );
-}
-
-interface EmptyProps {
-  readonly icon?: Parameters<typeof Icon>[0]['name'];
-  readonly art?: boolean;
-  readonly title: string;
-  readonly children: React.ReactNode;
-}
-
-function Empty({ icon, art, title, children }: EmptyProps) {
-  return (
-    <div className="empty">
-      {art ? <Stream /> : icon && <Icon name={icon} size={36} />}
-      <h2>{title}</h2>
-      {children}
-    </div>
-  );
-}
-
-/** A mill race: many small streams become one. */
-function Stream() {
-  return (
-    <svg className="stream" width="220" height="96" viewBox="0 0 220 96" aria-hidden="true">
-      <path d="M4 14C60 14 70 46 118 46h98" />
-      <path d="M4 36c46 0 58 12 104 12h108" />
-      <path d="M4 60c46 0 58-10 104-10h108" />
-      <path d="M4 82c56 0 66-30 114-30h98" />
-      <circle cx="166" cy="49" r="26" />
-      <path className="spokes" d="M166 23v52M140 49h52M148 31l36 36M184 31l-36 36" />
-    </svg>
-  );
+  return <Loading label={useText().t('loading.list')} rows={8} end />;
 }

@@ -1,6 +1,7 @@
 /** The menu of the selected downloads. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import type { IconName } from '@millrace/shared/ui/icons';
 import * as ContextMenu from '@radix-ui/react-context-menu';
 import type { ReactNode } from 'react';
 import { canPause, canResume, canRetry, isQueued } from '../../model/failure.ts';
@@ -8,7 +9,6 @@ import { targets } from '../../model/selection.ts';
 import { shell } from '../../model/shell.ts';
 import { useCategories } from '../common/category-select.tsx';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
-import type { IconName } from '../common/icons.tsx';
 import { type MenuEntry, MenuGroups } from '../common/menu.tsx';
 
 export function ListMenu({ children }: { children: ReactNode }) {

@@ -1,15 +1,16 @@
 /** One download in the list. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import { IconButton } from '@millrace/shared/ui/icon-button';
+import { RowIcon } from '@millrace/shared/ui/row-signs';
 import { type CSSProperties, memo } from 'react';
 import { canPause, canResume, canRetry, remedyOf, shareOf } from '../../model/failure.ts';
 import { bytes, duration, hostOf, rate } from '../../text/format.ts';
 import type { Text } from '../../text/text.ts';
 import { useActions, useRow, useText } from '../common/context.tsx';
-import { Icon } from '../common/icons.tsx';
 import { useNow } from '../common/now.ts';
 import { Progress } from '../common/progress.tsx';
-import { stateWord, stateWords, TONE_ICONS, toneOf } from '../common/state-words.ts';
+import { stateWord, stateWords, toneOf } from '../common/state-words.ts';
 
 interface RowProps {
   readonly gid: string | undefined;
@@ -42,9 +43,7 @@ export const ListRow = memo(function ListRow({ gid, index, top, selected, focuse
       data-status={row.status}
       style={style}
     >
-      <span className={`row-icon ${tone}`} role="gridcell">
-        <Icon name={TONE_ICONS[tone]} />
-      </span>
+      <RowIcon tone={tone} />
       <NameCell row={row} />
       <Figures row={row} />
     </div>
@@ -167,16 +166,7 @@ function RowActions({ row }: { row: DownloadView }) {
   const { gid } = row;
   const done = row.status === 'complete';
   const icon = (name: 'paused' | 'resume' | 'remove' | 'clear', label: string, run: () => void) => (
-    <button
-      type="button"
-      tabIndex={-1}
-      className="icon-button small"
-      aria-label={`${label}: ${row.name}`}
-      title={label}
-      onClick={run}
-    >
-      <Icon name={name} />
-    </button>
+    <IconButton name={name} label={label} of={row.name} tabIndex={-1} onClick={run} />
   );
   return (
     <span className="row-actions" role="gridcell">

@@ -1,8 +1,8 @@
 /** What can be done with several downloads at once. */
 
+import { IconButton } from '@millrace/shared/ui/icon-button';
 import { canPause, canResume, canRetry } from '../../model/failure.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
-import { Icon } from '../common/icons.tsx';
 import { MoreMenu } from '../common/menu.tsx';
 import { useDownloadMenu } from './list-menu.tsx';
 import { Tool } from './tool.tsx';
@@ -46,15 +46,12 @@ export function SelectionTools({ count }: { count: number }) {
         run={() => void actions.remove([...gids])}
       />
       <MoreMenu groups={groups} />
-      <button
-        type="button"
-        className="icon-button"
-        aria-label={text.t('bar.unselect')}
-        title={text.t('bar.unselect')}
+      <IconButton
+        name="close"
+        label={text.t('bar.unselect')}
+        isLarge
         onClick={() => actions.unselect()}
-      >
-        <Icon name="close" />
-      </button>
+      />
     </div>
   );
 }

@@ -1,12 +1,13 @@
 /** Above the list: search, order, and what to do with all or with the selected downloads. */
 
+import { IconButton } from '@millrace/shared/ui/icon-button';
+import { Icon } from '@millrace/shared/ui/icons';
 import * as Menu from '@radix-ui/react-dropdown-menu';
 import { type RefObject, useEffect, useState } from 'react';
 import { logOut } from '../../api/session.ts';
 import { SORTS, sortBy } from '../../model/filter.ts';
 import { shell } from '../../model/shell.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
-import { Icon } from '../common/icons.tsx';
 import { ButtonMenu, type MenuEntry, MoreMenu } from '../common/menu.tsx';
 import { SelectionTools } from './selection-tools.tsx';
 import { Tool } from './tool.tsx';
@@ -20,15 +21,14 @@ export function ToolBar({ search }: { search: RefObject<HTMLInputElement | null>
   const selected = useAppState(({ selection }) => selection.gids.size);
   return (
     <header className="tool-bar">
-      <button
-        type="button"
-        className="icon-button only-narrow"
-        aria-label={text.t('side.show')}
+      <IconButton
+        name="menu"
+        label={text.t('side.show')}
+        isLarge
+        className="only-narrow"
         aria-expanded={sideOpen}
         onClick={() => app.store.set({ sideOpen: !sideOpen })}
-      >
-        <Icon name="menu" />
-      </button>
+      />
       <Search field={search} />
       {selected > 1 ? <SelectionTools count={selected} /> : <ListTools />}
     </header>
@@ -70,14 +70,12 @@ function Search({ field }: { field: RefObject<HTMLInputElement | null> }) {
         }}
       />
       {typed !== '' && (
-        <button
-          type="button"
-          className="icon-button small"
-          aria-label={text.t('bar.clearSearch')}
+        <IconButton
+          name="close"
+          size={14}
+          label={text.t('bar.clearSearch')}
           onClick={() => setTyped('')}
-        >
-          <Icon name="close" size={14} />
-        </button>
+        />
       )}
     </div>
   );
@@ -98,16 +96,13 @@ function ListTools() {
         <Tool icon="resume" label={text.t('bar.resumeAll')} run={() => void actions.resume()} />
       )}
       <SortMenu />
-      <button
-        type="button"
-        className="icon-button"
-        aria-label={text.t('action.details')}
-        title={text.t('action.details')}
+      <IconButton
+        name="panel"
+        label={text.t('action.details')}
+        isLarge
         aria-pressed={panelOpen}
         onClick={() => actions.setPanel(!panelOpen)}
-      >
-        <Icon name="panel" />
-      </button>
+      />
       <AppMenu />
     </div>
   );

@@ -1,6 +1,6 @@
 /** A button of the tool bar: its words give way to its sign where there is no room. */
 
-import { Icon, type IconName } from '../common/icons.tsx';
+import { Icon, type IconName } from '@millrace/shared/ui/icons';
 
 export function Tool({ icon, label, run }: { icon: IconName; label: string; run: () => void }) {
   return (

@@ -1,12 +1,12 @@
 /** Removed downloads: asking before much is removed, and the trash from which it comes back. */
 
 import type { RemovalSummary, TrashItem, TrashPage } from '@millrace/shared/bridge/rpc/trash-api';
+import { Icon } from '@millrace/shared/ui/icons';
 import { useCallback, useEffect, useState } from 'react';
 import { onlyEntries } from '../../model/removal.ts';
 import { bytes, when } from '../../text/format.ts';
 import { useActions, useApp, useAppState, useText } from '../common/context.tsx';
 import { Dialog, DialogForm } from '../common/dialog.tsx';
-import { Icon } from '../common/icons.tsx';
 import { useNow } from '../common/now.ts';
 
 const PAGE = 100;

@@ -1,7 +1,7 @@
 import { DENSITIES, THEMES } from '@millrace/shared/bridge/rpc/settings-api';
+import { Choice } from '@millrace/shared/ui/fields';
 import { LANGUAGE_NAMES, LANGUAGES } from '../../text/text.ts';
 import { useText } from '../common/context.tsx';
-import { Choice } from '../common/fields.tsx';
 import type { PageProps } from './page-props.ts';
 
 export function AppearancePage({ settings, save }: PageProps) {

@@ -1,7 +1,8 @@
 import type { CategoryView } from '@millrace/shared/bridge/rpc/settings-api';
+import { IconButton } from '@millrace/shared/ui/icon-button';
+import { Icon } from '@millrace/shared/ui/icons';
 import { useState } from 'react';
 import { useText } from '../common/context.tsx';
-import { Icon } from '../common/icons.tsx';
 import type { PageProps } from './page-props.ts';
 import { SaveButton } from './save-button.tsx';
 
@@ -65,14 +66,13 @@ export function CategoriesPage({ settings, save }: PageProps) {
             {cell(draft, 'name')}
             {cell(draft, 'folder', text.t('categories.folder.placeholder'))}
             {cell(draft, 'extensions')}
-            <button
-              type="button"
-              className="icon-button"
-              aria-label={text.t('categories.remove', { name: draft.name })}
+            <IconButton
+              name="close"
+              size={14}
+              label={text.t('categories.remove', { name: draft.name })}
+              isLarge
               onClick={() => setDrafts(drafts.filter(({ key }) => key !== draft.key))}
-            >
-              <Icon name="close" size={14} />
-            </button>
+            />
           </div>
         ))}
       </div>

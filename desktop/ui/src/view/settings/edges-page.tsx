@@ -1,9 +1,9 @@
 import type { EdgeEntry, EdgeTest } from '@millrace/shared/bridge/rpc/edge-api';
+import { Switch } from '@millrace/shared/ui/fields';
+import { IconButton } from '@millrace/shared/ui/icon-button';
 import { type FormEvent, useCallback, useEffect, useState } from 'react';
 import { hostOf } from '../../text/format.ts';
 import { useApp, useText } from '../common/context.tsx';
-import { Switch } from '../common/fields.tsx';
-import { Icon } from '../common/icons.tsx';
 import type { PageProps } from './page-props.ts';
 
 export function EdgesPage({ settings, save }: PageProps) {
@@ -96,14 +96,12 @@ function Edge({ edge, onEdges }: EdgeProps) {
       {local ? (
         <span />
       ) : (
-        <button
-          type="button"
-          className="icon-button small"
-          aria-label={text.t('edges.remove', { name: title })}
+        <IconButton
+          name="close"
+          size={14}
+          label={text.t('edges.remove', { name: title })}
           onClick={() => void change(app.call('millrace.removeEdge', { url }))}
-        >
-          <Icon name="close" size={14} />
-        </button>
+        />
       )}
     </li>
   );

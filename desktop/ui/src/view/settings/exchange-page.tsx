@@ -1,7 +1,7 @@
+import { Select, Switch } from '@millrace/shared/ui/fields';
 import { useState } from 'react';
 import { exportName, FORMATS, type Format, saveText } from '../../model/exchange.ts';
 import { useApp, useText } from '../common/context.tsx';
-import { Select, Switch } from '../common/fields.tsx';
 import { Import } from './import-section.tsx';
 
 /** Taking the list out and in. */

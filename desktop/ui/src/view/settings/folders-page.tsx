@@ -1,7 +1,7 @@
 import { MAX_TRASH_DAYS } from '@millrace/shared/bridge/rpc/settings-api';
+import { Switch } from '@millrace/shared/ui/fields';
 import { useEffect, useState } from 'react';
 import { useApp, useText } from '../common/context.tsx';
-import { Switch } from '../common/fields.tsx';
 import { FolderField } from '../common/folder-field.tsx';
 import { NumberField, readWhole } from './number-field.tsx';
 import type { PageProps } from './page-props.ts';

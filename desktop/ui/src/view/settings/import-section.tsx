@@ -2,11 +2,11 @@
 
 import type { ParamsOf, ResultOf } from '@millrace/shared/bridge/contract/contract';
 import type { ImportEntry, ImportPreview } from '@millrace/shared/bridge/rpc/adding-api';
+import { Switch } from '@millrace/shared/ui/fields';
 import { type ChangeEvent, useRef, useState } from 'react';
 import { foldersOf, MAX_IMPORT_BYTES } from '../../model/exchange.ts';
 import { bytes, hostOf } from '../../text/format.ts';
 import { useApp, useText } from '../common/context.tsx';
-import { Switch } from '../common/fields.tsx';
 
 /** Lines of each kind that are shown; those after them are counted. */
 const MAX_LINES = 8;

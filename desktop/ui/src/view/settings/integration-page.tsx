@@ -1,8 +1,8 @@
 import { PREFERENCE_NAMES, type ShellPreferences } from '@millrace/shared/bridge/page/shell-api';
+import { Switch } from '@millrace/shared/ui/fields';
 import { useEffect, useState } from 'react';
 import { shell } from '../../model/shell.ts';
 import { useText } from '../common/context.tsx';
-import { Switch } from '../common/fields.tsx';
 
 /** What the desktop app does beyond the page: its own preferences, kept by it. */
 export function IntegrationPage() {

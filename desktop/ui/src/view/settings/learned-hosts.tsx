@@ -2,10 +2,10 @@
 
 import type { ParamsOf } from '@millrace/shared/bridge/contract/contract';
 import type { LearnedHost } from '@millrace/shared/bridge/rpc/settings-api';
+import { IconButton } from '@millrace/shared/ui/icon-button';
 import { useEffect, useState } from 'react';
 import { dateTime } from '../../text/format.ts';
 import { useApp, useText } from '../common/context.tsx';
-import { Icon } from '../common/icons.tsx';
 
 /** As much as anybody is ever asked for: it has refused, but not because of their number. */
 const MANY = 32;
@@ -70,15 +70,7 @@ function Host({ learned, forget }: { learned: LearnedHost; forget: () => void })
           ? text.t('limits.hosts.since', { time: dateTime(text, learnedAt) })
           : text.t('limits.hosts.rests', { time: dateTime(text, restsUntil) })}
       </span>
-      <button
-        type="button"
-        className="icon-button small"
-        aria-label={label}
-        title={label}
-        onClick={forget}
-      >
-        <Icon name="close" size={14} />
-      </button>
+      <IconButton name="close" size={14} label={label} onClick={forget} />
     </li>
   );
 }

@@ -1,8 +1,8 @@
+import { Field } from '@millrace/shared/ui/fields';
 import { useState } from 'react';
 import { readRate } from '../../model/add-form.ts';
 import { rate } from '../../text/format.ts';
 import { useText } from '../common/context.tsx';
-import { Field } from '../common/fields.tsx';
 import { LearnedHosts } from './learned-hosts.tsx';
 import { NumberField, readWhole } from './number-field.tsx';
 import type { PageProps } from './page-props.ts';

@@ -1,6 +1,6 @@
 /** Whole numbers among the settings. */
 
-import { Field } from '../common/fields.tsx';
+import { Field } from '@millrace/shared/ui/fields';
 
 /**
  * Reads what was typed.

@@ -1,6 +1,6 @@
+import { Choice, Field } from '@millrace/shared/ui/fields';
 import { useState } from 'react';
 import { useText } from '../common/context.tsx';
-import { Choice, Field } from '../common/fields.tsx';
 import type { PageProps } from './page-props.ts';
 import { SaveButton } from './save-button.tsx';
 

@@ -1,10 +1,11 @@
 import { WEEKDAYS, type WindowView } from '@millrace/shared/bridge/rpc/settings-api';
+import { IconButton } from '@millrace/shared/ui/icon-button';
+import { Icon } from '@millrace/shared/ui/icons';
 import { useState } from 'react';
 import { readRate } from '../../model/add-form.ts';
 import { weekBars } from '../../model/week.ts';
 import { rate } from '../../text/format.ts';
 import { useAppState, useText } from '../common/context.tsx';
-import { Icon } from '../common/icons.tsx';
 import type { PageProps } from './page-props.ts';
 import { SaveButton } from './save-button.tsx';
 
@@ -134,14 +135,7 @@ function Window({ draft, change, remove }: WindowProps) {
           onChange={(event) => change({ speed: event.target.value })}
         />
       )}
-      <button
-        type="button"
-        className="icon-button small"
-        aria-label={text.t('schedule.remove')}
-        onClick={remove}
-      >
-        <Icon name="close" size={14} />
-      </button>
+      <IconButton name="close" size={14} label={text.t('schedule.remove')} onClick={remove} />
     </li>
   );
 }

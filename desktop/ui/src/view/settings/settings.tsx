@@ -1,11 +1,11 @@
 /** The settings, a page for each subject. What is changed holds at once, or with "Save". */
 
 import type { SettingsChange } from '@millrace/shared/bridge/rpc/settings-api';
+import { Icon, type IconName } from '@millrace/shared/ui/icons';
 import * as Tabs from '@radix-ui/react-tabs';
 import type { SettingsPage } from '../../model/app-state.ts';
 import { useApp, useAppState, useText } from '../common/context.tsx';
 import { Dialog } from '../common/dialog.tsx';
-import { Icon, type IconName } from '../common/icons.tsx';
 import { AppearancePage, LanguagePage } from './appearance-page.tsx';
 import { CategoriesPage } from './categories-page.tsx';
 import { EdgesPage } from './edges-page.tsx';

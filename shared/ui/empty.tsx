@@ -20,10 +20,10 @@ export function Empty({ icon, title, children }: EmptyProps) {
   );
 }
 
-/** Many small streams become one. */
+/** Many small streams become one. Pages may draw it smaller in their styles. */
 function Stream() {
   return (
-    <svg className="stream" width="190" height="83" viewBox="0 0 220 96" aria-hidden="true">
+    <svg className="stream" width="220" height="96" viewBox="0 0 220 96" aria-hidden="true">
       <path d="M4 14C60 14 70 46 118 46h98" />
       <path d="M4 36c46 0 58 12 104 12h108" />
       <path d="M4 60c46 0 58-10 104-10h108" />
@@ -34,8 +34,15 @@ function Stream() {
   );
 }
 
+interface LoadingProps {
+  readonly label: string;
+  readonly rows: number;
+  /** True: the rows have something at their end as well. */
+  readonly end?: boolean;
+}
+
 /** Shapes of rows, so that nothing jumps when they come. */
-export function Loading({ label, rows }: { label: string; rows: number }) {
+export function Loading({ label, rows, end = false }: LoadingProps) {
   return (
     <div className="loading" role="status">
       <span className="hidden">{label}</span>
@@ -44,6 +51,7 @@ export function Loading({ label, rows }: { label: string; rows: number }) {
         <div key={i} className="ghost" style={{ opacity: 1 - i / rows }}>
           <span />
           <span style={{ width: `${35 + ((i * 37) % 40)}%` }} />
+          {end && <span />}
         </div>
       ))}
     </div>

@@ -8,13 +8,14 @@ import {
   useState,
 } from 'react';
 
+/** The words of a field. A problem takes the place of the note. */
 interface Told {
   readonly label: string;
   readonly note?: ReactNode;
   readonly problem?: string | undefined;
 }
 
-/** What ties a field to its label and to what is said of it. */
+/** The attributes that tie a field to its label and to its note. */
 interface FieldNames {
   readonly id: string;
   readonly 'aria-invalid': boolean;
@@ -22,6 +23,7 @@ interface FieldNames {
 }
 
 interface LabelledProps extends Told {
+  /** Draws the field itself. */
   readonly children: (names: FieldNames) => ReactNode;
 }
 
@@ -39,7 +41,11 @@ function Labelled({ label, note, problem, children }: LabelledProps) {
         'aria-describedby': says ? `${id}-note` : undefined,
       })}
       {says && (
-        <span id={`${id}-note`} className={`note${problem ? ' bad' : ''}`}>
+        <span
+          id={`${id}-note`}
+          className={`note${problem ? ' bad' : ''}`}
+          role={problem ? 'alert' : undefined}
+        >
           {says}
         </span>
       )}
@@ -52,15 +58,22 @@ interface FieldProps extends InputHTMLAttributes<HTMLInputElement>, Told {
   readonly after?: ReactNode;
 }
 
+/** A field of one line. */
 export function Field({ label, note, problem, after, ...input }: FieldProps) {
   return (
     <Labelled label={label} note={note} problem={problem}>
-      {(names) => (
-        <span className={after ? 'field-row' : ''}>
+      {(names) => {
+        const field = (
           <input className="input" spellCheck={false} autoComplete="off" {...names} {...input} />
-          {after}
-        </span>
-      )}
+        );
+        if (after === undefined) return field;
+        return (
+          <span className="field-row">
+            {field}
+            {after}
+          </span>
+        );
+      }}
     </Labelled>
   );
 }
@@ -73,8 +86,9 @@ export function Lines({ label, note, problem, className = '', ...area }: LinesPr
     <Labelled label={label} note={note} problem={problem}>
       {(names) => (
         <textarea
-          className={`textarea mono ${className}`}
+          className={`textarea ${className}`}
           spellCheck={false}
+          autoComplete="off"
           {...names}
           {...area}
         />
@@ -83,13 +97,16 @@ export function Lines({ label, note, problem, className = '', ...area }: LinesPr
   );
 }
 
-interface SelectProps<T extends string> {
+interface ChoiceProps<T extends string> {
   readonly label: string;
   readonly options: readonly { readonly value: T; readonly label: string }[];
   readonly value: T;
-  /** True: something else beside it says what it is. */
-  readonly bare?: boolean;
   readonly onChange: (value: T) => void;
+}
+
+interface SelectProps<T extends string> extends ChoiceProps<T> {
+  /** True: something else beside it names it. */
+  readonly bare?: boolean;
 }
 
 /** One of many, out of a list that opens. */
@@ -114,27 +131,35 @@ export function Select<T extends string>(props: SelectProps<T>) {
 }
 
 interface SwitchProps {
-  readonly label: string;
+  readonly label: ReactNode;
   readonly note?: string | undefined;
   readonly checked: boolean;
-  readonly disabled?: boolean;
+  readonly disabled?: boolean | undefined;
   readonly onChange: (checked: boolean) => void;
 }
 
+/** Its name is its label alone: the note describes it. */
 export function Switch({ label, note, checked, disabled, onChange }: SwitchProps) {
+  const id = useId();
   return (
     <label className="switch">
       <input
         type="checkbox"
         role="switch"
         checked={checked}
-        aria-checked={checked}
         disabled={disabled}
+        aria-checked={checked}
+        aria-labelledby={id}
+        aria-describedby={note ? `${id}-note` : undefined}
         onChange={(event) => onChange(event.target.checked)}
       />
-      <span>
-        {label}
-        {note && <span className="note switch-note">{note}</span>}
+      <span className="switch-words">
+        <span id={id}>{label}</span>
+        {note && (
+          <span id={`${id}-note`} className="note">
+            {note}
+          </span>
+        )}
       </span>
     </label>
   );
@@ -143,10 +168,11 @@ export function Switch({ label, note, checked, disabled, onChange }: SwitchProps
 /** One of a few, side by side: radio buttons. */
 export function Choice<T extends string>({
   label,
+  note,
   options,
   value,
   onChange,
-}: Omit<SelectProps<T>, 'bare'>) {
+}: ChoiceProps<T> & { readonly note?: string }) {
   const name = useId();
   const [focus, setFocus] = useState(false);
   return (
@@ -154,7 +180,12 @@ export function Choice<T extends string>({
       <span className="label" id={`${name}-label`}>
         {label}
       </span>
-      <span className="choice" role="radiogroup" aria-labelledby={`${name}-label`}>
+      <span
+        className="choice"
+        role="radiogroup"
+        aria-labelledby={`${name}-label`}
+        aria-describedby={note ? `${name}-note` : undefined}
+      >
         {options.map((option) => (
           <label
             key={option.value}
@@ -164,7 +195,7 @@ export function Choice<T extends string>({
               type="radio"
               name={name}
               checked={option.value === value}
-              onFocus={(event) => setFocus(event.target !== null)}
+              onFocus={(event) => setFocus(showsFocus(event.target))}
               onBlur={() => setFocus(false)}
               onChange={() => onChange(option.value)}
             />
@@ -172,6 +203,20 @@ export function Choice<T extends string>({
           </label>
         ))}
       </span>
+      {note && (
+        <span id={`${name}-note`} className="note">
+          {note}
+        </span>
+      )}
     </div>
   );
+}
+
+/** Old Chromium does not know the selector and throws: focus is shown there however it came. */
+function showsFocus(element: Element): boolean {
+  try {
+    return element.matches(':focus-visible');
+  } catch {
+    return true;
+  }
 }

@@ -1,10 +1,10 @@
 /** The icons: lines in the colour of the text around them. */
 
-import { ICON_PATHS, type IconName } from '@millrace/shared/style/icon-paths';
+import { ICON_PATHS, type IconName } from '../style/icon-paths.ts';
 
 export type { IconName };
 
-export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
+export function Icon({ name, size = 16 }: { name: IconName; size?: number | undefined }) {
   return (
     <svg className="icon" width={size} height={size} viewBox="0 0 16 16" aria-hidden="true">
       <path d={ICON_PATHS[name]} />
