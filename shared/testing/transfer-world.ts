@@ -4,6 +4,7 @@ import { type ByteRange, RangeSet } from '../src/base/byte-range.ts';
 import type { Millis } from '../src/base/clock.ts';
 import { Scheduler } from '../src/download/scheduler/scheduler.ts';
 import { BlockTransfer } from '../src/download/transfer/block-transfer.ts';
+import type { Session } from '../src/download/transfer/session.ts';
 import { SourceHealth } from '../src/download/transfer/source-health.ts';
 import { type Seats, SourcePool } from '../src/download/transfer/source-pool.ts';
 import type {
@@ -99,7 +100,10 @@ export class TransferWorld {
     this.pool.add(source);
   }
 
-  transfer(more: Partial<BlockTransferOptions<TestSource>> = {}): BlockTransfer<TestSource> {
+  /** @param more what is to be otherwise, of its options and of its session */
+  transfer(
+    more: Partial<BlockTransferOptions<TestSource> & Session<TestSource>> = {},
+  ): BlockTransfer<TestSource> {
     return new BlockTransfer<TestSource>({
       store: {
         writer: (_start, provisional) => this.#writer(provisional),
@@ -115,12 +119,15 @@ export class TransferWorld {
       pool: this.pool,
       open: (source, range, signal) => this.#open(source, range, signal),
       connections: 4,
-      now: () => this.now,
-      wait: (ms, signal) => this.wait(ms, signal),
-      signal: new AbortController().signal,
-      onBytes: (_source, count) => {
-        this.receivedBytes += count;
-        return undefined;
+      session: {
+        now: () => this.now,
+        wait: (ms, signal) => this.wait(ms, signal),
+        signal: new AbortController().signal,
+        onBytes: (_source, count) => {
+          this.receivedBytes += count;
+          return undefined;
+        },
+        ...more,
       },
       ...more,
     });

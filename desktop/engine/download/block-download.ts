@@ -16,7 +16,6 @@ import type { PinnedVersion } from '@millrace/shared/http/answers/range-contract
 import { FileCheck } from '../hash/file-check.ts';
 import { PartialStore } from '../partial/partial-store.ts';
 import { waitForRoom } from '../partial/wait-for-room.ts';
-import { sleep } from '../platform/sleep.ts';
 import type { Connections } from '../sources/connections.ts';
 import { Discovery } from '../sources/discovery.ts';
 import { readFirstBody } from '../sources/first-body.ts';
@@ -58,7 +57,7 @@ export class BlockDownload {
   constructor(options: BlockDownloadOptions) {
     this.#options = options;
     this.#preferred = options.preferred;
-    const { context, report, sources, file, version, first, now } = options;
+    const { context, session, sources, file, version, first } = options;
     this.#signal = AbortSignal.any([this.#ended.signal, context.signal]);
     this.#gatekeeper = new Gatekeeper({
       sources,
@@ -66,7 +65,7 @@ export class BlockDownload {
       reference: version,
       first: first.source,
       random: context.random,
-      now,
+      session,
       signal: this.#signal,
       onOrphaned: () => {
         this.#orphaned = new MillraceError('origin-unreachable', 'nothing came from the first');
@@ -76,7 +75,6 @@ export class BlockDownload {
         this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
         this.#transfer?.kick();
       },
-      onSourceFailed: report.sourceFailed,
     });
   }
 
@@ -94,9 +92,7 @@ export class BlockDownload {
         file,
         sources,
         pool: this.#options.pool,
-        signal: context.signal,
-        onBytes: this.#options.onBytes,
-        onSourceFailed: report.sourceFailed,
+        session: this.#options.session,
       });
       this.#isOpen = true;
       if (version.digests.length > 0) connections.trustDigest();
@@ -171,7 +167,7 @@ export class BlockDownload {
 
   /** Transfers until every byte is stored; where the disk is full, waits until it is not. */
   async #fetchAll(): Promise<void> {
-    const { request, context, report, file, now } = this.#options;
+    const { request, context, report, file, session } = this.#options;
     for (;;) {
       try {
         await this.#fetchOnce();
@@ -182,7 +178,7 @@ export class BlockDownload {
         report.setState('waiting-for-room');
         report.note(noteOfError('waits-for-room', error as MillraceError));
         const waitMs = context.yieldsAfterMs ?? request.retryForMs;
-        if (await waitForRoom(file, waitMs, now, context.signal)) continue;
+        if (await waitForRoom(file, waitMs, session.now, context.signal)) continue;
         throw error;
       } finally {
         this.#scheduler = undefined;
@@ -192,8 +188,8 @@ export class BlockDownload {
   }
 
   async #fetchOnce(): Promise<void> {
-    const { request, context, report, sources, file, pool, now, version } = this.#options;
-    const { redundancy, connections, retryForMs, urls, redundantShare } = request;
+    const { request, session, report, sources, file, pool, version } = this.#options;
+    const { redundancy, connections, urls, redundantShare } = request;
     const once = urls.some(looksSigned);
     const scheduler = new Scheduler(
       {
@@ -202,7 +198,7 @@ export class BlockDownload {
         redundantBytes: once ? 0 : Math.floor(version.length * redundantShare),
         connections,
       },
-      now(),
+      session.now(),
     );
     for (const range of file.stored.ranges) scheduler.addStored(range);
     this.#scheduler = scheduler;
@@ -216,15 +212,7 @@ export class BlockDownload {
         source.openRange(range, source.version as PinnedVersion, signal),
       connections,
       ownConnections: OWN_CONNECTIONS,
-      retryForMs,
-      yieldsAfterMs: context.yieldsAfterMs,
-      now,
-      wait: (ms, signal) => sleep(ms, signal).catch(() => {}),
-      signal: context.signal,
-      onBytes: this.#options.onBytes,
-      onSourceFailed: report.sourceFailed,
-      onWaiting: this.#options.onWaiting,
-      networkChange: this.#options.networkChange,
+      session,
     });
     report.setState('running');
     if (this.#orphaned !== undefined) throw this.#orphaned;

@@ -1,8 +1,8 @@
 /** What a download lends to the way on which its bytes come: in blocks, or in one piece. */
 
-import type { Millis } from '@millrace/shared/base/clock';
 import type { Digest } from '@millrace/shared/base/digest';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { Session } from '@millrace/shared/download/transfer/session';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
 import type { HttpSource } from '../sources/http-source.ts';
@@ -13,6 +13,7 @@ import type { DownloadContext } from './download-types.ts';
 import type { TargetFile } from './target-file.ts';
 
 export interface DownloadWay {
+  readonly session: Session<HttpSource>;
   readonly request: DownloadRequest;
   readonly context: DownloadContext;
   readonly report: DownloadReport;
@@ -23,22 +24,6 @@ export interface DownloadWay {
   /** The target's partial file. */
   readonly file: PartialFile;
   readonly pool: SegmentPool;
-  /** Monotonic milliseconds. */
-  readonly now: () => Millis;
-  /** Counts bytes as they come in; a promise holds the source back (rate limit). */
-  /**
-   * @param signal of the request that brought them: its end ends the wait, too
-   * @returns what to wait for before more is read; undefined: nothing
-   */
-  readonly onBytes: (
-    source: HttpSource,
-    count: number,
-    signal?: AbortSignal,
-  ) => Promise<void> | undefined;
-  /** Told when there is no source to ask, and again when there is. */
-  readonly onWaiting: (waiting: boolean) => void;
-  /** Resolves when the network has changed (true), or at the deadline or with the signal (false). */
-  readonly networkChange: (deadlineMs: Millis, signal: AbortSignal) => Promise<boolean>;
 }
 
 /** A digest that the whole file should have, and who says so. */

@@ -1,28 +1,16 @@
 /**
- * One download from beginning to end: finds out what the file is, opens the partial file, fetches
- * what is missing from all sources, checks the whole, and gives it its name.
+ * One download from beginning to end: attempt after attempt until one has brought the whole file,
+ * which then gets its name.
  */
 
-import type { Digest } from '@millrace/shared/base/digest';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
-import { type Note, noteOf, noteOfError } from '@millrace/shared/base/notes';
-import { type OriginAnswer, reasonInAnswer } from '@millrace/shared/download/request/edge-use';
-import { homeReasonText } from '@millrace/shared/download/request/home-reason';
+import { type Note, noteOf } from '@millrace/shared/base/notes';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
-import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
-import { listField } from '@millrace/shared/http/fields/headers';
-import { mayBeTold } from '@millrace/shared/http/urls/public-host';
 import { FileReader } from '../partial/file-reader.ts';
-import type { PartialFile } from '../partial/partial-file.ts';
 import { SegmentPool } from '../partial/segment-pool.ts';
 import { markDownloaded } from '../platform/mark-downloaded.ts';
 import { Connections } from '../sources/connections.ts';
-import type { HttpSource } from '../sources/http-source.ts';
-import { type First, isPinnable, openFirst } from '../sources/opening.ts';
-import { versionOf } from '../sources/sample-check.ts';
-import { isPage, type Opened } from '../sources/source-answer.ts';
-import { SourceSet } from '../sources/source-set.ts';
-import { BlockDownload } from './block-download.ts';
+import { Attempt, type Fetched } from './attempt.ts';
 import { progressOf } from './download-progress.ts';
 import { DownloadReport } from './download-report.ts';
 import type {
@@ -31,11 +19,9 @@ import type {
   DownloadProgress,
   DownloadResult,
 } from './download-types.ts';
-import type { DownloadWay, SaidDigest } from './download-way.ts';
 import { OtherWays } from './other-ways.ts';
-import { AdjustableLimit, type RateLimit, takeFromAll } from './rate-limit.ts';
-import { streamDownload } from './stream-download.ts';
-import { TargetFile, type UnsizedVersion } from './target-file.ts';
+import { AdjustableLimit, type RateLimit } from './rate-limit.ts';
+import { TargetFile } from './target-file.ts';
 
 export type {
   Described,
@@ -52,7 +38,6 @@ export class Download {
   readonly #request: DownloadRequest;
   readonly #context: DownloadContext;
   readonly #now = () => performance.now();
-  #connections: Connections | undefined;
   readonly #report: DownloadReport;
   readonly #limit: AdjustableLimit;
   readonly #limits: readonly RateLimit[];
@@ -60,17 +45,11 @@ export class Download {
   readonly #reader = new FileReader();
   readonly #addedUrls: string[] = [];
   readonly #described = Promise.withResolvers<Described>();
-  #sources: SourceSet | undefined;
-  #blocks: BlockDownload | undefined;
   readonly #target: TargetFile;
-  #length: number | undefined;
-  #preferred: number | undefined;
-  #first: First | undefined;
-  #said: readonly SaidDigest[] = [];
-  /** An answer was one of a file, with validators. */
-  #sawFile = false;
   readonly #ways = new OtherWays();
-  #resumedBytes = 0;
+  #preferred: number | undefined;
+  /** The latest. */
+  #attempt: Attempt | undefined;
 
   constructor(request: DownloadRequest, context: DownloadContext) {
     this.#request = request;
@@ -84,7 +63,7 @@ export class Download {
       report: this.#report,
       onStored: () => this.#reader.wake(),
       onLost: (ranges) => {
-        for (const range of ranges) this.#blocks?.discard(range);
+        for (const range of ranges) this.#attempt?.discard(range);
       },
     });
     // Nobody has to ask for it.
@@ -103,18 +82,20 @@ export class Download {
    *   with stays.
    */
   async run(): Promise<DownloadResult> {
+    let connections: Connections | undefined;
     try {
-      const connections = await Connections.open(this.#request);
-      this.#connections = connections;
-      for (let attempt = 1; ; attempt++) {
+      connections = await Connections.open(this.#request);
+      for (let attempts = 1; ; attempts++) {
+        const attempt = this.#newAttempt(connections);
+        this.#attempt = attempt;
         try {
-          const result = await this.#attempt(connections);
+          const result = await this.#finish(await attempt.run());
           if (this.#context.settles !== true) await this.settle(true);
           return result;
         } catch (error) {
           if (this.#context.signal.aborted) throw error;
-          const note = attempt < MAX_RESTARTS ? restartNote(error) : undefined;
-          const way = note ?? this.#otherWay(error);
+          const note = attempts < MAX_RESTARTS ? restartNote(error) : undefined;
+          const way = note ?? this.#otherWay(error, attempt);
           if (way === undefined) throw error;
           this.#reader.restart();
           this.#report.note(way);
@@ -129,7 +110,7 @@ export class Download {
       throw error;
     } finally {
       await this.#target.leave();
-      await this.#connections?.close();
+      await connections?.close();
     }
   }
 
@@ -144,23 +125,13 @@ export class Download {
     await this.#target.settle(written);
   }
 
-  #otherWay(error: unknown): Note | undefined {
-    const sources = this.#sources?.sources ?? [];
-    return this.#ways.next(
-      error,
-      sources,
-      this.#first?.source,
-      this.#target.partial?.stored.bytes ?? 0,
-    );
-  }
-
   progress(): DownloadProgress {
     return progressOf({
       report: this.#report,
       target: this.#target,
-      length: this.#length,
-      sources: this.#sources,
-      said: this.#said,
+      length: this.#attempt?.findings.length,
+      sources: this.#attempt?.sources,
+      said: this.#attempt?.findings.said ?? [],
     });
   }
 
@@ -177,14 +148,13 @@ export class Download {
   /** Adds a URL of the same file: it is used once it is shown to hold the same bytes. */
   addUrl(url: string): void {
     this.#addedUrls.push(url);
-    this.#connections?.name(url);
-    this.#addMirror(url);
+    this.#attempt?.addMirror(url);
   }
 
   /** What follows this position is wanted first; undefined: the order does not matter. */
   prefer(position: number | undefined): void {
     this.#preferred = position;
-    this.#blocks?.prefer(position);
+    this.#attempt?.prefer(position);
   }
 
   /**
@@ -197,180 +167,44 @@ export class Download {
     return this.#reader.read(into, position, signal);
   }
 
-  async #attempt(connections: Connections): Promise<DownloadResult> {
-    const request = this.#request;
-    const { signal } = this.#context;
-    this.#blocks = undefined;
-    const sources = new SourceSet(request.connectionsPerHost, this.#context.hostLimits, this.#now);
-    this.#sources = sources;
-    for (const source of await connections.sources(this.#context.random, this.#report.noteOnce)) {
-      if (!this.#ways.excludes(source.id)) sources.add(source);
-    }
-    for (const url of this.#addedUrls) {
-      connections.name(url);
-      this.#addMirror(url);
-    }
-    const waiting = this.#waiting(connections);
-    const first = await openFirst({
-      ...waiting,
-      sources,
-      length: request.length,
-      retryForMs: request.retryForMs,
-      yieldsAfterMs: this.#context.yieldsAfterMs,
-      now: this.#now,
-      signal,
-      onSourceFailed: this.#report.sourceFailed,
-      onOrigin: (answer) => this.#keepHome(sources, answer, connections),
-    });
-    this.#first = first;
-    this.#expectFile(first);
-    const pinned = isPinnable(first.opened) ? versionOf(first.opened) : undefined;
-    const version = pinned ?? unpinned(first.opened);
-    const file = await this.#target.open(first, version, connections.urls);
-    if (version.length === undefined) this.#report.note(noteOf('cannot-resume'));
-    this.#tellStart(first, file);
-    const way: DownloadWay = {
-      ...waiting,
-      request,
+  #newAttempt(connections: Connections): Attempt {
+    return new Attempt({
+      request: this.#request,
       context: this.#context,
       report: this.#report,
-      sources,
-      first,
+      connections,
       target: this.#target,
-      file,
       pool: this.#pool,
+      limits: this.#limits,
       now: this.#now,
-      onBytes: this.#onBytes,
-    };
-    const { length: total, digest } =
-      pinned === undefined
-        ? await streamDownload(way)
-        : await this.#byBlocks(way, pinned, connections);
-    this.#length = total;
-    const path = await this.#target.finish(total);
+      excludes: (id) => this.#ways.excludes(id),
+      addedUrls: this.#addedUrls,
+      preferred: this.#preferred,
+      earlier: this.#attempt?.findings,
+      onOpened: (file, described) => {
+        this.#reader.begin(file);
+        this.#described.resolve(described);
+      },
+    });
+  }
+
+  /** Gives the complete file its name. */
+  async #finish({ first, length, digest, resumedBytes }: Fetched): Promise<DownloadResult> {
+    const path = await this.#target.finish(length);
     this.#reader.finished(path);
     const note = await markDownloaded(path, {
       url: first.source.url,
-      referrer: request.headers.referer,
+      referrer: this.#request.headers.referer,
     });
     if (note !== undefined) this.#report.note(noteOf('system', { text: note }));
-    return {
-      path,
-      bytes: total,
-      receivedBytes: this.#report.receivedBytes,
-      resumedBytes: this.#resumedBytes,
-      digest,
-    };
+    const { receivedBytes } = this.#report;
+    return { path, bytes: length, receivedBytes, resumedBytes, digest };
   }
 
-  /** No edge is asked for what the origin does not give to everybody, or for the own network. */
-  async #keepHome(
-    sources: SourceSet,
-    answer: OriginAnswer,
-    connections: Connections,
-  ): Promise<void> {
-    const inAnswer = reasonInAnswer(answer);
-    const why = homeReasonText(inAnswer ?? 'own-network');
-    for (const { edge, health } of sources.sources) {
-      if (edge === undefined) continue;
-      if (inAnswer === undefined && (await connections.mayTell(edge))) continue;
-      this.#report.noteOnce(noteOf('edges-not-asked', { why }));
-      health.quarantineFor(new MillraceError('source-refused', why));
-    }
+  #otherWay(error: unknown, { sources, first }: Attempt): Note | undefined {
+    const storedBytes = this.#target.partial?.stored.bytes ?? 0;
+    return this.#ways.next(error, sources.sources, first?.source, storedBytes);
   }
-
-  /**
-   * A web page where a file was before is a log-in or an error page, whatever its status says.
-   *
-   * @throws MillraceError `origin-denied`
-   */
-  #expectFile({ opened }: First): void {
-    const page = isPage(opened);
-    if (this.#sawFile && page && !isPinnable(opened)) {
-      opened.discard();
-      throw new MillraceError('origin-denied', 'a web page came in place of the file');
-    }
-    this.#sawFile ||= !page && isPinnable(opened);
-  }
-
-  async #byBlocks(
-    way: DownloadWay,
-    version: SourceVersion,
-    connections: Connections,
-  ): Promise<{ readonly length: number; readonly digest: Digest | undefined }> {
-    this.#blocks = new BlockDownload({
-      ...way,
-      connections,
-      version,
-      preferred: this.#preferred,
-      onSource: (source) => this.#addSource(source),
-      onSaid: (said) => {
-        this.#said = said;
-      },
-    });
-    return { length: version.length, digest: await this.#blocks.run() };
-  }
-
-  #tellStart({ opened, source }: First, file: PartialFile): void {
-    const length = opened.kind === 'whole' ? opened.length : opened.version.length;
-    const { path } = file;
-    const resumedBytes = file.stored.bytes;
-    this.#length = length;
-    this.#resumedBytes = resumedBytes;
-    this.#reader.begin(file);
-    const contentType = listField(opened.headers, 'content-type');
-    this.#described.resolve({ path, length, contentType });
-    this.#context.onEvent({ kind: 'start', path, length, resumedBytes, via: source.label });
-  }
-
-  #addMirror(url: string): void {
-    const source = this.#connections?.source('mirror', url, this.#context.random);
-    if (source !== undefined) this.#addSource(source);
-  }
-
-  /** One more source: it is used once it has shown that it holds the file. */
-  #addSource(source: HttpSource): void {
-    const sources = this.#sources;
-    if (sources === undefined || this.#ways.excludes(source.id)) return;
-    const isHome = this.#connections?.isHome === true;
-    if (source.edge !== undefined && !mayBeTold(source.edge, isHome)) return;
-    if (sources.sources.some(({ id }) => id === source.id)) return;
-    sources.add(source);
-    this.#blocks?.letIn(source);
-  }
-
-  #waiting(connections: Connections) {
-    return {
-      onWaiting: (waiting: boolean) => this.#setWaiting(waiting),
-      networkChange: connections.networkChange,
-    };
-  }
-
-  #setWaiting(waiting: boolean): void {
-    if (!waiting) return this.#report.setState(this.#length === undefined ? 'starting' : 'running');
-    const serverAway = this.#sources?.allServersAway === true;
-    this.#report.setState(serverAway ? 'waiting-for-server' : 'waiting-for-network');
-    const failure = this.#sources?.failure();
-    if (serverAway && failure !== undefined) {
-      this.#report.noteOnce(noteOfError('waits-for-server', failure));
-    }
-  }
-
-  readonly #onBytes = (
-    _source: HttpSource,
-    count: number,
-    signal: AbortSignal = this.#context.signal,
-  ): Promise<void> | undefined => {
-    this.#report.received(count);
-    return takeFromAll(this.#limits, count, signal);
-  };
-}
-
-/** What is known of a file of which no range can be told from those of other versions. */
-function unpinned(opened: Opened): UnsizedVersion {
-  if (opened.kind === 'whole') return { length: undefined, validators: {}, digests: [] };
-  const { length, validators } = opened.version;
-  return { length, validators, digests: [] };
 }
 
 /** What is said where a download begins again by itself; undefined: it does not. */

@@ -5,14 +5,14 @@
  */
 
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
-import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, endsDownload, MillraceError } from '@millrace/shared/base/errors';
+import { Patience } from '@millrace/shared/download/transfer/patience';
 import { compareVersions } from '@millrace/shared/download/transfer/same-file';
+import type { Session } from '@millrace/shared/download/transfer/session';
 import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
 import { SegmentWriter } from '../partial/segment-writer.ts';
-import { sleep } from '../platform/sleep.ts';
 import type { HttpSource } from '../sources/http-source.ts';
 import { versionOf } from '../sources/sample-check.ts';
 import type { Opened } from '../sources/source-answer.ts';
@@ -23,12 +23,7 @@ export interface SingleStreamOptions {
   readonly source: HttpSource;
   readonly sources: SourceSet;
   readonly pool: SegmentPool;
-  readonly retryForMs: Millis | undefined;
-  /** How long to go on with no request under way; undefined: as long as `retryForMs`. */
-  readonly yieldsAfterMs?: Millis | undefined;
-  readonly now: () => Millis;
-  readonly signal: AbortSignal;
-  readonly onBytes: (source: HttpSource, count: number) => Promise<void> | undefined;
+  readonly session: Session<HttpSource>;
 }
 
 /** Bytes compared before a download without validators is gone on with. */
@@ -37,14 +32,12 @@ const MAX_WHOLE_ATTEMPTS = 5;
 
 export class SingleStream {
   readonly #options: SingleStreamOptions;
-  #lastBytesAt: Millis;
-  /** When the first request since the last byte failed. */
-  #idleSince: Millis | undefined;
+  readonly #patience: Patience;
   #wholeAttempts = 0;
 
   constructor(options: SingleStreamOptions) {
     this.#options = options;
-    this.#lastBytesAt = options.now();
+    this.#patience = new Patience(options.session, options.session.now());
   }
 
   /**
@@ -73,7 +66,8 @@ export class SingleStream {
 
   /** Asks for what is missing, with some bytes before it that are held already. */
   #open(): Promise<Opened> {
-    const { file, source, signal } = this.#options;
+    const { file, source, session } = this.#options;
+    const { signal } = session;
     const { length } = file;
     if (length === undefined) return source.openWhole(signal);
     const gap = file.stored.missing({ start: 0, end: length })[0];
@@ -127,16 +121,15 @@ export class SingleStream {
     opened: Opened,
     skip: (position: number, bytes: Uint8Array) => number,
   ): Promise<void> {
-    const { file, pool, source, sources, onBytes, now } = this.#options;
+    const { file, pool, source, sources, session } = this.#options;
     const checked = opened.kind === 'range' && opened.checked;
     const start = opened.kind === 'range' ? opened.range.start : 0;
     const writer = new SegmentWriter(file, pool, start, checked);
     const sink: Sink = (position, bytes) => {
-      this.#lastBytesAt = now();
-      this.#idleSince = undefined;
+      this.#patience.onBytes(session.now());
       source.health.onBytes();
       sources.onBytes(source, bytes.length);
-      const wait = onBytes(source, bytes.length);
+      const wait = session.onBytes(source, bytes.length, session.signal);
       const skipped = skip(position, bytes);
       if (skipped === bytes.length) return wait;
       const room = writer.write(position + skipped, bytes.subarray(skipped));
@@ -156,15 +149,8 @@ export class SingleStream {
   }
 
   async #onFailure(thrown: unknown): Promise<void> {
-    const {
-      source,
-      sources,
-      signal,
-      now,
-      retryForMs,
-      yieldsAfterMs = Infinity,
-      file,
-    } = this.#options;
+    const { source, sources, session, file } = this.#options;
+    const { signal, now } = session;
     signal.throwIfAborted();
     const error = asMillraceError(thrown);
     if (error.code === 'version-changed') await file.startOver();
@@ -172,12 +158,10 @@ export class SingleStream {
     const resumable = file.length !== undefined;
     sources.onFailure(source, error, resumable);
     const at = source.health.usableAt();
-    this.#idleSince ??= now();
-    const patience = retryForMs === undefined ? Infinity : this.#lastBytesAt + retryForMs;
-    const giveUpAt = Math.min(patience, this.#idleSince + yieldsAfterMs);
-    const tooLong = now() > giveUpAt || (at ?? 0) > giveUpAt;
-    if (at === undefined || tooLong || this.#wholeAttempts >= MAX_WHOLE_ATTEMPTS) throw error;
-    await sleep(at - now(), signal);
+    const waits = this.#patience.waitsUntil(at, now());
+    if (at === undefined || !waits || this.#wholeAttempts >= MAX_WHOLE_ATTEMPTS) throw error;
+    await session.wait(at - now(), signal);
+    signal.throwIfAborted();
   }
 }
 

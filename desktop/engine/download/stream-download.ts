@@ -16,18 +16,14 @@ import { SingleStream } from './single-stream.ts';
 export async function streamDownload(
   way: DownloadWay,
 ): Promise<{ readonly length: number; readonly digest: Digest | undefined }> {
-  const { request, context, report, sources, first, file, pool, now, onBytes } = way;
+  const { report, sources, first, file, pool, session } = way;
   report.setState('running');
   const stream = new SingleStream({
     file,
     source: first.source,
     sources,
     pool,
-    retryForMs: request.retryForMs,
-    yieldsAfterMs: context.yieldsAfterMs,
-    now,
-    signal: context.signal,
-    onBytes,
+    session,
   });
   const length = await stream.run(first.opened);
   return { length, digest: await checkWhole(way, length) };

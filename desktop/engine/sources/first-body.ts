@@ -1,6 +1,7 @@
 /** The body of the answer that a download begins with: it is there already, and is not asked again. */
 
 import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
+import type { Session } from '@millrace/shared/download/transfer/session';
 import type { Sink } from '@millrace/shared/download/transfer/transfer-ports';
 import type { PartialFile } from '../partial/partial-file.ts';
 import type { SegmentPool } from '../partial/segment-pool.ts';
@@ -13,10 +14,7 @@ export interface FirstBodyOptions {
   readonly file: PartialFile;
   readonly sources: SourceSet;
   readonly pool: SegmentPool;
-  readonly signal: AbortSignal;
-  /** Counts bytes as they come in; a promise holds the source back (rate limit). */
-  readonly onBytes: (source: HttpSource, count: number) => Promise<void> | undefined;
-  readonly onSourceFailed: (source: HttpSource, error: MillraceError) => void;
+  readonly session: Session<HttpSource>;
 }
 
 /**
@@ -27,7 +25,7 @@ export interface FirstBodyOptions {
  */
 export async function readFirstBody(
   { source, opened }: First,
-  { file, sources, pool, signal, onBytes, onSourceFailed }: FirstBodyOptions,
+  { file, sources, pool, session }: FirstBodyOptions,
 ): Promise<void> {
   if (opened.kind !== 'range' || file.stored.covers(opened.range)) return opened.discard();
   const { range, checked } = opened;
@@ -39,7 +37,7 @@ export async function readFirstBody(
       source.health.onBytes();
       sources.onBytes(source, bytes.length);
       source.given.add({ start: position, end: position + bytes.length });
-      const wait = onBytes(source, bytes.length);
+      const wait = session.onBytes(source, bytes.length, session.signal);
       const room = writer.write(position, bytes);
       return room === undefined ? wait : room.then(() => wait);
     };
@@ -49,10 +47,10 @@ export async function readFirstBody(
   }
   sources.ended(source, source.host, error === undefined);
   await writer.end();
-  signal.throwIfAborted();
+  session.signal.throwIfAborted();
   if (error === undefined) return checked ? file.confirm(range) : undefined;
   sources.onFailure(source, error, true);
-  onSourceFailed(source, error);
+  session.onSourceFailed?.(source, error);
   // A connection that broke says nothing against the bytes that came before.
   const broke = error.code === 'origin-reset' || error.code === 'origin-timeout';
   if (!broke || checked) await file.forget(range);

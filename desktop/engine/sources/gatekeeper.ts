@@ -1,13 +1,14 @@
 /** Lets sources into a download once they are shown to hold its file. */
 
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
-import type { Millis, Random } from '@millrace/shared/base/clock';
+import type { Random } from '@millrace/shared/base/clock';
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import {
   type SourceVersion,
   samplePlan,
   samplesWithin,
 } from '@millrace/shared/download/transfer/same-file';
+import type { Session } from '@millrace/shared/download/transfer/session';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import type { PartialFile } from '../partial/partial-file.ts';
 import { sleep } from '../platform/sleep.ts';
@@ -22,12 +23,12 @@ export interface GatekeeperOptions {
   readonly reference: SourceVersion;
   readonly first: HttpSource;
   readonly random: Random;
-  readonly now: () => Millis;
+  readonly session: Session<HttpSource>;
+  /** Ends it before its session ends. */
   readonly signal: AbortSignal;
   /** The source that said what the file is, and nothing more: the others have to say it now. */
   readonly onOrphaned: () => void;
   readonly onAdmitted: (source: HttpSource) => void;
-  readonly onSourceFailed: (source: HttpSource, error: MillraceError) => void;
 }
 
 /** How often it is looked whether there is something to compare with. */
@@ -68,12 +69,12 @@ export class Gatekeeper {
   }
 
   async #tryUntilIn(source: HttpSource): Promise<void> {
-    const { sources, reference, first, file, random, now, signal } = this.#options;
+    const { sources, reference, first, file, random, session, signal } = this.#options;
     while (!signal.aborted) {
       try {
         const at = source.health.usableAt();
         if (at === undefined) return;
-        await sleep(at - now(), signal);
+        await sleep(at - session.now(), signal);
         const fresh = this.#teller(source) !== undefined;
         const plan = fresh
           ? samplePlan(reference.length, random)
@@ -98,7 +99,7 @@ export class Gatekeeper {
           isMillraceError(error, 'version-changed') ? different(error) : error,
           false,
         );
-        this.#options.onSourceFailed(source, error);
+        session.onSourceFailed?.(source, error);
       }
     }
   }
@@ -120,10 +121,12 @@ export class Gatekeeper {
   }
 
   #teller(asking: HttpSource): HttpSource | undefined {
-    const { sources, now } = this.#options;
+    const { sources, session } = this.#options;
     return sources.sources.find((source) => {
       const at = source.health.usableAt();
-      return source !== asking && source.version !== undefined && at !== undefined && at <= now();
+      return (
+        source !== asking && source.version !== undefined && at !== undefined && at <= session.now()
+      );
     });
   }
 

@@ -6,8 +6,9 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { OriginAnswer } from '@millrace/shared/download/request/edge-use';
+import { Patience } from '@millrace/shared/download/transfer/patience';
+import type { Session } from '@millrace/shared/download/transfer/session';
 import { canPin } from '@millrace/shared/http/fields/validators';
-import { sleep } from '../platform/sleep.ts';
 import type { HttpSource } from './http-source.ts';
 import type { Opened } from './source-answer.ts';
 import type { SourceSet } from './source-set.ts';
@@ -21,17 +22,9 @@ export interface OpeningOptions {
   readonly sources: SourceSet;
   /** Bytes that the file must have, where that is known. */
   readonly length: number | undefined;
-  /** Undefined: for ever. */
-  readonly retryForMs: Millis | undefined;
-  /** As `DownloadContext` has it. */
-  readonly yieldsAfterMs: Millis | undefined;
-  readonly now: () => Millis;
-  readonly signal: AbortSignal;
-  readonly onSourceFailed: (source: HttpSource, error: MillraceError) => void;
+  readonly session: Session<HttpSource>;
   /** Told of the origin's answer before any edge is asked; quarantines edges that must not be. */
   readonly onOrigin: (answer: OriginAnswer) => Promise<void>;
-  readonly onWaiting: (waiting: boolean) => void;
-  readonly networkChange: (deadlineMs: Millis, signal: AbortSignal) => Promise<boolean>;
 }
 
 /** Length of the first request: enough for a small file, little if it has to be thrown away. */
@@ -46,12 +39,9 @@ const COMPANY_MS = 2000;
  * @throws MillraceError when none is left, or none has answered for `retryForMs`
  */
 export async function openFirst(options: OpeningOptions): Promise<First> {
-  const { sources, yieldsAfterMs, now, signal, onWaiting, networkChange } = options;
-  const retryForMs = Math.min(
-    options.retryForMs ?? Number.POSITIVE_INFINITY,
-    yieldsAfterMs ?? Number.POSITIVE_INFINITY,
-  );
-  const startedAt = now();
+  const { sources, session } = options;
+  const { now, signal, networkChange } = session;
+  const patience = new Patience(session, now());
   try {
     for (;;) {
       const first = await askAll(options);
@@ -59,23 +49,24 @@ export async function openFirst(options: OpeningOptions): Promise<First> {
       const at = sources.nextUsableAt();
       const failure = sources.failure() ?? new MillraceError('origin-unreachable');
       if (at === undefined) throw failure;
-      if (yieldsAfterMs !== undefined && sources.allServersAway) throw failure;
-      if (at > startedAt + retryForMs) throw failure;
-      onWaiting(sources.allDown);
-      if (!sources.allDown) await sleep(at - now(), signal);
+      if (session.yieldsAfterMs !== undefined && sources.allServersAway) throw failure;
+      if (!patience.waitsUntil(at, now())) throw failure;
+      session.onWaiting?.(sources.allDown);
+      if (!sources.allDown || networkChange === undefined) await session.wait(at - now(), signal);
       else if (await networkChange(at, signal)) {
         for (const { health } of sources.sources) health.retryNow(now());
       }
       signal.throwIfAborted();
     }
   } finally {
-    onWaiting(false);
+    session.onWaiting?.(false);
   }
 }
 
 /** Asks every source that may be asked now. @returns undefined if none has given an answer */
 async function askAll(options: OpeningOptions): Promise<First | undefined> {
-  const { sources, now, signal } = options;
+  const { sources, session } = options;
+  const { now, signal } = session;
   /** Questions that have not been answered, and how to take them back. */
   const running = new Map<Promise<First | undefined>, AbortController>();
   let fallback: First | undefined;
@@ -134,7 +125,7 @@ function isUsable({ health }: HttpSource, now: Millis): boolean {
 
 async function askOne(
   source: HttpSource,
-  { sources, length, onSourceFailed }: OpeningOptions,
+  { sources, length, session }: OpeningOptions,
   signal: AbortSignal,
 ): Promise<First | undefined> {
   try {
@@ -147,7 +138,7 @@ async function askOne(
     if (signal.aborted) return undefined;
     const error = asMillraceError(thrown);
     sources.onFailure(source, error, false);
-    onSourceFailed(source, error);
+    session.onSourceFailed?.(source, error);
     return undefined;
   }
 }

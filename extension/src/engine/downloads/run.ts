@@ -121,15 +121,7 @@ export class Run {
         pool,
         open: (source, range, ended) => source.open(range, version, ended),
         connections: CONNECTIONS,
-        now: this.#now,
-        wait,
-        signal,
-        onBytes: (_source, count) => {
-          this.#meter.add(count);
-          this.#moved = true;
-          this.#movedAt = this.#now();
-          return undefined;
-        },
+        session: { signal, now: this.#now, wait, onBytes: this.#onBytes },
       });
       this.#transfer = transfer;
       const over = new AbortController();
@@ -186,6 +178,12 @@ export class Run {
     // Where it fails, the transfer will find out by itself.
     await this.#partial?.flush().catch(() => {});
   }
+
+  readonly #onBytes = (_source: FetchSource, count: number): undefined => {
+    this.#meter.add(count);
+    this.#moved = true;
+    this.#movedAt = this.#now();
+  };
 
   stop(): void {
     this.#stop.abort(new MillraceError('interrupted'));

@@ -10,6 +10,7 @@ import { asMillraceError, endsDownload, MillraceError } from '../../base/errors.
 import { ASK_AGAIN_MS, type Assignment } from '../scheduler/scheduler.ts';
 import { Patience } from './patience.ts';
 import { RequestsUnderWay, type RequestUnderWay } from './requests-under-way.ts';
+import type { Session } from './session.ts';
 import type { BlockTransferOptions, OpenAnswer, RangeWriter, Sink } from './transfer-ports.ts';
 import type { TransferSource } from './transfer-source.ts';
 import { Wakeable } from './wakeable.ts';
@@ -19,6 +20,7 @@ const ENOUGH = new Error('enough');
 
 export class BlockTransfer<S extends TransferSource> {
   readonly #options: BlockTransferOptions<S>;
+  readonly #session: Session<S>;
   readonly #stop = new AbortController();
   readonly #running = new RequestsUnderWay<S>();
   /** Connections at work. */
@@ -34,7 +36,8 @@ export class BlockTransfer<S extends TransferSource> {
 
   constructor(options: BlockTransferOptions<S>) {
     this.#options = options;
-    this.#patience = new Patience(options, options.now());
+    this.#session = options.session;
+    this.#patience = new Patience(this.#session, this.#session.now());
   }
 
   /** True while there is nobody to ask. */
@@ -48,7 +51,8 @@ export class BlockTransfer<S extends TransferSource> {
    * @throws MillraceError; the signal's reason. What has come in by then is stored.
    */
   async run(): Promise<void> {
-    const { scheduler, signal, connections } = this.#options;
+    const { scheduler, connections } = this.#options;
+    const { signal } = this.#session;
     const onAbort = () => this.#end(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     if (signal.aborted) onAbort();
@@ -89,7 +93,7 @@ export class BlockTransfer<S extends TransferSource> {
   endSilent(ms: Millis): void {
     // While we hold sources back ourselves, their silence means nothing.
     if (this.#holding > 0) return;
-    const now = this.#options.now();
+    const now = this.#session.now();
     const reason = new MillraceError('origin-timeout');
     this.#running.end(reason, ({ heardAt }) => now - heardAt > ms);
   }
@@ -146,7 +150,8 @@ export class BlockTransfer<S extends TransferSource> {
   }
 
   #next(own: S | undefined): { source: S; assignment: Assignment } | undefined {
-    const { pool, scheduler, now } = this.#options;
+    const { pool, scheduler } = this.#options;
+    const { now } = this.#session;
     for (const source of pool.candidates(this.#patience.isLifeless(now()))) {
       if (own !== undefined && source !== own) continue;
       const assignment = scheduler.next(source.id, now());
@@ -157,7 +162,8 @@ export class BlockTransfer<S extends TransferSource> {
 
   /** Runs one request and draws the conclusions from how it ends. */
   async #exchange(source: S, assignment: Assignment): Promise<void> {
-    const { store, pool, scheduler, now, open } = this.#options;
+    const { store, pool, scheduler, open } = this.#options;
+    const { now } = this.#session;
     const host = pool.started(source);
     if (host === undefined) return scheduler.onEnd(assignment, 'cancelled', now());
     const running: RequestUnderWay<S> = {
@@ -219,7 +225,8 @@ export class BlockTransfer<S extends TransferSource> {
     position: number,
     bytes: Uint8Array,
   ): Promise<void> | undefined {
-    const { scheduler, pool, onBytes, now } = this.#options;
+    const { scheduler, pool } = this.#options;
+    const { onBytes, now } = this.#session;
     const { source, assignment, got } = running;
     running.abort.signal.throwIfAborted();
     source.heardAt = running.heardAt = now();
@@ -265,7 +272,7 @@ export class BlockTransfer<S extends TransferSource> {
 
   async #onFailure(running: RequestUnderWay<S>, thrown: unknown): Promise<void> {
     if (this.#stop.signal.aborted) return;
-    const { pool, onSourceFailed } = this.#options;
+    const { pool } = this.#options;
     const { source, got } = running;
     const error = asMillraceError(thrown);
     if (endsDownload(error.row)) return this.#end(error);
@@ -273,7 +280,7 @@ export class BlockTransfer<S extends TransferSource> {
     const isThere = got.bytes > 0 || source.heardAt > running.startedAt;
     pool.onFailure(source, error, isThere);
     if (source.health.quarantine !== undefined) {
-      onSourceFailed?.(source, error);
+      this.#session.onSourceFailed?.(source, error);
       this.#running.end(ENOUGH, (other) => other.source === source);
     }
     if (error.row.bytes === 'dropped' && !running.checked) await this.#discard(got);
@@ -305,7 +312,8 @@ export class BlockTransfer<S extends TransferSource> {
 
   /** Waits until something has changed, or until it is time to look again. */
   async #pause(): Promise<void> {
-    const { pool, now, wait, networkChange } = this.#options;
+    const { pool } = this.#options;
+    const { now, wait, networkChange } = this.#session;
     let wakeAt = now() + ASK_AGAIN_MS;
     if (this.#running.size === 0) {
       const at = pool.nextUsableAt();
@@ -324,7 +332,7 @@ export class BlockTransfer<S extends TransferSource> {
   #setWaiting(waiting: boolean): void {
     if (this.#waiting === waiting) return;
     this.#waiting = waiting;
-    this.#options.onWaiting?.(waiting);
+    this.#session.onWaiting?.(waiting);
   }
 
   #end(reason: unknown): void {

@@ -1,13 +1,12 @@
 /**
- * The ports of a transfer: sources that can be asked for ranges, and a store for what they send. The app has HTTP connections and files for them, the extension
- * has `fetch` and the browser's own file system.
+ * The ports of a transfer: sources that can be asked for ranges, and a store for what they send. The
+ * app has HTTP connections and files for them, the extension has `fetch` and the browser's own file
+ * system.
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
-import type { Millis } from '../../base/clock.ts';
-import type { MillraceError } from '../../base/errors.ts';
 import type { Scheduler } from '../scheduler/scheduler.ts';
-import type { PatienceOptions } from './patience.ts';
+import type { Session } from './session.ts';
 import type { SourcePool } from './source-pool.ts';
 import type { TransferSource } from './transfer-source.ts';
 
@@ -59,7 +58,8 @@ export interface RangeWriter {
   end(): Promise<void>;
 }
 
-export interface BlockTransferOptions<S extends TransferSource> extends PatienceOptions {
+export interface BlockTransferOptions<S extends TransferSource> {
+  readonly session: Session<S>;
   readonly store: TransferStore;
   readonly scheduler: Scheduler;
   readonly pool: SourcePool<S>;
@@ -73,17 +73,4 @@ export interface BlockTransferOptions<S extends TransferSource> extends Patience
   readonly connections: number;
   /** Sources but the first that get a connection of their own beside these; none: 0. */
   readonly ownConnections?: number;
-  /** Monotonic milliseconds. */
-  readonly now: () => Millis;
-  /** Resolves after so long, or when the signal is aborted. */
-  readonly wait: (ms: Millis, signal: AbortSignal) => Promise<void>;
-  readonly signal: AbortSignal;
-  /** Counts bytes as they come in; a promise holds the source back (rate limit). */
-  readonly onBytes: (source: S, count: number, signal: AbortSignal) => Promise<void> | undefined;
-  /** A source is not used any more. */
-  readonly onSourceFailed?: (source: S, error: MillraceError) => void;
-  /** Told when no source can be reached, and again when one is asked. */
-  readonly onWaiting?: (waiting: boolean) => void;
-  /** Resolves when the network has changed (true), or at the deadline or with the signal (false). */
-  readonly networkChange?: (deadlineMs: Millis, signal: AbortSignal) => Promise<boolean>;
 }

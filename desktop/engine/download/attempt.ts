@@ -1,0 +1,268 @@
+/**
+ * One attempt of a download: the first answer says what the file is, the partial file of that is
+ * opened, and the rest comes in blocks or in one piece. Another attempt follows where the file has
+ * changed, or where other sources may do better.
+ */
+
+import type { ByteRange } from '@millrace/shared/base/byte-range';
+import type { Digest } from '@millrace/shared/base/digest';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { noteOf, noteOfError } from '@millrace/shared/base/notes';
+import { type OriginAnswer, reasonInAnswer } from '@millrace/shared/download/request/edge-use';
+import { homeReasonText } from '@millrace/shared/download/request/home-reason';
+import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
+import type { Session } from '@millrace/shared/download/transfer/session';
+import { listField } from '@millrace/shared/http/fields/headers';
+import { mayBeTold } from '@millrace/shared/http/urls/public-host';
+import type { PartialFile } from '../partial/partial-file.ts';
+import type { SegmentPool } from '../partial/segment-pool.ts';
+import { sleep } from '../platform/sleep.ts';
+import type { Connections } from '../sources/connections.ts';
+import type { HttpSource } from '../sources/http-source.ts';
+import { type First, isPinnable, openFirst } from '../sources/opening.ts';
+import { versionOf } from '../sources/sample-check.ts';
+import { isPage, type Opened } from '../sources/source-answer.ts';
+import { SourceSet } from '../sources/source-set.ts';
+import { BlockDownload } from './block-download.ts';
+import type { DownloadReport } from './download-report.ts';
+import type { Described, DownloadContext } from './download-types.ts';
+import type { DownloadWay, SaidDigest } from './download-way.ts';
+import { type RateLimit, takeFromAll } from './rate-limit.ts';
+import { streamDownload } from './stream-download.ts';
+import type { TargetFile, UnsizedVersion } from './target-file.ts';
+
+/** An attempt's knowledge of the file, which the next attempt begins with. */
+export interface Findings {
+  /** Bytes of the file; undefined: not known yet, or not said by anybody. */
+  readonly length: number | undefined;
+  /** Digests of the whole file, as far as anybody has said. */
+  readonly said: readonly SaidDigest[];
+  /** An answer was one of a file, with validators. */
+  readonly sawFile: boolean;
+}
+
+export interface AttemptOptions {
+  readonly request: DownloadRequest;
+  readonly context: DownloadContext;
+  readonly report: DownloadReport;
+  readonly connections: Connections;
+  readonly target: TargetFile;
+  readonly pool: SegmentPool;
+  readonly limits: readonly RateLimit[];
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** True for a source that is not asked any more. */
+  readonly excludes: (id: string) => boolean;
+  /** Mirrors that were named after the request was made. */
+  readonly addedUrls: readonly string[];
+  /** The byte position after which bytes are wanted first; undefined: the order does not matter. */
+  readonly preferred: number | undefined;
+  /** From the attempt before this one. */
+  readonly earlier: Findings | undefined;
+  /** Told once the file is known and its partial file open. */
+  readonly onOpened: (file: PartialFile, described: Described) => void;
+}
+
+/** The file of an attempt that has come to its end. */
+export interface Fetched {
+  readonly first: First;
+  readonly length: number;
+  /** The digest that the file was checked against, where there was one. */
+  readonly digest: Digest | undefined;
+  /** Bytes that were stored when the attempt began. */
+  readonly resumedBytes: number;
+}
+
+export class Attempt {
+  readonly #options: AttemptOptions;
+  readonly #session: Session<HttpSource>;
+  readonly #sources: SourceSet;
+  #blocks: BlockDownload | undefined;
+  #preferred: number | undefined;
+  #first: First | undefined;
+  #findings: Findings;
+
+  constructor(options: AttemptOptions) {
+    this.#options = options;
+    const { request, context, report, connections, now, earlier } = options;
+    this.#sources = new SourceSet(request.connectionsPerHost, context.hostLimits, now);
+    this.#preferred = options.preferred;
+    this.#findings = earlier ?? { length: undefined, said: [], sawFile: false };
+    this.#session = {
+      signal: context.signal,
+      retryForMs: request.retryForMs,
+      yieldsAfterMs: context.yieldsAfterMs,
+      now,
+      wait: (ms, signal) => sleep(ms, signal).catch(() => {}),
+      onBytes: (_source, count, signal) => {
+        report.received(count);
+        return takeFromAll(options.limits, count, signal);
+      },
+      onSourceFailed: report.sourceFailed,
+      onWaiting: (waiting) => this.#setWaiting(waiting),
+      networkChange: connections.networkChange,
+    };
+  }
+
+  get sources(): SourceSet {
+    return this.#sources;
+  }
+
+  /** The answer that has said what the file is; undefined: none has yet. */
+  get first(): First | undefined {
+    return this.#first;
+  }
+
+  get findings(): Findings {
+    return this.#findings;
+  }
+
+  /**
+   * Runs until every byte of the file is stored and right.
+   *
+   * @throws MillraceError; the signal's reason
+   */
+  async run(): Promise<Fetched> {
+    const { request, context, report, connections, target } = this.#options;
+    for (const source of await connections.sources(context.random, report.noteOnce)) {
+      if (!this.#options.excludes(source.id)) this.#sources.add(source);
+    }
+    for (const url of this.#options.addedUrls) this.addMirror(url);
+    const first = await openFirst({
+      session: this.#session,
+      sources: this.#sources,
+      length: request.length,
+      onOrigin: (answer) => this.#keepHome(answer),
+    });
+    this.#first = first;
+    this.#expectFile(first);
+    const pinned = isPinnable(first.opened) ? versionOf(first.opened) : undefined;
+    const version = pinned ?? unpinned(first.opened);
+    const file = await target.open(first, version, connections.urls);
+    if (version.length === undefined) report.note(noteOf('cannot-resume'));
+    const resumedBytes = file.stored.bytes;
+    this.#tellStart(first, file, resumedBytes);
+    const { length, digest } = await this.#fetch(first, file, pinned);
+    this.#find({ length });
+    return { first, length, digest, resumedBytes };
+  }
+
+  /** One more source: it is used once it is shown to hold the same bytes. */
+  addMirror(url: string): void {
+    const { connections, context } = this.#options;
+    connections.name(url);
+    this.#addSource(connections.source('mirror', url, context.random));
+  }
+
+  /** @param position what follows it is wanted first; undefined: the order does not matter */
+  prefer(position: number | undefined): void {
+    this.#preferred = position;
+    this.#blocks?.prefer(position);
+  }
+
+  /** Bytes that were stored no longer are: they are fetched again. */
+  discard(range: ByteRange): void {
+    this.#blocks?.discard(range);
+  }
+
+  /** @param version undefined: nothing shows which version a range of it would be of */
+  async #fetch(
+    first: First,
+    file: PartialFile,
+    version: SourceVersion | undefined,
+  ): Promise<{ readonly length: number; readonly digest: Digest | undefined }> {
+    const { request, context, report, connections, target, pool } = this.#options;
+    const way: DownloadWay = {
+      session: this.#session,
+      request,
+      context,
+      report,
+      sources: this.#sources,
+      first,
+      target,
+      file,
+      pool,
+    };
+    if (version === undefined) return streamDownload(way);
+    this.#blocks = new BlockDownload({
+      ...way,
+      connections,
+      version,
+      preferred: this.#preferred,
+      onSource: (source) => this.#addSource(source),
+      onSaid: (said) => this.#find({ said }),
+    });
+    return { length: version.length, digest: await this.#blocks.run() };
+  }
+
+  /** No edge is asked for what the origin does not give to everybody, or for the own network. */
+  async #keepHome(answer: OriginAnswer): Promise<void> {
+    const { connections, report } = this.#options;
+    const inAnswer = reasonInAnswer(answer);
+    const why = homeReasonText(inAnswer ?? 'own-network');
+    for (const { edge, health } of this.#sources.sources) {
+      if (edge === undefined) continue;
+      if (inAnswer === undefined && (await connections.mayTell(edge))) continue;
+      report.noteOnce(noteOf('edges-not-asked', { why }));
+      health.quarantineFor(new MillraceError('source-refused', why));
+    }
+  }
+
+  /**
+   * A web page where a file was before is a log-in or an error page, whatever its status says.
+   *
+   * @throws MillraceError `origin-denied`
+   */
+  #expectFile({ opened }: First): void {
+    const page = isPage(opened);
+    const { sawFile } = this.#findings;
+    if (sawFile && page && !isPinnable(opened)) {
+      opened.discard();
+      throw new MillraceError('origin-denied', 'a web page came in place of the file');
+    }
+    this.#find({ sawFile: sawFile || (!page && isPinnable(opened)) });
+  }
+
+  #tellStart({ opened, source }: First, file: PartialFile, resumedBytes: number): void {
+    const length = opened.kind === 'whole' ? opened.length : opened.version.length;
+    const { path } = file;
+    this.#find({ length });
+    const contentType = listField(opened.headers, 'content-type');
+    this.#options.onOpened(file, { path, length, contentType });
+    const { onEvent } = this.#options.context;
+    onEvent({ kind: 'start', path, length, resumedBytes, via: source.label });
+  }
+
+  #find(found: Partial<Findings>): void {
+    this.#findings = { ...this.#findings, ...found };
+  }
+
+  #addSource(source: HttpSource): void {
+    const { connections, excludes } = this.#options;
+    if (excludes(source.id)) return;
+    if (source.edge !== undefined && !mayBeTold(source.edge, connections.isHome)) return;
+    if (this.#sources.sources.some(({ id }) => id === source.id)) return;
+    this.#sources.add(source);
+    this.#blocks?.letIn(source);
+  }
+
+  #setWaiting(waiting: boolean): void {
+    const { report } = this.#options;
+    if (!waiting)
+      return report.setState(this.#findings.length === undefined ? 'starting' : 'running');
+    const serverAway = this.#sources.allServersAway;
+    report.setState(serverAway ? 'waiting-for-server' : 'waiting-for-network');
+    const failure = this.#sources.failure();
+    if (serverAway && failure !== undefined) {
+      report.noteOnce(noteOfError('waits-for-server', failure));
+    }
+  }
+}
+
+/** What is known of a file of which no range can be told from those of other versions. */
+function unpinned(opened: Opened): UnsizedVersion {
+  if (opened.kind === 'whole') return { length: undefined, validators: {}, digests: [] };
+  const { length, validators } = opened.version;
+  return { length, validators, digests: [] };
+}
