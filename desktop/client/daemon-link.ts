@@ -4,17 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isErrorCode, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { MethodName, ParamsIf, ResultOf } from '@millrace/shared/bridge/contract/contract';
 import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
-import { RpcError } from '../engine/rpc/calls/rpc-error.ts';
+import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '@millrace/shared/bridge/rpc/json-rpc';
 import { runningDaemon } from './background.ts';
 import { RpcClient } from './rpc-client.ts';
 
-/** Longer than any call takes that goes well, even with a busy disk. */
-const CALL_TIMEOUT_MS = 30_000;
 const CONNECT_TIMEOUT_MS = 10_000;
-
-/** JSON-RPC's codes for what the caller did wrong. */
-const INVALID_PARAMS = -32602;
-const UNKNOWN_METHOD = -32601;
 
 export class DaemonLink {
   readonly #client: RpcClient;
@@ -59,8 +53,7 @@ export class DaemonLink {
    */
   async call<M extends MethodName>(method: M, ...params: ParamsIf<M>): Promise<ResultOf<M>> {
     try {
-      const answer = this.#client.call<ResultOf<M>>(method, params[0] ?? {});
-      return await inTime(answer, CALL_TIMEOUT_MS);
+      return await this.#client.call<ResultOf<M>>(method, params[0] ?? {});
     } catch (error) {
       throw asTableError(error);
     }
@@ -82,7 +75,7 @@ function asTableError(error: unknown): unknown {
   if (data !== undefined && isErrorCode(data.code)) {
     return new MillraceError(data.code, data.detail ?? '', { cause: error });
   }
-  const ours = error.code === INVALID_PARAMS || error.code === UNKNOWN_METHOD;
+  const ours = error.code === INVALID_PARAMS.code || error.code === METHOD_NOT_FOUND.code;
   const detail = error.message.replace(/\.$/, '');
   return new MillraceError(ours ? 'bad-option' : 'internal', detail, { cause: error });
 }

@@ -1,31 +1,34 @@
 /** A client of the daemon: calls and notifications over one WebSocket. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
-import { type JsonRpcId, parseFromServer } from '@millrace/shared/bridge/rpc/json-rpc';
-import { RpcError } from '../engine/rpc/calls/rpc-error.ts';
+import { CallLost, Calls } from '@millrace/shared/bridge/rpc/calls';
 
 export { findDaemon } from '../local/daemon-address.ts';
-
-interface Waiting {
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-}
 
 const CONNECT_TIMEOUT_MS = 5000;
 
 export class RpcClient {
   readonly #socket: WebSocket;
   readonly #token: string;
-  readonly #waiting = new Map<JsonRpcId, Waiting>();
+  readonly #calls: Calls;
   readonly #listeners = new Set<(method: string, params: readonly unknown[]) => void>();
   readonly #closed = Promise.withResolvers<void>();
-  #nextId = 1;
 
   private constructor(socket: WebSocket, token: string) {
     this.#socket = socket;
     this.#token = token;
-    socket.addEventListener('message', ({ data }) => this.#onMessage(String(data)));
-    socket.addEventListener('close', () => this.#onClose());
+    this.#calls = new Calls({
+      socket: () => socket,
+      timers: globalThis,
+      onNotification: (method, params) => {
+        for (const listener of this.#listeners) listener(method, params);
+      },
+    });
+    socket.addEventListener('message', ({ data }) => this.#calls.onMessage(String(data)));
+    socket.addEventListener('close', () => {
+      this.#calls.onEnd();
+      this.#closed.resolve();
+    });
   }
 
   /** @throws MillraceError `daemon-not-running` if nobody answers */
@@ -60,22 +63,21 @@ export class RpcClient {
    *
    * @throws RpcError; its `data` has code, advice and exit status (`FailureData`) where the error is
    *   one of the table
+   * @throws MillraceError `daemon-not-running`, `daemon-silent` without an answer
    */
   call<T>(method: string, params?: object): Promise<T> {
     return this.callList(method, ...(params === undefined ? [] : [params]));
   }
 
   /** Calls a method that takes a list of parameters. */
-  callList<T>(method: string, ...params: readonly unknown[]): Promise<T> {
-    const id = this.#nextId++;
-    const message = { jsonrpc: '2.0', id, method, params: [`token:${this.#token}`, ...params] };
-    return new Promise((resolve, reject) => {
-      if (this.#socket.readyState !== WebSocket.OPEN) {
-        return reject(new MillraceError('daemon-not-running', 'the connection has ended'));
-      }
-      this.#waiting.set(id, { resolve: resolve as (result: unknown) => void, reject });
-      this.#socket.send(JSON.stringify(message));
-    });
+  async callList<T>(method: string, ...params: readonly unknown[]): Promise<T> {
+    try {
+      return (await this.#calls.call(method, [`token:${this.#token}`, ...params])) as T;
+    } catch (error) {
+      if (!(error instanceof CallLost)) throw error;
+      if (error.reason === 'silent') throw new MillraceError('daemon-silent');
+      throw new MillraceError('daemon-not-running', 'the connection has ended');
+    }
   }
 
   onNotification(listener: (method: string, params: readonly unknown[]) => void): void {
@@ -84,26 +86,5 @@ export class RpcClient {
 
   close(): void {
     this.#socket.close();
-  }
-
-  #onMessage(text: string): void {
-    const message = parseFromServer(JSON.parse(text));
-    if (message === undefined) return;
-    if ('method' in message) {
-      for (const listener of this.#listeners) listener(message.method, message.params);
-      return;
-    }
-    const waiting = this.#waiting.get(message.id);
-    this.#waiting.delete(message.id);
-    if ('error' in message) waiting?.reject(new RpcError(message.error));
-    else waiting?.resolve(message.result);
-  }
-
-  #onClose(): void {
-    for (const { reject } of this.#waiting.values()) {
-      reject(new MillraceError('daemon-not-running', 'the connection has ended'));
-    }
-    this.#waiting.clear();
-    this.#closed.resolve();
   }
 }

@@ -100,12 +100,6 @@ const ALWAYS = {
 };
 const setSettings = (change: object) => cli.call('setSettings', change);
 
-const handOffs = () =>
-  browser.asExtension<number>(
-    `chrome.storage.local.get(null).then((all) =>
-      Object.keys(all).filter((key) => key.startsWith('hand-off:')).length)`,
-  );
-
 /** Files whose names begin so, in the browser's folder. */
 const there = async (name: string) =>
   (await readdir(browser.downloads)).filter((one) => one.startsWith(name)).sort();
@@ -127,7 +121,7 @@ async function endOnce(...paths: string[]): Promise<void> {
       return [...(await own(path)), ...(await apps(path))].join() === 'complete';
     });
   }
-  await until(async () => (await handOffs()) === 0);
+  await until(async () => (await browser.handOffs()) === 0);
   // The app lets go of a file once it is written down that it is complete.
   const held = async () =>
     [...(await there('')), ...(await inApps(''))].some((name) => name.endsWith('-lock'));
@@ -167,7 +161,7 @@ describe('what the app takes over', () => {
     }
     await click('/same-own', { name, toTakers: 'forbidden' });
     await until(async () => (await own('/same-own')).join() === 'in_progress');
-    await until(async () => (await handOffs()) === 0);
+    await until(async () => (await browser.handOffs()) === 0);
     files.release();
     await endOnce('/same-own');
     // The browser has begun and ended its own while the names were held.
@@ -252,7 +246,7 @@ describe('nothing is lost, and no name stays held, where', () => {
     await cli.kill();
     await click('/other', { name: 'held.bin', toTakers: 'forbidden' });
     await until(async () => (await own('/other')).join() === 'in_progress');
-    await until(async () => (await handOffs()) === 0);
+    await until(async () => (await browser.handOffs()) === 0);
     files.release();
     await until(async () => (await own('/other')).join() === 'complete');
     await startDaemon();

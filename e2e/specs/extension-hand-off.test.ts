@@ -71,6 +71,7 @@ async function takenByDesktop(path: string): Promise<void> {
 async function keptByBrowser(path: string): Promise<void> {
   const name = path.slice(1);
   await until(async () => (await listed(path)).some(({ state }) => state === 'complete'));
+  await until(async () => (await stage.browser.handOffs()) === 0);
   expect(await listed(path)).toHaveLength(1);
   expect(await saved(name)).toEqual([`${name}.bin`]);
   expect(await digestOf(join(stage.browser.downloads, `${name}.bin`))).toBe(
@@ -453,7 +454,9 @@ async function endsOnce(path: string): Promise<void> {
     const own = (await listed(path)).map(({ state }) => state);
     const theirs = (await taken(name)).map(({ status }) => status);
     const fetched = (await savedByExtension(name)).map(({ state }) => state);
-    return [...own, ...theirs, ...fetched].join() === 'complete';
+    if ([...own, ...theirs, ...fetched].join() !== 'complete') return false;
+    // A taker may be about to get what the browser has finished meanwhile, and to give it back.
+    return (await stage.browser.handOffs()) === 0;
   });
   if ((await savedByExtension(name)).length > 0) return takenByExtension(path, NUMBER);
   if ((await listed(path)).length > 0) return keptByBrowser(path);

@@ -36,12 +36,6 @@ async function apps(path: string): Promise<string[]> {
     .map(({ status }) => status);
 }
 
-const handOffs = () =>
-  stage.browser.asExtension<number>(
-    `chrome.storage.local.get(null).then((all) =>
-      Object.keys(all).filter((key) => key.startsWith('hand-off:')).length)`,
-  );
-
 /** One of them has it, complete; the other nothing. It is there once, and right. */
 async function endsOnce(path: string): Promise<void> {
   const name = path.slice(1);
@@ -49,7 +43,7 @@ async function endsOnce(path: string): Promise<void> {
     await stage.browser.wakeBackground();
     return [...(await own(path)), ...(await apps(path))].join() === 'complete';
   });
-  await until(async () => (await handOffs()) === 0);
+  await until(async () => (await stage.browser.handOffs()) === 0);
   // The trash's folder is there until it is known that there is nothing to put into it.
   const there = async () =>
     (await readdir(stage.browser.downloads)).filter((one) => one.includes(name));

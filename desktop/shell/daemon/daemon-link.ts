@@ -1,39 +1,36 @@
 /**
- * Calls and notifications over one WebSocket. The engine has such a client too, on the WebSocket of
- * newer Nodes; this one has to run on whatever Node is in Electron.
+ * The app's connection to the daemon. Commands have one on the WebSocket of newer Nodes; this one has
+ * to run on whatever Node is in Electron.
  */
 
 import { once } from 'node:events';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { MethodName, ParamsIf, ResultOf } from '@millrace/shared/bridge/contract/contract';
-import { parseFromServer } from '@millrace/shared/bridge/rpc/json-rpc';
+import { CallLost, Calls } from '@millrace/shared/bridge/rpc/calls';
 import WebSocket from 'ws';
 
 const CONNECT_TIMEOUT_MS = 5000;
-const CALL_TIMEOUT_MS = 30_000;
 /** As much as the daemon takes. */
 const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
-
-interface Waiting {
-  resolve(result: unknown): void;
-  reject(error: Error): void;
-  readonly timer: NodeJS.Timeout;
-}
 
 export class DaemonLink {
   readonly closed: Promise<void>;
   readonly #socket: WebSocket;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #calls: Calls;
   #listener: (method: string, params: readonly unknown[]) => void = () => {};
-  #nextId = 1;
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
-    socket.on('message', (data) => this.#onMessage(String(data)));
+    this.#calls = new Calls({
+      socket: () => socket,
+      timers: globalThis,
+      onNotification: (method, params) => this.#listener(method, params),
+    });
+    socket.on('message', (data) => this.#calls.onMessage(String(data)));
     socket.on('error', () => socket.terminate());
     this.closed = new Promise((resolve) => {
       socket.on('close', () => {
-        for (const id of [...this.#waiting.keys()]) this.#settle(id)?.reject(gone());
+        this.#calls.onEnd();
         resolve();
       });
     });
@@ -60,41 +57,16 @@ export class DaemonLink {
    *
    * @throws Error with the daemon's message, or MillraceError `daemon-silent`, `daemon-not-running`
    */
-  call<M extends MethodName>(method: M, ...params: ParamsIf<M>): Promise<ResultOf<M>> {
-    const id = this.#nextId++;
-    return new Promise((resolve, reject) => {
-      if (this.#socket.readyState !== WebSocket.OPEN) return reject(gone());
-      const timer = setTimeout(
-        () => this.#settle(id)?.reject(new MillraceError('daemon-silent')),
-        CALL_TIMEOUT_MS,
-      );
-      this.#waiting.set(id, { resolve: resolve as (result: unknown) => void, reject, timer });
-      const given = [params[0] ?? {}];
-      this.#socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params: given }));
-    });
+  async call<M extends MethodName>(method: M, ...params: ParamsIf<M>): Promise<ResultOf<M>> {
+    try {
+      return (await this.#calls.call(method, [params[0] ?? {}])) as ResultOf<M>;
+    } catch (error) {
+      if (!(error instanceof CallLost)) throw error;
+      throw new MillraceError(error.reason === 'silent' ? 'daemon-silent' : 'daemon-not-running');
+    }
   }
 
   close(): void {
     this.#socket.close();
   }
-
-  #onMessage(text: string): void {
-    const message = parseFromServer(JSON.parse(text));
-    if (message === undefined) return;
-    if ('method' in message) return this.#listener(message.method, message.params);
-    const waiting = this.#settle(Number(message.id));
-    if ('error' in message) waiting?.reject(new Error(message.error.message));
-    else waiting?.resolve(message.result);
-  }
-
-  #settle(id: number): Waiting | undefined {
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
-    if (waiting !== undefined) clearTimeout(waiting.timer);
-    return waiting;
-  }
-}
-
-function gone(): MillraceError {
-  return new MillraceError('daemon-not-running', 'the connection has ended');
 }

@@ -8,9 +8,10 @@ import {
   METHOD_NOT_FOUND,
   PARSE_ERROR,
   parseCall,
+  RpcError,
 } from '@millrace/shared/bridge/rpc/json-rpc';
 import type { Secret } from '../../web/guard.ts';
-import { aria2Error, RpcError, toJsonRpcError, UNAUTHORIZED } from './rpc-error.ts';
+import { aria2Error, toJsonRpcError, UNAUTHORIZED } from './rpc-error.ts';
 
 /** A client that is connected by WebSocket. */
 export interface Subscriber {

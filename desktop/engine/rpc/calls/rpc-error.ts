@@ -2,19 +2,7 @@
 
 import { asMillraceError, type MillraceError } from '@millrace/shared/base/errors';
 import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
-import { INVALID_PARAMS, type JsonRpcError } from '@millrace/shared/bridge/rpc/json-rpc';
-
-export class RpcError extends Error {
-  override readonly name = 'RpcError';
-  readonly code: number;
-  readonly data: unknown;
-
-  constructor({ code, message, data }: JsonRpcError) {
-    super(message);
-    this.code = code;
-    this.data = data;
-  }
-}
+import { INVALID_PARAMS, type JsonRpcError, RpcError } from '@millrace/shared/bridge/rpc/json-rpc';
 
 /** An error as aria2 has them all: code 1. */
 export function aria2Error(message: string): RpcError {

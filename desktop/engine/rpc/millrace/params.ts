@@ -2,7 +2,7 @@
 
 import { isMillraceError } from '@millrace/shared/base/errors';
 import type { Gives, Rows, Taken } from '@millrace/shared/bridge/contract/row';
-import { isObject } from '@millrace/shared/bridge/rpc/json-rpc';
+import { isObject, RpcError } from '@millrace/shared/bridge/rpc/json-rpc';
 import type { z } from 'zod';
 import type { Manager } from '../../downloads/manager.ts';
 import type { ParseMetalink } from '../../downloads/metalinks.ts';
@@ -14,7 +14,7 @@ import type { DownloadLogs } from '../../views/download-logs.ts';
 import type { CallContext, Method, Subscriber } from '../calls/dispatcher.ts';
 import type { LiveFeed } from '../calls/live-feed.ts';
 import type { Notifier } from '../calls/notifier.ts';
-import { invalidParams, RpcError } from '../calls/rpc-error.ts';
+import { invalidParams } from '../calls/rpc-error.ts';
 
 export interface MillraceOptions {
   readonly manager: Manager;

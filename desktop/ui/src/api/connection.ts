@@ -2,8 +2,9 @@
 
 import type { MethodName, ParamsOf, ResultOf } from '@millrace/shared/bridge/contract/contract';
 import { RPC_PATH, SESSION_ENDED } from '@millrace/shared/bridge/page/session-api';
+import { CallLost, Calls } from '@millrace/shared/bridge/rpc/calls';
 import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
-import { isObject, parseFromServer } from '@millrace/shared/bridge/rpc/json-rpc';
+import { isObject, RpcError } from '@millrace/shared/bridge/rpc/json-rpc';
 import { retryDelay } from './retry-delay.ts';
 import { hasSession } from './session.ts';
 
@@ -34,24 +35,20 @@ export interface ConnectionEvents {
   onNotification(method: string, param: unknown): void;
 }
 
-interface Waiting {
-  resolve(result: unknown): void;
-  reject(error: CallError): void;
-}
-
-/** A daemon that says nothing for so long to a call is taken for lost. */
-const SILENT_MS = 30_000;
-
 export class Connection {
   readonly #events: ConnectionEvents;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #calls: Calls;
   #socket: WebSocket | undefined;
-  #nextId = 1;
   #attempt = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(events: ConnectionEvents) {
     this.#events = events;
+    this.#calls = new Calls({
+      socket: () => this.#socket,
+      timers: globalThis,
+      onNotification: (method, [param]) => events.onNotification(method, param),
+    });
   }
 
   /** Connects, at once; also while waiting for the next attempt. */
@@ -66,11 +63,11 @@ export class Connection {
       this.#events.onState({ kind: 'open' });
       this.#events.onOpen();
     });
-    socket.addEventListener('message', ({ data }) => this.#onMessage(String(data)));
+    socket.addEventListener('message', ({ data }) => this.#calls.onMessage(String(data)));
     socket.addEventListener('close', ({ code }) => {
       if (this.#socket !== socket) return;
       this.#socket = undefined;
-      this.#failAll();
+      this.#calls.onEnd();
       if (code === SESSION_ENDED) this.#events.onState({ kind: 'logged-out' });
       else void this.#afterLoss();
     });
@@ -82,28 +79,19 @@ export class Connection {
     const socket = this.#socket;
     this.#socket = undefined;
     socket?.close();
-    this.#failAll();
+    this.#calls.onEnd();
   }
 
   /** @throws CallError */
-  call<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
+  async call<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
     const socket = this.#socket;
-    if (socket?.readyState !== WebSocket.OPEN) return Promise.reject(lost());
-    const id = this.#nextId++;
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => socket.close(), SILENT_MS);
-      this.#waiting.set(id, {
-        resolve: (result) => {
-          clearTimeout(timer);
-          resolve(result as ResultOf<M>);
-        },
-        reject: (error) => {
-          clearTimeout(timer);
-          reject(error);
-        },
-      });
-      socket.send(JSON.stringify({ jsonrpc: '2.0', id, method, params: [params] }));
-    });
+    try {
+      return (await this.#calls.call(method, [params])) as ResultOf<M>;
+    } catch (error) {
+      // A daemon that says nothing for so long is taken for lost.
+      if (error instanceof CallLost && error.reason === 'silent') socket?.close();
+      throw toCallError(error);
+    }
   }
 
   async #afterLoss(): Promise<void> {
@@ -119,36 +107,10 @@ export class Connection {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.connect(), delay);
   }
-
-  #onMessage(data: string): void {
-    let message: ReturnType<typeof parseFromServer>;
-    try {
-      message = parseFromServer(JSON.parse(data));
-    } catch {
-      return;
-    }
-    if (message === undefined) return;
-    if ('method' in message) {
-      this.#events.onNotification(message.method, message.params[0]);
-      return;
-    }
-    const waiting = this.#waiting.get(Number(message.id));
-    this.#waiting.delete(Number(message.id));
-    if ('error' in message) waiting?.reject(toCallError(message.error));
-    else waiting?.resolve(message.result);
-  }
-
-  #failAll(): void {
-    for (const { reject } of this.#waiting.values()) reject(lost());
-    this.#waiting.clear();
-  }
 }
 
-function lost(): CallError {
-  return new CallError('connection', '');
-}
-
-function toCallError({ message, data }: { message: string; data?: unknown }): CallError {
-  const failure = isObject(data) ? (data as unknown as Partial<FailureData>) : {};
-  return new CallError(failure.code ?? '', message, failure.detail ?? '');
+function toCallError(error: unknown): CallError {
+  if (!(error instanceof RpcError)) return new CallError('connection', '');
+  const failure = isObject(error.data) ? (error.data as Partial<FailureData>) : {};
+  return new CallError(failure.code ?? '', error.message, failure.detail ?? '');
 }

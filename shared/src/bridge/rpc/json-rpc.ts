@@ -8,6 +8,19 @@ export interface JsonRpcError {
   readonly data?: unknown;
 }
 
+/** An error as it is sent, thrown where it is found and again where it arrives. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor({ code, message, data }: JsonRpcError) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+}
+
 export type JsonRpcResponse =
   | { readonly id: JsonRpcId; readonly jsonrpc: '2.0'; readonly result: unknown }
   | { readonly id: JsonRpcId; readonly jsonrpc: '2.0'; readonly error: JsonRpcError };
