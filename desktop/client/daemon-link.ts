@@ -5,7 +5,7 @@ import { isErrorCode, isMillraceError, MillraceError } from '@millrace/shared/ba
 import type { MethodName, ParamsIf, ResultOf } from '@millrace/shared/bridge/contract/contract';
 import type { FailureData } from '@millrace/shared/bridge/rpc/daemon-api';
 import { INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from '@millrace/shared/bridge/rpc/json-rpc';
-import { runningDaemon } from './background.ts';
+import { runningDaemon } from '../local/daemon-address.ts';
 import { RpcClient } from './rpc-client.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;

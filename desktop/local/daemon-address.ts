@@ -15,6 +15,8 @@ export interface DaemonAddress {
   readonly version: string;
 }
 
+export type FoundDaemon = DaemonAddress & { readonly token: string };
+
 const TOKEN = /^[A-Za-z0-9_-]{32,}$/;
 
 const addressFile = (state: string) => join(state, 'daemon.json');
@@ -65,11 +67,16 @@ export async function readAddress(state: string): Promise<DaemonAddress | undefi
  *
  * @throws MillraceError `daemon-not-running`
  */
-export async function findDaemon(state: string): Promise<DaemonAddress & { token: string }> {
+export async function findDaemon(state: string): Promise<FoundDaemon> {
   const address = await readAddress(state);
   const token = (await readFile(secretFile(state), 'utf8').catch(() => '')).trim();
   if (address === undefined || token === '') throw new MillraceError('daemon-not-running', state);
   return { ...address, token };
+}
+
+/** The daemon that runs for a state folder; undefined: none does. */
+export async function runningDaemon(state: string): Promise<FoundDaemon | undefined> {
+  return findDaemon(state).catch(() => undefined);
 }
 
 /** Never half written, never readable by others. */

@@ -4,6 +4,7 @@ import { asMillraceError, type ErrorCode, EXIT, MillraceError } from '@millrace/
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Command } from 'commander';
 import { withoutLogin } from '../../engine/net/credentials.ts';
+import { logFile } from '../../local/daemon-launch.ts';
 import {
   action,
   type CliContext,
@@ -12,7 +13,6 @@ import {
   type Report,
 } from '../console/context.ts';
 import { DaemonLink, openOrStart } from '../console/daemon-link.ts';
-import { logFile } from '../console/daemon-process.ts';
 import { downloadUrl, refuseOneFileOptions, requestOf } from '../options/asked-request.ts';
 import { readMetalink } from '../options/fetch-metalink.ts';
 import { looksLikeMetalinkName } from '../options/metalink-name.ts';

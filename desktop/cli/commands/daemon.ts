@@ -7,10 +7,12 @@ import { EXIT, isMillraceError, MillraceError } from '@millrace/shared/base/erro
 import { formatRate } from '@millrace/shared/base/units';
 import type { DaemonInfo } from '@millrace/shared/bridge/rpc/daemon-api';
 import { Command } from 'commander';
+import { runningDaemon } from '../../local/daemon-address.ts';
+import { logFile } from '../../local/daemon-launch.ts';
 import { processState } from '../../local/process-state.ts';
 import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
 import { DaemonLink, withDaemon } from '../console/daemon-link.ts';
-import { logFile, runningDaemon, startDetached } from '../console/daemon-process.ts';
+import { startDetached } from '../console/daemon-process.ts';
 import { repeated, wholeNumber } from '../text/option-values.ts';
 import { ago } from '../view/download-words.ts';
 import { nowText } from '../view/schedule-text.ts';

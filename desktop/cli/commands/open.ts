@@ -3,9 +3,9 @@
 import { pathToFileURL } from 'node:url';
 import { Command } from 'commander';
 import { canOpen, openInBrowser } from '../../local/browser.ts';
+import { logFile } from '../../local/daemon-launch.ts';
 import { action, type CliContext, type CommonOptions, type Report } from '../console/context.ts';
 import { openOrStart } from '../console/daemon-link.ts';
-import { logFile } from '../console/daemon-process.ts';
 
 interface OpenOptions extends CommonOptions {
   readonly print?: boolean;

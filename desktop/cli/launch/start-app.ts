@@ -6,17 +6,16 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { browserCommand } from '../../local/browser.ts';
+import { runningDaemon } from '../../local/daemon-address.ts';
+import { launchInTerminal } from '../../local/daemon-launch.ts';
 import { stateFolder } from '../../local/local-edge.ts';
 import { DaemonLink } from '../console/daemon-link.ts';
-import { runningDaemon } from '../console/daemon-process.ts';
 
 const DAEMON = fileURLToPath(new URL('../../engine/daemon/main.ts', import.meta.url));
 const SHELL = fileURLToPath(new URL('../../shell/dist', import.meta.url));
 const ELECTRON = fileURLToPath(new URL('../../node_modules/electron', import.meta.url));
-const POLL_MS = 25;
 
 export type App =
   | { readonly kind: 'window'; readonly child: ChildProcess }
@@ -75,8 +74,7 @@ function electronFlags(): string[] {
 /** @param reason why there is no window, for the user */
 export async function openPage(reason: string): Promise<App> {
   const state = stateFolder();
-  const child = (await runningDaemon(state)) === undefined ? startDaemon(state) : undefined;
-  if (child !== undefined) await isReady(child, state);
+  const child = (await runningDaemon(state)) === undefined ? await startDaemon(state) : undefined;
   const daemon = await DaemonLink.open(state);
   try {
     const { url } = await daemon.call('millrace.loginLink');
@@ -98,23 +96,19 @@ export async function startDaemonAgain(
   attempt: number,
 ): Promise<ChildProcess | undefined> {
   const state = stateFolder();
-  const child = startDaemon(state, attempt === 1 ? ['--port', new URL(url).port] : []);
-  return (await isReady(child, state)) ? child : undefined;
+  const options = attempt === 1 ? ['--port', new URL(url).port] : [];
+  // It has said why, in the terminal.
+  return startDaemon(state, options).catch(() => undefined);
 }
 
-/** Resolves when a daemon that was started can be called; false: it has ended, and has said why. */
-async function isReady(child: ChildProcess, state: string): Promise<boolean> {
-  while ((await runningDaemon(state))?.pid !== child.pid) {
-    if (child.exitCode !== null || child.signalCode !== null) return false;
-    await sleep(POLL_MS);
-  }
-  return true;
-}
-
-function startDaemon(state: string, options: readonly string[] = []): ChildProcess {
+/** @returns its process; undefined: another one has been quicker, and it has ended */
+async function startDaemon(
+  state: string,
+  options: readonly string[] = [],
+): Promise<ChildProcess | undefined> {
   const dir = join(homedir(), 'Downloads');
-  void mkdir(dir, { recursive: true }).catch(() => {});
-  return spawn(process.execPath, [DAEMON, '--state', state, '--dir', dir, ...options], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  await mkdir(dir, { recursive: true }).catch(() => {});
+  const args = [DAEMON, '--state', state, '--dir', dir, ...options];
+  const { daemon, child } = await launchInTerminal({ command: process.execPath, args }, state);
+  return daemon.pid === child.pid ? child : undefined;
 }

@@ -1,10 +1,11 @@
 /** Finds the daemon or starts it, stays connected to it, and starts it again when it has crashed. */
 
 import { afterEnd, type Ends } from '@millrace/shared/base/restart-policy';
-import type { Program } from '../logic/daemon-program.ts';
+import { type FoundDaemon, runningDaemon } from '../../local/daemon-address.ts';
+import { type DaemonProgram, launchDaemon } from '../../local/daemon-launch.ts';
 import type { DaemonState } from '../logic/tray-text.ts';
 import { DaemonLink } from './daemon-link.ts';
-import { type FoundDaemon, hasGone, runningDaemon, startDaemonProcess } from './daemon-process.ts';
+import { hasGone } from './has-gone.ts';
 
 const STOP_TIMEOUT_MS = 10_000;
 
@@ -14,7 +15,7 @@ export interface DaemonPlace {
   /** Download folder. */
   readonly dir: string;
   /** undefined: none can be started here; one that runs already is used. */
-  readonly program: Program | undefined;
+  readonly program: DaemonProgram | undefined;
 }
 
 export interface Connected {
@@ -42,13 +43,15 @@ export async function findOrStart(
   if (program === undefined) {
     throw new Error('Node 24 or newer is needed: put its path into MILLRACE_NODE');
   }
-  const start = (args: readonly string[]) =>
-    startDaemonProcess({ ...program, args: [...program.args, ...args] }, state, dir);
-  const { daemon } =
+  const start = (options: readonly string[]) => {
+    const args = [...program.args, ...options, '--state', state, '--dir', dir];
+    return launchDaemon({ ...program, args }, state);
+  };
+  const { daemon, child } =
     before === undefined
       ? await start([])
       : await start(['--port', new URL(before).port]).catch(() => start([]));
-  return { daemon, link: await DaemonLink.connect(daemon), started: true };
+  return { daemon, link: await DaemonLink.connect(daemon), started: daemon.pid === child.pid };
 }
 
 export interface SupervisorOptions extends DaemonPlace {

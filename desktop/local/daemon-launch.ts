@@ -1,0 +1,128 @@
+/**
+ * Starts the daemon as a process of its own and waits until it can be reached: for commands, the
+ * native host, the app's window and `npm start`. Runs on whatever Node is in Electron.
+ */
+
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { type FileHandle, open, readFile, rename, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MillraceError } from '@millrace/shared/base/errors';
+import { type FoundDaemon, makeStateFolder, runningDaemon } from './daemon-address.ts';
+
+const START_TIMEOUT_MS = 30_000;
+const POLL_MS = 25;
+/** Where it is longer, the log is begun anew; the one before is kept. */
+const MAX_LOG_BYTES = 1024 * 1024;
+
+/** How the daemon is run. */
+export interface DaemonProgram {
+  readonly command: string;
+  /** Paths among them absolute: the daemon runs in its state folder. */
+  readonly args: readonly string[];
+  /** Variables besides those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface LaunchedDaemon {
+  /** Where two were started at once, the one that runs: it may be of another process. */
+  readonly daemon: FoundDaemon;
+  readonly child: ChildProcess;
+}
+
+/** The file into which a daemon in the background writes. */
+export function logFile(state: string): string {
+  return join(state, 'daemon.log');
+}
+
+/**
+ * Starts it in the background: it goes on when this process ends, and Ctrl-C is not for it.
+ *
+ * @throws MillraceError `state-unusable` with the first line of what it said, `internal` where it
+ *   cannot be run at all
+ */
+export async function launchDaemon(program: DaemonProgram, state: string): Promise<LaunchedDaemon> {
+  await makeStateFolder(state);
+  const log = await openLog(state);
+  const from = (await log.stat()).size;
+  try {
+    return await untilReached(program, state, () => firstWords(state, from), {
+      detached: true,
+      stdio: ['ignore', log.fd, log.fd],
+    });
+  } finally {
+    await log.close();
+  }
+}
+
+/**
+ * Starts it for the terminal of this process, where it says what it has to say.
+ *
+ * @throws MillraceError `state-unusable`, `internal`
+ */
+export async function launchInTerminal(
+  program: DaemonProgram,
+  state: string,
+): Promise<LaunchedDaemon> {
+  await makeStateFolder(state);
+  return untilReached(program, state, async () => 'it has said why', {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}
+
+/** @param words tells what it has said, once it has ended or takes too long */
+async function untilReached(
+  { command, args, env }: DaemonProgram,
+  state: string,
+  words: () => Promise<string>,
+  options: SpawnOptions,
+): Promise<LaunchedDaemon> {
+  const child = spawn(command, [...args], {
+    ...options,
+    // Not where the user is: that folder may be on something to be unmounted.
+    cwd: state,
+    env: { ...process.env, ...env, MILLRACE_STATE: state },
+    windowsHide: true,
+  });
+  let failure: Error | undefined;
+  child.on('error', (error) => {
+    failure = error;
+  });
+  if (options.detached) child.unref();
+  const ended = once(child, 'exit').catch(() => {});
+  const giveUpAt = Date.now() + START_TIMEOUT_MS;
+  while (Date.now() < giveUpAt) {
+    const daemon = await runningDaemon(state);
+    if (daemon !== undefined && daemon.pid === child.pid) return { daemon, child };
+    if (failure !== undefined) throw new MillraceError('internal', failure.message);
+    if (child.exitCode !== null || child.signalCode !== null) {
+      // Somebody else may have been quicker.
+      if (daemon !== undefined) return { daemon, child };
+      throw new MillraceError('state-unusable', await words());
+    }
+    await Promise.race([new Promise((resolve) => setTimeout(resolve, POLL_MS)), ended]);
+  }
+  child.kill();
+  throw new MillraceError('internal', `the daemon does not start: ${await words()}`);
+}
+
+async function openLog(state: string): Promise<FileHandle> {
+  const path = logFile(state);
+  const { size } = await stat(path).catch(() => ({ size: 0 }));
+  if (size > MAX_LOG_BYTES) await rename(path, `${path}.1`);
+  try {
+    return await open(path, 'a', 0o600);
+  } catch (cause) {
+    throw new MillraceError('state-unusable', path, { cause });
+  }
+}
+
+/**
+ * @param from where the log ended before the daemon was started
+ * @returns where the log is, if nothing has come into it
+ */
+async function firstWords(state: string, from: number): Promise<string> {
+  const log = await readFile(logFile(state)).catch(() => Buffer.alloc(0));
+  const [first = ''] = log.subarray(from).toString().trim().split('\n');
+  return first === '' ? logFile(state) : first;
+}
