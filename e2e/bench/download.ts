@@ -9,8 +9,8 @@ import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { contentOf } from '../fixtures/origins/content.ts';
 import { Nginx } from '../fixtures/origins/nginx.ts';
-import { type ProgramRun, runProgram } from './program-run.ts';
-import type { Stage } from './stage.ts';
+import { type ProgramRun, runProgram } from './measuring/program-run.ts';
+import type { Stage } from './measuring/stage.ts';
 
 const CLI = fileURLToPath(new URL('../../desktop/cli/main.ts', import.meta.url));
 const FILE_NAME = 'file.bin';

@@ -12,7 +12,7 @@ import type { Browser } from 'playwright-core';
 import { buildEngineExtension, Taker } from '../fixtures/pages/engine-extension.ts';
 import { ExtensionBrowser } from '../fixtures/pages/extension.ts';
 import { until } from '../fixtures/until.ts';
-import type { Stage } from './stage.ts';
+import type { Stage } from './measuring/stage.ts';
 
 const ROUNDS = 3;
 

@@ -1,11 +1,11 @@
 /** Four edges as a network against four nginx slice caches behind a consistent-hash nginx. */
 
 import { Cluster } from '../fixtures/programs/cluster.ts';
-import { cached, contest, type Scenario } from './contest.ts';
-import type { Side } from './measure.ts';
+import { cached, contest, type Scenario } from './measuring/contest.ts';
+import type { Side } from './measuring/measure.ts';
+import type { Stage } from './measuring/stage.ts';
+import { table } from './measuring/table.ts';
 import { NginxNetwork } from './nginx-network.ts';
-import type { Stage } from './stage.ts';
-import { table } from './table.ts';
 
 const NODES = 4;
 /** Per node: twice its share of the file, as no way of spreading chunks spreads them evenly. */

@@ -5,7 +5,7 @@
 
 import { join } from 'node:path';
 import { Nginx } from '../fixtures/origins/nginx.ts';
-import type { Stage } from './stage.ts';
+import type { Stage } from './measuring/stage.ts';
 
 export class NginxNetwork {
   readonly #caches: Nginx[] = [];

@@ -2,10 +2,10 @@
 
 import { Nginx } from '../fixtures/origins/nginx.ts';
 import { EdgeProcess } from '../fixtures/programs/processes.ts';
-import { cached, contest, type Scenario } from './contest.ts';
-import type { Side } from './measure.ts';
-import type { Stage } from './stage.ts';
-import { table } from './table.ts';
+import { cached, contest, type Scenario } from './measuring/contest.ts';
+import type { Side } from './measuring/measure.ts';
+import type { Stage } from './measuring/stage.ts';
+import { table } from './measuring/table.ts';
 
 /** Room for the file and some more: after the first run both caches are in their steady state. */
 const CACHE_BYTES = 640 * 1024 * 1024;

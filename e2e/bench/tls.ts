@@ -7,8 +7,8 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { makeCertificate } from '../fixtures/origins/certificate.ts';
 import { EdgeProcess } from '../fixtures/programs/processes.ts';
-import { cpuSeconds } from './measure.ts';
-import type { Stage } from './stage.ts';
+import { cpuSeconds } from './measuring/measure.ts';
+import type { Stage } from './measuring/stage.ts';
 
 const CACHE_BYTES = 640 * 1024 * 1024;
 const RUNS = 5;

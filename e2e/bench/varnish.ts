@@ -9,11 +9,11 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { EdgeProcess } from '../fixtures/programs/processes.ts';
-import { contest } from './contest.ts';
-import type { Side } from './measure.ts';
+import { contest } from './measuring/contest.ts';
+import type { Side } from './measuring/measure.ts';
+import type { Stage } from './measuring/stage.ts';
+import { table } from './measuring/table.ts';
 import { SCENARIOS } from './single.ts';
-import type { Stage } from './stage.ts';
-import { table } from './table.ts';
 
 /** Room for two files: what is fetched cold must not have to wait for room. */
 const CACHE_MIB = 1200;

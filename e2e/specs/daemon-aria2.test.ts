@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
 import { sha256 } from '../fixtures/origins/content.ts';
-import { Aria2p, type Aria2pDownload, aria2pOrComplain } from '../fixtures/programs/aria2p.ts';
 import { DaemonProcess } from '../fixtures/programs/daemon.ts';
 import { temporaryFolder } from '../fixtures/programs/processes.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
+import { Aria2p, type Aria2pDownload, aria2pOrComplain } from '../fixtures/tools/aria2p.ts';
 import { until } from '../fixtures/until.ts';
 
 const SIZE = 4_000_000;

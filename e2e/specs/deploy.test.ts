@@ -24,16 +24,16 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { fetchAll } from '../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
 import { notTested, programOrComplain } from '../fixtures/not-tested.ts';
-import { type DeployTool, deployTool } from '../fixtures/programs/deploy-tools.mjs';
 import { temporaryFolder } from '../fixtures/programs/processes.ts';
+import { testsWhere } from '../fixtures/tests-where.ts';
+import { type DeployTool, deployTool } from '../fixtures/tools/deploy-tools.mjs';
 import {
   copyInto,
   DEPLOY,
   type Instruction,
   ROOT,
   readStages,
-} from '../fixtures/programs/repository.ts';
-import { testsWhere } from '../fixtures/tests-where.ts';
+} from '../fixtures/tools/repository.ts';
 import { until } from '../fixtures/until.ts';
 
 /** On a machine that has none of it yet, Helm's engine is compiled meanwhile. */

@@ -11,8 +11,8 @@ import { CERTIFICATE, KEY } from '@millrace/shared/testing/certificate';
 import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
 import { sha256 } from '../fixtures/origins/content.ts';
 import { type CliResult, runCli, temporaryFolder } from '../fixtures/programs/processes.ts';
-import { ProxyProcess, proxiesOrComplain } from '../fixtures/programs/proxies.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
+import { ProxyProcess, proxiesOrComplain } from '../fixtures/tools/proxies.ts';
 
 const { afterAll, afterEach, beforeAll, beforeEach, describe, test } = testsWhere(
   proxiesOrComplain('proxies'),

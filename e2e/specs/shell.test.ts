@@ -12,11 +12,11 @@ import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
 import { sha256 } from '../fixtures/origins/content.ts';
 import type { DevTools } from '../fixtures/pages/devtools.ts';
 import { isAlive } from '../fixtures/programs/daemon-cli.ts';
-import { electronProgram } from '../fixtures/programs/electron-path.mjs';
 import { HostProcess } from '../fixtures/programs/native-host.ts';
 import { temporaryFolder } from '../fixtures/programs/processes.ts';
 import { electronOrComplain, Screen, Shell, waiting } from '../fixtures/programs/shell.ts';
 import { testsWhere } from '../fixtures/tests-where.ts';
+import { electronProgram } from '../fixtures/tools/electron-path.mjs';
 import { until } from '../fixtures/until.ts';
 
 const START = fileURLToPath(new URL('../../desktop/cli/launch/start.ts', import.meta.url));

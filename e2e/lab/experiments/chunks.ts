@@ -5,8 +5,8 @@
 
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
 import { CongestionWindow, firstWindow } from '@millrace/shared/cdn/delivery/window';
-import { sample } from '../../bench/measure.ts';
-import { Stage } from '../../bench/stage.ts';
+import { sample } from '../../bench/measuring/measure.ts';
+import { Stage } from '../../bench/measuring/stage.ts';
 import { EdgeProcess } from '../../fixtures/programs/processes.ts';
 import type { Experiment, ExperimentOptions } from '../experiment.ts';
 import { type Findings, median, type Table } from '../report.ts';

@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { contentOf } from '../fixtures/origins/content.ts';
-import { Nginx } from '../fixtures/origins/nginx.ts';
+import { contentOf } from '../../fixtures/origins/content.ts';
+import { Nginx } from '../../fixtures/origins/nginx.ts';
 
 const FILE_BYTES = 512 * 1024 * 1024;
 const FILE_NAME = 'file.bin';

@@ -5,7 +5,7 @@
  */
 
 import { connect } from 'node:net';
-import { portOf } from '../fixtures/programs/port-of.ts';
+import { portOf } from '../../fixtures/programs/port-of.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
 const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
