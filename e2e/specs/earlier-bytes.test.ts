@@ -50,16 +50,29 @@ const whole: Answer = (_req, res) => {
 const page: Answer = (_req, res) => {
   res.writeHead(200, { 'content-type': 'text/html', 'content-length': PAGE.length }).end(PAGE);
 };
+/** A part of a version with a name. */
+const first: Answer = (req, res, n) => {
+  res.setHeader('etag', '"a"');
+  part(req, res, n);
+};
 const gone: Answer = (_req, res) => void res.writeHead(410).end();
-async function get(name: string, answers: Answer) {
+
+async function get(name: string, answers: Answer, options: readonly string[] = []) {
   answer = answers;
   count = 0;
   const dir = join(folder.path, name);
   await mkdir(dir, { recursive: true });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/file.bin`;
-  const result = await runCli(['get', url, '-d', dir, '--json']);
+  const result = await runCli(['get', url('file.bin'), ...options, '-d', dir, '--json']);
   return { ...result, dir };
 }
+
+function url(name: string): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/${name}`;
+}
+
+/** Another server of the same file, as seen by the engine: answered for by its path. */
+const isMirror = (req: IncomingMessage) => req.url === '/mirror.bin';
+const mirrors = () => ['--mirror', url('mirror.bin'), '--retry-for', '20s'];
 
 /** Leaves a partial file. */
 async function begin(name: string): Promise<void> {
@@ -86,4 +99,49 @@ test('a web page where a part of the file was asked for costs nothing that is th
   expect(code).toBe(0);
   expect(await digestIn(dir)).toBe(sha256(BODY));
   expect(stdout).toMatch(/"resumedBytes":[1-9]/);
+});
+
+test('a comparison with earlier bytes that breaks off is made again', async () => {
+  await begin('broken-off');
+  const { code, dir, stdout } = await get('broken-off', (req, res, n) =>
+    (n === 2 ? brokenOff : part)(req, res, n),
+  );
+  expect(code).toBe(0);
+  expect(await digestIn(dir)).toBe(sha256(BODY));
+  expect(stdout).toMatch(/"resumedBytes":[1-9]/);
+});
+
+test('a source that fails while earlier bytes are compared leaves the download to the others', async () => {
+  await begin('left-to-others');
+  const { code, dir, stdout } = await get(
+    'left-to-others',
+    (req, res, n) => {
+      // The first answer says what the file is, later ones are for the comparison.
+      const good = isMirror(req) || n === 1;
+      return (good ? part : gone)(req, res, n);
+    },
+    mirrors(),
+  );
+  expect(code).toBe(0);
+  expect(await digestIn(dir)).toBe(sha256(BODY));
+  expect(stdout).toMatch(/"resumedBytes":[1-9]/);
+});
+
+test('sources that give the file in one piece only are asked one after the other', async () => {
+  let wholes = 0;
+  const { code, dir, stdout } = await get(
+    'one-after-the-other',
+    (req, res, n) => {
+      if (n === 1) return first(req, res, n);
+      if (isMirror(req)) return whole(req, res, n);
+      wholes++;
+      res.writeHead(200, { 'content-length': BODY.length });
+      res.write(BODY.subarray(0, 1000), () => res.destroy());
+    },
+    [...mirrors(), '--checksum', `sha-256=${sha256(BODY)}`],
+  );
+  expect(code).toBe(0);
+  expect(await digestIn(dir)).toBe(sha256(BODY));
+  expect(wholes).toBeGreaterThan(0);
+  expect(stdout).toMatch(/asking the next source/);
 });

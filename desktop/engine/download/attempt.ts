@@ -6,11 +6,12 @@
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Digest } from '@millrace/shared/base/digest';
-import { MillraceError } from '@millrace/shared/base/errors';
+import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { noteOf, noteOfError } from '@millrace/shared/base/notes';
 import { type OriginAnswer, reasonInAnswer } from '@millrace/shared/download/request/edge-use';
 import { homeReasonText } from '@millrace/shared/download/request/home-reason';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
+import { Patience } from '@millrace/shared/download/transfer/patience';
 import type { SourceVersion } from '@millrace/shared/download/transfer/same-file';
 import type { Session } from '@millrace/shared/download/transfer/session';
 import { listField } from '@millrace/shared/http/fields/headers';
@@ -124,22 +125,12 @@ export class Attempt {
    * @throws MillraceError; the signal's reason
    */
   async run(): Promise<Fetched> {
-    const { request, context, report, connections, target } = this.#options;
+    const { context, report, connections } = this.#options;
     for (const source of await connections.sources(context.random, report.noteOnce)) {
       if (!this.#options.excludes(source.id)) this.#sources.add(source);
     }
     for (const url of this.#options.addedUrls) this.addMirror(url);
-    const first = await openFirst({
-      session: this.#session,
-      sources: this.#sources,
-      length: request.length,
-      onOrigin: (answer) => this.#keepHome(answer),
-    });
-    this.#first = first;
-    this.#expectFile(first);
-    const pinned = isPinnable(first.opened) ? versionOf(first.opened) : undefined;
-    const version = pinned ?? unpinned(first.opened);
-    const file = await target.open(first, version, connections.urls);
+    const { first, pinned, version, file } = await this.#open();
     if (version.length === undefined) report.note(noteOf('cannot-resume'));
     const resumedBytes = file.stored.bytes;
     this.#tellStart(first, file, resumedBytes);
@@ -164,6 +155,52 @@ export class Attempt {
   /** Bytes that were stored no longer are: they are fetched again. */
   discard(range: ByteRange): void {
     this.#blocks?.discard(range);
+  }
+
+  /**
+   * Finds out what the file is and opens its partial file. A source that answers, but fails while
+   * earlier bytes are compared with its own, is treated like one that has not answered.
+   *
+   * @throws MillraceError when no source is left, or none has succeeded for `retryForMs`
+   */
+  async #open(): Promise<{
+    readonly first: First;
+    readonly pinned: SourceVersion | undefined;
+    readonly version: UnsizedVersion;
+    readonly file: PartialFile;
+  }> {
+    const { request, connections, target } = this.#options;
+    const session = this.#session;
+    const sources = this.#sources;
+    const patience = new Patience(session, session.now());
+    for (;;) {
+      const first = await openFirst({
+        session,
+        patience,
+        sources,
+        length: request.length,
+        onOrigin: (answer) => this.#keepHome(answer),
+      });
+      this.#first = first;
+      this.#expectFile(first);
+      const pinned = isPinnable(first.opened) ? versionOf(first.opened) : undefined;
+      const version = pinned ?? unpinned(first.opened);
+      try {
+        return {
+          first,
+          pinned,
+          version,
+          file: await target.open(first, version, connections.urls),
+        };
+      } catch (thrown) {
+        session.signal.throwIfAborted();
+        first.opened.discard();
+        const error = asMillraceError(thrown);
+        if (!isOfSource(error)) throw error;
+        sources.onFailure(first.source, error, false);
+        session.onSourceFailed?.(first.source, error);
+      }
+    }
   }
 
   /** @param version undefined: nothing shows which version a range of it would be of */
@@ -258,6 +295,11 @@ export class Attempt {
       report.noteOnce(noteOfError('waits-for-server', failure));
     }
   }
+}
+
+/** True if another source may do better: a partial file of another file stays in everybody's way. */
+function isOfSource({ code, row: { scope } }: MillraceError): boolean {
+  return code !== 'different-file' && (scope === 'source' || scope === 'node');
 }
 
 /** What is known of a file of which no range can be told from those of other versions. */

@@ -39,13 +39,30 @@ describe('other ways', () => {
     expect(chosen('checksum-mismatch', [source('a', undefined, 9)], 0).text).toBeUndefined();
   });
 
-  test('sources without ranges or validators are asked for the whole, once', () => {
-    const sources = [source('a', 'origin-gone', 9), source('b', 'version-unproven')];
+  test('sources without ranges or validators are asked for the whole, one after the other', () => {
+    const sources = [
+      source('a', 'origin-gone', 9),
+      source('b', 'version-unproven'),
+      source('c', 'range-ignored'),
+    ];
     const { text, excluded, ways } = chosen('origin-gone', sources, 9);
     expect(text).toMatch(/in one piece/);
     expect(excluded).toEqual(['a']);
-    const [, b] = sources as [HttpSource, HttpSource];
-    expect(ways.next(new MillraceError('version-unproven'), [b], b, 9)).toBeUndefined();
+    const [, b, c] = sources as [HttpSource, HttpSource, HttpSource];
+    // Another attempt: nothing is known yet against the one that was not asked.
+    const fresh = source('c');
+    const next = ways.next(new MillraceError('version-changed'), [b, fresh], b, 9);
+    expect(next?.note).toBe('next-in-one-piece');
+    expect([b, fresh].filter(({ id }) => ways.excludes(id))).toEqual([b]);
+    expect(ways.next(new MillraceError('version-changed'), [c], c, 9)).toBeUndefined();
+  });
+
+  test('one that gives another file in one piece makes room for the next', () => {
+    const sources = [source('a', 'range-ignored', 9), source('b', 'range-ignored')];
+    const { ways } = chosen('range-ignored', sources, 9);
+    const [a, b] = sources as [HttpSource, HttpSource];
+    expect(ways.next(new MillraceError('checksum-mismatch'), [a, b], a, 0)).toBeDefined();
+    expect(ways.excludes('a') && !ways.excludes('b')).toBe(true);
   });
 
   test.each<ErrorCode>([

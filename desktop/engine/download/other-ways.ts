@@ -1,6 +1,6 @@
 /**
- * What else can be tried where the sources that are in cannot go on. Each way is taken once: a
- * source that is excluded stays so.
+ * Chooses what else can be tried where the sources that are in cannot go on. A source that is
+ * excluded stays so, and each way excludes one at least: the ways come to an end.
  */
 
 import { type ErrorCode, EXIT, isMillraceError } from '@millrace/shared/base/errors';
@@ -18,9 +18,10 @@ export function isDoubted({ health }: HttpSource): boolean {
 }
 
 export class OtherWays {
-  /** Sources that are not asked any more, and those that were asked for the file in one piece. */
+  /** Sources that are not asked any more. */
   readonly #excluded = new Set<string>();
-  readonly #triedWhole = new Set<string>();
+  /** Only sources that may give the file in one piece are left. */
+  #inOnePiece = false;
 
   /** @param id of a source */
   excludes(id: string): boolean {
@@ -44,6 +45,7 @@ export class OtherWays {
     if (!isMillraceError(error) || first === undefined) return undefined;
     // Of this machine's troubles, and of what the user wants, no other source helps.
     if (error.row.scope !== 'source' && error.row.scope !== 'node') return undefined;
+    if (this.#inOnePiece) return this.#nextInOnePiece(sources, first);
     if (WRONG_FILE.has(error.code) && sources.some(isDoubted)) {
       return this.#withoutWrong(sources, error.code === 'checksum-mismatch');
     }
@@ -52,7 +54,7 @@ export class OtherWays {
       this.#excluded.add(first.id);
       return noteOf('first-left-out', { source: first.label });
     }
-    return this.#inOnePiece(sources);
+    return this.#wholeOnly(sources);
   }
 
   /** The one that others were compared with had the wrong file: perhaps they have the right one. */
@@ -64,15 +66,25 @@ export class OtherWays {
     return wrong.length === 0 ? undefined : noteOf('wrong-file');
   }
 
-  /** Those that could not take part by ranges give the file in one piece, if at all. */
-  #inOnePiece(sources: readonly HttpSource[]): Note | undefined {
-    const whole = sources.filter(({ id, health }) => {
+  /** Leaves in those that could not take part by ranges: they give the file in one piece, if at all. */
+  #wholeOnly(sources: readonly HttpSource[]): Note | undefined {
+    const whole = sources.filter(({ health }) => {
       const code = health.quarantine?.code;
-      return code !== undefined && WHOLE_ONLY.has(code) && !this.#triedWhole.has(id);
+      return code !== undefined && WHOLE_ONLY.has(code);
     });
     if (whole.length === 0) return undefined;
-    for (const { id } of whole) this.#triedWhole.add(id);
+    this.#inOnePiece = true;
     for (const source of sources) if (!whole.includes(source)) this.#excluded.add(source.id);
     return noteOf('one-piece');
+  }
+
+  /**
+   * One source at a time gives a file in one piece: where that one has failed, whatever it sent,
+   * the next may have the file.
+   */
+  #nextInOnePiece(sources: readonly HttpSource[], failed: HttpSource): Note | undefined {
+    this.#excluded.add(failed.id);
+    const left = sources.some(({ id }) => !this.#excluded.has(id));
+    return left ? noteOf('next-in-one-piece', { source: failed.label }) : undefined;
   }
 }

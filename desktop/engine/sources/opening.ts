@@ -6,7 +6,7 @@
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { OriginAnswer } from '@millrace/shared/download/request/edge-use';
-import { Patience } from '@millrace/shared/download/transfer/patience';
+import type { Patience } from '@millrace/shared/download/transfer/patience';
 import type { Session } from '@millrace/shared/download/transfer/session';
 import { canPin } from '@millrace/shared/http/fields/validators';
 import type { HttpSource } from './http-source.ts';
@@ -23,6 +23,8 @@ export interface OpeningOptions {
   /** Bytes that the file must have, where that is known. */
   readonly length: number | undefined;
   readonly session: Session<HttpSource>;
+  /** For the source that is looked for, however often this is called for it. */
+  readonly patience: Patience;
   /** Told of the origin's answer before any edge is asked; quarantines edges that must not be. */
   readonly onOrigin: (answer: OriginAnswer) => Promise<void>;
 }
@@ -39,9 +41,8 @@ const COMPANY_MS = 2000;
  * @throws MillraceError when none is left, or none has answered for `retryForMs`
  */
 export async function openFirst(options: OpeningOptions): Promise<First> {
-  const { sources, session } = options;
+  const { sources, session, patience } = options;
   const { now, signal, networkChange } = session;
-  const patience = new Patience(session, now());
   try {
     for (;;) {
       const first = await askAll(options);

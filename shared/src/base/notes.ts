@@ -7,6 +7,7 @@ export const NOTES = {
   'first-left-out': '{source} has given nothing: the other sources say what the file is',
   'wrong-file': 'what has come is not the file: trying the other sources',
   'one-piece': 'no source is left that serves ranges: downloading in one piece',
+  'next-in-one-piece': '{source} has not given the file: asking the next source for it',
   'cannot-resume': 'the source sends the file in one piece: it cannot be resumed',
   'new-version': 'the file has changed at the source: starting again with the new version',
   'partial-changed': 'somebody has changed the partial file: what is still right is kept',

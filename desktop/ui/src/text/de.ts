@@ -361,6 +361,8 @@ export const de: Readonly<Record<Key, string>> = {
   'note.wrong-file': 'Was gekommen ist, ist nicht die Datei: Die anderen Quellen werden versucht',
   'note.one-piece':
     'Keine Quelle ist übrig, die Teile der Datei sendet: Sie wird in einem Stück geladen',
+  'note.next-in-one-piece':
+    '{source} hat die Datei nicht geliefert: Die nächste Quelle wird danach gefragt',
   'note.cannot-resume':
     'Die Quelle sendet die Datei in einem Stück: Sie kann nicht fortgesetzt werden',
   'note.new-version':

@@ -350,6 +350,7 @@ export const en = {
   'note.first-left-out': '{source} has given nothing: the other sources say what the file is',
   'note.wrong-file': 'What has come is not the file: trying the other sources',
   'note.one-piece': 'No source is left that sends parts of the file: downloading in one piece',
+  'note.next-in-one-piece': '{source} has not given the file: asking the next source for it',
   'note.cannot-resume': 'The source sends the file in one piece: it cannot be resumed',
   'note.new-version': 'The file has changed at the source: starting again with the new version',
   'note.partial-changed': 'Somebody has changed the partial file: what is still right is kept',
