@@ -18,6 +18,7 @@ import { Additions } from './additions.ts';
 import { Changes, type ProveLink } from './changes.ts';
 import { checkKept } from './check-kept.ts';
 import { removeLeftJournals } from './left-journals.ts';
+import { Line } from './line.ts';
 import type { Change, NewDownload } from './new-download.ts';
 
 export interface ManagerOptions extends Omit<QueueRunnerOptions, 'records'> {
@@ -40,6 +41,7 @@ export class Manager {
   readonly #records: Records;
   readonly #queueRunner: QueueRunner;
   readonly #remover: Remover;
+  readonly #line: Line;
   readonly #additions: Additions;
   readonly #changes: Changes;
   /** Deletions and the like that go on in the background. */
@@ -54,6 +56,12 @@ export class Manager {
       records: this.#records,
       queueRunner: this.#queueRunner,
       trashLimits: () => options.settings.app.trash,
+    });
+    this.#line = new Line({
+      records: this.#records,
+      queueRunner: this.#queueRunner,
+      remover: this.#remover,
+      chore: (work) => this.#chore(work),
     });
     this.#additions = new Additions({
       ...options,
@@ -192,38 +200,29 @@ export class Manager {
     return this.#additions.addFinished(asked, ended);
   }
 
-  /** @returns false if it is paused or finished already */
+  /** As `Line.pause`. */
   pause(gid: string): boolean {
-    if (!this.queue.pause(gid)) return false;
-    this.#chore(this.#queueRunner.stop(gid));
-    this.#records.update(gid, { state: 'paused', retryAt: undefined });
-    this.#records.emit({ kind: 'paused', gid });
-    this.#queueRunner.tick();
-    return true;
+    return this.#line.pause(gid);
   }
 
-  /** @returns false if it was not paused */
+  /** As `Line.resume`. */
   resume(gid: string): boolean {
-    if (!this.queue.resume(gid)) return false;
-    this.#records.requeue(gid);
-    this.#queueRunner.tick();
-    return true;
+    return this.#line.resume(gid);
   }
 
-  /** Puts a failed or removed one into the queue again; one that waits is tried at once. */
+  /** As `Line.retry`. */
   retry(gid: string): boolean {
-    const record = this.get(gid);
-    if (record.state === 'removed' && this.trash.has(record.gid)) {
-      // With what it had.
-      this.#chore(this.restore([record.gid]).then(() => this.resume(record.gid)));
-      return true;
-    }
-    if (record.state === 'waiting') this.queue.hurry(record.gid);
-    else if (record.state !== 'error' && record.state !== 'removed') return false;
-    else this.#records.reopen(record);
-    this.#records.requeue(record.gid);
-    this.#queueRunner.tick();
-    return true;
+    return this.#line.retry(gid);
+  }
+
+  /** As `Line.move`. */
+  move(gid: string, offset: number, how: Move): number {
+    return this.#line.move(gid, offset, how);
+  }
+
+  /** As `Line.place`. */
+  place(gids: readonly string[], before: string | undefined): string[] {
+    return this.atOnce(() => this.#line.place(gids, before));
   }
 
   /**
@@ -292,15 +291,6 @@ export class Manager {
     return this.#remover.purge(states, before);
   }
 
-  /** @returns the place it has got; -1 if it does not stand in line */
-  move(gid: string, offset: number, how: Move): number {
-    const { position, changed } = this.queue.move(gid, offset, how);
-    this.store.atOnce(() => this.#records.keepOrder(changed));
-    for (const one of changed) this.#records.emit({ kind: 'changed', gid: one });
-    this.#queueRunner.tick();
-    return position;
-  }
-
   /** As `Changes.change`. */
   change(gid: string, wanted: Change): void {
     this.#changes.change(gid, wanted);
@@ -332,29 +322,6 @@ export class Manager {
     this.trash.sweep();
     this.#queueRunner.tick();
     this.#records.emit({ kind: 'settings' });
-  }
-
-  /**
-   * Puts downloads of the line, in this order, before another of it, or at its end.
-   *
-   * @param before undefined: at the end
-   * @returns those that stand in line
-   */
-  place(gids: readonly string[], before: string | undefined): string[] {
-    return this.atOnce(() => {
-      const placed: string[] = [];
-      for (const gid of gids) {
-        const from = this.queue.position(gid);
-        if (from === undefined || gid === before) continue;
-        const target = before === undefined ? undefined : this.queue.position(before);
-        // Taken out of the line before it is put back, it makes those behind it move up.
-        const to = target === undefined ? undefined : target - (from < target ? 1 : 0);
-        if (to === undefined) this.move(gid, 0, 'end');
-        else this.move(gid, to, 'set');
-        placed.push(gid);
-      }
-      return placed;
-    });
   }
 
   #chore(work: Promise<unknown>): void {

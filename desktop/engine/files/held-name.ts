@@ -39,9 +39,13 @@ export function holdName(path: string, token: string): void {
   }
 }
 
-/** True if the name is held by that token: nothing else is there. */
-export async function isHeld(path: string, token: string): Promise<boolean> {
-  return (await textAt(path)) === textOf(token);
+/**
+ * True if the name is held by that token: nothing else is there.
+ *
+ * @param token undefined: nobody holds it
+ */
+export async function isHeld(path: string, token: string | undefined): Promise<boolean> {
+  return token !== undefined && (await textAt(path)) === textOf(token);
 }
 
 /**

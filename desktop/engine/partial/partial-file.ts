@@ -89,10 +89,10 @@ export class PartialFile {
    *   signal's reason
    */
   static async open(options: PartialFileOptions): Promise<PartialFile> {
-    const { path, overwrite, signal } = options;
+    const { path, overwrite, held, signal } = options;
     const names = { path, data: path + DATA_SUFFIX, journal: path + JOURNAL_SUFFIX };
     try {
-      const taken = !overwrite && (await exists(path)) && !(await isOurs(options));
+      const taken = !overwrite && (await exists(path)) && !(await isHeld(path, held));
       if (taken && !(await exists(names.journal))) {
         // A run that was killed when all but this was done has left nothing else.
         await removeLeftLock(path + LOCK_SUFFIX);
@@ -249,7 +249,7 @@ export class PartialFile {
    *   stays, `onLost` is told of the rest
    */
   async finish(length: number): Promise<void> {
-    const { path, overwrite } = this.#options;
+    const { path, overwrite, held } = this.#options;
     try {
       await this.flush();
       await this.#watch.check();
@@ -260,7 +260,7 @@ export class PartialFile {
     try {
       const own = await closeComplete(this.#data, length);
       await this.#stored.close();
-      const replaces = overwrite || (await isOurs(this.#options));
+      const replaces = overwrite || (await isHeld(path, held));
       await nameComplete(own, this.dataPath, path, replaces);
     } catch (error) {
       await this.#unlock();
@@ -346,9 +346,4 @@ export class PartialFile {
     const bytes = wrong.reduce((sum, { start, end }) => sum + end - start, 0);
     throw new MillraceError('file-changed', `${bytes} bytes are not what was written`);
   }
-}
-
-/** True if what has the name only holds it for this download. */
-async function isOurs({ path, held }: PartialFileOptions): Promise<boolean> {
-  return held !== undefined && isHeld(path, held);
 }

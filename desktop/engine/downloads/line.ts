@@ -1,0 +1,94 @@
+/** What users can say of downloads that stand in line: stop, go on, try again, in which order. */
+
+import type { DownloadQueue, Move } from '@millrace/shared/download/queue/queue';
+import type { QueueRunner } from '../queue/queue-runner.ts';
+import type { Records } from '../queue/records.ts';
+import type { Remover } from '../removal/removing.ts';
+
+export interface LineOptions {
+  readonly records: Records;
+  readonly queueRunner: QueueRunner;
+  readonly remover: Remover;
+  /** Goes on with work in the background. */
+  readonly chore: (work: Promise<unknown>) => void;
+}
+
+export class Line {
+  readonly #options: LineOptions;
+
+  constructor(options: LineOptions) {
+    this.#options = options;
+  }
+
+  get #queue(): DownloadQueue {
+    return this.#options.records.queue;
+  }
+
+  /** @returns false if it is paused or finished already */
+  pause(gid: string): boolean {
+    const { records, queueRunner, chore } = this.#options;
+    if (!this.#queue.pause(gid)) return false;
+    chore(queueRunner.stop(gid));
+    records.update(gid, { state: 'paused', retryAt: undefined });
+    records.emit({ kind: 'paused', gid });
+    queueRunner.tick();
+    return true;
+  }
+
+  /** @returns false if it was not paused */
+  resume(gid: string): boolean {
+    const { records, queueRunner } = this.#options;
+    if (!this.#queue.resume(gid)) return false;
+    records.requeue(gid);
+    queueRunner.tick();
+    return true;
+  }
+
+  /** Puts a failed or removed one into the queue again; one that waits is tried at once. */
+  retry(gid: string): boolean {
+    const { records, queueRunner, remover, chore } = this.#options;
+    const record = records.get(gid);
+    if (record.state === 'removed' && remover.trash.has(record.gid)) {
+      // With what it had.
+      chore(remover.restore([record.gid]).then(() => this.resume(record.gid)));
+      return true;
+    }
+    if (record.state === 'waiting') this.#queue.hurry(record.gid);
+    else if (record.state !== 'error' && record.state !== 'removed') return false;
+    else records.reopen(record);
+    records.requeue(record.gid);
+    queueRunner.tick();
+    return true;
+  }
+
+  /** @returns the place it has got; -1 if it does not stand in line */
+  move(gid: string, offset: number, how: Move): number {
+    const { records, queueRunner } = this.#options;
+    const { position, changed } = this.#queue.move(gid, offset, how);
+    records.store.atOnce(() => records.keepOrder(changed));
+    for (const one of changed) records.emit({ kind: 'changed', gid: one });
+    queueRunner.tick();
+    return position;
+  }
+
+  /**
+   * Puts downloads of the line, in this order, before another of it, or at its end.
+   *
+   * @param before undefined: at the end
+   * @returns those that stand in line
+   */
+  place(gids: readonly string[], before: string | undefined): string[] {
+    const placed: string[] = [];
+    for (const gid of gids) {
+      const from = this.#queue.position(gid);
+      if (from === undefined || gid === before) continue;
+      const target = before === undefined ? undefined : this.#queue.position(before);
+      // Taken out of the line before it is put back, it makes those behind it move up.
+      const to = target === undefined ? undefined : target - (from < target ? 1 : 0);
+      if (to === undefined) this.move(gid, 0, 'end');
+      else this.move(gid, to, 'set');
+      placed.push(gid);
+    }
+    return placed;
+  }
+}

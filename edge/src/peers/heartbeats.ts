@@ -1,0 +1,178 @@
+/**
+ * Asks all known addresses in turn how the nodes there are, and learns of new ones from seeds and
+ * from the nodes themselves. What follows from the answers is the membership's to decide.
+ */
+
+import type { Millis } from '@millrace/shared/base/clock';
+import type { Log } from '@millrace/shared/base/log';
+import { AddressBook } from '@millrace/shared/cdn/routing/address-book';
+import { SilenceTimer } from '@millrace/shared/node/silence-timer';
+import { resolveSeeds, type Seed } from '../config/seeds.ts';
+import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
+import { type HeartbeatAnswer, wantedAddress } from './heartbeat.ts';
+import { HEARTBEAT_LATE_MS, HeartbeatClient } from './heartbeat-client.ts';
+
+/** From where addresses come, and how often what is done. */
+export interface HeartbeatSettings {
+  readonly seeds: readonly Seed[];
+  readonly auth: ClusterAuth;
+  readonly log: Log;
+  /** Monotonic milliseconds. */
+  readonly now: () => Millis;
+  /** For tests: how names are looked up, and how often what is done. */
+  readonly resolve?: typeof resolveSeeds;
+  readonly heartbeatIntervalMs?: Millis;
+  readonly resolveIntervalMs?: Millis;
+}
+
+export interface HeartbeatsOptions extends HeartbeatSettings {
+  /** Header fields that tell the other node who asks. */
+  readonly introduce: () => Readonly<Record<string, string>>;
+  /**
+   * Told of a good answer.
+   *
+   * @returns true if the address is not one that a peer is asked at
+   */
+  readonly onAnswer: (url: string, answer: HeartbeatAnswer, rtt: Millis) => Promise<boolean>;
+  /** @param sentAt when the question was sent; undefined: an answer came, and was no good one */
+  readonly onMiss: (url: string, sentAt: Millis | undefined) => void;
+  /** Told after each answer and each miss. */
+  readonly onAsked: () => void;
+}
+
+/** Heartbeats per second over all known nodes (NSDI 4.2). */
+const HEARTBEAT_INTERVAL_MS = 500;
+/** Heartbeats under way at a time, when many nodes are heard of at once. */
+const MAX_ASKING = 16;
+const RESOLVE_INTERVAL_MS = 30_000;
+
+export class Heartbeats {
+  readonly #options: HeartbeatsOptions;
+  readonly #client: HeartbeatClient;
+  readonly #addresses = new AddressBook();
+  #timers: NodeJS.Timeout[] = [];
+  #firstRound: Promise<unknown> = Promise.resolve();
+  /** Heartbeats under way. */
+  #asking = 0;
+
+  constructor(options: HeartbeatsOptions) {
+    this.#options = options;
+    this.#client = new HeartbeatClient(options.auth, options.now);
+  }
+
+  /** Resolves once the seeds are looked up; asking them goes on. */
+  async start(): Promise<void> {
+    const { heartbeatIntervalMs = HEARTBEAT_INTERVAL_MS, resolveIntervalMs = RESOLVE_INTERVAL_MS } =
+      this.#options;
+    await this.#resolve();
+    // Without seeds as well: others may ask this node, and are asked from then on.
+    this.#timers = [
+      setInterval(() => void this.#resolve(), resolveIntervalMs),
+      setInterval(() => this.#beat(), heartbeatIntervalMs),
+    ];
+    for (const timer of this.#timers) timer.unref();
+    // All seeds at once, so that a node that has just started need not work alone for long.
+    this.#firstRound = Promise.all(this.#addresses.urls.map((url) => this.ask(url)));
+  }
+
+  /** Resolves once all seeds have been asked after the start. */
+  async firstRound(): Promise<void> {
+    await this.#firstRound;
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    await this.#client.close();
+  }
+
+  /** Adds addresses of nodes, and asks those that are new at once. */
+  addSeeds(urls: readonly string[]): void {
+    for (const url of urls) if (this.#addresses.addSeed(url)) void this.ask(url);
+  }
+
+  /** Another node has named an address, or asked from it. */
+  hearOf(url: string): void {
+    if (!this.#isNew(url)) return;
+    // At once, so that nodes that have just started find each other soon; but no storm of questions.
+    if (this.#asking < MAX_ASKING) void this.ask(url);
+  }
+
+  /** Asks a node how it is. Resolves when that is known, or the answer is late; never rejects. */
+  ask(url: string): Promise<void> {
+    const { now, log, onAsked } = this.#options;
+    const sentAt = now();
+    this.#asking++;
+    return new Promise((resolve) => {
+      let open = true;
+      const close = (onFirst: () => void) => {
+        if (open) {
+          open = false;
+          timer.stop();
+          this.#asking--;
+          onFirst();
+        }
+        onAsked();
+        resolve();
+      };
+      const late = () => close(() => this.#missed(url, sentAt));
+      const timer = new SilenceTimer(HEARTBEAT_LATE_MS, late);
+      this.#heartbeat(url).then(
+        () => close(() => {}),
+        (error: unknown) => {
+          log.debug({ err: error, url }, 'a heartbeat had no good answer');
+          close(() => this.#missed(url, undefined));
+        },
+      );
+    });
+  }
+
+  async #resolve(): Promise<void> {
+    const { seeds, log, resolve = resolveSeeds } = this.#options;
+    const found = (await resolve(seeds, log)).filter((url) => {
+      if (this.#mayAsk(url)) return true;
+      log.warn({ url }, 'not asked: without --secret-file peers must be on loopback');
+      return false;
+    });
+    this.#addresses.setSeeds(found);
+  }
+
+  /** Takes an address down. @returns false if it is known, or may not be asked */
+  #isNew(url: string): boolean {
+    return !this.#addresses.has(url) && this.#mayAsk(url) && this.#addresses.hear(url);
+  }
+
+  /** Without a secret, nobody but this machine's own processes is to be believed. */
+  #mayAsk(url: string): boolean {
+    return (
+      this.#options.auth.hasSecret || isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''))
+    );
+  }
+
+  /** The next node in turn. */
+  #beat(): void {
+    const url = this.#addresses.next();
+    if (url !== undefined) void this.ask(url);
+  }
+
+  /** @throws whatever keeps a good answer from coming */
+  async #heartbeat(url: string): Promise<void> {
+    const { introduce, onAnswer } = this.#options;
+    const found = await this.#client.find(url);
+    if (found.elsewhere !== undefined) {
+      this.#addresses.onAnswer(url, true);
+      if (this.#isNew(found.elsewhere)) await this.ask(found.elsewhere);
+      return;
+    }
+    const { answer, rtt } = await this.#client.heartbeat(url, found.name, introduce());
+    this.#addresses.onAnswer(url, await onAnswer(url, answer, rtt));
+    const wanted = wantedAddress(url, answer);
+    if (wanted !== url) this.hearOf(wanted);
+    for (const other of answer.nodes) this.hearOf(new URL(other).origin);
+  }
+
+  #missed(url: string, sentAt: Millis | undefined): void {
+    this.#options.onMiss(url, sentAt);
+    this.#addresses.onMiss(url);
+    this.#client.forget(url);
+  }
+}
