@@ -2,6 +2,7 @@
 
 import { type ByteRange, RangeSet } from '../src/base/byte-range.ts';
 import type { Millis } from '../src/base/clock.ts';
+import type { Holds } from '../src/download/scheduler/holdings.ts';
 import { Scheduler } from '../src/download/scheduler/scheduler.ts';
 import { BlockTransfer } from '../src/download/transfer/block-transfer.ts';
 import type { Session } from '../src/download/transfer/session.ts';
@@ -49,11 +50,18 @@ export class TestSource extends TransferSource {
   /** The behaviour of all answers after those of `scripts`. */
   always: Script = {};
   readonly asked: ByteRange[] = [];
+  /** The parts of the file that it has; undefined: all of it. */
+  has: RangeSet | undefined;
   /** Milliseconds that a piece takes. */
   pieceMs = 1;
 
   override get isAdmitted(): boolean {
     return this.admitted;
+  }
+
+  override get holds(): Holds | undefined {
+    const { has } = this;
+    return has && ((position) => has.ranges.find(({ end }) => end > position));
   }
 
   constructor(id: string, kind: SourceKind = 'mirror', host = id) {
@@ -96,7 +104,7 @@ export class TransferWorld {
   }
 
   join(source: TestSource): void {
-    this.scheduler.addSource(source.id);
+    this.scheduler.addSource(source.id, { holds: source.holds });
     this.pool.add(source);
   }
 
@@ -194,6 +202,7 @@ export class TransferWorld {
     await this.wait(source.pieceMs, signal);
     signal.throwIfAborted();
     if (script.refused !== undefined) throw script.refused;
+    if (source.has?.covers(range) === false) throw new Error(`${source.id} does not have that`);
     const read = (sink: Sink) => this.#read(source, script, range, sink, signal);
     return { checked: script.checked === true, read };
   }

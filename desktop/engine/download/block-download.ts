@@ -72,7 +72,7 @@ export class BlockDownload {
         this.#transfer?.stop(this.#orphaned);
       },
       onAdmitted: (source) => {
-        this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
+        this.#schedule(source);
         this.#transfer?.kick();
       },
     });
@@ -223,7 +223,12 @@ export class BlockDownload {
   #setOwners(): void {
     for (const source of this.#options.sources.sources) {
       if (source.version === undefined) continue;
-      this.#scheduler?.addSource(source.id, this.#discovery?.ownership(source));
+      this.#schedule(source);
     }
+  }
+
+  #schedule(source: HttpSource): void {
+    const { id, holds } = source;
+    this.#scheduler?.addSource(id, { ...this.#discovery?.ownership(source), holds });
   }
 }

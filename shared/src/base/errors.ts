@@ -303,6 +303,13 @@ export const ERRORS = {
     title: 'The origin has removed the file',
     advice: 'Look for a new URL.',
   },
+  'rest-missing': {
+    status: 502,
+    ...means('source', 'no', 'kept'),
+    exit: EXIT.source,
+    title: 'No source that is left has the rest of the file',
+    advice: 'Add another source of the same file, and go on: what has come is kept.',
+  },
   'origin-denied': {
     status: 403,
     ...means('source', 'no', 'kept', 'gone'),

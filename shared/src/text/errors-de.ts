@@ -214,6 +214,10 @@ export const errorsDe: Readonly<Record<ErrorCode, ErrorWords>> = {
     title: 'Die Datei hat sich während des Downloads geändert',
     help: 'Versuch es noch einmal, um die neue Version zu laden.',
   },
+  'rest-missing': {
+    title: 'Kein Server, der übrig ist, hat den Rest der Datei',
+    help: 'Füge einen weiteren Link zur selben Datei hinzu und setze fort. Was geladen ist, bleibt.',
+  },
   'version-unproven': {
     title: 'Der Server sagt nicht, welche Version er gesendet hat',
     help: 'Such einen anderen Server.',

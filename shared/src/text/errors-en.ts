@@ -217,6 +217,10 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
     title: 'The file changed during the download',
     help: 'Try again to get the new version.',
   },
+  'rest-missing': {
+    title: 'No server that is left has the rest of the file',
+    help: 'Add another link to the same file and resume. What has been downloaded is kept.',
+  },
   'version-unproven': {
     title: 'The server does not say which version it sent',
     help: 'Look for another server.',

@@ -100,7 +100,7 @@ export class Run {
         this.#now(),
       );
       for (const range of partial.stored.ranges) scheduler.addStored(range);
-      for (const { id } of sources) scheduler.addSource(id);
+      for (const { id, holds } of sources) scheduler.addSource(id, { holds });
       this.#scheduler = scheduler;
       this.#opened = true;
       const holder: SlotHolder = {
@@ -126,7 +126,7 @@ export class Run {
       this.#transfer = transfer;
       const over = new AbortController();
       const join = (source: FetchSource) => {
-        scheduler.addSource(source.id);
+        scheduler.addSource(source.id, { holds: source.holds });
         pool.add(source);
         transfer.kick();
       };

@@ -3,10 +3,11 @@
  * first. LOCI 3.2's rules, with forecasts (LOCI 5), and with takeovers before redundancy.
  */
 
-import type { ByteRange } from '../../base/byte-range.ts';
+import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import { ALIGN_BYTES, type BlockSizeInput, requestBytes } from './block-size.ts';
 import { fetchFree } from './free-space.ts';
+import { firstHeld, lastHeld } from './holdings.ts';
 import { type RunningRequest, redundantBytesToCome, sharedBytes } from './running-request.ts';
 import { type Choice, RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
 import type { KnownSource, Pace } from './source-table.ts';
@@ -34,13 +35,13 @@ export function choose(
 ): Choice | undefined {
   if (state.throttled) return fetchFree(state, source, now);
   if (state.sources.isSilent(source, now)) {
-    return fetchFree(state, source, now) ?? retrySilent(state, now);
+    return fetchFree(state, source, now) ?? retrySilent(state, source, now);
   }
   const taker = takerOf(state, source, now);
   return (
     rescue(state, taker, now) ??
     fetchFree(state, source, now) ??
-    takeOverLast(state, taker, now) ??
+    takeOverLast(state, source, taker, now) ??
     duplicateLast(state, taker, now)
   );
 }
@@ -49,14 +50,22 @@ export function choose(
  * A source that has fallen silent, asked for something that nobody else brings either: perhaps
  * only a connection has died.
  */
-function retrySilent(state: SchedulerState, now: Millis): Choice | undefined {
+function retrySilent(state: SchedulerState, source: KnownSource, now: Millis): Choice | undefined {
   for (const request of state.running) {
-    const start = state.stored.nextMissing(request.position);
-    const { end } = request;
-    if (start < end && now - request.rate.heardAt > RETRY_MS)
-      return takeOver(state, { start, end });
+    const rest = restFor(state, source, request);
+    if (rest !== undefined && now - request.rate.heardAt > RETRY_MS) return takeOver(state, rest);
   }
   return undefined;
+}
+
+/** What a request has still to bring and a source has: the first run of it. */
+function restFor(
+  { stored }: SchedulerState,
+  { holds }: KnownSource,
+  { position, end }: RunningRequest,
+): ByteRange | undefined {
+  const start = stored.nextMissing(position);
+  return start < end ? firstHeld(holds, { start, end }) : undefined;
 }
 
 function takerOf(state: SchedulerState, source: KnownSource, now: Millis): Taker | undefined {
@@ -75,7 +84,7 @@ function takerOf(state: SchedulerState, source: KnownSource, now: Millis): Taker
  */
 function rescue(state: SchedulerState, taker: Taker | undefined, now: Millis): Choice | undefined {
   if (taker === undefined || !taker.known) return undefined;
-  const { running, reader, progress, copies, stored, redundantBytes } = state;
+  const { running, reader, progress, copies, redundantBytes } = state;
   // What a reader needs later can be looked after later.
   const ahead = Math.min(reader?.lookAhead ?? 0, (totalRate(state, now) * RESCUE_MS) / 1000);
   const awaited = (r: RunningRequest) =>
@@ -86,15 +95,14 @@ function rescue(state: SchedulerState, taker: Taker | undefined, now: Millis): C
   // Without a reader, half of the bytes that may come in twice are kept for the end.
   const kept = reader === undefined ? redundantBytes / 2 : 0;
   for (const request of late.sort((a, b) => a.position - b.position)) {
-    const start = stored.nextMissing(request.position);
-    const { end } = request;
-    if (start >= end) continue;
+    const rest = restFor(state, taker.source, request);
+    if (rest === undefined) continue;
     const pace = bestPace(state, request, now);
-    const ms = taker.firstByteMs + ((end - start) * 1000) / taker.rate;
+    const ms = taker.firstByteMs + (rangeBytes(rest) * 1000) / taker.rate;
     if (pace === undefined || !isWorth(pace.etaMs / 2, ms)) continue;
     const choice = duplicate(state, request, taker, pace, kept);
     if (choice !== undefined) return choice;
-    if (awaited(request)) return takeOver(state, { start, end });
+    if (awaited(request)) return takeOver(state, rest);
   }
   return undefined;
 }
@@ -102,14 +110,16 @@ function rescue(state: SchedulerState, taker: Taker | undefined, now: Millis): C
 /** Takes the end of the request that would be the last to finish, so that both finish together. */
 function takeOverLast(
   state: SchedulerState,
+  source: KnownSource,
   taker: Taker | undefined,
   now: Millis,
 ): Choice | undefined {
-  const last = slowest(state, now);
+  const tailOf = ({ position, end }: RunningRequest) =>
+    lastHeld(source.holds, { start: state.stored.nextMissing(position), end });
+  const last = slowest(state, now, (request) => tailOf(request) !== undefined);
   if (last === undefined) return undefined;
   const { request, pace } = last;
-  const { end } = request;
-  const position = state.stored.nextMissing(request.position);
+  const { start: position, end } = tailOf(request) as ByteRange;
   if (taker === undefined) {
     // Nothing is known of anybody: only what stands still is worth a try.
     return pace.rate === 0 ? takeOver(state, { start: position, end }) : undefined;
@@ -143,8 +153,9 @@ function duplicateLast(
   taker: Taker | undefined,
   now: Millis,
 ): Choice | undefined {
-  const last = slowest(state, now);
-  if (taker === undefined || !taker.known || last === undefined) return undefined;
+  if (taker === undefined || !taker.known) return undefined;
+  const last = slowest(state, now, (r) => restFor(state, taker.source, r) !== undefined);
+  if (last === undefined) return undefined;
   const { request, pace } = last;
   const { position: start, end } = request;
   const ms = taker.firstByteMs + ((end - start) * 1000) / taker.rate;
@@ -168,10 +179,12 @@ function duplicate(
   if (taker.rate <= pace.rate) return undefined;
   const rivals = running.filter((r) => r === request || sharedBytes(r, request) > 0);
   if (rivals.length >= copies || rivals.some((r) => r.source === taker.source.id)) return undefined;
-  const start = stored.nextMissing(request.position);
+  const rest = restFor(state, taker.source, request);
+  if (rest === undefined) return undefined;
+  const { start } = rest;
   const allowed = redundantBytes - kept - spent - redundantBytesToCome(running, stored);
-  const bytes = Math.min(request.end - start, allowed);
-  if (bytes <= 0 || bytes < Math.min(request.end - start, ALIGN_BYTES)) return undefined;
+  const bytes = Math.min(rangeBytes(rest), allowed);
+  if (bytes <= 0 || bytes < Math.min(rangeBytes(rest), ALIGN_BYTES)) return undefined;
   return { range: { start, end: Math.floor(start + bytes) }, redundant: true };
 }
 
@@ -187,14 +200,15 @@ function takeOver(state: SchedulerState, range: ByteRange): Choice {
   return { range, redundant: false };
 }
 
-/** The request that will be the last to finish as things stand. */
+/** The request that will be the last to finish as things stand, of those that are eligible. */
 function slowest(
   state: SchedulerState,
   now: Millis,
+  eligible: (request: RunningRequest) => boolean,
 ): { request: RunningRequest; pace: Pace } | undefined {
   let last: { request: RunningRequest; pace: Pace } | undefined;
   for (const request of state.running) {
-    if (state.stored.nextMissing(request.position) >= request.end) continue;
+    if (state.stored.nextMissing(request.position) >= request.end || !eligible(request)) continue;
     const pace = bestPace(state, request, now);
     if (pace !== undefined && pace.etaMs > (last?.pace.etaMs ?? 0)) last = { request, pace };
   }

@@ -6,6 +6,7 @@
 import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
 import { ALIGN_BYTES, type BlockSizeInput, reachBytes, requestBytes } from './block-size.ts';
+import { heldRuns } from './holdings.ts';
 import { type Choice, RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
 import type { KnownSource } from './source-table.ts';
 
@@ -32,18 +33,23 @@ export function fetchFree(
   const behindMs = reader === undefined ? 0 : sources.shortestMs();
   const reach = probe ? (known.othersRate * RETRY_MS) / 1000 : reachBytes({ ...input, behindMs });
   const whole = { start: 0, end: stored.length };
+  const free = (within: ByteRange, most: number) => freeRun(state, source, within, most);
   if (reader === undefined) {
-    if (reach > 0 && reach >= input.missing) return undefined;
     const bytes = requestBytes(input);
-    const own = source.own?.next(bytes, (within) => freeRun(state, within, rangeBytes(within)));
-    return fit(own ?? freeRun(state, whole, bytes * 1.25), bytes);
+    const own = source.own?.next(bytes, (within) => free(within, rangeBytes(within)));
+    const run = own ?? free(whole, bytes * 1.25);
+    // The others will have brought all of it before, unless they do not have it.
+    const late = reach > 0 && reach >= input.missing;
+    if (run === undefined || (late && !sources.isSole(source, run.start))) return undefined;
+    return fit(run, bytes);
   }
   // A source slower than the quickest begins further on, where it is in time.
-  const start = Math.min(stored.nextMissing(reader.position) + reach, stored.length);
+  const next = stored.nextMissing(reader.position);
+  const start = Math.min(next + (sources.isSole(source, next) ? 0 : reach), stored.length);
   const urgent = start < reader.position + reader.lookAhead;
   const bytes = requestBytes({ ...input, urgent });
-  const ahead = freeRun(state, { start: Math.floor(start), end: whole.end }, bytes * 1.25);
-  return fit(ahead ?? freeRun(state, { start: 0, end: reader.position }, bytes * 1.25), bytes);
+  const ahead = free({ start: Math.floor(start), end: whole.end }, bytes * 1.25);
+  return fit(ahead ?? free({ start: 0, end: reader.position }, bytes * 1.25), bytes);
 }
 
 /** Cuts free bytes to the size of a request, at an aligned position, leaving no small rest. */
@@ -58,8 +64,24 @@ function fit(run: ByteRange | undefined, bytes: number): Choice | undefined {
   return { range: { start, end: Math.min(end, run.end) }, redundant: false };
 }
 
-/** The first bytes of `within` that are neither stored nor asked for, `most` of them at most. */
+/** The first bytes of `within` that a source has and that are neither stored nor asked for. */
 function freeRun(
+  state: SchedulerState,
+  { holds }: KnownSource,
+  within: ByteRange,
+  most: number,
+): ByteRange | undefined {
+  if (holds === undefined) return freeWithin(state, within, most);
+  const missing = { start: state.stored.nextMissing(within.start), end: within.end };
+  for (const run of heldRuns(holds, missing)) {
+    const free = freeWithin(state, run, most);
+    if (free !== undefined) return free;
+  }
+  return undefined;
+}
+
+/** The first bytes of `within` that are neither stored nor asked for, `most` of them at most. */
+function freeWithin(
   { stored, running }: SchedulerState,
   within: ByteRange,
   most: number,

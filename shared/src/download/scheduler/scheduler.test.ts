@@ -51,6 +51,12 @@ function finish(scheduler: Scheduler, reading: Reading, bytesPerSecond: number, 
   return now;
 }
 
+/** The request is answered for half a second, `bytes` at a time. */
+function trickle(scheduler: Scheduler, reading: Reading, bytes: number, from: number) {
+  for (let now = from + 50; now <= from + 500; now += 50) reading.read(scheduler, bytes, now);
+  return from + 500;
+}
+
 describe('Scheduler', () => {
   test('a file is fetched from its beginning, each byte once', () => {
     const scheduler = schedule({ length: 3 * MiB });
@@ -318,5 +324,64 @@ describe('edges that own chunks', () => {
     }
     expect([...starts]).toEqual([1, 3, 0, 2]);
     expect(scheduler.done).toBe(true);
+  });
+});
+
+describe('sources that have parts of the file', () => {
+  const half = 8 * MiB;
+  const first = (position: number) => (position < half ? { start: 0, end: half } : undefined);
+  const second = (position: number) =>
+    position < 2 * half ? { start: half, end: 2 * half } : undefined;
+
+  test('a slow source is asked for what nobody else has, however little is left', () => {
+    const scheduler = schedule({ length: 2 * half }, []);
+    scheduler.addSource('fast', { holds: first });
+    scheduler.addSource('slow', { holds: second });
+    const slow = take(scheduler, 'slow') as Reading;
+    expect(slow.assignment.range.start).toBe(half);
+    let now = finish(scheduler, slow, 20 * KiB, 0);
+    now = finish(scheduler, take(scheduler, 'fast', now) as Reading, 4 * MiB, now);
+    const fast = take(scheduler, 'fast', now) as Reading;
+    now = trickle(scheduler, fast, 200 * KiB, now);
+    const { end } = fast.assignment.range;
+    // Less than the fast one could bring before the slow one brings anything, if it only had it.
+    scheduler.addStored({ start: end, end: 2 * half - 100 * KiB });
+    const rest = take(scheduler, 'slow', now)?.assignment.range;
+    expect(rest?.start).toBe(2 * half - 100 * KiB);
+    expect(scheduler.canBring('slow')).toBe(true);
+    scheduler.addStored({ start: half, end: 2 * half });
+    expect(scheduler.canBring('slow')).toBe(false);
+  });
+
+  test('a reader gets the next bytes from the source that has them, fast or slow', () => {
+    const scheduler = schedule({ length: 2 * half }, []);
+    scheduler.addSource('fast', { holds: first });
+    scheduler.addSource('slow', { holds: second });
+    let now = finish(scheduler, take(scheduler, 'slow') as Reading, 100 * KiB, 0);
+    now = finish(scheduler, take(scheduler, 'fast', now) as Reading, 2 * MiB, now);
+    const fast = take(scheduler, 'fast', now) as Reading;
+    now = trickle(scheduler, fast, 100 * KiB, now);
+    scheduler.prefer(half + MiB);
+    expect(take(scheduler, 'slow', now)?.assignment.range.start).toBe(half + MiB);
+  });
+
+  test('the end of a request is taken over only by a source that has it', () => {
+    const scheduler = schedule({ length: 2 * half, connections: 3 }, ['whole']);
+    scheduler.addSource('fast', { holds: first });
+    let now = finish(scheduler, take(scheduler, 'fast') as Reading, 4 * MiB, 0);
+    scheduler.addStored({ start: 0, end: half - 2 * MiB });
+    scheduler.addStored({ start: half, end: 2 * half });
+    const slow = take(scheduler, 'whole', now) as Reading;
+    now = trickle(scheduler, slow, 1024, now);
+    scheduler.addStored({ start: slow.assignment.end, end: half });
+    expect(take(scheduler, 'fast', now)?.assignment.range.end).toBe(slow.assignment.range.end);
+
+    const other = schedule({ length: 2 * half, connections: 3 }, ['whole']);
+    other.addSource('fast', { holds: first });
+    now = finish(other, take(other, 'fast') as Reading, 4 * MiB, 0);
+    other.addStored({ start: 0, end: 2 * half - 200 * KiB });
+    const last = take(other, 'whole', now) as Reading;
+    now = trickle(other, last, 1024, now);
+    expect(take(other, 'fast', now)).toBeUndefined();
   });
 });

@@ -15,6 +15,7 @@ import { StoredMap } from '../journal/stored-map.ts';
 import type { RedundancyMode } from '../request/request.ts';
 import { chooseGridBytes } from './block-size.ts';
 import { choose } from './choice.ts';
+import { type Holds, heldRuns } from './holdings.ts';
 import { OwnChunks } from './own-chunks.ts';
 import { type Assignment, RunningRequest } from './running-request.ts';
 import type { SchedulerState } from './scheduler-state.ts';
@@ -57,6 +58,8 @@ export interface SourceOptions {
   readonly owns?: ((position: number) => boolean) | undefined;
   /** Size of the chunks that `owns` is about. */
   readonly chunkBytes?: number | undefined;
+  /** What of the file the source has; undefined: all of it. */
+  readonly holds?: Holds | undefined;
 }
 
 export class Scheduler {
@@ -115,17 +118,27 @@ export class Scheduler {
   }
 
   /** A source that may be asked from now on. What is known of its speed stays if it was there. */
-  addSource(id: string, { owns, chunkBytes }: SourceOptions = {}): void {
+  addSource(id: string, { owns, chunkBytes, holds }: SourceOptions = {}): void {
     const own =
       owns === undefined || chunkBytes === undefined
         ? undefined
         : new OwnChunks(this.#length, chunkBytes, owns);
-    this.#state.sources.add(id, own);
+    this.#state.sources.add(id, own, holds);
   }
 
   /** A source that is not asked any more. The caller ends what it still has under way. */
   removeSource(id: string): void {
     this.#state.sources.remove(id);
+  }
+
+  /** True if a source has bytes that are not stored. */
+  canBring(id: string): boolean {
+    const { sources, stored } = this.#state;
+    const source = sources.get(id);
+    if (source === undefined || this.done) return false;
+    const missing = { start: stored.nextMissing(0), end: this.#length };
+    for (const run of heldRuns(source.holds, missing)) if (!this.isStored(run)) return true;
+    return false;
   }
 
   /** Bytes per second that one more request to the source will bring; undefined: unknown. */
@@ -164,7 +177,7 @@ export class Scheduler {
    * for or that is late (LOCI 3.2, rule 1); else bytes nobody has asked for (rule 2); else the end
    * of the request that would finish last; else, once more, what that one is fetching (rule 3).
    *
-   * @returns undefined if there is nothing for it to do now
+   * @returns bytes that the source has; undefined if there is nothing for it to do now
    */
   next(id: string, now: Millis): Assignment | undefined {
     const { sources, running } = this.#state;

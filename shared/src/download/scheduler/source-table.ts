@@ -3,6 +3,7 @@
 import type { Millis } from '../../base/clock.ts';
 import { ALIGN_BYTES } from './block-size.ts';
 import { Forecast } from './forecast.ts';
+import { firstHeld, type Holds } from './holdings.ts';
 import type { OwnChunks } from './own-chunks.ts';
 import type { RunningRequest } from './running-request.ts';
 
@@ -17,6 +18,8 @@ export interface KnownSource {
   readonly id: string;
   readonly forecast: Forecast;
   readonly own: OwnChunks | undefined;
+  /** Undefined: it has the whole file. */
+  readonly holds: Holds | undefined;
   /** Requests under way. */
   running: number;
   /** When it last sent anything, or was asked first; undefined: nothing is due from it. */
@@ -37,10 +40,10 @@ export class SourceTable {
     return this.#sources.get(id);
   }
 
-  add(id: string, own: OwnChunks | undefined): void {
+  add(id: string, own: OwnChunks | undefined, holds: Holds | undefined): void {
     const forecast = this.#sources.get(id)?.forecast ?? new Forecast();
     const running = this.#sources.get(id)?.running ?? 0;
-    this.#sources.set(id, { id, forecast, own, running, waitingSince: undefined });
+    this.#sources.set(id, { id, forecast, own, holds, running, waitingSince: undefined });
   }
 
   remove(id: string): void {
@@ -50,6 +53,17 @@ export class SourceTable {
   /** Bytes at `position` have become free again. */
   reopen(position: number): void {
     for (const source of this.#sources.values()) source.own?.reopen(position);
+  }
+
+  /** True if some sources have parts of the file only, and no other than this one a certain byte. */
+  isSole(source: KnownSource, position: number): boolean {
+    const byte = { start: position, end: position + 1 };
+    let somePartial = false;
+    for (const other of this.#sources.values()) {
+      somePartial ||= other.holds !== undefined;
+      if (other !== source && firstHeld(other.holds, byte) !== undefined) return false;
+    }
+    return somePartial;
   }
 
   /** A request to the source begins. */

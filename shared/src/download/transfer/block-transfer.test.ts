@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { freeSeats, TestSource, TransferWorld } from '../../../testing/transfer-world.ts';
+import { RangeSet } from '../../base/byte-range.ts';
 import { MillraceError } from '../../base/errors.ts';
 import type { Seats } from './source-pool.ts';
 
@@ -101,6 +102,35 @@ describe('a transfer', () => {
     tick();
     await world.until(transfer.run());
     expect(world.isRight).toBe(true);
+  });
+
+  test('puts a file together from sources that have parts of it', async () => {
+    const [a, b] = [new TestSource('a'), new TestSource('b')];
+    a.has = new RangeSet([
+      { start: 0, end: 5 * MiB },
+      { start: 9 * MiB, end: LENGTH },
+    ]);
+    b.has = new RangeSet([{ start: 4 * MiB, end: 10 * MiB }]);
+    const world = new TransferWorld(LENGTH, [a, b]);
+    await world.until(world.transfer({ ownConnections: 4 }).run());
+    expect(world.isRight).toBe(true);
+    expect(world.receivedBytes).toBe(LENGTH);
+  });
+
+  test('ends where no source that is left has the rest, with what has come', async () => {
+    const [a, whole] = [new TestSource('a'), new TestSource('whole', 'origin')];
+    a.has = new RangeSet([{ start: 0, end: 5 * MiB }]);
+    const gone = new MillraceError('origin-gone');
+    whole.always = { refused: gone };
+    const world = new TransferWorld(LENGTH, [a, whole]);
+    // However long it may wait for bytes: nobody can bring them.
+    await expect(world.until(world.transfer({ connections: 2 }).run())).rejects.toBe(gone);
+    expect(world.stored.bytes).toBe(5 * MiB);
+
+    const alone = new TransferWorld(LENGTH, [a]);
+    const run = alone.until(alone.transfer().run());
+    await expect(run).rejects.toMatchObject({ code: 'rest-missing' });
+    expect(alone.stored.bytes).toBe(5 * MiB);
   });
 
   test('does not take sources for silent that it holds back itself', async () => {

@@ -320,6 +320,7 @@ export class BlockTransfer<S extends TransferSource> {
       if (at === undefined || !this.#patience.waitsUntil(at, now())) {
         return this.#end(pool.failure() ?? new MillraceError('origin-unreachable'));
       }
+      if (this.#restMissing) return this.#end(pool.failure() ?? new MillraceError('rest-missing'));
       this.#setWaiting(pool.allDown);
       wakeAt = Math.max(wakeAt, at);
     }
@@ -327,6 +328,13 @@ export class BlockTransfer<S extends TransferSource> {
       if (!this.#waiting || networkChange === undefined) return wait(wakeAt - now(), woken);
       if (await networkChange(wakeAt, woken)) pool.retryNow();
     });
+  }
+
+  /** True if none of the sources that may ever be asked again has bytes that are missing. */
+  get #restMissing(): boolean {
+    const { pool, scheduler } = this.#options;
+    const left = pool.sources.filter(({ health }) => health.quarantine === undefined);
+    return left.every(({ id, isAdmitted }) => isAdmitted && !scheduler.canBring(id));
   }
 
   #setWaiting(waiting: boolean): void {

@@ -2,6 +2,7 @@
 
 import { type ByteRange, RangeSet } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
+import type { Holds } from '../scheduler/holdings.ts';
 import type { SourceHealth } from './source-health.ts';
 
 /** An edge that relays the file, the file's own server, or another server that has it. */
@@ -26,6 +27,11 @@ export abstract class TransferSource {
 
   /** Host and port that its next request goes to (`URL.host`). */
   abstract get host(): string;
+
+  /** Tells which parts of the file it has; undefined: it has all of it. */
+  get holds(): Holds | undefined {
+    return undefined;
+  }
 
   /** True once the source has been shown to hold the file. */
   get isAdmitted(): boolean {
