@@ -4,19 +4,19 @@ import { generate, generateMetrics, generateRpc, METRICS, README, RPC } from './
 
 test('the README lists the commands, options and errors that the programs have', async () => {
   const readme = readFileSync(README, 'utf8');
-  // To mend it: node scripts/docs.ts
+  // To mend it: npm run docs
   expect(readme).toBe(await generate(readme));
 });
 
 test('METRICS.md lists what an edge measures', async () => {
   const text = readFileSync(METRICS, 'utf8');
-  // To mend it: node scripts/docs.ts
+  // To mend it: npm run docs
   expect(text).toBe(await generateMetrics(text));
 });
 
 test('RPC.md lists the methods that the daemon has', () => {
   const text = readFileSync(RPC, 'utf8');
-  // To mend it: node scripts/docs.ts
+  // To mend it: npm run docs
   expect(text).toBe(generateRpc(text));
 });
 

@@ -1,7 +1,7 @@
 /**
  * The parts of the documentation that the programs say themselves: commands, options and errors in
- * the README, metrics in edge/METRICS.md, methods of the daemon in desktop/RPC.md. `node scripts/docs.ts` writes them; a test fails while
- * they are not as the programs have them.
+ * the README, metrics in edge/METRICS.md, methods of the daemon in desktop/RPC.md. `npm run docs` writes
+ * them; a test fails while they are not as the programs have them.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';

@@ -262,6 +262,7 @@ const COMMANDS = {
   typecheck,
   lint,
   format: () => biome('check', '--write'),
+  docs: () => runNode([join(root, 'scripts/docs.ts')]),
   unit: (args) => jest('unit', TESTS_AT_A_TIME, args),
   e2e: (args) => withUi(() => jest('e2e', SPECS_AT_A_TIME, args)),
 };
