@@ -1,28 +1,16 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { expect, test } from '@jest/globals';
-import { generate, generateMetrics, generateRpc, METRICS, README, RPC } from './docs.ts';
+import { describe, expect, test } from '@jest/globals';
+import { DOCUMENTS, documentUrl, generate } from './docs.ts';
 
-test('the README lists the commands, options and errors that the programs have', async () => {
-  const readme = readFileSync(README, 'utf8');
+test.each(Object.keys(DOCUMENTS))('%s has what the programs say of themselves', async (path) => {
+  const text = readFileSync(documentUrl(path), 'utf8');
   // To mend it: npm run docs
-  expect(readme).toBe(await generate(readme));
+  expect(text).toBe(await generate(path, text));
 });
 
-test('METRICS.md lists what an edge measures', async () => {
-  const text = readFileSync(METRICS, 'utf8');
-  // To mend it: npm run docs
-  expect(text).toBe(await generateMetrics(text));
-});
-
-test('RPC.md lists the methods that the daemon has', () => {
-  const text = readFileSync(RPC, 'utf8');
-  // To mend it: npm run docs
-  expect(text).toBe(generateRpc(text));
-});
-
-test('every test, benchmark and experiment that the README and BENCHMARKS name is there', () => {
-  const texts = [README, new URL('../BENCHMARKS.md', import.meta.url)].map((file) =>
-    readFileSync(file, 'utf8'),
+test('every test, benchmark and experiment that a document names is there', () => {
+  const texts = ['README.md', 'e2e/README.md', 'BENCHMARKS.md'].map((path) =>
+    readFileSync(documentUrl(path), 'utf8'),
   );
   const within = (folder: string) => readdirSync(new URL(`../${folder}`, import.meta.url));
   const there: Record<string, (name: string) => boolean> = {
@@ -48,7 +36,7 @@ test('every test, benchmark and experiment that the README and BENCHMARKS name i
 });
 
 test('every test that SECURITY.md names is in the file that it names', () => {
-  const text = readFileSync(new URL('../SECURITY.md', import.meta.url), 'utf8');
+  const text = readFileSync(documentUrl('SECURITY.md'), 'utf8');
   const named = [...text.matchAll(/`([\w./-]+\.test\.ts)`: “([^”]+)”/g)];
   const missing = named.filter(([, path, title]) => {
     const file = new URL(`../${path}`, import.meta.url);
@@ -61,4 +49,37 @@ test('every test that SECURITY.md names is in the file that it names', () => {
     .filter((line) => line.startsWith('| ') && line.includes('.test.ts'));
   expect(named.length).toBeGreaterThanOrEqual(attacks.length);
   expect(attacks.length).toBeGreaterThan(20);
+});
+
+describe('links of documents', () => {
+  const documents = readdirSync(documentUrl(''), { recursive: true, encoding: 'utf8' }).filter(
+    (path) => /\.md$/.test(path) && !/(^|[\\/])(node_modules|dist)[\\/]/.test(path),
+  );
+  /** Anchors as GitHub makes them of headings, and those that are written down. */
+  const anchors = (text: string) => [
+    ...[...text.matchAll(/^#+ (.*)$/gm)].map(([, title]) =>
+      (title as string)
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    ),
+    ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id]) => id),
+  ];
+
+  test.each(documents)('%s leads to files and headings that are there', (path) => {
+    const text = readFileSync(documentUrl(path), 'utf8');
+    const broken = [...text.matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g)].filter(
+      ([, file = '', anchor]) => {
+        const target = file === '' ? documentUrl(path) : new URL(file, documentUrl(path));
+        if (!existsSync(target)) return true;
+        return anchor !== undefined && !anchors(readFileSync(target, 'utf8')).includes(anchor);
+      },
+    );
+    expect(broken.map(([link]) => link)).toEqual([]);
+  });
+
+  test('the first page is short', () => {
+    const lines = readFileSync(documentUrl('README.md'), 'utf8').split('\n');
+    expect(lines.length).toBeLessThanOrEqual(161);
+  });
 });

@@ -1,7 +1,6 @@
 /**
- * The parts of the documentation that the programs say themselves: commands, options and errors in
- * the README, metrics in edge/METRICS.md, methods of the daemon in desktop/RPC.md. `npm run docs` writes
- * them; a test fails while they are not as the programs have them.
+ * The parts of the documents that the programs know themselves: commands, options, errors, metrics,
+ * methods of the daemon. `npm run docs` writes them; a test fails while they differ from the programs.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -12,35 +11,39 @@ import { ERRORS } from '../shared/src/base/errors.ts';
 import { edgeMetrics, type MetricRow } from './edge-metrics.ts';
 import { rpcMethods } from './rpc-reference.ts';
 
-export const README = new URL('../README.md', import.meta.url);
-export const METRICS = new URL('../edge/METRICS.md', import.meta.url);
-export const RPC = new URL('../desktop/RPC.md', import.meta.url);
+type Generated = Readonly<Record<string, () => string | Promise<string>>>;
 
-/** The README with its generated parts as they should be. */
-export async function generate(readme: string): Promise<string> {
-  const parts: Record<string, string> = {
-    commands: commands(await buildProgram({} as never)), // no command runs
-    'edge options': options(edgeCommand()),
-    errors: errors(),
-    admission: admission(),
-  };
-  return Object.entries(parts).reduce(withPart, readme);
+/** The documents with generated parts, by their path in the repository, and what makes each part. */
+export const DOCUMENTS: Readonly<Record<string, Generated>> = {
+  'desktop/README.md': {
+    // No command runs: it needs no context.
+    commands: async () => commands(await buildProgram({} as never)),
+  },
+  'desktop/RPC.md': { methods: rpcMethods },
+  'edge/README.md': { admission, 'edge options': () => options(edgeCommand()) },
+  'edge/METRICS.md': { metrics: async () => metrics(await edgeMetrics()) },
+  'shared/README.md': { errors },
+};
+
+/** Where a document is. */
+export function documentUrl(path: string): URL {
+  return new URL(`../${path}`, import.meta.url);
 }
 
-/** The description of the metrics with its generated part as it should be. */
-export async function generateMetrics(text: string): Promise<string> {
-  return withPart(text, ['metrics', metrics(await edgeMetrics())]);
+/** A document with its generated parts as they should be. @throws Error where a part has no place */
+export async function generate(path: string, text: string): Promise<string> {
+  let whole = text;
+  for (const [name, make] of Object.entries(DOCUMENTS[path] ?? {})) {
+    whole = withPart(whole, name, await make());
+  }
+  return whole;
 }
 
-/** The description of the daemon's interface with its generated part as it should be. */
-export function generateRpc(text: string): string {
-  return withPart(text, ['methods', rpcMethods()]);
-}
-
-function withPart(text: string, [name, part]: [string, string]): string {
+function withPart(text: string, name: string, part: string): string {
   const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
-  const from = text.indexOf(begin) + begin.length;
-  return `${text.slice(0, from)}\n${part}\n${text.slice(text.indexOf(end))}`;
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  if (from < 0 || to < from) throw new Error(`the document has no place for "${name}"`);
+  return `${text.slice(0, from + begin.length)}\n${part}\n${text.slice(to)}`;
 }
 
 type Command = Awaited<ReturnType<typeof buildProgram>>;
@@ -166,7 +169,8 @@ function escapeCell(text: string): string {
 }
 
 if (import.meta.main) {
-  writeFileSync(README, await generate(readFileSync(README, 'utf8')));
-  writeFileSync(RPC, generateRpc(readFileSync(RPC, 'utf8')));
-  writeFileSync(METRICS, await generateMetrics(readFileSync(METRICS, 'utf8')));
+  for (const path of Object.keys(DOCUMENTS)) {
+    const url = documentUrl(path);
+    writeFileSync(url, await generate(path, readFileSync(url, 'utf8')));
+  }
 }

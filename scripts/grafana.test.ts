@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { METRICS } from './docs.ts';
+import { documentUrl } from './docs.ts';
 import { edgeMetrics, type MetricRow } from './edge-metrics.ts';
 import { readPromql } from './promql.ts';
 
@@ -83,7 +83,8 @@ describe('the dashboard for Grafana', () => {
 });
 
 test('what METRICS.md says to ask for is there', () => {
-  const questions = readFileSync(METRICS, 'utf8').split('## Questions')[1] ?? '';
+  const questions =
+    readFileSync(documentUrl('edge/METRICS.md'), 'utf8').split('## Questions')[1] ?? '';
   const expressions = [...questions.matchAll(/\| `([^`]+)` \|/g)].map(([, text]) =>
     (text as string).replaceAll('\\|', '|'),
   );

@@ -3,12 +3,12 @@
  * is loaded; help and completion, which tell of all, load all.
  */
 
+import { VERSION } from '@millrace/shared/base/version';
 import { Command } from 'commander';
 import type { CliContext } from './console/context.ts';
 
 type Make = (context: CliContext, program: Command) => Command;
 
-const VERSION = '0.1.0';
 /** What the completion of shells calls. */
 const COMPLETE = '__complete';
 

@@ -29,7 +29,7 @@ const CSP = [
 export const ICON_SIZES = [16, 32, 48, 128];
 
 /**
- * What the browser is asked for; README.md has a reason for each.
+ * What the browser is asked for; extension/README.md has a reason for each.
  */
 const PERMISSIONS = [
   'alarms',

@@ -3,6 +3,7 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { MillraceError } from '@millrace/shared/base/errors';
+import { VERSION } from '@millrace/shared/base/version';
 import {
   daemonToken,
   makeStateFolder,
@@ -33,7 +34,6 @@ import { DownloadLogs } from '../views/download-logs.ts';
 import { Sessions } from '../web/sessions.ts';
 import { engineDownload } from './engine-download.ts';
 
-const VERSION = '0.1.0';
 /** aria2's, so that its front ends find it. */
 const DAEMON_PORT = 6800;
 /** Longest wait for what a new link says of the file. */

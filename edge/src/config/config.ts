@@ -1,5 +1,5 @@
 /**
- * Reads the edge's settings: flags, environment, configuration file, --help and the README's list
+ * Reads the edge's settings: flags, environment, configuration file, --help and the list in edge/README.md
  * all come from one table. Flags win over environment, environment over file, file over default.
  */
 
@@ -8,6 +8,7 @@ import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
 import { nearest } from '@millrace/shared/base/nearest';
 import { formatBytes } from '@millrace/shared/base/units';
+import { VERSION } from '@millrace/shared/base/version';
 import type { PeerPolicy } from '@millrace/shared/cdn/routing/peer-table';
 import { tryRead } from '@millrace/shared/schema/read';
 import { Command, CommanderError, Option } from 'commander';
@@ -124,7 +125,7 @@ export function canReload({ tlsCert, rulesFile, linkSecretFile }: Config): boole
 export function edgeCommand(): Command {
   const command = new Command('edge')
     .description('Millrace edge: serves large files of other servers through prefixed URLs')
-    .version('0.1.0')
+    .version(VERSION)
     .helpOption('-h, --help', 'print this help')
     .allowExcessArguments(false)
     .exitOverride()
