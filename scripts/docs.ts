@@ -9,7 +9,7 @@ import { type LimitSource, RESOURCES, type ResourceRow } from '../edge/src/admis
 import { edgeCommand } from '../edge/src/config/config.ts';
 import { ERRORS } from '../shared/src/base/errors.ts';
 import { edgeMetrics, type MetricRow } from './edge-metrics.ts';
-import { rpcMethods } from './rpc-reference.ts';
+import { rpcMethods, rpcObjects } from './rpc-reference.ts';
 
 type Generated = Readonly<Record<string, () => string | Promise<string>>>;
 
@@ -19,7 +19,7 @@ export const DOCUMENTS: Readonly<Record<string, Generated>> = {
     // No command runs: it needs no context.
     commands: async () => commands(await buildProgram({} as never)),
   },
-  'desktop/RPC.md': { methods: rpcMethods },
+  'desktop/RPC.md': { methods: rpcMethods, objects: rpcObjects },
   'edge/README.md': { admission, 'edge options': () => options(edgeCommand()) },
   'edge/METRICS.md': { metrics: async () => metrics(await edgeMetrics()) },
   'shared/README.md': { errors },

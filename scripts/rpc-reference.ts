@@ -5,6 +5,8 @@ import { type OpenRpcMethod, openRpcOf } from '../shared/src/bridge/contract/ope
 
 /** As much of a JSON Schema as the contract uses. */
 interface Schema {
+  readonly $ref?: string;
+  readonly additionalProperties?: boolean | Schema;
   readonly type?: string;
   readonly description?: string;
   readonly default?: unknown;
@@ -21,32 +23,63 @@ interface Schema {
   readonly required?: readonly string[];
 }
 
+const DOCUMENT = openRpcOf(CONTRACT, '');
+
 /** A section for each method, in the order of the contract. */
 export function rpcMethods(): string {
-  const { methods } = openRpcOf(CONTRACT, '');
-  return methods.map(section).join('\n\n');
+  return DOCUMENT.methods.map(method).join('\n\n');
 }
 
-function section({ name, summary, description, params, result, errors }: OpenRpcMethod): string {
+/** A section for each object that methods take or give, by name. */
+export function rpcObjects(): string {
+  const { schemas } = DOCUMENT.components;
+  return Object.keys(schemas)
+    .sort()
+    .map((name) => object(name, schemas[name] as Schema))
+    .join('\n\n');
+}
+
+function method({ name, summary, params, result, errors }: OpenRpcMethod): string {
   const socket = errors.some(({ $ref }) => $ref.endsWith('/NeedsSocket'));
   const lines = [`### ${name}`, '', `${summary}${socket ? ' On a WebSocket only.' : ''}`];
-  if (description !== undefined) lines.push('', description);
   if (params.length > 0) lines.push('', '| parameter | | |', '|---|---|---|');
   for (const { name: param, required, schema } of params) {
-    const { description: meaning = '', default: value } = schema as Schema;
-    const given = value === undefined ? '' : `; default ${JSON.stringify(value)}`;
-    const cells = [`\`${param}\`${required ? ' (required)' : ''}`, typeOf(schema) + given, meaning];
-    lines.push(`| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`);
+    lines.push(row(param, required ? ' (required)' : '', schema as Schema));
   }
-  const { description: what = '' } = result.schema as Schema;
-  lines.push('', `Result (${result.name}): ${what}`);
+  const what = result.description === undefined ? '' : `. ${result.description}`;
+  lines.push('', `Result: ${typeOf(result.schema as Schema)}${what}`);
   return lines.join('\n');
+}
+
+function object(name: string, schema: Schema): string {
+  const { description = '', properties = {}, required = [] } = schema;
+  const lines = [`### ${name}`, '', description];
+  const members = Object.entries(properties);
+  if (schema.anyOf !== undefined) lines.push('', typeOf(schema));
+  if (members.length > 0) lines.push('', '| member | | |', '|---|---|---|');
+  for (const [member, one] of members) {
+    lines.push(row(member, required.includes(member) ? '' : ' (may be absent)', one));
+  }
+  return lines.join('\n');
+}
+
+/** A row of a table: the name, the type and the meaning of a value. */
+function row(name: string, more: string, schema: Schema): string {
+  const { description = '', default: value } = schema;
+  const given = value === undefined ? '' : `; default ${JSON.stringify(value)}`;
+  const cells = [`\`${name}\`${more}`, typeOf(schema) + given, description];
+  return `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
 }
 
 /** A schema in words. */
 function typeOf(schema: Schema): string {
   const { type, items, properties, required = [] } = schema;
   const some = schema.anyOf ?? schema.oneOf;
+  const { $ref, additionalProperties } = schema;
+  if ($ref !== undefined) {
+    const name = $ref.slice($ref.lastIndexOf('/') + 1);
+    return `[${name}](#${name.toLowerCase()})`;
+  }
   if (some !== undefined) return [...new Set(some.map(typeOf))].join(' or ');
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``;
   if (schema.enum !== undefined) return schema.enum.map((one) => `\`${one}\``).join(', ');
@@ -59,6 +92,9 @@ function typeOf(schema: Schema): string {
       ([name, field]) => `\`${name}\`${required.includes(name) ? '' : '?'} ${typeOf(field)}`,
     );
     return `{ ${fields.join('; ')} }`;
+  }
+  if (typeof additionalProperties === 'object') {
+    return `object with values: ${typeOf(additionalProperties)}`;
   }
   if (type === 'integer' || type === 'number') return `${type}${rangeOf(schema)}`;
   if (type === 'string' && schema.maxLength !== undefined) {

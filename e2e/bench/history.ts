@@ -53,8 +53,8 @@ async function main(): Promise<void> {
     const started = await timed(() => DaemonProcess.start(folder.path));
     daemon = started.result;
     const all = HISTORY + QUEUE;
-    const call = (method: string, params: object) => () =>
-      daemon.call<{ total: number }>(`millrace.${method}`, params);
+    const call = (method: 'list' | 'search', params: object) => () =>
+      daemon.call(`millrace.${method}`, params);
     const cases = [
       ['list, first 100', call('list', {}), all],
       ['list, 100 from the middle', call('list', { offset: 6000 }), all],

@@ -79,7 +79,7 @@ export async function ui(): Promise<string> {
 
 /** From opening the address to the first row. @returns milliseconds */
 async function coldStart(browser: Browser, daemon: DaemonProcess): Promise<number> {
-  const { url } = await daemon.call<{ url: string }>('millrace.loginLink');
+  const { url } = await daemon.call('millrace.loginLink');
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
   const began = performance.now();
@@ -96,7 +96,7 @@ async function run(daemon: DaemonProcess, origin: SlowFiles): Promise<void> {
     await daemon.add({ urls: [origin.add(`/running-${i}.iso`, { bytes: 2 ** 30 })] });
   }
   await until(async () => {
-    const list = await daemon.call<{ downloads: { storedBytes: number }[] }>('millrace.list', {
+    const list = await daemon.call('millrace.list', {
       status: ['active'],
     });
     return list.downloads.filter(({ storedBytes }) => storedBytes > 0).length === RUNNING;

@@ -9,8 +9,13 @@ import { contentOf } from '../fixtures/origins/content.ts';
 import { freePorts, Nginx } from '../fixtures/origins/nginx.ts';
 import { Cluster } from '../fixtures/programs/cluster.ts';
 import { temporaryFolder } from '../fixtures/programs/processes.ts';
+import type { Names } from './names.ts';
 
 export const TOKEN = 'a-token-for-the-picture';
+
+/** Names that the scene needs: of the server of downloads, of that of data, and of the edge. */
+const [DOWNLOADS, DATA, EDGE] = ['downloads.example.org', 'data.example.org', 'edge.example.org'];
+export const HOSTS = [DOWNLOADS, DATA, EDGE];
 
 const MIB = 1024 * 1024;
 /** Names of the edges, and how far each is from all others, milliseconds one way. */
@@ -41,26 +46,30 @@ async function delayed(target: number, ms: number): Promise<{ port: number; serv
   return { port: (server.address() as { port: number }).port, server };
 }
 
+interface Servers {
+  readonly origin: FaultOrigin;
+  readonly nginx: Nginx;
+  readonly data: string;
+}
+
 export class EdgeScene {
   readonly cluster: Cluster;
   readonly #origin: FaultOrigin;
   readonly #nginx: Nginx;
+  /** URL of the origin, by its name. */
+  readonly #data: string;
   readonly #ends: (() => unknown)[];
   #busy = true;
 
-  private constructor(
-    cluster: Cluster,
-    origin: FaultOrigin,
-    nginx: Nginx,
-    ends: (() => unknown)[],
-  ) {
+  private constructor(cluster: Cluster, servers: Servers, ends: (() => unknown)[]) {
     this.cluster = cluster;
-    this.#origin = origin;
-    this.#nginx = nginx;
+    this.#origin = servers.origin;
+    this.#nginx = servers.nginx;
+    this.#data = servers.data;
     this.#ends = ends;
   }
 
-  static async set(): Promise<EdgeScene> {
+  static async set(names: Names): Promise<EdgeScene> {
     const folder = await temporaryFolder();
     const token = join(folder.path, 'token');
     const root = join(folder.path, 'www');
@@ -69,6 +78,8 @@ export class EdgeScene {
     await writeFile(join(root, 'desktop-13.2.iso'), contentOf('picture', 30 * MIB));
     const nginx = await Nginx.start({ dir: join(folder.path, 'nginx'), root });
     const origin = await FaultOrigin.start();
+    names.lead(DOWNLOADS, Number(new URL(nginx.url).port));
+    const data = names.lead(DATA, Number(new URL(origin.url('none')).port));
     const lines = await Promise.all(
       EDGES.map(async ([name, ms]) => {
         const port = await freePorts(1);
@@ -78,8 +89,7 @@ export class EdgeScene {
     const cluster = await Cluster.start({
       nodes: EDGES.length,
       options: [
-        '--allow-origin',
-        '127.0.0.1',
+        ...['--allow-origin', DOWNLOADS, '--allow-origin', DATA],
         '--chunk-size',
         '256KiB',
         '--cache-memory',
@@ -91,16 +101,17 @@ export class EdgeScene {
         const { name, port, line } = lines[index] as (typeof lines)[number];
         const url = `http://127.0.0.1:${line.port}`;
         const disk = index === 0 ? ['--cache-dir', join(folder.path, 'cache')] : [];
-        return ['--name', name, '--port', `${port}`, '--peer-url', url, ...disk];
+        const open = index === 0 ? ['--public-url', `https://${EDGE}`] : [];
+        return ['--name', name, '--port', `${port}`, '--peer-url', url, ...disk, ...open];
       },
     });
     const closeLines = () => lines.forEach(({ line }) => void line.server.close());
-    return new EdgeScene(cluster, origin, nginx, [closeLines, () => folder.remove()]);
+    return new EdgeScene(cluster, { origin, nginx, data }, [closeLines, () => folder.remove()]);
   }
 
   /** A link that the page for publishers has something to say about. */
   get link(): string {
-    return `${this.#nginx.url}/desktop-13.2.iso`;
+    return `https://${DOWNLOADS}/desktop-13.2.iso`;
   }
 
   /** The edge that is looked at. */
@@ -118,16 +129,21 @@ export class EdgeScene {
     for (let i = client; this.#busy; i += 3) {
       const name = FILES[[0, 1, 0, 2, 1, 0, 3, 0][i % 8] as number] as string;
       const size = (10 + name.length) * MIB;
-      const url = this.#origin.url('one-hour', { name, seed: name, size });
+      const url = this.#urlOf('one-hour', { name, seed: name, size });
       const start = Math.floor((((i * 37) % 100) / 100) ** 2 * size * 0.9);
       const headers: Record<string, string> =
         i % 4 === 0 ? {} : { range: `bytes=${start}-${start + 3 * MIB}` };
-      const given = i % 19 === 7 ? this.#origin.url('not-found') : url;
+      const given = i % 19 === 7 ? this.#urlOf('not-found') : url;
       const asked = i % 31 === 11 ? 'http://10.0.0.1/x' : given;
       await fetch(edge.prefixed(asked), { headers })
         .then((answer) => answer.arrayBuffer())
         .catch(() => {});
     }
+  }
+
+  #urlOf(...about: Parameters<FaultOrigin['url']>): string {
+    const { pathname, search } = new URL(this.#origin.url(...about));
+    return `${this.#data}${pathname}${search}`;
   }
 
   async clear(): Promise<void> {

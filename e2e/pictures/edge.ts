@@ -9,14 +9,16 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { checkUrl, isLive, logIn, openPage } from '../fixtures/pages/edge-pages.ts';
 import { launchBrowser } from '../fixtures/pages/ui.ts';
-import { EdgeScene, TOKEN } from './edge-scene.ts';
+import { EdgeScene, HOSTS, TOKEN } from './edge-scene.ts';
+import { Names } from './names.ts';
 
 const folder = process.argv[2] ?? fileURLToPath(new URL('../../edge/screenshots', import.meta.url));
 const HISTORY_MS = 100_000;
 
+const names = await Names.claim(HOSTS);
 await mkdir(folder, { recursive: true });
 const browser = await launchBrowser();
-const scene = await EdgeScene.set();
+const scene = await EdgeScene.set(names);
 try {
   scene.play();
   const { page } = await openPage(browser, { viewport: { width: 1280, height: 900 } });
@@ -34,4 +36,5 @@ try {
 } finally {
   await browser.close();
   await scene.clear();
+  names.close();
 }

@@ -8,7 +8,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { launchBrowser, openUi } from '../fixtures/pages/ui.ts';
-import { Scene } from './scene.ts';
+import { Names } from './names.ts';
+import { HOSTS, Scene } from './scene.ts';
 
 const folder =
   process.argv[2] ?? fileURLToPath(new URL('../../desktop/ui/screenshots', import.meta.url));
@@ -75,9 +76,10 @@ async function takeOthers(page: Page, scene: Scene): Promise<void> {
   await take(page, 'narrow');
 }
 
+const names = await Names.claim(HOSTS);
 await mkdir(folder, { recursive: true });
 const browser = await launchBrowser();
-const scene = await Scene.set();
+const scene = await Scene.set(names);
 try {
   const { page } = await openUi(browser, scene.daemon);
   await takeDownloads(page, scene);
@@ -86,4 +88,5 @@ try {
 } finally {
   await browser.close();
   await scene.clear();
+  names.close();
 }

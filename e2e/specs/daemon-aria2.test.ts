@@ -111,7 +111,7 @@ test('reads and changes options, of a download and of all', async () => {
   const second = await add(origin.url('gate', { name: 'second.bin' }), { pause: 'true' });
   await client.do('move_to_top', { gid: second.gid });
   expect(await client.do<string[]>('list')).toEqual(expect.arrayContaining([second.gid, gid]));
-  const { downloads } = await daemon.call<{ downloads: { gid: string }[] }>('millrace.list', {
+  const { downloads } = await daemon.call('millrace.list', {
     status: ['paused'],
   });
   expect(downloads.map((one) => one.gid)).toEqual([second.gid, gid]);

@@ -10,7 +10,7 @@ const { origin } = stage;
 
 describe('a list of a stranger', () => {
   const importText = (text: string, more: object = {}) =>
-    stage.daemon.call<{ gids: string[]; skipped: unknown[] }>('millrace.import', { text, ...more });
+    stage.daemon.call('millrace.import', { text, ...more });
 
   test('writes below the download folder, whatever folder, name or link it names', async () => {
     const downloads = join(stage.folder, 'downloads');
@@ -47,15 +47,12 @@ describe('a list of a stranger', () => {
     const request = { urls: [url], file: name, overwrite: true, cookieFile, netrc: true };
     const item = { state: 'paused', request: { ...request, headers: { cookie: 'a=b' } } };
     const text = JSON.stringify({ millrace: 'downloads', format: 1, downloads: [item] });
-    const preview = await stage.daemon.call<{ entries: { delicate: { what: string }[] }[] }>(
-      'millrace.previewImport',
-      { text },
-    );
+    const preview = await stage.daemon.call('millrace.previewImport', { text });
     const kinds = preview.entries[0]?.delicate.map(({ what }) => what).sort();
     expect(kinds).toEqual(['cookie-file', 'headers', 'netrc', 'overwrite']);
     const requestOf = async (given: object) => {
       const { gids } = await importText(text, given);
-      const { text: out } = await stage.daemon.call<{ text: string }>('millrace.export', {
+      const { text: out } = await stage.daemon.call('millrace.export', {
         format: 'json',
         which: 'queue',
         secrets: true,

@@ -4,8 +4,6 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';
-import type { EdgeTest } from '@millrace/shared/bridge/rpc/edge-api';
-import type { ListPage } from '@millrace/shared/bridge/rpc/list-api';
 import type { LiveUpdate } from '@millrace/shared/bridge/rpc/live-api';
 import { contentOf, sha256 } from '../fixtures/origins/content.ts';
 import { FileServer } from '../fixtures/origins/file-server.ts';
@@ -120,7 +118,7 @@ describe('log-in', () => {
   });
 
   test('a link logs in once', async () => {
-    const { url } = await daemon.call<{ url: string }>('millrace.loginLink');
+    const { url } = await daemon.call('millrace.loginLink');
     expect(url.startsWith(`${ownOrigin(daemon.port)}/#code=`)).toBe(true);
     const code = url.slice(url.indexOf('=') + 1);
     expect((await logIn(daemon.port, { code })).status).toBe(204);
@@ -223,9 +221,8 @@ describe('a page that is logged in', () => {
     page.close();
     await Promise.all([origin.stop(), mirror.stop()]);
   });
-  const list = (query: object = {}) => page.call<ListPage>('millrace.list', query);
-  const add = async (request: object) =>
-    (await page.call<{ gid: string }>('millrace.add', request)).gid;
+  const list = (query: object = {}) => page.call('millrace.list', query);
+  const add = async (request: object) => (await page.call('millrace.add', request)).gid;
   const rowsOf = (gid: string) =>
     page.updates.flatMap(({ rows = [] }) => rows.filter((row) => row.gid === gid));
 
@@ -254,7 +251,7 @@ describe('a page that is logged in', () => {
     expect(page.updates.some(({ totals }) => totals?.byStatus.active === 1)).toBe(true);
     expect(page.updates.some(({ newSpeed }) => newSpeed !== undefined)).toBe(true);
 
-    const detail = await page.call<DownloadDetail>('millrace.detail', { gid, cells: 50 });
+    const detail = await page.call('millrace.detail', { gid, cells: 50 });
     expect(detail.map.stored).toEqual(new Array(50).fill(100));
     expect(new Set(detail.map.by)).toEqual(new Set([0, 1]));
     expect(detail.sources.map(({ kind }) => kind)).toEqual(['origin', 'mirror']);
@@ -276,7 +273,7 @@ describe('a page that is logged in', () => {
     const liar = mirror.add('/disk.img', { body: contentOf('other', SIZE), etag: '"other"' });
     const gid = await add({ urls: [url, liar] });
     await daemon.reaches(gid, 'complete');
-    const { sources, map } = await page.call<DownloadDetail>('millrace.detail', { gid });
+    const { sources, map } = await page.call('millrace.detail', { gid });
     expect(sources[0]?.resets).toBeGreaterThan(0);
     expect(sources[1]).toMatchObject({ state: 'quarantined', reasonCode: 'different-file' });
     expect(new Set(map.by)).toEqual(new Set([0]));
@@ -288,7 +285,7 @@ describe('a page that is logged in', () => {
     await daemon.partly(gid);
     await page.watch();
     const removal = { gids: [gid], forget: true, now: false };
-    const { undo } = await page.call<{ undo: string }>('millrace.remove', removal);
+    const { undo } = await page.call('millrace.remove', removal);
     expect((await list({ text: 'long.bin' })).total).toBe(0);
     await until(() => page.updates.some(({ gone }) => gone?.includes(gid)));
     expect(await page.call('millrace.undoRemove', { undo })).toEqual({ gids: [gid] });
@@ -304,10 +301,10 @@ describe('a page that is logged in', () => {
   test('tries edges out, and downloads through those that are set up', async () => {
     const edge = await EdgeProcess.start(['--name', 'paris', '--allow-origin', '127.0.0.1']);
     try {
-      const test = await page.call<EdgeTest>('millrace.testEdge', { url: edge.url });
+      const test = await page.call('millrace.testEdge', { url: edge.url });
       expect(test).toMatchObject({ ok: true, draining: false });
       expect(test.rttMs).toBeGreaterThan(0);
-      const wrong = await page.call<EdgeTest>('millrace.testEdge', { url: origin.url('/') });
+      const wrong = await page.call('millrace.testEdge', { url: origin.url('/') });
       expect(wrong).toMatchObject({ ok: false, problem: 'not-an-edge' });
       await page.call('millrace.addEdge', { url: edge.url, name: 'here' });
       const body = contentOf('edge', 2_000_000);
@@ -316,7 +313,7 @@ describe('a page that is logged in', () => {
         useEdges: true,
       });
       await daemon.reaches(gid, 'complete');
-      const { sources } = await page.call<DownloadDetail>('millrace.detail', { gid });
+      const { sources } = await page.call('millrace.detail', { gid });
       expect(sources[0]).toMatchObject({ kind: 'edge', label: `${edge.url}/` });
       await page.call('millrace.removeEdge', { url: edge.url });
     } finally {

@@ -83,7 +83,7 @@ interface Row {
 /** What the app has of an address; nothing while there is no daemon. */
 async function rowsOf(path: string): Promise<Row[]> {
   const rows = await cli
-    .call<{ downloads: Row[] }>('list', {})
+    .call('list', {})
     .then(({ downloads }) => downloads)
     .catch(() => []);
   return rows.filter(({ urls }) => urls[0]?.endsWith(path));

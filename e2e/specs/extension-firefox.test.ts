@@ -3,6 +3,7 @@
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { Page } from 'puppeteer-core';
 import { BrowserFiles } from '../fixtures/origins/browser-files.ts';
 import { contentOf, sha256 } from '../fixtures/origins/content.ts';
@@ -62,11 +63,7 @@ async function click(pageUrl: string, what = '#link'): Promise<void> {
   }, what);
 }
 
-interface Taken {
-  readonly name: string;
-  readonly status: string;
-  readonly path: string;
-}
+type Taken = DownloadView & { readonly path: string };
 
 /** What the desktop has. */
 async function taken(name: string): Promise<Taken | undefined> {
@@ -77,8 +74,8 @@ async function taken(name: string): Promise<Taken | undefined> {
     await cli.startDaemon().catch(() => {});
     await until(async () => isAlive((await cli.pid()) ?? pid));
   }
-  const { downloads } = await cli.call<{ downloads: Taken[] }>('list');
-  return downloads.find((one) => one.name === name);
+  const { downloads } = await cli.call('list');
+  return downloads.find((one) => one.name === name) as Taken | undefined;
 }
 
 async function digestOf(path: string): Promise<string> {
@@ -237,7 +234,7 @@ describe('a download that Firefox completes while it is handed over', () => {
       const [copy = ''] = await copies();
       expect(await digestOf(copy)).toBe(files.digest(path));
       // Whoever started the daemon last, test or native host, has said where it saves.
-      const { dir: desktopFolder } = await cli.call<{ dir: string }>('info');
+      const { dir: desktopFolder } = await cli.call('info');
       // The other's file goes after its entry has.
       let left: string[] = [];
       const own = (names: string[], where: string) =>

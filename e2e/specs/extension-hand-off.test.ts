@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { expect } from '@jest/globals';
 import { seededRandom } from '@millrace/shared/base/clock';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { BrowserFile } from '../fixtures/origins/browser-files.ts';
 import { contentOf, sha256 } from '../fixtures/origins/content.ts';
 import { NAMES_FOR_NODE, named } from '../fixtures/origins/public-names.ts';
@@ -29,18 +30,14 @@ const fileOf = (name: string, bytes: number, more: Partial<BrowserFile> = {}): B
   ...more,
 });
 
-interface Taken {
-  readonly name: string;
-  readonly status: string;
-  readonly path: string;
-}
+type Taken = DownloadView & { readonly path: string };
 
 /** What the desktop has of a name, under whatever number. */
 async function taken(name: string): Promise<Taken[]> {
   const pid = await stage.cli.pid();
   if (pid === undefined || !isAlive(pid)) return [];
-  const { downloads } = await stage.cli.call<{ downloads: Taken[] }>('list');
-  return downloads.filter((one) => one.name.startsWith(name));
+  const { downloads } = await stage.cli.call('list');
+  return downloads.filter((one) => one.name.startsWith(name)) as Taken[];
 }
 
 const saved = async (name: string) =>

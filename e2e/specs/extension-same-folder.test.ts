@@ -28,9 +28,7 @@ const own = async (path: string) =>
   (await stage.browser.listed()).filter(({ url }) => url.endsWith(path)).map(({ state }) => state);
 
 async function apps(path: string): Promise<string[]> {
-  const { downloads } = await stage.cli.call<{ downloads: { name: string; status: string }[] }>(
-    'list',
-  );
+  const { downloads } = await stage.cli.call('list');
   return downloads
     .filter(({ name }) => name.startsWith(`${path.slice(1)}.`))
     .map(({ status }) => status);

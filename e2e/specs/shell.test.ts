@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
 import { SHELL_API_MEMBERS, type ShellMessage } from '@millrace/shared/bridge/page/shell-api';
+import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
 import { sha256 } from '../fixtures/origins/content.ts';
 import type { DevTools } from '../fixtures/pages/devtools.ts';
@@ -71,18 +72,14 @@ function withElectron(name: string, body: (app: Shell) => Promise<void>): void {
 const isLoggedIn = (shown: DevTools) =>
   shown.evaluate<boolean>("fetch('/session').then(({ status }) => status === 204)");
 
-interface View {
-  readonly status: string;
-  readonly path: string;
-}
-
 async function add(app: Shell, options: object): Promise<{ gid: string; url: string }> {
   const url = origin.url('none', { size: SIZE });
-  const { gid } = await app.call<{ gid: string }>('add', { urls: [url], ...options });
+  const { gid } = await app.call('add', { urls: [url], ...options });
   return { gid, url };
 }
 
-const status = (app: Shell, gid: string) => app.call<View>('status', { gid });
+const status = async (app: Shell, gid: string) =>
+  (await app.call('status', { gid })) as DownloadView & { path: string };
 const reaches = (app: Shell, gid: string, wanted: string) =>
   until(async () => (await status(app, gid)).status === wanted);
 

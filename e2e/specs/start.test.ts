@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import type { MethodName, ParamsOf } from '@millrace/shared/bridge/contract/contract';
+import { type Answer, agreed } from '@millrace/shared/testing/agreed';
 import { fetchAll } from '../fixtures/clients/http-client.ts';
 import { FaultOrigin } from '../fixtures/faults/fault-origin.ts';
 import { sha256 } from '../fixtures/origins/content.ts';
@@ -93,13 +95,13 @@ async function startApp(env: Record<string, string> = environment) {
   const edge = /runs at (http:\S+)/.exec(text)?.[1] as string;
   const state = join(folder.path, 'state');
   const token = (await readFile(join(state, 'daemon-token'), 'utf8')).trim();
-  const call = async <T>(method: string, params: object = {}): Promise<T> => {
+  const call = async <M extends MethodName>(method: M, params: ParamsOf<M>): Promise<Answer<M>> => {
     const answer = await fetch(`${page}/jsonrpc`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: [`token:${token}`, params] }),
     });
-    return ((await answer.json()) as { result: T }).result;
+    return agreed(method, ((await answer.json()) as { result: unknown }).result);
   };
   return { child, said, page, edge, state, call };
 }
@@ -139,16 +141,14 @@ test('without a screen: the app is a page, whose address logs in', async () => {
 test('a daemon or an edge that is killed is started again, and its downloads go on', async () => {
   const { child, said, page, call, edge, state } = await startApp();
   const url = origin.url('none', { name: 'killed.bin', seed: 'killed' });
-  const before = await call<{ pid: number }>('millrace.info');
-  const { gid } = await call<{ gid: string }>('millrace.add', { urls: [url] });
+  const before = await call('millrace.info', {});
+  const { gid } = await call('millrace.add', { urls: [url] });
   process.kill(before.pid, 'SIGKILL');
   await said(/The daemon, which downloads, has ended unexpectedly \(SIGKILL\)\. Starting it again/);
   await said(/The daemon runs again, and its downloads go on\./);
   // At the same address, so that a page that is open finds it.
-  expect((await call<{ pid: number }>('millrace.info')).pid).not.toBe(before.pid);
-  await until(
-    async () => (await call<{ status: string }>('millrace.status', { gid })).status === 'complete',
-  );
+  expect((await call('millrace.info', {})).pid).not.toBe(before.pid);
+  await until(async () => (await call('millrace.status', { gid })).status === 'complete');
   const { pid } = JSON.parse(await readFile(join(state, 'edge.json'), 'utf8')) as { pid: number };
   process.kill(pid, 'SIGKILL');
   await said(/The edge runs again\./);
@@ -208,9 +208,9 @@ describe('what is in the own network', () => {
     const { call } = await startApp(own);
     const [dir, name] = [folder.path, 'file'];
     const asked = { urls: [at(url)], dir, file: name, useEdges: true };
-    const { gid } = await call<{ gid: string }>('millrace.add', asked);
+    const { gid } = await call('millrace.add', asked);
     await until(async () => {
-      const { status } = await call<{ status: string }>('millrace.status', { gid });
+      const { status } = await call('millrace.status', { gid });
       expect(status).not.toBe('error');
       return status === 'complete';
     });

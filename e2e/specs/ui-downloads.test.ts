@@ -193,7 +193,7 @@ ui.when('a limit', () => {
     await dialog.getByRole('combobox').fill('1.5 MiB/s');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await ui.page.getByRole('button', { name: /Limit: 1.5 MiB\/s/ }).waitFor();
-    const { limit } = await ui.daemon.call<{ limit: number }>('millrace.getLimits');
+    const { limit } = await ui.daemon.call('millrace.getLimits');
     expect(limit).toBe(1.5 * MIB);
   });
 });

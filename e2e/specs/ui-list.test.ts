@@ -27,7 +27,7 @@ const ui = new UiStage('long lists in the interface', async ({ daemon }) => {
 const rows = () => ui.page.getByRole('grid').locator('[data-gid]');
 const selected = () => ui.page.getByRole('grid').locator('[aria-selected="true"]');
 const line = async () => {
-  const { downloads } = await ui.daemon.call<{ downloads: { name: string }[] }>('millrace.list', {
+  const { downloads } = await ui.daemon.call('millrace.list', {
     status: ['paused'],
   });
   return downloads.map(({ name }) => name.replace(/\D/g, '')).join('');

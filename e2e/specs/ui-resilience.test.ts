@@ -62,7 +62,7 @@ ui.when('somebody who is not logged in', () => {
 
   test('is told that a link has been used', async () => {
     const context = await ui.browser.newContext({ locale: 'de-DE' });
-    const { url } = await ui.daemon.call<{ url: string }>('millrace.loginLink');
+    const { url } = await ui.daemon.call('millrace.loginLink');
     const first = await context.newPage();
     await first.goto(url);
     await first.getByRole('row').filter({ hasText: 'interrupted.iso' }).waitFor();

@@ -33,15 +33,8 @@ async function close(): Promise<void> {
   await ui.page.getByRole('dialog').waitFor({ state: 'detached' });
 }
 
-interface Listed {
-  readonly name: string;
-  readonly category?: string;
-  readonly dir: string;
-  readonly status: string;
-}
-
-async function list(): Promise<Listed[]> {
-  return (await ui.daemon.call<{ downloads: Listed[] }>('millrace.list')).downloads;
+async function list() {
+  return (await ui.daemon.call('millrace.list')).downloads;
 }
 
 const named = async (name: string) => (await list()).find((one) => one.name === name);
@@ -64,7 +57,7 @@ ui.when('categories', () => {
   test('of one take its folder along until it has begun; others keep theirs', async () => {
     const [dir, films] = [join(ui.folder, 'downloads'), 'films'];
     const category = { name: 'films', folder: films, extensions: ['mp4'] };
-    const { categories } = await ui.daemon.call<{ categories: object[] }>('millrace.getSettings');
+    const { categories } = await ui.daemon.call('millrace.getSettings');
     await ui.daemon.call('millrace.setSettings', { categories: [...categories, category] });
     await rowOf(ui.page, 'three.mkv').click();
     await ui.page.getByRole('tab', { name: 'File' }).click();
@@ -115,7 +108,12 @@ ui.when('the list', () => {
     await page.getByRole('button', { name: 'Add 3 downloads' }).click();
     await page.getByText('3 downloads added').waitFor();
     const after = await list();
-    const what = ({ name, category, dir, status }: Listed) => ({ name, category, dir, status });
+    const what = ({ name, category, dir, status }: (typeof after)[number]) => ({
+      name,
+      category,
+      dir,
+      status,
+    });
     expect(after.map(what)).toEqual(before.map(what));
   });
 
@@ -146,13 +144,8 @@ ui.when('the list', () => {
   });
 });
 
-interface Learned {
-  readonly host: string;
-  readonly limit: number;
-}
-
-async function learned(): Promise<Learned[]> {
-  return (await ui.daemon.call<{ hosts: Learned[] }>('millrace.getLimits')).hosts;
+async function learned() {
+  return (await ui.daemon.call('millrace.getLimits')).hosts;
 }
 
 ui.when('what servers have taught', () => {

@@ -17,12 +17,8 @@ const ui = new UiStage('the trash of the interface', async (stage) => {
   origin = stage.keep(await FileServer.start());
 });
 
-interface Trash {
-  readonly total: number;
-  readonly items: readonly { readonly name: string; readonly kept: string }[];
-}
-const trash = () => ui.daemon.call<Trash>('millrace.trash');
-const total = async () => (await ui.daemon.call<{ total: number }>('millrace.list')).total;
+const trash = () => ui.daemon.call('millrace.trash');
+const total = async () => (await ui.daemon.call('millrace.list')).total;
 
 ui.when('a removal', () => {
   let unfinished: string;

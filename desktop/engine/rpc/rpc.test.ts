@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
+import { type Answer, agreed } from '@millrace/shared/testing/agreed';
 import { findDaemon, RpcClient } from '../../client/rpc-client.ts';
 import { type Daemon, startDaemon } from '../daemon/daemon.ts';
 import type { ServeStream } from '../downloads/streams.ts';
@@ -85,6 +86,9 @@ afterEach(async () => {
   rmSync(state, { recursive: true, force: true });
 });
 
+/** Calls a method of ours. The answer is held to the contract, the parameters are not. */
+const call = async <M extends string>(method: M, params?: object): Promise<Answer<M>> =>
+  agreed(method, await client.call(method, params));
 const aria2 = <T>(method: string, ...params: readonly unknown[]) =>
   client.callList<T>(`aria2.${method}`, ...params);
 const add = (path: string, options: object = {}) =>
@@ -95,7 +99,7 @@ const KEYS = ['gid'];
 /** Waits until a download has a state; notifications say when to look again. */
 async function reaches(gid: string, status: string): Promise<DownloadView> {
   for (;;) {
-    const view = await client.call<DownloadView>('millrace.status', { gid });
+    const view = await call('millrace.status', { gid });
     if (view.status === status && (status !== 'active' || view.path !== undefined)) return view;
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -212,7 +216,7 @@ describe("aria2's answers", () => {
       'http-user': 'you',
     });
     const exported = { format: 'json', secrets: true };
-    const { text } = await client.call<{ text: string }>('millrace.export', exported);
+    const { text } = await call('millrace.export', exported);
     expect(JSON.parse(text).downloads[0].request).toMatchObject({
       headers: { cookie: 'a=b', accept: 'x', referer: 'http://r.example/' },
       login: { user: 'you', password: 'secret' },
@@ -253,16 +257,16 @@ describe("aria2's answers", () => {
 
 describe('our own answers', () => {
   test('errors say what code, what to do, and how a program ends', async () => {
-    await expect(client.call('millrace.status', { gid: 'abc' })).rejects.toMatchObject({
+    await expect(call('millrace.status', { gid: 'abc' })).rejects.toMatchObject({
       code: 1,
       data: { code: 'no-such-download', exit: 2, retryable: false, advice: expect.any(String) },
     });
-    await expect(client.call('millrace.status', {})).rejects.toMatchObject({ code: -32602 });
-    await expect(client.call('millrace.status', { gid: 'abc', x: 1 })).rejects.toMatchObject({
+    await expect(call('millrace.status', {})).rejects.toMatchObject({ code: -32602 });
+    await expect(call('millrace.status', { gid: 'abc', x: 1 })).rejects.toMatchObject({
       code: -32602,
     });
-    await expect(client.call('millrace.nonsense')).rejects.toMatchObject({ code: -32601 });
-    await expect(client.call('millrace.add', { urls: ['x'] })).rejects.toMatchObject({
+    await expect(call('millrace.nonsense')).rejects.toMatchObject({ code: -32601 });
+    await expect(call('millrace.add', { urls: ['x'] })).rejects.toMatchObject({
       data: { code: 'bad-url' },
     });
   });
@@ -273,11 +277,8 @@ describe('our own answers', () => {
     const failed = await add('old.iso/origin-gone');
     await reaches(failed, 'error');
     const paused = await add('film.mkv', { pause: 'true' });
-    const find = async (params: object, method = 'list') => {
-      const { total, downloads } = await client.call<{ total: number; downloads: DownloadView[] }>(
-        `millrace.${method}`,
-        params,
-      );
+    const find = async (params: object, method: 'list' | 'search' = 'list') => {
+      const { total, downloads } = await call(`millrace.${method}`, params);
       return [total, ...gids(downloads)];
     };
     expect(await find({})).toEqual([3, paused, failed, done]);
@@ -294,60 +295,60 @@ describe('our own answers', () => {
 
   test('the schedule is given and shown by the clock', async () => {
     const windows = [{ days: ['mon', 'tue'], from: '22:00', to: '06:30', limit: 1000 }];
-    expect(await client.call('millrace.setSchedule', { windows })).toMatchObject({ windows });
-    expect(await client.call('millrace.getSchedule')).toMatchObject({ windows });
+    expect(await call('millrace.setSchedule', { windows })).toMatchObject({ windows });
+    expect(await call('millrace.getSchedule')).toMatchObject({ windows });
     for (const bad of [
       { ...windows[0], from: '25:00' },
       { ...windows[0], pause: true },
       { days: ['mon'], from: '1:00', to: '2:00' },
       { ...windows[0], days: [] },
     ]) {
-      const call = client.call('millrace.setSchedule', { windows: [bad] });
-      await expect(call).rejects.toMatchObject({ code: -32602 });
+      const refused = call('millrace.setSchedule', { windows: [bad] });
+      await expect(refused).rejects.toMatchObject({ code: -32602 });
     }
-    expect(await client.call('millrace.getSchedule')).toMatchObject({ windows });
+    expect(await call('millrace.getSchedule')).toMatchObject({ windows });
   });
 
   test('limits are set one by one, and taken back', async () => {
-    await client.call('millrace.setLimits', { limit: 5000, perHost: 2 });
-    await client.call('millrace.setLimits', { concurrent: 7 });
-    expect(await client.call('millrace.getLimits')).toEqual({
+    await call('millrace.setLimits', { limit: 5000, perHost: 2 });
+    await call('millrace.setLimits', { concurrent: 7 });
+    expect(await call('millrace.getLimits')).toEqual({
       limit: 5000,
       perHost: 2,
       concurrent: 7,
       hosts: [],
     });
-    await client.call('millrace.setLimits', { limit: null, perHost: null });
-    expect(await client.call('millrace.getLimits')).toEqual({ concurrent: 7, hosts: [] });
-    await expect(client.call('millrace.setLimits', { concurrent: 0 })).rejects.toThrow();
+    await call('millrace.setLimits', { limit: null, perHost: null });
+    expect(await call('millrace.getLimits')).toEqual({ concurrent: 7, hosts: [] });
+    await expect(call('millrace.setLimits', { concurrent: 0 })).rejects.toThrow();
   });
 
   test('the inside of a download is shown while it runs', async () => {
     const gid = await add('x.iso');
     await reaches(gid, 'active');
-    expect(await client.call('millrace.strip', { gid, cells: 3 })).toEqual({
+    expect(await call('millrace.strip', { gid, cells: 3 })).toEqual({
       length: 5_000_000,
       cells: [0.5, 1, 0.5],
     });
-    expect(await client.call('millrace.sources', { gid })).toMatchObject({
+    expect(await call('millrace.sources', { gid })).toMatchObject({
       sources: [{ label: 'a', kind: 'origin', connections: 3 }],
     });
-    expect(await client.call('millrace.info')).toMatchObject({
+    expect(await call('millrace.info')).toMatchObject({
       counts: { active: 1, stopped: 0 },
       schedule: { now: 'free' },
     });
   });
 
   test('a download has one address to be played at, until it stops', async () => {
-    const open = (gid: string) => client.call<{ url: string }>('millrace.stream', { gid });
+    const open = (gid: string) => call('millrace.stream', { gid });
     const gid = await add('film.mkv');
     await reaches(gid, 'active');
     const { url } = await open(gid);
     expect(await open(gid)).toEqual({ url });
-    await client.call('millrace.pause', { gids: [gid] });
+    await call('millrace.pause', { gids: [gid] });
     await expect(open(gid)).rejects.toMatchObject({ data: { code: 'wrong-state' } });
     expect(closedStreams).toBe(1);
-    await client.call('millrace.resume', { gids: [gid] });
+    await call('millrace.resume', { gids: [gid] });
     // The run before is still ending; the new one begins when it has.
     const again = async (): Promise<{ url: string }> => open(gid).catch(again);
     expect((await again()).url).not.toBe(url);
@@ -359,10 +360,10 @@ describe('our own answers', () => {
   });
 
   test('the end of the daemon is told to those who are connected', async () => {
-    await client.call('millrace.shutdown');
+    await call('millrace.shutdown');
     await client.closed;
     await daemon.ended;
-    await expect(client.call('millrace.info')).rejects.toThrow(/No daemon is running/);
+    await expect(call('millrace.info')).rejects.toThrow(/No daemon is running/);
     await expect(findDaemon(state)).rejects.toThrow(/No daemon is running/);
   });
 });
@@ -371,10 +372,10 @@ test('of streams that nobody plays, the oldest makes room', async () => {
   for (let i = 0; i < 33; i++) {
     const gid = await add(`${i}.mkv/done`);
     await reaches(gid, 'complete');
-    await client.call('millrace.stream', { gid });
+    await call('millrace.stream', { gid });
   }
   expect(closedStreams).toBe(1);
-  await client.call('millrace.purge', {});
+  await call('millrace.purge', {});
   for (; closedStreams < 33; ) await new Promise((resolve) => setImmediate(resolve));
 });
 

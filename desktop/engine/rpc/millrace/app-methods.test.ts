@@ -8,7 +8,6 @@ import {
   CONTRACT,
   type MethodName,
   type ParamsOf,
-  type ResultOf,
 } from '@millrace/shared/bridge/contract/contract';
 import type { OpenRpc } from '@millrace/shared/bridge/contract/open-rpc';
 import type {
@@ -19,6 +18,7 @@ import type {
 import type { ListPage } from '@millrace/shared/bridge/rpc/list-api';
 import type { LiveUpdate } from '@millrace/shared/bridge/rpc/live-api';
 import type { AppSettings } from '@millrace/shared/bridge/rpc/settings-api';
+import { type Answer, agreed } from '@millrace/shared/testing/agreed';
 import { findDaemon, RpcClient } from '../../../client/rpc-client.ts';
 import { FakeRun } from '../../../testing/fake-daemon.ts';
 import { type Daemon, startDaemon } from '../../daemon/daemon.ts';
@@ -54,8 +54,8 @@ afterEach(async () => {
   rmSync(state, { recursive: true, force: true });
 });
 
-const call = <M extends MethodName>(name: M, params: ParamsOf<M>): Promise<ResultOf<M>> =>
-  client.call(name, params);
+const call = async <M extends MethodName>(name: M, params: ParamsOf<M>): Promise<Answer<M>> =>
+  agreed(name, await client.call(name, params));
 const add = (name: string, more: object = {}) =>
   call('millrace.add', { urls: [`http://a.example/${name}`], paused: true, ...more });
 const list = (): Promise<ListPage> => call('millrace.list', {});

@@ -1,10 +1,12 @@
 /** Methods for the connection to the daemon, and for the daemon itself. */
 
 import { z } from 'zod';
-import { type DownloadDetail, MAX_CELLS } from '../rpc/detail-api.ts';
-import type { WatchResult } from '../rpc/live-api.ts';
+import { downloadDetail, watchResult } from '../results/detail-results.ts';
+import { nothing as done } from '../results/download-results.ts';
+import { named } from '../results/named.ts';
+import { MAX_CELLS } from '../rpc/detail-api.ts';
 import { gid, gids, nothing } from './params.ts';
-import { type Nothing, type Rows, told } from './row.ts';
+import type { Rows } from './row.ts';
 
 const DEFAULT_CELLS = 400;
 const cells = z
@@ -14,7 +16,12 @@ const cells = z
   .max(MAX_CELLS)
   .default(DEFAULT_CELLS)
   .describe('Parts of the map of the file.');
-const done = told<Nothing>('Nothing', 'An empty object.');
+const loginLink = named('LoginLink', 'A log-in of the page.', {
+  url: z.string().describe('Lets whoever opens it in, once.'),
+});
+const loginPage = named('LoginPage', 'A log-in of the page, in a file.', {
+  path: z.string().describe('A page that only the user can read; it opens the interface.'),
+});
 
 export const CONNECTION_ROWS = {
   'millrace.watch': {
@@ -24,7 +31,7 @@ export const CONNECTION_ROWS = {
       detail: gid.optional(),
       cells,
     }),
-    result: told<WatchResult>('WatchResult', 'How everything is now.'),
+    result: watchResult,
     needs: 'socket',
   },
   'millrace.unwatch': {
@@ -36,7 +43,7 @@ export const CONNECTION_ROWS = {
   'millrace.detail': {
     summary: 'One download in detail: map, sources, speed, log and digests.',
     params: z.strictObject({ gid, cells }),
-    result: told<DownloadDetail>('DownloadDetail', 'The detail, as it is now.'),
+    result: downloadDetail,
   },
   'millrace.subscribe': {
     summary: 'Asks for notifications of progress.',
@@ -56,13 +63,13 @@ export const CONNECTION_ROWS = {
   'millrace.loginLink': {
     summary: 'Makes an address that lets whoever opens it in, once.',
     params: nothing,
-    result: told<{ readonly url: string }>('LoginLink', 'The address.'),
+    result: loginLink,
     needs: 'token',
   },
   'millrace.loginPage': {
     summary: 'The same, as a page that only the user can read: for the command line of a browser.',
     params: nothing,
-    result: told<{ readonly path: string }>('LoginPage', 'Path of the page.'),
+    result: loginPage,
     needs: 'token',
   },
   'millrace.shutdown': { summary: 'Ends the daemon.', params: nothing, result: done },

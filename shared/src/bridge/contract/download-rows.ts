@@ -1,43 +1,36 @@
 /** Methods that act on downloads that are there. */
 
 import { z } from 'zod';
-import type { ChangeRequest, DownloadView } from '../rpc/daemon-api.ts';
+import { changeRequest } from '../params/download-params.ts';
+import * as results from '../results/download-results.ts';
 import { gid, gids } from './params.ts';
-import { type Nothing, type Rows, told } from './row.ts';
+import type { Rows } from './row.ts';
 
-const changed = told<{ readonly gids: readonly string[] }>('Gids', 'Those that were changed.');
 const many = z.strictObject({ gids: gids.optional().describe('Default: all.') });
-
-const oneChange = told<ChangeRequest & { readonly gid: string }>(
-  'Change',
-  'The download, and what is to be changed; null: none.',
-);
-const manyChanges = told<
-  ChangeRequest & { readonly gids: readonly string[]; readonly retry?: boolean }
->('Changes', 'The downloads, and what is to be changed; null: none.');
+const retry = z.boolean().optional().describe('Failed ones are tried again with the change.');
+/** Of methods that change several downloads. */
+const changed = { result: results.gids, gives: 'Downloads that were changed.' } as const;
+const now = { result: results.downloadView, gives: 'The download as it is now.' } as const;
 
 export const DOWNLOAD_ROWS = {
   'millrace.change': {
     summary: 'Changes a download; a running one starts anew where it has to.',
     params: z.looseObject({ gid }),
-    asked: oneChange,
-    result: told<DownloadView>('DownloadView', 'The download as it is now.'),
+    asked: changeRequest.extend({ gid }),
+    ...now,
   },
   'millrace.changeMany': {
     summary: 'Changes downloads; finished ones only in their category, or with `retry`.',
-    params: z.looseObject({
-      gids,
-      retry: z.boolean().optional().describe('Failed ones are tried again with the change.'),
-    }),
-    asked: manyChanges,
-    result: changed,
+    params: z.looseObject({ gids, retry }),
+    asked: changeRequest.extend({ gids, retry }),
+    ...changed,
   },
-  'millrace.pause': { summary: 'Pauses downloads.', params: many, result: changed },
-  'millrace.resume': { summary: 'Lets paused downloads go on.', params: many, result: changed },
+  'millrace.pause': { summary: 'Pauses downloads.', params: many, ...changed },
+  'millrace.resume': { summary: 'Lets paused downloads go on.', params: many, ...changed },
   'millrace.retry': {
     summary: 'Tries failed, removed and waiting downloads again.',
     params: z.strictObject({ gids }),
-    result: changed,
+    ...changed,
   },
   'millrace.move': {
     summary: 'Moves a download in the queue.',
@@ -49,26 +42,26 @@ export const DOWNLOAD_ROWS = {
         .default('set')
         .describe('What the position is counted from.'),
     }),
-    result: told<{ readonly position: number }>('Position', 'Its place in the queue, from 0.'),
+    result: results.position,
   },
   'millrace.place': {
     summary: 'Puts downloads, in this order, before another of the queue.',
     params: z.strictObject({ gids, before: gid.nullable().describe('null: at the end.') }),
-    result: changed,
+    ...changed,
   },
   'millrace.addUrl': {
     summary: 'Adds a URL of the same file to a download.',
     params: z.strictObject({ gid, url: z.string() }),
-    result: told<Nothing>('Nothing', 'An empty object.'),
+    result: results.nothing,
   },
   'millrace.replaceUrl': {
     summary: 'Gives a download whose link has expired a new URL, if that has the same file.',
     params: z.strictObject({ gid, url: z.string() }),
-    result: told<DownloadView>('DownloadView', 'The download as it is now.'),
+    ...now,
   },
   'millrace.stream': {
     summary: 'Opens a download for a media player.',
     params: z.strictObject({ gid }),
-    result: told<{ readonly url: string }>('Stream', 'Address for the player.'),
+    result: results.stream,
   },
 } as const satisfies Rows;

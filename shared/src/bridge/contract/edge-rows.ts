@@ -1,15 +1,11 @@
 /** Methods for the edges that the user has set up. */
 
 import { z } from 'zod';
-import type { EdgeEntry, EdgeTest } from '../rpc/edge-api.ts';
-import { type Rows, told } from './row.ts';
+import { edges, edgeTest } from '../results/edge-results.ts';
+import type { Rows } from './row.ts';
 
 const url = z.string().max(2048).describe('Address; without a scheme, http.');
 const name = z.string().max(64).optional();
-const edges = told<{ readonly edges: readonly EdgeEntry[] }>(
-  'Edges',
-  'All edges, as they are now.',
-);
 
 export const EDGE_ROWS = {
   'millrace.addEdge': {
@@ -30,6 +26,6 @@ export const EDGE_ROWS = {
   'millrace.testEdge': {
     summary: 'Tries an edge out.',
     params: z.strictObject({ url }),
-    result: told<EdgeTest>('EdgeTest', 'Whether it answers, how fast, and its network.'),
+    result: edgeTest,
   },
 } as const satisfies Rows;

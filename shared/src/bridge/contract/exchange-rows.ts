@@ -1,8 +1,8 @@
 /** Methods for taking lists of downloads out and in. */
 
 import { z } from 'zod';
-import type { ImportPreview } from '../rpc/adding-api.ts';
-import { type Rows, told } from './row.ts';
+import { exported, imported, importPreview } from '../results/adding-results.ts';
+import type { Rows } from './row.ts';
 
 const format = z.enum(['json', 'urls', 'aria2']);
 
@@ -20,11 +20,6 @@ const list = z.strictObject({
 /** A list that is to be imported. */
 export type ImportList = z.output<typeof list>;
 
-interface Imported {
-  readonly gids: readonly string[];
-  readonly skipped: readonly { readonly line: number; readonly reason: string }[];
-}
-
 export const EXCHANGE_ROWS = {
   'millrace.export': {
     summary: 'Writes downloads as a list.',
@@ -33,16 +28,16 @@ export const EXCHANGE_ROWS = {
       which: z.enum(['queue', 'history', 'all']).default('all'),
       secrets: z.boolean().default(false).describe('With log-ins and header fields.'),
     }),
-    result: told<{ readonly text: string }>('Exported', 'The list.'),
+    result: exported,
   },
   'millrace.previewImport': {
     summary: 'Shows what an import of a list would do.',
     params: list,
-    result: told<ImportPreview>('ImportPreview', 'What each entry would become.'),
+    result: importPreview,
   },
   'millrace.import': {
     summary: 'Adds the downloads of a list.',
     params: list,
-    result: told<Imported>('Imported', 'The downloads, and why others were left out.'),
+    result: imported,
   },
 } as const satisfies Rows;

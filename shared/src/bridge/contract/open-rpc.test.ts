@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
+import { named } from '../results/named.ts';
 import { CONTRACT } from './contract.ts';
 import { openRpcOf } from './open-rpc.ts';
-import { told } from './row.ts';
 
 const document = JSON.parse(JSON.stringify(openRpcOf(CONTRACT, '1.2.3')));
 
@@ -19,15 +19,26 @@ test('every method of the contract is there, by name, with a result that is desc
   for (const { paramStructure, result, summary, params } of document.methods) {
     expect(paramStructure).toBe('by-name');
     expect(summary).toMatch(/^[A-Z].*\.$/);
-    expect(result.schema.description).toMatch(/\w/);
+    expect(document.components.schemas[result.name].description).toMatch(/\.$/);
     for (const param of params) expect(param.schema).toBeInstanceOf(Object);
   }
 });
 
 test('a method whose parameters the engine judges says what they are', () => {
   const add = document.methods.find(({ name }: { name: string }) => name === 'millrace.add');
-  expect(add.description).toContain('AddRequest');
-  expect(add.description).toContain('urls');
+  const required = add.params.filter((param: { required: boolean }) => param.required);
+  expect(required.map(({ name }: { name: string }) => name)).toEqual(['urls']);
+  expect(add.params.length).toBeGreaterThan(15);
+});
+
+test('an object says what its members are, and points at other objects', () => {
+  const { DownloadView, ListPage } = document.components.schemas;
+  expect(DownloadView.properties.storedBytes).toMatchObject({ type: 'integer', minimum: 0 });
+  expect(DownloadView.required).toContain('gid');
+  expect(DownloadView.required).not.toContain('path');
+  expect(ListPage.properties.downloads.items).toEqual({
+    $ref: '#/components/schemas/DownloadView',
+  });
 });
 
 test('every reference leads to something', () => {
@@ -43,7 +54,7 @@ test('every reference leads to something', () => {
 
 test('parameters with a default need not be given; those of a socket say so', () => {
   const params = z.strictObject({ a: z.string(), b: z.number().int().min(1).default(2) });
-  const row = { summary: 'X.', params, result: told<number>('N', 'A number.') };
+  const row = { summary: 'X.', params, result: named('TestOnly', 'A test.', {}) };
   const { methods } = openRpcOf({ 'millrace.x': { ...row, needs: 'socket' } }, '1');
   expect(methods[0]?.params).toMatchObject([
     { name: 'a', required: true, schema: { type: 'string' } },

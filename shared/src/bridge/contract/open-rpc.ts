@@ -1,13 +1,17 @@
 /** The contract as an OpenRPC 1.3 document (https://spec.open-rpc.org). */
 
 import { z } from 'zod';
+import { OBJECTS } from '../results/named.ts';
 import type { Row, Rows } from './row.ts';
+
+/** A JSON Schema. */
+export type Schema = Readonly<Record<string, unknown>>;
 
 interface Descriptor {
   readonly name: string;
   readonly required?: boolean;
   readonly description?: string;
-  readonly schema: object;
+  readonly schema: Schema;
 }
 
 interface Reference {
@@ -17,8 +21,6 @@ interface Reference {
 export interface OpenRpcMethod {
   readonly name: string;
   readonly summary: string;
-  /** Parameters in words, where the engine judges them and the schema says little. */
-  readonly description?: string;
   readonly paramStructure: 'by-name';
   readonly params: readonly Descriptor[];
   readonly result: Descriptor;
@@ -30,6 +32,7 @@ export interface OpenRpc {
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
   readonly methods: readonly OpenRpcMethod[];
   readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
     readonly errors: Readonly<Record<string, { readonly code: number; readonly message: string }>>;
   };
 }
@@ -42,11 +45,20 @@ const ERRORS = {
   NeedsSocket: { code: 1, message: 'Subscriptions need a WebSocket.' },
 } as const;
 
+/** Place of the named objects in the document. */
+const SCHEMAS = '#/components/schemas/';
+
 /**
  * @param version of the daemon
  * @returns parameters as callers give them: what has a default is not required
  */
 export function openRpcOf(rows: Rows, version: string): OpenRpc {
+  const names = new Map<z.ZodType, string>([...OBJECTS].map(([name, object]) => [object, name]));
+  for (const [name, { params, asked = params }] of Object.entries(rows)) {
+    if (!names.has(asked)) names.set(asked, name);
+  }
+  const schemas = schemasOf(names);
+  const named = [...OBJECTS].map(([name, object]) => [name, schemas.get(object)]);
   return {
     openrpc: '1.3.2',
     info: {
@@ -54,35 +66,53 @@ export function openRpcOf(rows: Rows, version: string): OpenRpc {
       version,
       description: 'Methods of the daemon that aria2 has no word for.',
     },
-    methods: Object.entries(rows).map(([name, row]) => methodOf(name, row)),
-    components: { errors: ERRORS },
+    methods: Object.entries(rows).map(([name, row]) => methodOf(name, row, schemas, names)),
+    components: { schemas: Object.fromEntries(named), errors: ERRORS },
   };
 }
 
-function methodOf(name: string, row: Row): OpenRpcMethod {
-  const { properties = {}, required = [] } = z.toJSONSchema(row.params, {
+/** JSON Schemas in which named objects point at each other. */
+function schemasOf(names: ReadonlyMap<z.ZodType, string>): Map<z.ZodType, Schema> {
+  const registry = z.registry<{ readonly id: string }>();
+  for (const [schema, id] of names) registry.add(schema, { id });
+  const { schemas } = z.toJSONSchema(registry, {
+    uri: (id) => SCHEMAS + id,
     io: 'input',
     unrepresentable: 'any',
-    // Parts of the schema are taken apart: none may point at another.
+    // Parts of the schemas are taken apart: none may point at another.
     reused: 'inline',
   });
+  return new Map(
+    [...names].map(([schema, id]) => {
+      const { $schema: _dialect, $id: _id, id: _name, ...rest } = schemas[id] as Schema;
+      return [schema, rest];
+    }),
+  );
+}
+
+function methodOf(
+  name: string,
+  { summary, params, asked = params, result, gives, needs }: Row,
+  schemas: ReadonlyMap<z.ZodType, Schema>,
+  names: ReadonlyMap<z.ZodType, string>,
+): OpenRpcMethod {
+  const { properties = {}, required = [] } = schemas.get(asked) as Schema;
   const errors: (keyof typeof ERRORS)[] = ['InvalidParams', 'Unauthorized', 'Failure'];
-  if (row.needs === 'socket') errors.push('NeedsSocket');
+  if (needs === 'socket') errors.push('NeedsSocket');
+  const id = names.get(result) as string;
   return {
     name,
-    summary: row.summary,
-    ...(row.asked === undefined
-      ? {}
-      : { description: `Parameters (${row.asked.name}): ${row.asked.description}` }),
+    summary,
     paramStructure: 'by-name',
-    params: Object.entries(properties).map(([param, schema]) => ({
+    params: Object.entries(properties as Record<string, Schema>).map(([param, schema]) => ({
       name: param,
-      required: required.includes(param),
-      schema: schema as object,
+      required: (required as readonly string[]).includes(param),
+      schema,
     })),
     result: {
-      name: row.result.name,
-      schema: { title: row.result.name, description: row.result.description },
+      name: id,
+      ...(gives === undefined ? {} : { description: gives }),
+      schema: { $ref: SCHEMAS + id },
     },
     errors: errors.map((error) => ({ $ref: `#/components/errors/${error}` })),
   };

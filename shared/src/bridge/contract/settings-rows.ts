@@ -1,28 +1,20 @@
 /** Methods for what the daemon is set to. */
 
 import { z } from 'zod';
-import type {
-  AppSettings,
-  CategoryView,
-  LearnedLimits,
-  ScheduleView,
-} from '../rpc/settings-api.ts';
+import {
+  categories,
+  learnedLimits as limits,
+  schedule,
+  appSettings as settings,
+} from '../results/settings-results.ts';
 import { nothing } from './params.ts';
-import { type Rows, told } from './row.ts';
+import type { Rows } from './row.ts';
 import {
   categoriesSchema,
   limitsChange,
   settingsChange,
   windowsSchema,
 } from './settings-schema.ts';
-
-const settings = told<AppSettings>('AppSettings', 'All settings, as they are now.');
-const limits = told<LearnedLimits>('Limits', 'The limits, and what was learned of hosts.');
-const schedule = told<ScheduleView>('Schedule', 'The windows, and what holds at present.');
-const categories = told<{ readonly categories: readonly CategoryView[] }>(
-  'Categories',
-  'All categories, as they are now.',
-);
 
 export const SETTINGS_ROWS = {
   'millrace.getSettings': { summary: 'Shows all settings.', params: nothing, result: settings },

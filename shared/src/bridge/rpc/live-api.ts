@@ -3,6 +3,8 @@
  * most four times a second, only when something has changed, with only what has changed.
  */
 
+import type { watchResult } from '../results/detail-results.ts';
+import type { Shape } from '../results/named.ts';
 import type { DownloadView } from './daemon-api.ts';
 import type { DownloadDetail, LogEntry, SpeedHistory } from './detail-api.ts';
 import type { Totals } from './list-api.ts';
@@ -20,14 +22,7 @@ export interface WatchRequest {
   readonly cells?: number;
 }
 
-export interface WatchResult {
-  readonly revision: number;
-  readonly totals: Totals;
-  readonly settings: AppSettings;
-  /** Speed over all downloads, last ten minutes. */
-  readonly speed: SpeedHistory;
-  readonly detail?: DownloadDetail | undefined;
-}
+export type WatchResult = Shape<typeof watchResult>;
 
 /** Fields of a row that have changed; null: the field is not there any more. */
 export type RowPatch = { readonly gid: string } & {

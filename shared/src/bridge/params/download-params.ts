@@ -1,0 +1,76 @@
+/**
+ * Parameters that describe downloads. The engine judges them itself, with the errors of the table,
+ * because other ways lead to it as well: these schemas give the type and the document.
+ */
+
+import { z } from 'zod';
+import { digest, named } from '../results/named.ts';
+
+const headers = z.record(z.string(), z.string()).optional().describe('Request fields.');
+const limit = z.number().describe('Bytes per second.');
+const startAt = z.number().describe('Not before this time, Unix milliseconds.');
+const connections = z.int().optional().describe('Connections at a time, 1 to 32.');
+const proxy = z.string().optional().describe('http://, https:// or socks5:// URL; `direct`: none.');
+const priority = z.int().optional().describe('-100 to 100, higher ones first. Default: 0.');
+const digests = z.array(digest).optional().describe('Digests that the whole file must have.');
+const file = z.string().optional().describe('Name to save it under.');
+
+/** Options that downloads of a Metalink document may have as well. */
+const options = {
+  dir: z.string().optional().describe('Folder to save in.'),
+  category: z.string().optional(),
+  useEdges: z
+    .boolean()
+    .optional()
+    .describe('True: through the edges of the settings that are switched on; false: none.'),
+  edges: z.array(z.string()).optional().describe('Edges by URL, in place of `useEdges`.'),
+  sidecars: z.boolean().optional().describe('Look beside the file for SHA256SUMS and the like.'),
+  headers,
+  login: z.strictObject({ user: z.string(), password: z.string() }).optional(),
+  proxy,
+  limit: limit.optional(),
+  connections,
+  priority,
+  position: z.int().optional().describe('Place in the queue, from 0.'),
+  paused: z.boolean().optional(),
+  startAt: startAt.optional(),
+  overwrite: z.boolean().optional().describe('Replace a file of that name.'),
+  rename: z.boolean().optional().describe('Take another name where one is taken. Default: true.'),
+};
+
+export const addRequest = named('AddRequest', 'A download to add.', {
+  urls: z.array(z.string()).describe('URLs of one and the same file, best first.'),
+  file,
+  digests,
+  ...options,
+});
+
+export const addMetalink = named(
+  'AddMetalink',
+  'A Metalink document to add, and options of its files.',
+  {
+    metalink: z.string().describe('The document, in base64.'),
+    only: z
+      .array(z.int().min(0))
+      .optional()
+      .describe('Places of the files that are wanted, from 0. Default: all.'),
+    ...options,
+  },
+);
+
+export const changeRequest = named('ChangeRequest', 'Members that are to change; null: none.', {
+  priority,
+  limit: limit.nullable().optional(),
+  category: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('Also of finished downloads, if nothing else is changed.'),
+  startAt: startAt.nullable().optional(),
+  dir: options.dir,
+  file,
+  headers,
+  connections,
+  proxy,
+  digests,
+});

@@ -1,0 +1,91 @@
+/** Answers to the dialog for adding downloads, and to lists that are imported. */
+
+import { z } from 'zod';
+import { status } from './download-results.ts';
+import { count, digest, gid, named } from './named.ts';
+import { DELICATE_KINDS } from './values.ts';
+
+export const addManyResult = named('AddManyResult', 'Downloads that were added, and the rest.', {
+  gids: z.array(gid),
+  failed: z
+    .array(
+      z.strictObject({
+        index: count.describe('Place in the list of those asked for.'),
+        code: z.string(),
+        message: z.string(),
+        detail: z.string(),
+      }),
+    )
+    .describe('Those that could not be added; all others were.'),
+});
+
+export const duplicate = named('Duplicate', 'A download of the same URL that is there already.', {
+  url: z.string(),
+  same: z
+    .enum(['url', 'path'])
+    .describe('path: the same but for the part after “?”, as signed links differ.'),
+  gid,
+  name: z.string(),
+  status,
+  path: z.string().optional(),
+});
+export const duplicates = named('Duplicates', 'Downloads of the same URLs.', {
+  duplicates: z.array(duplicate),
+});
+
+export const foundLink = named('FoundLink', 'A link in a text.', {
+  url: z.string(),
+  name: z.string().describe('File name as far as the URL tells.'),
+  category: z.string().optional(),
+  dir: z.string().describe('Folder that it would be saved in.'),
+  metalink: z.boolean().describe('By its name, the URL is that of a Metalink document.'),
+  duplicate: duplicate.optional(),
+});
+export const parsedText = named('ParsedText', 'The links of a text.', {
+  links: z.array(foundLink),
+  truncated: z.boolean().describe('There were more links than are looked at.'),
+});
+
+export const metalinkFile = named('MetalinkFile', 'A file of a Metalink document.', {
+  index: count.describe('Place in the document, for `only` of `millrace.addMetalink`.'),
+  name: z.string().describe('Name, or path below the folder.'),
+  size: count.optional().describe('Bytes.'),
+  urls: z.array(z.string()),
+  digests: z.array(digest),
+  pieces: count.describe('Pieces with a digest each.'),
+  category: z.string().optional(),
+  dir: z.string(),
+  usable: z.boolean().describe('False: it has no URL that can be downloaded from.'),
+  duplicate: duplicate.optional(),
+});
+export const metalinkFiles = named('MetalinkFiles', 'The files of a Metalink document.', {
+  files: z.array(metalinkFile),
+});
+
+export const delicatePart = named(
+  'DelicatePart',
+  'A part of a listed download that is taken only of a trusted list.',
+  {
+    what: z.enum(DELICATE_KINDS),
+    value: z.string().describe('The folder, the names of the header fields and so on; no secret.'),
+  },
+);
+export const importEntry = named('ImportEntry', 'What one entry of a list would become.', {
+  line: count.describe('A line of the list, or a number in the JSON.'),
+  url: z.string(),
+  name: z.string().describe('As far as it is known before the server has been asked.'),
+  dir: z.string().describe('Folder that it would be saved in, absolute.'),
+  length: count.optional().describe('Bytes, where the list says how many.'),
+  finished: z.boolean().describe('It is only taken into the history.'),
+  delicate: z.array(delicatePart),
+});
+const skipped = z.array(z.strictObject({ line: count, reason: z.string() }));
+export const importPreview = named('ImportPreview', 'What importing a list would do.', {
+  entries: z.array(importEntry),
+  skipped,
+});
+export const imported = named('Imported', 'Downloads of a list that were added, and the rest.', {
+  gids: z.array(gid),
+  skipped,
+});
+export const exported = named('Exported', 'A list of downloads.', { text: z.string() });

@@ -1,0 +1,33 @@
+/** Edges that the user has set up, and what a test of one shows. */
+
+import { z } from 'zod';
+import { named } from './named.ts';
+
+const rttMs = z.number().optional().describe('Round-trip time, milliseconds.');
+
+export const edgeEntry = named('EdgeEntry', 'An edge that is set up.', {
+  url: z.string().describe('Base URL: scheme, host and port; tells it from all others.'),
+  name: z.string().describe('Name that the user gave it, may be empty.'),
+  enabled: z.boolean().describe('Used by downloads that are added with `useEdges`.'),
+  local: z.boolean().describe('True: the edge of this machine, which comes and goes by itself.'),
+});
+export const edges = named('Edges', 'All edges that are set up.', { edges: z.array(edgeEntry) });
+
+export const edgeNode = named('EdgeNode', 'A node of the network that an edge belongs to.', {
+  name: z.string(),
+  url: z.string(),
+  healthy: z.boolean(),
+  rttMs,
+});
+export const edgeTest = named('EdgeTest', 'The outcome of testing an edge.', {
+  url: z.string(),
+  ok: z.boolean(),
+  rttMs: rttMs.describe('The shortest of three round trips, milliseconds.'),
+  name: z.string().optional().describe('The node that answered, where it tells.'),
+  draining: z.boolean().optional().describe('It takes no more transfers.'),
+  nodes: z.array(edgeNode),
+  problem: z
+    .enum(['unreachable', 'timeout', 'not-an-edge'])
+    .optional()
+    .describe('Why it is not ok.'),
+});

@@ -1,0 +1,41 @@
+/** Objects of the daemon's contract that have a name in its document, and the types made of them. */
+
+import { z } from 'zod';
+
+/** The named objects, by name. */
+export const OBJECTS = new Map<string, z.ZodType>();
+
+/**
+ * Makes an object that documents name.
+ *
+ * @param description a sentence; members have descriptions of their own where their name is not enough
+ */
+export function named<S extends z.ZodRawShape>(id: string, description: string, shape: S) {
+  return withName(id, z.strictObject(shape).describe(description));
+}
+
+/** Gives a schema a name. */
+export function withName<S extends z.ZodType>(id: string, schema: S): S {
+  OBJECTS.set(id, schema);
+  return schema;
+}
+
+/** A value that is only read: its lists and members are readonly. */
+export type Read<T> = T extends readonly (infer U)[]
+  ? readonly Read<U>[]
+  : T extends object
+    ? { readonly [K in keyof T]: Read<T[K]> }
+    : T;
+
+/** The type of a schema's values. */
+export type Shape<S extends z.ZodType> = Read<z.output<S>>;
+
+/** Bytes of a file, and numbers of things. */
+export const count = z.int().min(0);
+export const rate = z.number().min(0).describe('Bytes per second.');
+export const time = z.number().describe('Unix milliseconds.');
+export const gid = z.string().describe('16 hexadecimal digits.');
+export const digest = z.strictObject({
+  algorithm: z.string().describe('Such as `sha256`.'),
+  hex: z.string().describe('Lower-case hexadecimal.'),
+});

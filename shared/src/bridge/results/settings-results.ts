@@ -1,0 +1,98 @@
+/** The daemon's settings, limits and schedule, as it shows them. */
+
+import { z } from 'zod';
+import { edgeEntry } from './edge-results.ts';
+import { count, named, rate, time } from './named.ts';
+import { DENSITIES, THEMES, WEEKDAYS } from './values.ts';
+
+export const scheduleNow = named('ScheduleNow', 'What the schedule says at present.', {
+  now: z.enum(['free', 'pause', 'limit']),
+  limit: rate.optional(),
+  nextChangeAt: time.optional(),
+});
+
+export const categoryView = named('CategoryView', 'A category of files.', {
+  name: z.string(),
+  folder: z
+    .string()
+    .describe('Relative to the download folder, or absolute; empty: the download folder itself.'),
+  extensions: z.array(z.string()).describe('Lower case, without the dot.'),
+});
+export const categories = named('Categories', 'All categories.', {
+  categories: z.array(categoryView),
+});
+
+export const windowView = named(
+  'WindowView',
+  'A time of the week, local; one whose end is not after its beginning ends on the next day.',
+  {
+    days: z.array(z.enum(WEEKDAYS)),
+    from: z.string().describe('HH:MM'),
+    to: z.string().describe('HH:MM'),
+    pause: z.boolean().optional().describe('Downloads wait. Either this, or `limit`.'),
+    limit: rate.optional(),
+  },
+);
+export const schedule = named('Schedule', 'The schedule, and what it says at present.', {
+  ...scheduleNow.shape,
+  windows: z.array(windowView),
+});
+
+export const limitsView = named('LimitsView', 'Limits over all downloads.', {
+  limit: rate.nullable().describe('Bytes per second over all downloads; null: none.'),
+  concurrent: count.describe('Downloads at a time.'),
+  perHost: count.nullable().describe('Downloads at a time from one host; null: no limit.'),
+});
+
+export const appearance = named('Appearance', 'Looks of the page.', {
+  theme: z.enum(THEMES),
+  density: z.enum(DENSITIES),
+});
+export const downloadDefaults = named(
+  'DownloadDefaults',
+  'Options of downloads that are added from now on, unless they say otherwise.',
+  {
+    useEdges: z.boolean(),
+    connections: z.int().describe('At a time, 1 to 32.'),
+    sidecars: z.boolean().describe('Look beside files for SHA256SUMS and the like.'),
+  },
+);
+export const trashLimits = named('TrashLimits', 'Bounds of the trash.', {
+  days: count.describe('Days that removed downloads are kept.'),
+  maxBytes: count.describe('Bytes on disk that are kept; the oldest go first.'),
+});
+
+export const appSettings = named('AppSettings', 'All settings.', {
+  dir: z.string().describe('Download folder, absolute.'),
+  categories: z.array(categoryView),
+  edges: z.array(edgeEntry),
+  limits: limitsView,
+  windows: z.array(windowView),
+  proxy: z
+    .string()
+    .nullable()
+    .describe('http://, https:// or socks5:// URL; `direct`: none; null: as the environment says.'),
+  defaults: downloadDefaults,
+  appearance,
+  trash: trashLimits,
+  browserFolder: z
+    .boolean()
+    .describe('Save files that a browser hands over where it would have, unless `dir` was chosen.'),
+  language: z.string().describe('Language tag such as `en`; `system`: as the browser has it.'),
+  preferences: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .describe('At most 64 small values that the page or the window keep.'),
+});
+
+export const learnedHost = named('LearnedHost', 'What was learned of a host.', {
+  host: z.string().describe('With its port, as `URL.host` has it.'),
+  limit: count.describe('Requests at a time.'),
+  restsUntil: time.optional().describe('It asked not to be asked before, Unix milliseconds.'),
+  learnedAt: time.describe('When the limit was changed last, Unix milliseconds.'),
+});
+export const learnedLimits = named('Limits', 'The limits, and what was learned of hosts.', {
+  limit: rate.optional().describe('Bytes per second over all downloads; absent: none.'),
+  concurrent: count.describe('Downloads at a time.'),
+  perHost: count.optional().describe('Downloads at a time from one host; absent: no limit.'),
+  hosts: z.array(learnedHost).describe('Hosts whose learned limit is still valid.'),
+});

@@ -1,0 +1,43 @@
+/** Values that members of results have one of; without zod, because pages read them as well. */
+
+export const DOWNLOAD_STATUSES = [
+  'active',
+  'queued',
+  'waiting',
+  'paused',
+  'complete',
+  'error',
+  'removed',
+] as const;
+
+/** Parts of a listed download that are taken only where the user trusts the list. */
+export const DELICATE_KINDS = [
+  'folder',
+  'name',
+  'overwrite',
+  'cookie-file',
+  'netrc',
+  'proxy',
+  'headers',
+  'edges',
+  'place',
+  'other',
+] as const;
+
+export const LOG_EVENTS = [
+  'added',
+  'started',
+  'phase',
+  'paused',
+  'resumed',
+  'retry',
+  'failed',
+  'complete',
+  'removed',
+  'restored',
+  'note',
+] as const;
+
+export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+export const THEMES = ['system', 'light', 'dark'] as const;
+export const DENSITIES = ['comfortable', 'compact'] as const;
