@@ -46,6 +46,7 @@ async function takeDialogs(page: Page, scene: Scene): Promise<void> {
   await page.getByRole('button', { name: 'Add downloads' }).first().click();
   await page.getByRole('textbox', { name: 'Links' }).fill(scene.pasted);
   await page.getByText('links found').waitFor();
+  await page.getByRole('textbox', { name: 'Links' }).evaluate((box) => box.scrollTo(0, 0));
   await take(page, 'add');
   await page.keyboard.press('Escape');
   await page.keyboard.press('Control+,');

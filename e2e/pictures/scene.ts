@@ -1,14 +1,20 @@
 /** A daemon with downloads as people have them: running, done, failed, over edges and mirrors. */
 
+import { mkdir } from 'node:fs/promises';
 import { type SlowFile, SlowFiles } from '../fixtures/origins/slow-files.ts';
 import { PAGE } from '../fixtures/pages/ui.ts';
 import { DaemonProcess } from '../fixtures/programs/daemon.ts';
-import { EdgeProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
+import { EdgeProcess } from '../fixtures/programs/processes.ts';
 import { until } from '../fixtures/until.ts';
 import type { Names } from './names.ts';
 
 const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
+
+/** The user's folders, in a `/home` of the pictures' own. */
+const HOME = '/home/ada';
+const DOWNLOADS = `${HOME}/Downloads`;
+const OPTIONS = ['--page', PAGE, '--dir', DOWNLOADS];
 
 /** Servers of the pictures; all of them are this machine. */
 const MIRROR = 'mirrors.kernel.org';
@@ -58,7 +64,6 @@ export const HOSTS = [...new Set([...ORIGINS, MIRROR, ...EDGES.map(edgeHost)])];
 const fileName = (url: string) => url.slice(url.lastIndexOf('/') + 1);
 
 export class Scene {
-  readonly #folder: Awaited<ReturnType<typeof temporaryFolder>>;
   readonly #origin: SlowFiles;
   readonly #mirror: SlowFiles;
   readonly #edges: readonly EdgeProcess[];
@@ -67,13 +72,11 @@ export class Scene {
   readonly expired = fileName(EXPIRED);
 
   private constructor(
-    folder: Awaited<ReturnType<typeof temporaryFolder>>,
     origin: SlowFiles,
     mirror: SlowFiles,
     edges: readonly EdgeProcess[],
     daemon: DaemonProcess,
   ) {
-    this.#folder = folder;
     this.#origin = origin;
     this.#mirror = mirror;
     this.#edges = edges;
@@ -81,7 +84,7 @@ export class Scene {
   }
 
   static async set(names: Names): Promise<Scene> {
-    const folder = await temporaryFolder();
+    await mkdir(DOWNLOADS, { recursive: true });
     const origin = await SlowFiles.start(60 * MIB);
     const mirror = await SlowFiles.start(0.7 * MIB);
     for (const host of ORIGINS) names.lead(host, origin.port);
@@ -93,8 +96,8 @@ export class Scene {
       names.lead(edgeHost(name), Number(new URL(edge.url).port));
       edges.push(edge);
     }
-    const daemon = await DaemonProcess.start(folder.path, ['--page', PAGE]);
-    return new Scene(folder, origin, mirror, edges, daemon);
+    const daemon = await DaemonProcess.start(HOME, OPTIONS);
+    return new Scene(origin, mirror, edges, daemon);
   }
 
   get pasted(): string {
@@ -158,7 +161,7 @@ export class Scene {
 
   async restart(): Promise<void> {
     const port = String(this.daemon.port);
-    this.daemon = await DaemonProcess.start(this.#folder.path, ['--page', PAGE, '--port', port]);
+    this.daemon = await DaemonProcess.start(HOME, [...OPTIONS, '--port', port]);
   }
 
   async clear(): Promise<void> {
@@ -166,6 +169,5 @@ export class Scene {
     for (const edge of this.#edges) await edge.stop();
     await this.#origin.stop();
     await this.#mirror.stop();
-    await this.#folder.remove();
   }
 }
