@@ -57,7 +57,7 @@ async function startFarClient(active: number): Promise<ChildProcess> {
   return client;
 }
 
-/** Waits until so many clients have been purged and so many transfers are left. */
+/** Waits until `purged` clients have been reaped and `active` transfers are left. */
 async function untilPurged(purged: number, active: number): Promise<void> {
   await until(async () => (await edge.status()).clients.purged >= purged);
   await until(async () => (await edge.status()).transfers.active <= active);

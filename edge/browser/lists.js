@@ -119,7 +119,7 @@ export function clientsPanel({ clients, cache, forwards, inside, chunks }) {
     cache.disk === null ? 'none' : `${size(cache.disk.bytes)} of ${size(cache.disk.maxBytes)}`;
   return [
     facts([
-      ['Vanished clients purged', count(clients.purged), 'purged', 'purged'],
+      ['Vanished clients reset', count(clients.purged), 'purged', 'purged'],
       ['Transfers offloaded', count(clients.offloaded), 'offloaded', 'offloaded'],
       ['Fetches shared', count(chunks.joined), 'joined'],
       ['Chunks asked of other edges', count(forwards.all), 'forwards'],
