@@ -127,7 +127,7 @@ describe('the guide for operators', () => {
   test('says what to look at for each error that is not for the client to mend', () => {
     // Of the command line and the daemon, or what a client has asked for.
     const others =
-      /^(daemon-.*|state-.*|proxy-.*|different-file|version-unproven|not-cached|checksum-mismatch|origin-refused|origin-unknown|network-away|source-refused)$/;
+      /^(daemon-.*|state-.*|proxy-.*|different-file|rest-missing|version-unproven|not-cached|checksum-mismatch|origin-refused|origin-unknown|network-away|source-refused)$/;
     const operators = Object.entries(ERRORS).filter(
       ([code, { status }]) =>
         ([401, 403, 429].includes(status) || status >= 500) && !others.test(code),

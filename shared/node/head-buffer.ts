@@ -6,8 +6,8 @@ import { type MessageHead, parseMessageHead } from '../src/http/messages/message
 /** Longest response head. */
 const MAX_HEAD_BYTES = 32 * 1024;
 /**
- * What may come of the body with the end of its head. It must be copied, and comes whatever becomes
- * of the request meanwhile: no more than most heads take.
+ * Most bytes of the body that are read with the end of its head. They must be copied, and arrive
+ * whatever becomes of the request: no more than most heads take.
  */
 const READ_BYTES = 8 * 1024;
 /** Room for the longest head and the beginning of the body that comes with it. */

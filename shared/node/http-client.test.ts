@@ -208,7 +208,8 @@ describe('HttpClient', () => {
     const timeoutMs = 300;
     const response = await client(timeoutMs).get(served.url, {}, forEver);
     const silent = await serve(() => {});
-    // One that begins now is given up when the first would have been, if its time counted.
+    // A request that begins now would be given up with the first one if the first one's time
+    // counted.
     const untilTimeout = () => expect(text(client(timeoutMs), silent)).rejects.toThrow();
     const pieces: Buffer[] = [];
     let ready = true;
@@ -257,7 +258,7 @@ describe('HttpClient', () => {
     const [first, second] = [0, 1].map(() => Buffer.from(new ArrayBuffer(body.length + 100_000)));
     const { filled, copied } = await into(first as Buffer);
     expect(filled).toBe(body.length);
-    // What comes with the header, and the read that was prepared for it.
+    // The bytes that come with the header, and the read that was prepared for it.
     expect(copied).toBeLessThan(200_000);
     await into(second as Buffer);
     expect(served.connections).toBe(1);

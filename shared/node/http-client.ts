@@ -24,7 +24,7 @@ export interface HttpClientOptions {
 export interface HttpStream {
   readonly status: number;
   readonly headers: Headers;
-  /** What was asked. */
+  /** The URL that was asked for. */
   readonly url: URL;
   /** Unix milliseconds. */
   readonly requestedAt: number;

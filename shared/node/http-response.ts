@@ -11,7 +11,7 @@ import type { Headers } from '../src/http/fields/headers.ts';
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** What was asked, after redirects. */
+  /** The URL that was asked for, after redirects. */
   readonly url: URL;
   /** Unix milliseconds. */
   readonly requestedAt: number;

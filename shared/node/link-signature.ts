@@ -55,7 +55,7 @@ export function signLink(url: URL, expires: number, below: boolean, secret: stri
   });
 }
 
-/** What a good permit allows besides the URL that it was shown for. */
+/** Permissions of a good permit besides the URL that it was shown for. */
 export interface LinkGrant {
   /** As it was in the link. */
   readonly permit: string;

@@ -1,4 +1,4 @@
-/** What went wrong on the way to a server, in terms of the table. */
+/** Names failures on the way to a server by codes of the error table. */
 
 import { MillraceError } from '../src/base/errors.ts';
 
@@ -9,7 +9,7 @@ const TIMEOUTS = new Set([
   'ETIMEDOUT',
 ]);
 
-/** What OpenSSL finds wrong with a certificate (X509_V_ERR_...), and what Node adds. */
+/** Faults of certificates by OpenSSL's names (X509_V_ERR_...), and those that Node adds. */
 const CERTIFICATE_ERROR =
   /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_(GET|DECRYPT|DECODE|VERIFY)_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|ERROR_IN_CERT_|INVALID_(CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$)/;
 
@@ -44,7 +44,7 @@ function withCode(code: string, message: string): string {
   return code === '' || message.includes(code) ? message : `${code} ${message}`;
 }
 
-/** What undici's parser refuses. */
+/** True for answers that undici's parser refuses. */
 function isMalformed(error: unknown, code: string, afterHead: boolean): boolean {
   if (code.startsWith('HPE_') || code === 'UND_ERR_HEADERS_OVERFLOW') return true;
   if (error instanceof Error && error.name === 'HTTPParserError') return true;

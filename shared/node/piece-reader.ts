@@ -63,7 +63,7 @@ export class PieceReader {
    */
   push(bytes: Buffer): number {
     return this.#decoder.push(bytes, (start, end) => {
-      // Whoever takes may give up in the middle of a read.
+      // The taker may give up in the middle of a read.
       if (this.#stopped) return;
       if (!this.#options.take(bytes.subarray(start, end), this.#resume)) this.#paused = true;
     });

@@ -11,7 +11,7 @@ const forEver = new AbortController().signal;
 const servers: Server[] = [];
 const clients: RangeClient[] = [];
 
-/** What a server has seen of its clients. */
+/** A server's view of its clients. */
 interface Seen {
   readonly url: URL;
   readonly heads: string[];

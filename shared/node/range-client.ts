@@ -44,7 +44,7 @@ interface Pool {
   readonly idle: RangeConnection[];
   readonly open: Set<RangeConnection>;
   readonly waiting: WaitingLine<() => void>;
-  /** What fails requests that are under way or wait, once the origin has been cut off. */
+  /** Fails requests that are under way or wait, once the origin has been cut off. */
   cutOff: MillraceError | undefined;
 }
 

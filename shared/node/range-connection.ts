@@ -22,7 +22,7 @@ export interface RangeConnectionOptions {
   readonly headTimeoutMs?: number;
 }
 
-/** What the kernel may hand over at once: few enough calls that they cost next to nothing. */
+/** Most bytes that the kernel hands over at once: enough that the calls cost next to nothing. */
 const BODY_BUFFER_BYTES = 256 * 1024;
 
 interface Waiting<T> {
@@ -246,7 +246,7 @@ export class RangeConnection {
       this.#fail(error as Error);
       return false;
     }
-    // Whoever is told of an interim response may give up.
+    // The receiver of an interim response may give up.
     if (this.#state !== state) return false;
     if (head === undefined) return true;
     this.#deadline.clear();
@@ -277,7 +277,7 @@ export class RangeConnection {
     if (reader.ended) {
       reader.stop();
       this.#finish();
-      // What follows is an answer to nothing. It must never become the next one's.
+      // Further bytes answer no request. They must never become the next answer.
       if (used < bytes.length) this.destroy();
       state.resolve();
       return used === bytes.length;

@@ -11,7 +11,7 @@ import { ASK_AGAIN_MS, type Assignment } from '../src/download/scheduler/schedul
 import { SourceHealth } from '../src/download/transfer/source-health.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
-/** What a download asks of its scheduler. */
+/** The part of a scheduler that a download uses. */
 export interface Chooser {
   readonly done: boolean;
   next(source: string, now: Millis): Assignment | undefined;
@@ -128,7 +128,7 @@ export class SimulatedDownload {
   }
 }
 
-/** What the connections to one source share. */
+/** State that the connections to one source share. */
 interface SourceState {
   readonly source: DownloadSource;
   readonly health: SourceHealth;

@@ -19,7 +19,7 @@ export interface VaryingLinkOptions {
 
 /** How long a rate lasts on average; each spell has an exponentially distributed length. */
 const SPELL_MS = 2000;
-/** What is left of the rate in a slowdown: a tenth to a twentieth. */
+/** Smallest share of the rate that is left in a slowdown. */
 const SLOWEST = 1 / 20;
 const LEAST_SLOW = 1 / 10;
 

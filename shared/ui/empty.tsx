@@ -1,4 +1,4 @@
-/** What is shown where there is no list: nothing yet, no match, failed, still loading. */
+/** Message in place of a list: nothing yet, no match, failed, still loading. */
 
 import type { ReactNode } from 'react';
 import { Icon, type IconName } from './icons.tsx';

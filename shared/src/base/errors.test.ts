@@ -93,7 +93,7 @@ describe('errors', () => {
       'precondition-failed',
       'version-changed',
     ]);
-    // What a node says of itself: another one may serve all the same.
+    // Codes about a node itself: another node may serve all the same.
     expect(where(({ scope }) => scope === 'node')).toEqual([
       'no-such-page',
       'inside-request-refused',

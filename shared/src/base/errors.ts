@@ -5,9 +5,9 @@
  */
 
 /**
- * Whose fault it is: what was asked for; the origin, or what came from it; a node on the way (an
- * edge, a peer, a proxy), by its policy or its load; the machine that downloads (its disk, its
- * network, its programs).
+ * At fault: `client`, the request; `source`, the origin or its answer; `node`, a node on the way
+ * (an edge, a peer, a proxy) by its policy or its load; `download`, the machine that downloads
+ * (its disk, its network, its programs).
  */
 export type FaultScope = 'client' | 'source' | 'node' | 'download';
 
@@ -18,13 +18,15 @@ export type FaultScope = 'client' | 'source' | 'node' | 'download';
  */
 export type Again = 'no' | 'anew' | 'later' | 'at once';
 
-/** What an error means. Whoever decides by errors decides by this, and no code is left unjudged. */
+/**
+ * Consequences of an error. Code that decides by errors decides by these, and every code has them.
+ */
 export interface Meaning {
   readonly scope: FaultScope;
   readonly again: Again;
   /** Whether the bytes that came in the same answer are to be believed. */
   readonly bytes: 'kept' | 'dropped';
-  /** What the failure says of the file that was known under the URL, if anything. */
+  /** Change of the file known under the URL that the failure implies, if any. */
   readonly file: 'gone' | 'other version' | undefined;
   /** True when the same request may succeed later or at another source without being changed. */
   readonly retryable: boolean;
@@ -36,9 +38,9 @@ export interface ErrorRow extends Meaning {
   readonly status: number;
   /** Exit status of the command line, see `EXIT`. */
   readonly exit: number;
-  /** What happened, in a few words; the same text for every occurrence (RFC 9457 `title`). */
+  /** The event in a few words; the same text for every occurrence (RFC 9457 `title`). */
   readonly title: string;
-  /** What the reader can do about it, one sentence. */
+  /** One sentence about what the reader can do. */
   readonly advice: string;
 }
 
@@ -65,7 +67,7 @@ function means(
 }
 
 export const ERRORS = {
-  // What the client sent
+  // Faults of the client's request
   'bad-url': {
     status: 400,
     ...means('client', 'no', 'kept'),
@@ -165,7 +167,7 @@ export const ERRORS = {
     advice: 'Put an edge before the URL only once.',
   },
 
-  // What the edge's policy says
+  // Refusals by the edge's policy
   'origin-not-allowed': {
     status: 403,
     ...means('node', 'no', 'kept'),
@@ -288,7 +290,7 @@ export const ERRORS = {
     advice: 'Its origin must serve ranges, tell length and version, and allow caching.',
   },
 
-  // What the origin did
+  // Failures of the origin
   'origin-not-found': {
     status: 404,
     ...means('source', 'no', 'kept', 'gone'),
@@ -643,7 +645,7 @@ export function isErrorCode(code: unknown): code is ErrorCode {
 export class MillraceError extends Error {
   override readonly name = 'MillraceError';
   readonly code: ErrorCode;
-  /** What is particular to this occurrence, a clause without a full stop; may be empty. */
+  /** Particulars of this occurrence: a clause without a full stop, may be empty. */
   readonly detail: string;
   /** How long the other side asked us to wait, in milliseconds, where it did (Retry-After). */
   readonly retryAfterMs: number | undefined;

@@ -5,7 +5,7 @@ import type { Millis } from './clock.ts';
 /** Wrong ones that cost nothing: people mistype. */
 const FREE = 3;
 const FIRST_WAIT_MS = 1000;
-/** Whoever knows the secret is kept out for no longer than this by somebody who does not. */
+/** Longest time that wrong guesses of others keep out a caller who knows the secret. */
 const MAX_WAIT_MS = 8000;
 /** After so long without a wrong one, all are forgotten. */
 const FORGET_MS = 600_000;

@@ -19,13 +19,13 @@ export const NOTES = {
   'name-taken': 'the name is taken: saving as {name}',
   'login-left-out': 'log-in and cookies were for {before}: {now} does not get them',
   failed: '{why}',
-  /** What a part of the system has said. */
+  /** A message of a part of the system. */
   system: '{text}',
 } as const;
 
 export type NoteCode = keyof typeof NOTES;
 
-/** What is filled in. `why` is an error's message; `code`, its code, for readers of other languages. */
+/** Values for the text. `why` is an error's message; `code` its code, for other languages. */
 export type NoteValues = Readonly<Record<string, string | number>>;
 
 export interface Note {

@@ -15,8 +15,8 @@ export type AfterEnd =
   | { readonly kind: 'give-up' };
 
 /**
- * What to do about a process that has ended, or could not be started: the first time it is started
- * at once, then after pauses that double, and after five ends in two minutes not any more.
+ * Decides about a process that has ended or could not be started. It is started again at once the
+ * first time, then after pauses that double, and no more after five ends in two minutes.
  *
  * @param now on the same clock as the ends
  */

@@ -9,7 +9,7 @@ import type { Millis } from './clock.ts';
 /** Sessions remembered one by one. */
 export const MAX_REVOKED = 10_000;
 
-/** What one process tells another, or keeps on disk. */
+/** The state that one process tells another or keeps on disk. */
 export interface RevocationsSnapshot {
   /** Every session that would end at this time or before it has ended; Unix milliseconds. */
   readonly until: Millis;

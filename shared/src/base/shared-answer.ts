@@ -24,7 +24,7 @@ export class SharedAnswer<T> {
   get(): Promise<T> {
     if (this.#maxAgeMs <= 0) return this.#make();
     const known = this.#latest;
-    // One that takes longer than it may be old is not begun a second time meanwhile.
+    // An answer that takes longer to make than it may be old is not made twice at a time.
     if (known !== undefined && (!known.made || this.#now() - known.at < this.#maxAgeMs)) {
       return known.answer;
     }

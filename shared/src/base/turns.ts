@@ -45,7 +45,7 @@ export class Turns {
   }
 
   #end(key: string, line: Line): void {
-    // Whoever comes next takes the turn over: nobody can slip in before.
+    // The next in line takes the turn over, so nobody can slip in before.
     const next = line.waiting.take();
     if (next !== undefined) next();
     else if (--line.running === 0) this.#lines.delete(key);

@@ -138,7 +138,7 @@ export function isExecutable({ mode }: Pick<SyncFile, 'mode'>): boolean {
   return (Number.parseInt(mode, 8) & 0o100) !== 0;
 }
 
-/** What one entry alone cannot show. @throws MillraceError `bad-manifest` */
+/** Checks what one entry alone cannot show. @throws MillraceError `bad-manifest` */
 function checkManifest(manifest: Manifest, windows: boolean): Manifest {
   const url = folderUrl(manifest.url);
   const clashes = new PathClashes();

@@ -163,7 +163,7 @@ describe('carrying a plan out', () => {
   });
 });
 
-/** What a plan comes to; throws where a step could not be taken. */
+/** Carries a plan out in memory. @throws Error where a step cannot be taken */
 function carryOut(made: ReturnType<typeof planSync>, before: ReadonlyMap<string, LocalEntry>) {
   const now = new Map(before);
   const put = (path: string, entry: LocalEntry) => {

@@ -1,6 +1,6 @@
 /**
- * What has to be done to a folder so that it is as the manifest says (WORLDS 4.2: each file is looked
- * at, and fetched only if it differs). Pure: what is in the folder is passed in.
+ * Plans the steps that bring a folder to the state of a manifest (WORLDS 4.2: each file is looked
+ * at, and fetched only if it differs). Pure: the folder's contents are passed in.
  */
 
 import { EMPTY_SHA256, isExecutable, type Manifest, type SyncFile } from './manifest.ts';
@@ -42,9 +42,9 @@ export interface SyncPlan {
   readonly copy: readonly (Wanted & { readonly from: string })[];
   /** Right but for the time or the execution bit. */
   readonly settle: readonly SyncFile[];
-  /** What the manifest does not name: files and links, then folders, inner ones first. */
+  /** Entries that the manifest does not name: files and links, then folders, inner ones first. */
   readonly remove: readonly string[];
-  /** What stands in the way and may not be taken away; with any of these nothing is done. */
+  /** Entries in the way that may not be removed; with any of these nothing is done. */
   readonly obstacles: readonly { readonly path: string; readonly kind: LocalEntry['kind'] }[];
   /** Files that are as they should be. */
   readonly unchanged: number;
@@ -161,7 +161,7 @@ function findInTheWay(
   return found;
 }
 
-/** What is at a path and in it, inner things first. */
+/** Lists an entry and everything in it, inner entries first. */
 function below(path: string, local: ReadonlyMap<string, LocalEntry>): string[] {
   const inside = [...local.keys()].filter((other) => other.startsWith(`${path}/`));
   return [...inside.sort(byDepth).reverse(), path];

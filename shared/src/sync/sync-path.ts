@@ -12,15 +12,17 @@ export const STAGING = '.millrace-sync';
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(?:[.:]|$)/i;
 /** Characters that Windows has no files with; a colon also names a hidden stream of a file. */
 const NOT_ON_WINDOWS = /[<>:"|?*]/;
-/** What Windows may have as the short name of another file: `.millrace-sync` is `MILLRA~1` there. */
+/**
+ * Names that Windows may give to other files as short names: `.millrace-sync` is `MILLRA~1` there.
+ */
 const SHORT_NAME = /^[^.]{0,7}~[0-9]{1,6}(?:\.[^.]{0,3})?$/;
 const CONTROL = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 
 /**
- * What is wrong with a path.
+ * Finds the fault of a path.
  *
- * @param windows true where the files are to be on Windows, which can have fewer names
- * @returns a clause; undefined if nothing is
+ * @param windows true where the files will be on Windows, which can have fewer names
+ * @returns a clause; undefined if the path has no fault
  */
 export function pathFault(path: string, windows: boolean): string | undefined {
   if (path === '') return 'it is empty';

@@ -39,7 +39,7 @@ describe('scripts', () => {
     expect(quote("it's $HOME")).toBe("'it'\\''s $HOME'");
     fc.assert(
       fc.property(fc.string(), (text) => {
-        // What a shell makes of it: quoted parts as they are, and \' between them.
+        // A shell's reading: quoted parts as they are, and \' between them.
         const read = quote(text).replace(/'([^']*)'|\\'/g, (_, part) => part ?? "'");
         expect(read).toBe(text);
       }),

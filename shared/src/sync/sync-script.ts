@@ -54,7 +54,7 @@ function fileLine(file: SyncFile, edge: number): string {
   return `f ${size} ${sha256} ${field} ${run} ${touchTime(modified)} ${edge} ${quote(path)}${last}`;
 }
 
-/** What touch(1) takes: CCYYMMDDhhmm.SS, in UTC. */
+/** Writes a time as touch(1) takes it: CCYYMMDDhhmm.SS, in UTC. */
 export function touchTime(modified: number): string {
   const [, date, time] = /^(\d{4}-\d\d-\d\d)T(\d\d:\d\d:\d\d)/.exec(
     new Date(modified).toISOString(),

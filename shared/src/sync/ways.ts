@@ -11,7 +11,7 @@ import { type HrwNode, hashText, rank } from '../cdn/routing/hrw.ts';
 export interface Way {
   /** Base URL of the edge; undefined: the origin itself. */
   readonly edge: string | undefined;
-  /** Whoever is asked is to look whether what they have is current. */
+  /** True if the node that is asked must check that its copy is current. */
   readonly revalidate: boolean;
 }
 
@@ -83,7 +83,7 @@ export class Attempts {
     return this.#ways[0] as Way;
   }
 
-  /** What to do after the latest way has failed. */
+  /** Decides what to do after the latest way has failed. */
   next(error: MillraceError): Step {
     // The first error that is about the content says more than that another way is closed as well.
     if (this.#error === undefined || !isAboutContent(this.#error)) this.#error = error;

@@ -63,7 +63,7 @@ export const limitsChange = z.strictObject({
 const preference = z.union([z.string().max(MAX_PREFERENCE_CHARS), z.number(), z.boolean()]);
 const preferenceName = z.string().min(1).max(64);
 
-/** What page and shell are set to, and what new downloads are like. */
+/** Settings of page and shell, and defaults of new downloads. */
 export const appParts = {
   proxy: z.string().min(1).max(2048).nullable(),
   defaults: z.object({

@@ -1,7 +1,7 @@
 /**
- * What the browser extension and the native host say to each other, over the browser's native
- * messaging: JSON, one answer to each request. The host passes on what it is asked to the daemon,
- * which it starts where none runs; it holds no decisions.
+ * Messages between the browser extension and the native host, over the browser's native messaging:
+ * JSON, one answer to each request. The host passes requests on to the daemon, which it starts if
+ * none runs; it decides nothing.
  */
 
 /** Name that the host is registered under. */

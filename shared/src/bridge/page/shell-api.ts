@@ -1,12 +1,12 @@
 /**
- * What the app's window adds to the page: `window.millraceShell`, absent in a browser. The same
+ * Additions of the app's window to the page: `window.millraceShell`, absent in a browser. The same
  * page runs in both, so everything here is an extra.
  */
 
 export const SHELL_PLATFORMS = ['linux', 'win32', 'darwin'] as const;
 export type ShellPlatform = (typeof SHELL_PLATFORMS)[number];
 
-/** What the user has chosen of the app itself; the daemon keeps all other settings. */
+/** The user's choices for the app itself; the daemon keeps all other settings. */
 export interface ShellPreferences {
   /** Offers links that are copied. */
   readonly watchClipboard: boolean;
@@ -46,7 +46,7 @@ export interface OfferedMetalink {
 export const SHELL_COMMANDS = ['add', 'settings', 'search', 'select-all'] as const;
 export type ShellCommand = (typeof SHELL_COMMANDS)[number];
 
-/** What the shell tells the page. */
+/** Messages from the shell to the page. */
 export type ShellMessage =
   /** Came from outside: nothing starts before the user has said so. */
   | {
@@ -73,7 +73,7 @@ export interface ShellApi {
   getPreferences(): Promise<ShellPreferences>;
   /** Those left out stay. @returns what holds now */
   setPreferences(changes: Partial<ShellPreferences>): Promise<ShellPreferences>;
-  /** What has arrived before the first listener is kept for it. @returns ends it */
+  /** Messages that arrive before the first listener are kept for it. @returns ends it */
   onMessage(listener: (message: ShellMessage) => void): () => void;
 }
 

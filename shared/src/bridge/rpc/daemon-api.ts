@@ -1,4 +1,4 @@
-/** What the daemon shows of its downloads, to the command line and the user interface. */
+/** The daemon's view of its downloads, for the command line and the interface. */
 
 import type { changeRequest } from '../params/download-params.ts';
 import type { daemonInfo, downloadView, failure } from '../results/download-results.ts';
@@ -13,7 +13,7 @@ export type DownloadStatus = (typeof DOWNLOAD_STATUSES)[number];
 export type DownloadFailure = Shape<typeof failure>;
 export type DownloadView = Shape<typeof downloadView>;
 
-/** What is said of an error of the table besides code and message. */
+/** Members of an error of the table besides code and message. */
 export interface FailureData {
   readonly code: string;
   readonly detail: string;

@@ -29,7 +29,7 @@ export type RowPatch = { readonly gid: string } & {
   readonly [K in keyof DownloadView]?: DownloadView[K] | null;
 };
 
-/** What of a detail has changed: whole members, but for the log and the speed, which grow. */
+/** Changed members of a detail: whole members, except for log and speed, which grow. */
 export interface DetailPatch extends Partial<Omit<DownloadDetail, 'gid' | 'log' | 'speed'>> {
   readonly gid: string;
   /** Entries that are new. */
@@ -55,6 +55,6 @@ export interface LiveUpdate {
   readonly newSpeed?: SpeedHistory;
   readonly settings?: AppSettings;
   readonly detail?: DetailPatch;
-  /** What the engine has said about downloads: for a passing message. */
+  /** Messages of the engine about downloads, to show for a moment. */
   readonly notes?: readonly { readonly gid: string; readonly text: string }[];
 }

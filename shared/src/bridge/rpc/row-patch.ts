@@ -13,7 +13,7 @@ const FIGURES = [
   'connections',
 ] as const satisfies readonly (keyof DownloadView)[];
 
-/** What changes all the time while a download runs. */
+/** Picks the figures, which change all the time while a download runs. */
 export function figuresOf(row: DownloadView): RowPatch {
   const figures = FIGURES.map((name) => [name, row[name] ?? null]);
   return { gid: row.gid, ...Object.fromEntries(figures) };

@@ -30,7 +30,7 @@ export type DownloadDefaults = Shape<typeof downloadDefaults>;
 export type AppSettings = Shape<typeof appSettings>;
 export type LearnedHost = Shape<typeof learnedHost>;
 export type LearnedLimits = Shape<typeof learnedLimits>;
-/** What the schedule says at present. */
+/** The schedule's present effect. */
 export type ScheduleNow = Shape<typeof scheduleNow>;
 export type ScheduleView = Shape<typeof schedule>;
 

@@ -1,5 +1,5 @@
 /**
- * What to answer to a GET or HEAD of a file whose version is known: conditional requests and
+ * Decides how to answer a GET or HEAD of a file whose version is known: conditional requests and
  * ranges, in the order of precedence of RFC 9110 13.2.2.
  */
 

@@ -17,7 +17,7 @@ const NOW = Date.UTC(2024, 0, 1);
 const HOUR = 3_600_000;
 const at = (offsetMs: number) => formatHttpDate(NOW + offsetMs);
 
-/** What an answer says that was asked for and came at once. */
+/** Reads an answer that was asked for and came at once. */
 function read(headers: Headers) {
   return readFreshness({ date: at(0), ...headers }, NOW, NOW);
 }

@@ -74,7 +74,7 @@ export function isUsableOnError(f: Freshness, now: number): boolean {
   return currentAge(f, now) < f.lifetimeMs + f.staleIfErrorMs;
 }
 
-/** What a client's request demands of a stored response (RFC 9111 5.2.1). */
+/** Demands of a client's request on a stored response (RFC 9111 5.2.1). */
 export interface RequestDemands {
   readonly revalidate: boolean;
   readonly onlyIfCached: boolean;

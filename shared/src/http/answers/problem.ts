@@ -67,7 +67,7 @@ export function readSourceProblem(text: string, retryAfterMs?: Millis): Millrace
   return new MillraceError('origin-error', error.row.title, { retryAfterMs, cause: error });
 }
 
-/** What happened in this case, where more is known than the title says, and what to do about it. */
+/** Tells the particulars of an error, where there are any, and what to do about it. */
 export function whyAndWhat({ detail, row }: MillraceError): string {
   if (detail === '') return row.advice;
   // Words begin with a capital letter; hosts, types and URLs are what they are.

@@ -18,7 +18,7 @@ export interface PinnedVersion {
   readonly validators: Validators;
 }
 
-/** What a 206 that keeps the contract says. */
+/** Contents of a 206 that keeps the contract. */
 export interface RangeAnswer {
   /** The bytes that follow: those asked for, or fewer only because the file ends there. */
   readonly range: ByteRange;

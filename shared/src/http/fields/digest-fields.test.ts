@@ -42,7 +42,7 @@ describe('what digests in header fields speak of', () => {
     expect(fileDigests({ 'content-encoding': ['gzip'], digest: value }, 200)).toEqual([
       digest('sha256'),
     ]);
-    // What was carried is what was carried.
+    // A digest of the content holds for an encoded part as well.
     expect(contentDigests(encoded, 206)).toEqual([digest('sha512', 'part')]);
   });
 });

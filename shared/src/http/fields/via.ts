@@ -1,6 +1,6 @@
 /** The Via field (RFC 9110 7.6.3): which intermediaries a message has passed. */
 
-/** What an intermediary adds for itself. */
+/** Makes the item that an intermediary adds for itself. */
 export function viaItem(name: string): string {
   return `1.1 ${name}`;
 }

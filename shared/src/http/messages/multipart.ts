@@ -10,9 +10,9 @@ import { formatContentRange } from '../fields/content-range.ts';
 export interface Multipart {
   /** For the response's Content-Type. */
   readonly contentType: string;
-  /** What precedes the bytes of the part with `range`. */
+  /** Text before the bytes of the part with `range`. */
   partHeader(range: ByteRange): string;
-  /** What follows the last part. */
+  /** Text after the last part. */
   readonly end: string;
   /** Length of the whole body for parts with these ranges, in any order. */
   bodyBytes(ranges: readonly ByteRange[]): number;

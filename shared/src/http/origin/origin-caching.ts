@@ -1,4 +1,4 @@
-/** What an origin's caching fields mean for those who keep its files (RFC 9111). */
+/** Reads an origin's caching fields as a cache of its files must (RFC 9111). */
 
 import { type Freshness, parseCacheControl } from '../answers/freshness.ts';
 import { type Headers, listField } from '../fields/headers.ts';

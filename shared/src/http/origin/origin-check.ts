@@ -1,7 +1,6 @@
 /**
- * What the answers of an origin say about how well its file can be served through edges. The shell
- * that asks is the edge's; here is the decision alone, the same one that the edge takes when the
- * file is asked for (NSDI 3.3).
+ * Judges from the answers of an origin how well edges can serve its file. The edge asks; here is
+ * the decision alone, the same one that the edge takes when the file is asked for (NSDI 3.3).
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -44,7 +43,7 @@ export interface OriginSighting {
   readonly conditionRefused?: boolean;
   /** The first bytes again, on the condition that the version is another one. */
   readonly again?: SeenAnswer | undefined;
-  /** What was wrong with a body. */
+  /** The fault of a body. */
   readonly bodyFault?: ErrorCode | undefined;
   /** The link holds a signature or a ticket. */
   readonly signed: boolean;
@@ -65,7 +64,7 @@ export interface OriginReport {
 }
 
 const WORST_FIRST: readonly Grade[] = ['bad', 'limited', 'good', 'note'];
-/** What pages are made of: a link that leads to one of them is seldom the file that was meant. */
+/** Types of pages: a link to a page is seldom the file that was meant. */
 const PAGE = /^(text\/html|application\/xhtml\+xml)\b/i;
 
 /** Judges what was seen; never throws. */

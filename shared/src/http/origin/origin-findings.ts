@@ -1,4 +1,4 @@
-/** What can be found out about an origin, by name. What is said about each is the page's. */
+/** Findings about an origin, by name. The page has the texts. */
 
 /** `good`, works but not as well as it could, not usable, or for information. */
 export type Grade = 'good' | 'limited' | 'bad' | 'note';
@@ -51,6 +51,6 @@ export type FindingId =
 export interface Finding {
   readonly id: FindingId;
   readonly grade: Grade;
-  /** What is particular to this file: bytes, milliseconds, names. */
+  /** Particulars of this file: bytes, milliseconds, names. */
   readonly values?: Readonly<Record<string, string | number>> | undefined;
 }

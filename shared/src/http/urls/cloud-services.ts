@@ -10,7 +10,7 @@ export interface CloudService {
   readonly networks: readonly string[];
   /** Names under which they answer, besides those that are looked up elsewhere. */
   readonly names?: readonly string[];
-  /** Who says so. */
+  /** The document that says so. */
   readonly source: string;
 }
 

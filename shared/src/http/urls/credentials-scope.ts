@@ -1,9 +1,9 @@
 /**
- * Who gets to see what is a user's own: cookies, credentials, header fields and the referrer. The
- * one place with the rules, so that no redirect, mirror or edge is told what is not meant for it.
+ * Decides which server learns a user's cookies, credentials, header fields and referrer. All rules
+ * are here, so that no redirect, mirror or edge learns more than it may.
  */
 
-/** What a request is to the user's own URL. */
+/** Relation of a request to the user's own URL. */
 export type Scope =
   /** Goes to the origin (RFC 6454) that the user named. */
   | 'own'
@@ -46,8 +46,8 @@ export function mayHaveCookies(scope: Scope): boolean {
 }
 
 /**
- * What a server learns of the page with the link (Referrer Policy: strict-origin-when-cross-origin,
- * seen from the origin that the user named).
+ * Cuts the referrer to what a server may learn of the page with the link (Referrer Policy:
+ * strict-origin-when-cross-origin, seen from the origin that the user named).
  *
  * @param referrer without user name, password and fragment
  */

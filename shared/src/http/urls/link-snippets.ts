@@ -3,7 +3,7 @@
 export interface Snippet {
   /** Stable name. */
   readonly id: 'link' | 'markdown' | 'html' | 'wget' | 'curl' | 'aria2' | 'millrace' | 'metalink';
-  /** What it is called. */
+  /** Name of the snippet. */
   readonly label: string;
   readonly text: string;
 }
@@ -17,7 +17,7 @@ export interface SnippetLinks {
   readonly name: string;
 }
 
-/** What can be copied, in the order of use. Each is safe to paste where it belongs. */
+/** Makes snippets to copy, in the order of use. Each is safe to paste where it belongs. */
 export function linkSnippets({ prefixed, metalink, name }: SnippetLinks): Snippet[] {
   const [url, file] = [shellQuoted(prefixed), shellQuoted(name)];
   return [
@@ -40,7 +40,7 @@ export function signCommand(url: string, edge: string): string {
 
 /** A word of POSIX shells, whatever is in it. */
 export function shellQuoted(text: string): string {
-  // One that begins with a dash would be taken for an option.
+  // A name that begins with a dash would be taken for an option.
   const word = text.startsWith('-') ? `./${text}` : text;
   return /^[A-Za-z0-9_./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -1,7 +1,8 @@
 /**
- * What an origin may take a path to be. Servers differ in how often they decode a path, whether an
- * encoded slash counts as one, and what they think of `//`, `;` and backslashes. A rule about a part
- * of an origin holds only if it holds for all of that (RFC 3986 7.3).
+ * Lists the paths that an origin may read a path as. Servers differ in how often they decode a
+ * path, whether an encoded slash counts as a slash, and what they make of `//`, `;` and
+ * backslashes. A rule about a part of an origin holds only if it holds for all readings (RFC 3986
+ * 7.3).
  */
 
 /** Times a path is decoded; what still changes after that is meant to deceive. */
@@ -14,8 +15,8 @@ const OVERLONG: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * What servers make of `;` and what follows it in a segment: part of its name, so that `..;` is a
- * name as well; left out for dot segments alone; or left out everywhere.
+ * Readings of `;` and the text after it in a segment: part of the name, so that `..;` is a name as
+ * well; left out for dot segments alone; left out everywhere.
  */
 const PARAMETERS = ['name', 'dots', 'nothing'] as const;
 

@@ -15,7 +15,7 @@ const refused = (code: string) => expect.objectContaining({ code });
 /** How Node gives the bytes of a request target: one character each. */
 const asBytes = (text: string) => Buffer.from(text).toString('latin1');
 
-/** What people put into addresses; spaces and # are encoded by whoever sends them. */
+/** Characters that people put into addresses; senders encode spaces and #. */
 const text = fc
   .array(
     fc.oneof(

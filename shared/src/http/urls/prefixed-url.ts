@@ -76,8 +76,8 @@ export function parseOriginUrl(text: string): URL {
 }
 
 /**
- * What a server is asked for: path and query. `search` would not do: it is empty for `/a?` as for `/a`,
- * which are two resources.
+ * Writes the request target: path and query. `search` alone would not do: it is empty for `/a?` as
+ * for `/a`, which are two resources.
  */
 export function requestTarget(url: URL): string {
   const { href, origin, hash } = url;

@@ -1,6 +1,6 @@
 /**
- * Which addresses are of the public internet: the one rule for what edges connect to, and for what
- * they are asked.
+ * Tells which addresses are of the public internet: the one rule for what edges connect to, and
+ * for what they are asked.
  */
 
 import ipaddr from 'ipaddr.js';

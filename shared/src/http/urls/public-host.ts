@@ -1,4 +1,4 @@
-/** Which hosts are of the public internet, as far as their names say. */
+/** Tells which hosts are of the public internet, as far as their names show. */
 
 import { ipLiteral, isPublicAddress } from './public-address.ts';
 

@@ -35,7 +35,7 @@ export const MAX_TARGET_BYTES = 32 * 1024;
 export class BegunLine {
   #bytes: Uint8Array | undefined = new Uint8Array();
 
-  /** What has come of the line; undefined once the line has ended or is too long to be parsed again. */
+  /** Bytes of the line so far; undefined once it has ended or is too long to be parsed again. */
   get bytes(): Uint8Array | undefined {
     return this.#bytes;
   }

@@ -11,7 +11,7 @@
 import { MillraceError } from '../../base/errors.ts';
 import { type PrefixedUrlOptions, parsePrefixedTarget } from './prefixed-url.ts';
 
-/** What targets of signed links begin with. */
+/** Beginning of the targets of signed links. */
 export const SIGNED_PATH = '/-/signed/';
 
 /** Seconds of a time far enough away for everybody (the year 2286). */
@@ -20,7 +20,7 @@ const EXPIRES = String.raw`\d{1,10}`;
 const SIGNATURE = '[A-Za-z0-9_-]{43}';
 const PERMIT = new RegExp(`^(${EXPIRES})\\.(${SIGNATURE})(?:\\.(\\d{1,4}))?$`);
 
-/** What a permit says; nothing of it is true before the signature has been checked. */
+/** A permit's claims; none of them is true before the signature has been checked. */
 export interface Permit {
   /** Unix seconds until which it is good. */
   readonly expires: number;
@@ -63,7 +63,7 @@ export function formatPermit({ expires, signature, prefixChars }: Permit): strin
 }
 
 /**
- * What is signed for a permit to be good for a URL: three lines, the last without an end.
+ * Makes the text that is signed for a permit of a URL: three lines, the last without an end.
  *
  * @param url canonical
  * @returns undefined where no permit of that prefix can be good for it
