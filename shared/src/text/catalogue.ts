@@ -68,7 +68,7 @@ export class Catalogue<T extends Texts> {
     return format.format(at);
   }
 
-  /** So many minutes ago, in words. */
+  /** An age in minutes, in words. */
   minutesAgo(minutes: number): string {
     this.#relative ??= new Intl.RelativeTimeFormat(this.locale, { numeric: 'always' });
     return this.#relative.format(-minutes, 'minute');

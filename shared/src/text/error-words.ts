@@ -1,4 +1,4 @@
-/** What went wrong and what helps, in the reader's language. */
+/** Errors and remedies in the reader's language. */
 
 import type { ErrorCode } from '../base/errors.ts';
 import { errorsDe } from './errors-de.ts';
@@ -16,7 +16,7 @@ export function errorWords(
   error: { readonly code: string; readonly message?: string; readonly advice?: string },
 ): ErrorWords {
   const known = ERROR_WORDS[language][error.code as ErrorCode] as Partial<ErrorWords> | undefined;
-  // What every object has by birth is no entry.
+  // Members that every object has are no entries.
   if (known?.title !== undefined) return known as ErrorWords;
   return { title: error.message ?? error.code, help: error.advice ?? '' };
 }

@@ -1,4 +1,4 @@
-/** What went wrong with a download and what helps, in plain German. */
+/** Errors of downloads and their remedies in plain German. */
 
 import type { ErrorCode } from '../base/errors.ts';
 import type { ErrorWords } from './errors-en.ts';

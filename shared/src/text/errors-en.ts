@@ -1,11 +1,11 @@
-/** What went wrong with a download and what helps, in plain English: one entry per error code. */
+/** Errors of downloads and their remedies in plain English: one entry per error code. */
 
 import type { ErrorCode } from '../base/errors.ts';
 
 export interface ErrorWords {
   /** A few words, as shown in the list; no full stop. */
   readonly title: string;
-  /** What the reader can do; a sentence or two. */
+  /** A remedy for the reader; a sentence or two. */
   readonly help: string;
 }
 

@@ -5,7 +5,7 @@
 
 import type { Millis } from '../../base/clock.ts';
 
-/** What has been used of one quota. */
+/** Use of one quota so far. */
 export interface QuotaUse {
   readonly name: string;
   /** Number of the span since 1970, and its length in milliseconds. */
@@ -44,7 +44,7 @@ export class ByteQuotas {
     if (oldest !== undefined) this.#used.delete(oldest);
   }
 
-  /** What is to be remembered over a restart. */
+  /** State to keep over a restart. */
   save(now: Millis): QuotaUse[] {
     return [...this.#used.values()].filter(({ span, per }) => span === Math.floor(now / per));
   }

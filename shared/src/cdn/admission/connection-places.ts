@@ -1,8 +1,8 @@
 /**
- * Who keeps a connection when all are taken. A new one is taken as long as somebody holds one that
- * does nothing: the longest idle one of the client with most makes room. Where every connection is
- * in use, the client with most loses its newest, if it has more than its share and more than the
- * newcomer would have; else the new one is turned away.
+ * Decides which client keeps a connection when all are taken. A new connection gets the place of
+ * an idle one, the longest idle one of the client with most. Where every connection is in use, the
+ * client with most loses its newest, if it has more than its share and more than the newcomer
+ * would have; else the new one is turned away.
  */
 
 import { CountRanking } from '../figures/count-ranking.ts';
@@ -20,7 +20,7 @@ export interface ConnectionPlacesOptions {
 /** A connection that has to be closed. It has no place any more. */
 export interface Displaced<C> {
   readonly connection: C;
-  /** Whose it is; undefined for one that is not counted for any client. */
+  /** The client that it belongs to; undefined if it counts for no client. */
   readonly client: string | undefined;
   /** A request is under way on it. */
   readonly inUse: boolean;
@@ -99,7 +99,7 @@ export class ConnectionPlaces<C> {
     this.#move(connection, place.holder, 'idle');
   }
 
-  /** Whoever has this connection has turned out to be trusted. */
+  /** The client of this connection has turned out to be trusted. */
   trust(connection: C): void {
     const place = this.#places.get(connection);
     if (place?.holder === undefined) return;

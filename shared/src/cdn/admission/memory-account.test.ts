@@ -84,7 +84,7 @@ describe('MemoryAccount', () => {
     expect([account.mayLend(MiB), account.mayLend(MiB + 1)]).toEqual([true, false]);
     bytes.chunks = 0;
     expect(account.mayLend(MiB + 1)).toBe(true);
-    // What the system saw besides the shares counts until it looks again.
+    // Memory that the system saw besides the shares counts until it looks again.
     account.observe({ ...QUIET, residentBytes: LIMIT - MiB });
     expect([account.mayLend(MiB), account.mayLend(MiB + 1)]).toEqual([true, false]);
   });

@@ -16,7 +16,7 @@ const MAX_HEAP_SHARE = 0.85;
 /** Transfers that are admitted whatever the system says, as long as the account has room. */
 const ALWAYS_ADMITTED = 8;
 
-/** What the system and V8 say of the process, bytes. */
+/** Memory of the process as the system and V8 see it, bytes. */
 export interface Witness {
   readonly residentBytes: number;
   readonly heapBytes: number;
@@ -24,7 +24,7 @@ export interface Witness {
   readonly heapLimitBytes: number;
 }
 
-/** What is said of the account in the status, bytes. */
+/** The account as the status shows it, bytes. */
 export interface MemoryReport {
   readonly limitBytes: number;
   readonly stopBytes: number;
@@ -75,12 +75,12 @@ export class MemoryAccount {
     this.#idle = () => before() + read();
   }
 
-  /** What the system saw the process have, at the last look. */
+  /** Memory of the process at the system's last look. */
   get residentBytes(): number {
     return this.#residentBytes;
   }
 
-  /** What all shares weigh together. */
+  /** Weight of all shares together. */
   get chargedBytes(): number {
     let bytes = 0;
     for (const read of this.#shares.values()) bytes += read();

@@ -1,6 +1,6 @@
 /**
- * What values cost of V8's heap, in bytes, rounded up. Measured with Node 24 on 64-bit machines; a
- * test holds the figures against a real heap (edge/src/memory/weights.test.ts).
+ * Weighs values by their cost on V8's heap, in bytes, rounded up. Measured with Node 24 on 64-bit
+ * machines; a test holds the figures against a real heap (edge/src/memory/weights.test.ts).
  */
 
 /** A string besides its characters: the header of a flat string, and rounding. */

@@ -18,7 +18,7 @@ describe('OriginPlaces', () => {
     used[2]?.leave(3);
     expect([places.size, places.inUse]).toEqual([3, 0]);
     expect(enter(places, 'd', 'y')).toMatchObject({ evicted: 'b', displaced: undefined });
-    // One that is asked again is not idle.
+    // An origin that is asked again is not idle.
     expect(enter(places, 'a', 'y').evicted).toBeUndefined();
     expect(enter(places, 'e', 'y').evicted).toBe('c');
   });
@@ -42,7 +42,7 @@ describe('OriginPlaces', () => {
     const held = ['a', 'b', 'c'].map((name) => enter(places, name, 'x'));
     enter(places, 'd', 'y');
     expect(enter(places, 'e', 'z').displaced).toEqual({ origin: 'c', client: 'x' });
-    // What was cut off ends later, and has nothing to give back.
+    // A place that was cut off ends later, and has nothing to give back.
     held[2]?.leave(5);
     expect([places.size, places.inUse]).toEqual([4, 4]);
     // Now nobody has more than a newcomer would.

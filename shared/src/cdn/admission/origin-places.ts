@@ -1,7 +1,7 @@
 /**
- * Which origins an edge has connections to. Idle origins make room for others, the longest idle one
- * first. Of those with requests under way one client has a share at most; where all are in use, the
- * client with most is refused, or loses its newest one to a client with fewer.
+ * Decides which origins an edge has connections to. Idle origins make room for others, the longest
+ * idle one first. One client has at most a share of the origins with requests under way; where all
+ * are in use, the client with most is refused, or loses its newest one to a client with fewer.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -147,7 +147,7 @@ export class OriginPlaces {
   }
 
   #end(origin: Origin, holder: Holder | undefined, now: Millis): void {
-    // One that was cut off has lost its place before its requests have ended.
+    // An origin that was cut off has lost its place before its requests have ended.
     if (this.#origins.get(origin.name) !== origin) return;
     origin.requests--;
     if (holder !== undefined) {

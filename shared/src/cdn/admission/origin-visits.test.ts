@@ -57,7 +57,7 @@ describe('OriginVisits', () => {
     expect(visit('b', 0)).toBe(0);
     expect(visit('a', 0)).toBe(0);
     expect(visit('c', 0)).toBe(0);
-    // Whoever goes on asking gets no fresh burst by way of newcomers.
+    // A client that keeps asking gets no fresh burst through newcomers.
     expect(admitted('a', 100)).toBe(0);
     expect(admitted('b', 100)).toBe(10);
   });

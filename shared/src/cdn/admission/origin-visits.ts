@@ -25,7 +25,7 @@ export interface OriginVisitsOptions {
 
 const MAX_CLIENTS = 10_000;
 const MAX_ORIGINS = 200_000;
-/** What a client takes on V8's heap besides its origins: bucket, set and places in the maps. */
+/** Heap that a client takes besides its origins: bucket, set and places in the maps, bytes. */
 const CLIENT_BYTES = 500;
 /** A number in a set, with the room that the set keeps for more. */
 const ORIGIN_BYTES = 48;
@@ -38,7 +38,7 @@ interface Visitor {
 
 export class OriginVisits {
   readonly #options: OriginVisitsOptions;
-  /** The one that has asked for something last at the end. */
+  /** Clients, the latest visitor at the end. */
   readonly #visitors = new Map<string, Visitor>();
   #origins = 0;
 
@@ -46,7 +46,7 @@ export class OriginVisits {
     this.#options = options;
   }
 
-  /** What is remembered weighs so many bytes. */
+  /** Weight of everything that is remembered, bytes. */
   get bytes(): number {
     return this.#visitors.size * CLIENT_BYTES + this.#origins * ORIGIN_BYTES;
   }

@@ -1,13 +1,12 @@
 /**
- * Who was refused what: counts by resource, the latest refusals, and the clients refused most. All
- * of it takes bounded memory, whoever asks how often. The clients are counted by the space-saving
- * algorithm (Metwally, Agrawal, El Abbadi: Efficient Computation of Frequent and Top-k Elements in
- * Data Streams, ICDT 2005).
+ * Remembers refusals: counts by resource, the latest refusals, and the clients refused most, in
+ * bounded memory. The clients are counted by the space-saving algorithm (Metwally, Agrawal, El
+ * Abbadi: Efficient Computation of Frequent and Top-k Elements in Data Streams, ICDT 2005).
  */
 
 import type { Millis } from '../../base/clock.ts';
 
-/** What happened to the client: an answer with an error, a slower pace, or the loss of a place. */
+/** Consequence for the client: an answer with an error, a slower pace, or the loss of a place. */
 export type RefusalOutcome = 'refused' | 'delayed' | 'evicted';
 
 /** Refusals of one kind to one client, the latest ones together. */
@@ -28,7 +27,7 @@ export interface RefusedClient {
   readonly error: number;
 }
 
-/** What a log tells. */
+/** Contents of a log. */
 export interface RefusalReport {
   /** The newest first. */
   readonly recent: readonly Refusal[];
@@ -73,7 +72,7 @@ export class RefusalLog {
     this.#count(resource, client);
   }
 
-  /** What is remembered. */
+  /** Contents of the log. */
   report(): RefusalReport {
     const clients = Object.fromEntries(
       [...this.#clients].map(([resource, counts]) => [
@@ -109,7 +108,7 @@ export class RefusalLog {
   }
 }
 
-/** What the logs of several processes tell, as one. */
+/** Merges the logs of several processes into one. */
 export function mergeRefusals(reports: readonly RefusalReport[]): RefusalReport {
   const recent = reports
     .flatMap((report) => report.recent)

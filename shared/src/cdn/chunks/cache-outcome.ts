@@ -1,4 +1,4 @@
-/** What Cache-Status (RFC 9211) says of a response that is made of chunks. */
+/** Sums up, for Cache-Status (RFC 9211), where the chunks of a response came from. */
 
 import type { CacheOutcome } from '../../http/fields/cache-status.ts';
 

@@ -55,9 +55,9 @@ export function cacheKey(name: ChunkName): string {
 }
 
 /**
- * What routing hashes: URL, position and salt. Not the version, so that the node that knows which
- * version is current is the one that has the first chunk; not the end, so that a file that grows
- * does not move.
+ * Makes the text that routing hashes: URL, position and salt. Not the version, so that the node
+ * that knows which version is current also has the first chunk; not the end, so that a file that
+ * grows does not move.
  */
 export function routingKey({ url, range, salt }: Omit<ChunkName, 'tag'>): string {
   return `${url},start=${range.start}${salt}`;

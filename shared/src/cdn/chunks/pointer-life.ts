@@ -55,11 +55,11 @@ export function secondsLeft(freshness: Freshness, now: Millis): number {
 }
 
 /**
- * What becomes of what was known when nobody could say what is current: it is used although it is
- * `stale` (RFC 5861 4), `forgotten` where the failure says that it no longer holds, or `kept` for
- * those who ask later.
+ * Decides about a pointer when nobody could say which version is current: it is used although it
+ * is `stale` (RFC 5861 4), `forgotten` where the failure says that it no longer holds, or `kept`
+ * for later requests.
  *
- * @param freshness of what was known; undefined: nothing was
+ * @param freshness of the pointer; undefined: there is none
  * @param now Unix milliseconds
  */
 export function afterFailure(

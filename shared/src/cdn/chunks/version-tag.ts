@@ -8,7 +8,7 @@ import type { Validators } from '../../http/fields/validators.ts';
 
 /** Characters of a tag: unreserved ones of RFC 3986 and percent-escapes; never a comma. */
 const TAG = /^[emd]\.[A-Za-z0-9._~%-]{1,900}$/;
-/** What a digest that a client has given puts before the tag of the version, or stands for alone. */
+/** A client's digest, before the tag of the version or alone. */
 const DIGEST_TAG = /^d\.([0-9a-f]{64})(?:\.|$)/;
 
 /**
@@ -84,7 +84,7 @@ export function versionOfTag(tag: string, length: number): Validators | undefine
     const seconds = Number(text.split('.')[0]);
     validators = { lastModified: seconds * 1000, lastModifiedIsStrong: true };
   }
-  // Whoever sends a tag in another spelling would store the same bytes under a second name.
+  // A tag in another spelling would store the same bytes under a second name.
   return validators !== undefined && versionTag(validators, length, digest) === tag
     ? validators
     : undefined;

@@ -1,8 +1,8 @@
 /**
- * What an edge has learnt of its clients of late: after how many timeouts in a row those still answer
- * that are there. ANYCAST 4.2 finds that hardly any leaves two unanswered, on lines that are not
- * crowded. Where a thousand share one that is, each has a packet or two under way, loses them again
- * and again, and answers seconds later.
+ * Learns after how many timeouts in a row clients that are there still answer. ANYCAST 4.2 finds
+ * that hardly any client leaves two unanswered, on lines that are not crowded. Where a thousand
+ * clients share a crowded line, each has a packet or two under way, loses them again and again,
+ * and answers seconds later.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -50,7 +50,7 @@ export class AnsweredTimeouts {
     return UNANSWERED_TIMEOUTS + Math.max(usual, Math.min(own, MOST_IN_A_ROW));
   }
 
-  /** What is left of experience since it was last added to. */
+  /** Experience that is left since it was last added to. */
   #left(now: Millis): number {
     return 0.5 ** (Math.max(0, now - this.#at) / HALF_LIFE_MS);
   }

@@ -1,7 +1,7 @@
 /**
- * Which transfers an overloaded node lets go (ANYCAST 3.3): a reset sends a client to another node,
- * where it goes on with a range request. Clients that say they do so are asked first, and of those
- * the ones with the most still to come: one reset takes the most load away.
+ * Chooses the transfers that an overloaded node resets (ANYCAST 3.3): a reset sends a client to
+ * another node, where it continues with a range request. Clients that have said they do so come
+ * first, and of those the ones with the most still to come: one reset takes the most load away.
  */
 
 /** A transfer under way. */

@@ -1,7 +1,7 @@
 /**
- * Which readers are reset when memory is short: those that take the least for what they hold. A
- * reader that takes all it holds within two seconds is no slow reader, and is never chosen. Nor is
- * one that has taken all it was handed: it is the node that owes it bytes, and not for long.
+ * Chooses the readers that are reset when memory is short: those that take the least for the
+ * memory they hold. A reader that takes all it holds within two seconds is never chosen. Nor is a
+ * reader that has taken all it was handed: the node owes it bytes, and not for long.
  */
 
 import type { Millis } from '../../base/clock.ts';

@@ -16,7 +16,7 @@ const FINE: TcpState = {
   lastAckMs: 1,
 };
 
-/** What the detector says to each of these states, `everyMs` apart. */
+/** Feeds the detector with these states, `everyMs` apart, and returns its verdicts. */
 function judge(states: readonly Partial<TcpState>[], everyMs = 250, outstanding = true) {
   const detector = new VanishedClientDetector();
   return states.map((state, i) =>

@@ -17,7 +17,7 @@ export interface TcpState {
   readonly probes: number;
   /** Segments sent and not acknowledged. */
   readonly unacked: number;
-  /** What has not been sent so far; 0 where the kernel does not tell. */
+  /** Bytes that have not been sent so far; 0 where the kernel does not tell. */
   readonly unsentBytes: number;
   /** Since data, new or repeated, last went out. */
   readonly lastSentMs: Millis;
@@ -90,7 +90,7 @@ export class VanishedClientDetector {
       return;
     }
     this.#lastAckAt = ackAt;
-    // What went out after the acknowledgement may be one more timeout, which it does not answer.
+    // A packet sent after the acknowledgement may be one more timeout, which that does not answer.
     const pending = lastSentMs < lastAckMs ? 1 : 0;
     this.#answered = Math.max(0, retransmits - pending);
   }

@@ -7,7 +7,7 @@ import { DeliveryDriver, type DeliveryShell } from './delivery-driver.ts';
 import { RetryTimer } from './retry-timer.ts';
 import { CongestionWindow } from './window.ts';
 
-/** What a request meets: milliseconds until it ends, `never`; 0 is at once, from within. */
+/** Outcome of a request: milliseconds until it ends, or `never`; 0 is at once, from within. */
 type Answer = { readonly ms: number | 'never'; readonly error?: MillraceError };
 
 const LIMIT_MS = 3_600_000;

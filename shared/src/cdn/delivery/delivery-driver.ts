@@ -8,7 +8,7 @@ import type { Millis } from '../../base/clock.ts';
 import { asMillraceError, type MillraceError } from '../../base/errors.ts';
 import { type DeliveryAction, DeliveryMachine, type DeliveryMachineOptions } from './delivery.ts';
 
-/** What acts for a transfer. No function of it may throw. */
+/** Carries out a delivery's actions. No function of it may throw. */
 export interface DeliveryShell {
   /** Monotonic milliseconds. */
   now(): Millis;
@@ -32,7 +32,7 @@ export interface DeliveryShell {
 export class DeliveryDriver {
   readonly #transfer: DeliveryMachine;
   readonly #shell: DeliveryShell;
-  /** What gives up each request under way, by slice and attempt. */
+  /** Functions that give up the requests under way, by slice and attempt. */
   readonly #requests = new Map<string, () => void>();
   #wakeAt = Number.POSITIVE_INFINITY;
   #callOff: () => void = () => {};

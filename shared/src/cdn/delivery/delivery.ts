@@ -82,7 +82,7 @@ export class DeliveryMachine {
     return count;
   }
 
-  /** What to do now. After `done` or `fail` there is nothing more. */
+  /** Actions to take now. After `done` or `fail` there are none. */
   step(now: Millis): DeliveryAction[] {
     if (this.#ended) return [];
     const actions: DeliveryAction[] = [];

@@ -1,5 +1,5 @@
 /**
- * Which requests for a chunk share one fetch on a node (NSDI 5.3), whoever asked first.
+ * Lets requests for one chunk share one fetch on a node (NSDI 5.3).
  *
  * There are two kinds of fetches: a node's own, from its disk or the origin, which waits for no
  * other node, and by way of the network, one per hop. A request that was forwarded more often than
@@ -12,12 +12,12 @@ import { SingleFlight } from '../../base/single-flight.ts';
 import type { Route } from '../routing/route.ts';
 import type { CompetingFetch, Loan } from './competing-fetch.ts';
 
-/** What does not depend on what a fetch brings. */
+/** The part of a fetch that does not depend on the type of its result. */
 type UnderWay = Pick<CompetingFetch<Loan>, 'hedge' | 'progressAt' | 'share'>;
 
-/** What a chunk that is not here can be had by. */
+/** Ways to get a chunk that is not here. */
 export interface Ways<N, T> {
-  /** Who serves it; undefined where there are no other nodes. */
+  /** Route to the chunk; undefined where there are no other nodes. */
   route(): Route<N> | undefined;
   /** Fetches it by way of the network, until everybody who waits for it has left. */
   forward(route: Route<N> & { readonly to: 'peer' }, signal: AbortSignal): Promise<T>;

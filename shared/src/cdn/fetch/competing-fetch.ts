@@ -12,11 +12,11 @@ import { isHedgeJustified } from './hedge.ts';
 export interface AttemptObserver {
   /** It has gone out; until now it was waiting for a connection. */
   onSent(): void;
-  /** So many bytes have come in. */
+  /** `count` bytes have come in. */
   onBytes(count: number): void;
 }
 
-/** What a request brings; belongs to whoever gets it. */
+/** Result of a request; it belongs to the caller that gets it. */
 export interface Loan {
   release(): void;
 }
@@ -116,7 +116,7 @@ export class CompetingFetch<T extends Loan> {
     const now = this.#options.now();
     const latest = [...this.#running.values()].at(-1);
     if (this.#settled || latest === undefined || this.#begun > MAX_BACKOFFS) return;
-    // One that has not even gone out is not late: another would only make the queue longer.
+    // A request that has not been sent is not late: another would only make the queue longer.
     if (latest.sentAt === undefined) return;
     const lateAfterMs = this.#options.lateAfterMs(this.#begun - 1);
     const heardAt = this.#options.heardAt?.(this.#begun - 1) ?? 0;

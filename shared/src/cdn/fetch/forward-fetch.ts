@@ -13,7 +13,7 @@ import { PeerFailure } from './peer-failure.ts';
 /** The other nodes, as one fetch of one chunk sees them. */
 export interface ForwardNetwork<N extends { readonly name: string }, T extends Loan> {
   /**
-   * Who serves the chunk.
+   * Chooses who serves the chunk.
    *
    * @param attempt 0 for the first request of this node for the chunk
    * @param tried names of nodes that this fetch has asked already

@@ -3,7 +3,7 @@ import type { MillraceError } from '../../base/errors.ts';
 /** The fault is the peer's, not the origin's: another node may well have the chunk. */
 export class PeerFailure extends Error {
   readonly peer: string;
-  /** What the client is told if nobody else can help. */
+  /** Error for the client if no other node can help. */
   readonly reason: MillraceError;
 
   constructor(peer: string, reason: MillraceError) {

@@ -1,8 +1,8 @@
 /**
- * Which files, and which parts of them, are asked for most: a count per file and cell in bounded
- * memory, by the space-saving algorithm (Metwally, Agrawal, El Abbadi: Efficient Computation of
- * Frequent and Top-k Elements in Data Streams, ICDT 2005). A file that is asked for often is always
- * among them; of one that has come in late, what was counted before is not known.
+ * Finds the files, and the parts of them, that are asked for most: a count per file and cell in
+ * bounded memory, by the space-saving algorithm (Metwally, Agrawal, El Abbadi: Efficient
+ * Computation of Frequent and Top-k Elements in Data Streams, ICDT 2005). A file that is asked for
+ * often is always among them; of a file that came in late, earlier counts are not known.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -26,7 +26,7 @@ export interface ChunkUse {
   readonly bytes: number;
 }
 
-/** What is known of a file. */
+/** Demand for a file. */
 export interface FileHeat {
   readonly url: string;
   readonly length: number;
@@ -118,7 +118,7 @@ export class TopFiles {
   }
 }
 
-/** What several processes have counted, as one list. */
+/** Merges the counts of several processes into one list. */
 export function mergeTopFiles(lists: readonly (readonly FileHeat[])[], limit: number): FileHeat[] {
   const merged = new Map<string, FileHeat>();
   for (const file of lists.flat()) {

@@ -28,7 +28,11 @@ export class AddressBook {
     return this.#addresses.has(url);
   }
 
-  /** One that somebody has told of. @returns false if it is known, or there is no room */
+  /**
+   * Takes down an address that another node has named.
+   *
+   * @returns false if it is known, or there is no room
+   */
   hear(url: string): boolean {
     if (this.has(url) || this.#addresses.size >= MAX_ADDRESSES) return false;
     this.#add(url, false);
@@ -42,7 +46,7 @@ export class AddressBook {
     return true;
   }
 
-  /** What the operator's names stand for now; what they stood for before has only been heard of. */
+  /** Sets the addresses that the operator's names stand for now; earlier ones count as hearsay. */
   setSeeds(urls: Iterable<string>): void {
     const seeds = new Set(urls);
     for (const [url, address] of this.#addresses) address.isSeed = seeds.has(url);

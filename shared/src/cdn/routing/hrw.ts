@@ -46,7 +46,7 @@ export function score(chunk: Hash64, seed: Hash64): number {
   return mixed.high * 0x200000 + (mixed.low >>> 11);
 }
 
-/** So much less that no rounding can make the weighted scores equal. */
+/** Factor below which no rounding can make two weighted scores equal. */
 const BEHIND = 1 - 1e-6;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * What nodes of a cluster say to each other, apart from the chunks themselves: names of header
- * fields, the text that is signed, and the bounds on time and replays.
+ * Parts of messages between nodes, apart from the chunks themselves: names of header fields, the
+ * text that is signed, and the bounds on time and replays.
  */
 
 import type { Millis } from '../../base/clock.ts';

@@ -1,7 +1,7 @@
 /**
- * Which of the nodes it knows a node works with (NSDI 4.2, 5.2): those close by, but enough of them
- * in any case, and not others every minute: a chunk's owner must stay the same for a while. Nodes
- * that enough others use already are passed over (`peer-use.ts`).
+ * Chooses the nodes that a node works with (NSDI 4.2, 5.2): near ones, enough of them in any case,
+ * and not others every minute, because a chunk's owner must stay the same for a while. Nodes that
+ * enough others use already are passed over (`peer-use.ts`).
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -33,7 +33,7 @@ export function selectPeers(
   const close = byDistance.filter(({ rtt }) => rtt <= CLOSE_MS).length;
   const size = Math.min(MAX_PEERS, Math.max(close, Math.min(MIN_PEERS, byDistance.length)));
 
-  // Those that are in stay in while there is room for them; the rest is filled up from near to far.
+  // Members stay in while there is room for them; the rest is filled up from near to far.
   const members: Candidate[] = [];
   const outsiders: Candidate[] = [];
   for (const candidate of byDistance) {

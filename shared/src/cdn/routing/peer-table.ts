@@ -1,7 +1,7 @@
 /**
- * What a node knows of the others (NSDI 4.1, 4.2): round-trip times of the last heartbeats, whether
- * they answer, what they say of themselves. Everything is learnt by asking; nobody agrees on
- * anything with anybody.
+ * A node's knowledge of the others (NSDI 4.1, 4.2): round-trip times of the last heartbeats,
+ * whether they answer, what they tell of themselves. A node learns everything by asking; nodes
+ * agree on nothing.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -25,10 +25,10 @@ export const ISOLATION_MS = 10 * 60_000;
 /** Nodes known at a time: what strangers and mistakes can make a node remember. */
 export const MAX_NODES = 2000;
 
-/** Who may use a node as a peer (NSDI 4.1). */
+/** Nodes that may use this one as a peer (NSDI 4.1). */
 export type PeerPolicy = 'open' | 'closed' | `org:${string}`;
 
-/** What a node says of itself in answer to a heartbeat. */
+/** A node's answer to a heartbeat. */
 export interface PeerInfo {
   readonly name: string;
   readonly load: number;

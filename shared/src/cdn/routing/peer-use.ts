@@ -24,15 +24,15 @@ interface Known {
   readonly seed: Hash64;
 }
 
-/** One who uses a node. */
+/** A node that uses another one. */
 interface User {
   /** In the node's order; higher ones come first. */
   readonly position: number;
-  /** What it sends there, in places. */
+  /** Load that it sends there, in places. */
   share: number;
 }
 
-/** Those who use a node, first ones first. */
+/** Users of a node, first ones first. */
 interface Used {
   readonly seed: Hash64;
   readonly order: User[];
@@ -109,7 +109,7 @@ function add(used: Used, user: Known, share: number): void {
   changed(used, entry);
 }
 
-/** Those that have no place take none from others. */
+/** Users without a place take none from others. */
 function changed(used: Used, { position }: User): void {
   if (used.bar === undefined || position >= used.bar) used.bar = undefined;
 }

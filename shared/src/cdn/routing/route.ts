@@ -1,15 +1,15 @@
 /**
- * Who serves a chunk that this node does not have: the one decision of routing, in one place (NSDI
- * 5.1, 5.3, 5.4; LOGIN).
+ * Chooses the node that serves a chunk that this node does not have: the one decision of routing,
+ * in one place (NSDI 5.1, 5.3, 5.4; LOGIN).
  *
  * The first hop spreads requests over a broad set of replicas. A node that a request was forwarded
- * to asks itself whether it is the best node for the chunk in its own view; if not, it forwards the
- * request once more, so that differences between the views of nodes do not make several of them
- * fetch the chunk from the origin.
+ * to asks itself whether it is the best node for the chunk in its own view; if not, it forwards
+ * the request once more, so that differences between the views of nodes do not make several of
+ * them fetch the chunk from the origin.
  *
- * In a network of more nodes than anybody has as peers, each region has a best node of its own: with
- * 400 nodes and 120 peers the papers count 7 to 9 copies (NSDI table 2). Here the best node of a
- * region asks the best of all nodes it knows of, however far, before it turns to the origin.
+ * In a network of more nodes than a node has as peers, each region has a best node of its own:
+ * with 400 nodes and 120 peers the papers count 7 to 9 copies (NSDI table 2). Here the best node
+ * of a region asks the best of all nodes it knows of, however far, before it turns to the origin.
  */
 
 import type { Random } from '../../base/clock.ts';
@@ -119,7 +119,10 @@ function reachable<N extends RouteNode>({ hearsay, avoid }: RouteQuestion<N>): H
   });
 }
 
-/** Whom to ask on the way to a node: itself, or the most responsible of those who can reach it. */
+/**
+ * Chooses the next node on the way to a node: itself, or the most responsible one that can reach
+ * it.
+ */
 function next<N extends RouteNode>(key: string, node: N | Hearsay<N>): N {
   return 'through' in node ? (rank(key, node.through, 1)[0] as N) : node;
 }

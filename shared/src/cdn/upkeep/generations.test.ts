@@ -6,7 +6,7 @@ import { type PurgeTarget, prefixesOf } from './purge-target.ts';
 const file = (url: string): PurgeTarget => ({ kind: 'url', url });
 const A = 'https://a.example/x/file';
 const B = 'https://b.example/x/file';
-/** What the tag of content that was asked for by its digest begins with. */
+/** Beginning of the tag of content that was asked for by its digest. */
 const DIGEST = `d.${'a1'.repeat(32)}`;
 
 describe('Generations', () => {

@@ -41,7 +41,7 @@ export class NetworkPins {
     this.#maxChars = options.maxChars ?? MAX_NETWORK_PIN_CHARS;
   }
 
-  /** What is remembered, pins that have been released among them. */
+  /** All pins that are remembered, released ones among them. */
   get pins(): readonly NetworkPin[] {
     return [...this.#pins.values()];
   }
@@ -119,7 +119,7 @@ export function isLeased(
   return expiresAt > now && expiresAt > at;
 }
 
-/** What follows from two states of one pin; the order does not matter. */
+/** Joins two states of one pin; the order does not matter. */
 function join(a: NetworkPin, b: NetworkPin): NetworkPin {
   const order = a.at - b.at || a.expiresAt - b.expiresAt;
   return { ...(order >= 0 ? a : b), until: Math.max(a.until, b.until) };

@@ -14,7 +14,7 @@ export interface Pin {
   readonly id: string;
   /** Canonical URL. */
   readonly url: string;
-  /** What it is charged for: the most that the file may have. */
+  /** Bytes that it is charged for: the most that the file may have. */
   readonly bytes: number;
   /** The version that is pinned now. */
   readonly tag: string;
@@ -30,7 +30,7 @@ export interface PinLedgerOptions {
   readonly quotaBytes: number;
   /** Longest time from now to the end of a lease, milliseconds. */
   readonly maxLeaseMs: Millis;
-  /** What share of a file is this node's, 0 to 1, where it is one of several that split all files. */
+  /** This node's share of a file, 0 to 1, where it is one of several that split all files. */
   readonly share?: number;
   readonly maxPins?: number;
 }

@@ -84,7 +84,7 @@ test('any nodes agree once each has read the logs of the others, and nobody miss
         }
         expect(new Set(nodes.map(({ log }) => log.digest)).size).toBe(1);
         expect(new Set(nodes.map(({ log }) => idsIn(log).join())).size).toBe(1);
-        // What all logs together hold is known to everybody.
+        // A purge that any log holds is known to every node.
         for (const { known, purgedAll } of nodes) {
           for (const at of [...everything].sort((a, b) => b - a).slice(0, max)) {
             expect(purgedAll || known.has(at)).toBe(true);

@@ -28,7 +28,7 @@ export interface LoggedPurge {
   readonly at: Millis;
 }
 
-/** What has been dropped for want of room: everything up to a place in the order. */
+/** Entries that were dropped for want of room: everything up to a place in the order. */
 export interface Dropped {
   readonly at: Millis;
   readonly id: string;

@@ -1,4 +1,4 @@
-/** What a purge covers: one file, one version of it, all files under a prefix, or everything. */
+/** Targets of purges: one file, one version of it, all files under a prefix, or everything. */
 
 import { MillraceError } from '../../base/errors.ts';
 import { parseOriginUrl, parsePrefixedTarget } from '../../http/urls/prefixed-url.ts';

@@ -16,9 +16,9 @@ export interface NotedGiver extends Giver {
 }
 
 /**
- * Who has given what, in the order of the sources.
+ * Lists the bytes that each source has given, in the order of the sources.
  *
- * @param stored what there is of the file; ascending, disjoint
+ * @param stored bytes of the file that are there; ascending, disjoint
  */
 export function giversOf(
   sources: readonly NotedGiver[],
@@ -77,8 +77,8 @@ export function storedShares(
 }
 
 /**
- * Who brought most of each part: the index of the giver; -1: none of these. A suspect counts only
- * where no other has brought anything.
+ * Names the source that brought most of each part, by its index; -1: none of these. A suspect
+ * counts only where no other source has brought anything.
  */
 export function broughtBy(
   givers: readonly Giver[],

@@ -37,7 +37,7 @@ describe('RateMeter', () => {
     feed(meter, 0, 1000, 1000, 5);
     meter.add(1_000_000);
     expect(meter.bytesPerSecond(5100)).toBeCloseTo(1000);
-    // What came in meanwhile counts the next time.
+    // Bytes that came in meanwhile count the next time.
     expect(meter.bytesPerSecond(6000)).toBeGreaterThan(100_000);
   });
 

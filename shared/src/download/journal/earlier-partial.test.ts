@@ -5,7 +5,7 @@ const url = 'https://example.com/f';
 const elsewhere = 'https://example.com/g';
 const tagged = { etag: '"a"' };
 
-/** What becomes of bytes from the same URL, of the same length and version, but for some things. */
+/** Judges bytes from the same URL, of the same length and version, with some differences. */
 function judge(but: Partial<EarlierPartial>) {
   return judgeEarlier({
     before: { url, length: 1000, validators: tagged },

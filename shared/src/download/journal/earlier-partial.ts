@@ -1,9 +1,9 @@
-/** What becomes of the bytes that an earlier run has left, by what its journal says they are of. */
+/** Decides about the bytes that an earlier run has left, by the header of their journal. */
 
 import { canPin, matchVersion } from '../../http/fields/validators.ts';
 import type { JournalHeader } from './journal.ts';
 
-/** What is being downloaded; undefined length: not known. */
+/** Identity of the file that is being downloaded; undefined length: not known. */
 export type PartialHeader = Omit<JournalHeader, 'length'> & {
   readonly length: number | undefined;
 };

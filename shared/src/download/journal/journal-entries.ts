@@ -1,5 +1,5 @@
 /**
- * What a journal says, in memory: which bytes have which digest. Bounded by the file, however small
+ * A journal's entries in memory: which bytes have which digest. Bounded by the file, however small
  * the pieces are in which it comes: where they fill a unit, one digest takes their place.
  */
 

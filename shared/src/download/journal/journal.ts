@@ -9,7 +9,7 @@
 import type { ByteRange } from '../../base/byte-range.ts';
 import type { Validators } from '../../http/fields/validators.ts';
 
-/** What is being downloaded. */
+/** Identity of the file that is being downloaded. */
 export interface JournalHeader {
   /** Origin URL as the user gave it. */
   readonly url: string;
@@ -28,7 +28,7 @@ export interface Journal {
   readonly header: JournalHeader;
   /** In the order written; later ones are as good as earlier ones. */
   readonly entries: readonly JournalEntry[];
-  /** So many of them, the first ones, were on disk for good. */
+  /** Number of entries, from the first on, that were on disk for good. */
   readonly flushed: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Which bytes of a file are stored, for files of any size: a row of blocks, each empty, complete
- * or in parts. Only blocks in parts, of which there are few at a time, are kept byte by byte.
+ * Stored bytes of a file of any size: a row of blocks, each empty, complete or in parts. Only
+ * blocks in parts, of which there are few at a time, are kept byte by byte.
  */
 
 import { type ByteRange, intersect, RangeSet, rangeBytes } from '../../base/byte-range.ts';
@@ -11,7 +11,7 @@ export class StoredMap {
   readonly blockBytes: number;
   /** 1: every byte of the block is stored. */
   readonly #complete: Uint8Array;
-  /** What is stored of blocks that are neither empty nor complete. */
+  /** Stored ranges of blocks that are neither empty nor complete. */
   readonly #parts = new Map<number, RangeSet>();
   #bytes = 0;
   /** Every block below is complete. */

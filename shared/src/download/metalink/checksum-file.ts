@@ -55,7 +55,7 @@ export function parseChecksumFile(file: string | Uint8Array, suffix: string): Ch
 }
 
 /**
- * What a checksum file says about a file.
+ * Finds a file's digests in a checksum file.
  *
  * @param checksumName the name of the checksum file
  * @param fileName the name that the file has beside it
@@ -137,7 +137,7 @@ function readLine(line: string, suffix: string): ChecksumEntry | undefined {
   if (algorithm === undefined) return undefined;
   const digest = { algorithm, hex: hex.toLowerCase() };
   const name = escaped === '' ? rest?.trimStart() : withoutEscapes(rest ?? '');
-  // What was hashed from a pipe is called "-".
+  // A file that was hashed from a pipe is called "-".
   return { digest, name: name === '' || name === '-' ? undefined : name };
 }
 

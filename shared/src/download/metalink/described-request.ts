@@ -11,7 +11,7 @@ import { orderReplicas } from './description-merge.ts';
 
 const MAX_URLS = 64;
 
-/** Which files of a description are wanted; what is not given excludes none. */
+/** A choice of a description's files; members that are left out exclude none. */
 export interface FileChoice {
   /** Names, whole or only their last part. */
   readonly names?: readonly string[] | undefined;
@@ -65,7 +65,7 @@ function suits(offered: readonly string[], wanted: string | undefined): boolean 
   });
 }
 
-/** What a description does not say of a download. */
+/** Settings of a download that no description has. */
 export type RequestSettings = Pick<DownloadRequest, 'dir'> &
   Partial<Omit<DownloadRequest, 'urls' | 'digests' | 'pieces'>>;
 
@@ -109,7 +109,7 @@ export function bestPieces(pieces: readonly PieceDigests[]): PieceDigests | unde
   return [...pieces].sort((a, b) => rank(b) - rank(a) || a.pieceBytes - b.pieceBytes)[0];
 }
 
-/** What is known of a download, finished or not. */
+/** Facts of a download, finished or not. */
 export interface DownloadFacts {
   /** Its name, or path relative to the folder of all. */
   readonly name: string;

@@ -1,16 +1,18 @@
 /**
- * What several statements about one file say together: the user's, those of a Metalink file, of
- * answers, of checksum files. Two that contradict each other are never both believed, nor is one
- * of them chosen.
+ * Merges several statements about one file: the user's, those of a Metalink file, of answers, of
+ * checksum files. Of two that contradict each other neither is chosen.
  */
 
 import { type Digest, formatDigest, type PieceDigests } from '../../base/digest.ts';
 import { MillraceError } from '../../base/errors.ts';
 import type { Replica } from './description.ts';
 
-/** What somebody says about a file. */
+/** A statement about a file. */
 export interface Statement {
-  /** Who says so, as the user knows it: `--checksum`, a URL, the name of a Metalink file. */
+  /**
+   * The source of the statement, as the user knows it: `--checksum`, a URL, the name of a Metalink
+   * file.
+   */
   readonly by: string;
   /** Bytes. */
   readonly size?: number | undefined;
@@ -19,7 +21,7 @@ export interface Statement {
   readonly replicas?: readonly Replica[] | undefined;
 }
 
-/** What they say together. */
+/** The statements merged. */
 export interface Agreement {
   readonly size: number | undefined;
   /** One per algorithm. */

@@ -1,9 +1,9 @@
 /**
- * What is known of files that can be downloaded: the exNode of LOCI 2.2, as far as replicas of
+ * A description of files that can be downloaded: the exNode of LOCI 2.2, as far as replicas of
  * whole files go. Metalink files are read into it and written from it. Plain JSON.
  *
- * Replicas of parts of files, which exNodes have too, are left out: no description that is in use
- * tells of such ones, and no client would look for them.
+ * Replicas of parts of files, which exNodes have too, are left out: no description format in use
+ * has them, and no client would look for them.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -32,7 +32,7 @@ export interface Metaurl {
   /** 1, the best, to 999999. */
   readonly priority: number;
   readonly mediaType: string;
-  /** Which of the files in that description it is. */
+  /** Name of the file in that description. */
   readonly name?: string | undefined;
   readonly attributes?: readonly XmlAttribute[] | undefined;
 }
@@ -71,7 +71,7 @@ export interface FileDescription {
   readonly os: readonly string[];
   /** Kept for those who can check them; nothing here does. */
   readonly signatures: readonly Signature[];
-  /** What is not understood, kept to be written again. */
+  /** Elements that are not understood, kept to be written again. */
   readonly extra: readonly XmlElement[];
   readonly attributes?: readonly XmlAttribute[] | undefined;
 }

@@ -20,7 +20,7 @@ import {
 
 export const METALINK_4 = 'urn:ietf:params:xml:ns:metalink';
 export const METALINK_3 = 'http://www.metalinker.org/';
-/** What Millrace adds to Metalink: other programs leave it alone (RFC 5854, 5). */
+/** Namespace of Millrace's additions to Metalink: other programs leave it alone (RFC 5854, 5). */
 export const MILLRACE = 'urn:millrace:description';
 
 /** Longest text of one element. */
@@ -38,7 +38,7 @@ export function otherAttributes(
 ): readonly XmlAttribute[] | undefined {
   const others = node.attributes.filter(({ uri, local }) => {
     if (uri === '') return !known.includes(local);
-    // What is relative to a base has been made absolute.
+    // Relative URLs have been made absolute.
     if (uri === XML_NAMESPACE) return local !== 'base';
     return uri !== MILLRACE || local !== 'expires';
   });

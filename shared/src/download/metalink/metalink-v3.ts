@@ -37,7 +37,7 @@ export function readMetalink3(doc: XmlDocument, base: string | undefined): Descr
   const { root } = doc;
   const inside = baseInside(doc, root, base);
   const files = children(root, 'files').flatMap((list) => children(list, 'file'));
-  // What the root says holds for every file that does not say otherwise.
+  // Members of the root hold for every file without its own.
   const common = { ...textsOf(doc, root), ...publisherOf(doc, root) };
   const generator = attribute(root, 'generator');
   const origin = absoluteUrl(attribute(root, 'origin') ?? '', inside);

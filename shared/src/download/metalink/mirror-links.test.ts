@@ -17,7 +17,7 @@ describe('Metalink/HTTP', () => {
       '</pub/f.iso.metalink>; rel=describedby; type=application/metalink+xml',
     );
     expect(links).toEqual({
-      // One that shares entity tags needs no proof by overlaps: it comes first.
+      // A mirror that shares entity tags needs no proof by overlaps: it comes first.
       mirrors: [
         { url: 'https://mirror-b.example.de/f.iso', priority: 2, location: 'de', preferred: true },
         {

@@ -7,7 +7,7 @@
 import type { Millis } from '../../base/clock.ts';
 import { TokenBucket } from '../../base/token-bucket.ts';
 
-/** What may be saved up while nobody asks. */
+/** Seconds of the rate that may be saved up while nobody asks. */
 const BURST_SECONDS = 0.25;
 
 interface Ticket {

@@ -3,7 +3,7 @@
  * priority. A place anywhere in it is kept as a priority and a rank, so that it outlives a restart.
  */
 
-/** What has a place. */
+/** An entry with a place in the line. */
 export interface Ranked {
   /** Higher first, MIN_PRIORITY to MAX_PRIORITY. */
   priority: number;

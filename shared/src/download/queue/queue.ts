@@ -42,7 +42,7 @@ export interface QueueLimits {
 }
 
 export interface Plan {
-  /** What begins now, in order; it counts as active from here on. */
+  /** Downloads that begin now, in order; they count as active from here on. */
   readonly start: readonly string[];
   /** When to ask again if nothing else happens. */
   readonly nextAt: Millis | undefined;
@@ -70,12 +70,12 @@ export class DownloadQueue {
     return this.#items.size;
   }
 
-  /** Those that run, in the order in which they began. */
+  /** Running downloads, in the order in which they began. */
   get active(): readonly QueueItem[] {
     return [...this.#active.values()];
   }
 
-  /** Those that do not run (queued, waiting, paused), in order. */
+  /** Downloads that do not run (queued, waiting, paused), in order. */
   get line(): readonly QueueItem[] {
     return this.#line.items;
   }
@@ -250,7 +250,9 @@ export class DownloadQueue {
     item.retryAt = now + Math.max(asked, retryDelayMs(item.attempts, random));
   }
 
-  /** What begins now: the first in line that may, as many as the limits allow. */
+  /**
+   * Chooses the downloads that begin now: the first in line that may, as many as the limits allow.
+   */
   plan(limits: QueueLimits, now: Millis): Plan {
     const perHost = new Map<string, number>();
     for (const { host } of this.#active.values()) perHost.set(host, (perHost.get(host) ?? 0) + 1);
@@ -261,7 +263,7 @@ export class DownloadQueue {
       item.held = undefined;
       if (item.state === 'paused') continue;
       const retryAt = item.retryAt ?? now;
-      // One that is further away than any can be was noted by a clock that was wrong.
+      // A wait longer than the longest was noted by a clock that was wrong.
       if (item.state === 'waiting' && retryAt > now && retryAt <= now + MAX_WAIT_MS) {
         item.held = 'retry';
         nextAt = Math.min(nextAt ?? Number.POSITIVE_INFINITY, retryAt);

@@ -20,7 +20,7 @@ export interface ScheduleWindow {
   readonly effect: 'pause' | number;
 }
 
-/** What the schedule says for a moment. */
+/** Effect of the schedule at a moment. */
 export interface ScheduleState {
   /** free: no window; else the strictest of the windows that are open. */
   readonly effect: 'free' | 'pause' | number;

@@ -1,11 +1,11 @@
-/** What the trash keeps: removed downloads and their data, for a time and up to a size. */
+/** Rules of the trash: removed downloads and their data are kept for a time and up to a size. */
 
 import type { Millis } from '../../base/clock.ts';
 
 /** One removed download. */
 export interface TrashEntry {
   readonly gid: string;
-  /** What was removed at once shares a batch: it is undone at once. */
+  /** Batch of the removal: downloads that were removed together are restored together. */
   readonly batch: string;
   /** Unix milliseconds. */
   readonly removedAt: Millis;

@@ -8,7 +8,7 @@ import { isAmong } from '../../http/urls/host-list.ts';
 import { looksRandom } from './random-text.ts';
 import { looksSigned } from './signed-url.ts';
 
-/** What makes a URL one. */
+/** The feature that makes a URL a capability. */
 export type Capability =
   | 'user-name'
   | 'signature'
@@ -66,7 +66,7 @@ const REVISION_HOSTS: readonly string[] = [
 ];
 
 /**
- * What makes a URL a capability, if anything.
+ * Finds the feature that makes a URL a capability.
  *
  * @param url as it would be asked for
  * @returns undefined where it looks like the address of a file for everybody

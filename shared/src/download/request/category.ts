@@ -1,4 +1,4 @@
-/** Which folder a download goes to, by what kind of file it is. */
+/** Chooses the folder of a download by its kind of file. */
 
 import { MillraceError } from '../../base/errors.ts';
 import { safeFileName } from './file-name.ts';

@@ -1,8 +1,8 @@
 /**
- * Which edges may be asked for a file that a browser was asked for. Edges see what they are asked
- * for, keep it, and give it to others: what is not for everybody is not asked of them. The one rule
- * for whoever takes a download: the desktop's engine, the engine in the extension, and the extension
- * itself, which knows what the user has allowed.
+ * Decides which edges may be asked for a file. Edges see what they are asked for, keep it, and
+ * give it to others, so they are asked only for files that are for everybody. The one rule for
+ * every taker: the desktop's engine, the engine in the extension, and the extension itself, which
+ * knows what the user has allowed.
  */
 
 import { parseCacheControl } from '../../http/answers/freshness.ts';
@@ -11,7 +11,7 @@ import { isAmong } from '../../http/urls/host-list.ts';
 import { isPublicHost } from '../../http/urls/public-host.ts';
 import { type Capability, capabilityIn } from './capability-url.ts';
 
-/** What the origin has said to the user's own request. */
+/** The origin's answer to the user's own request. */
 export interface OriginAnswer {
   readonly status: number;
   /** Names in lower case. */
@@ -57,7 +57,7 @@ export type HomeReason =
   | 'own-network'
   /** The link looks like one that is not for everybody. */
   | Capability
-  /** What the answer says: `Cache-Control: private` or `no-store`. */
+  /** The answer has `Cache-Control: private` or `no-store`. */
   | 'answer-private'
   | 'answer-cookie'
   /** It differs by who asks. */
@@ -109,7 +109,7 @@ export function reasonToStayHome(requests: readonly AskedFor[]): HomeReason | un
   return first === undefined ? undefined : capabilityIn(new URL(first.url));
 }
 
-/** What an answer says against asking edges for the file (RFC 9111, 3; RFC 9213 for CDNs). */
+/** Finds a reason in an answer not to ask edges for the file (RFC 9111, 3; RFC 9213 for CDNs). */
 export function reasonInAnswer({ status, headers }: OriginAnswer): HomeReason | undefined {
   if (status === 401 || status === 403 || status === 407) return 'answer-denied';
   for (const name of CACHE_FIELDS) {

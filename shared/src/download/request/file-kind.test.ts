@@ -8,7 +8,7 @@ test.each([
   'tool.AppImage',
   'a.desktop',
   'a.sh',
-  // What a list of programs has not got.
+  // A kind that no list of programs has.
   'a.settingcontent-ms',
   'a.xll',
   'a.one',

@@ -79,7 +79,7 @@ describe('file names', () => {
     expect(safeFileName('a'.repeat(10_000))).toBe('a'.repeat(200));
     expect(safeFileName(`${'ü'.repeat(10_000)}.tar`)).toBe(`${'ü'.repeat(98)}.tar`);
     expect(safeFileName(`x${'😀'.repeat(10_000)}`)).toBe(`x${'😀'.repeat(49)}`);
-    // What is longer than any extension is none.
+    // An ending longer than any extension is none.
     expect(safeFileName(`a.${'b'.repeat(10_000)}`)).toBe(`a.${'b'.repeat(198)}`);
   });
 

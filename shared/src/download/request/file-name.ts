@@ -21,7 +21,7 @@ const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
  * @returns a name of 1 to 200 bytes without folder parts
  */
 export function safeFileName(name: string): string {
-  // What looks like a path is one: only its last part is the name.
+  // A name that looks like a path is read as one: only its last part counts.
   const whole = name.toWellFormed().normalize('NFC');
   const last = whole.slice(1 + Math.max(whole.lastIndexOf('/'), whole.lastIndexOf('\\')));
   let safe = last.replace(DECEPTIVE, '').replace(FORBIDDEN, '_').trim();

@@ -8,8 +8,10 @@ const MAX_NAME_CHARS = 1024;
 const MAX_FOLDERS = 32;
 
 /**
- * What is wrong with the name of a file: it must be relative and stay inside its folder (RFC 5854,
- * 4.1.2.1). Undefined if nothing is.
+ * Finds the fault of a file's name: it must be relative and stay inside its folder (RFC 5854,
+ * 4.1.2.1).
+ *
+ * @returns undefined if it has none
  */
 export function faultOfFileName(name: string): string | undefined {
   if (name === '') return 'the file has no name';
@@ -17,7 +19,7 @@ export function faultOfFileName(name: string): string | undefined {
   if (/[\x00-\x1f\x7f]/.test(name) || !name.isWellFormed()) {
     return 'the name has characters that cannot be in one';
   }
-  // What is a separator on one system is a way out of the folder on that system.
+  // A separator of one system leads out of the folder on that system.
   if (name.includes('\\')) return `the name ${shown(name)} has a backslash`;
   if (name.startsWith('/') || /^[A-Za-z]:/.test(name)) return `the name ${shown(name)} is absolute`;
   const parts = name.split('/');

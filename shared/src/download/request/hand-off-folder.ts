@@ -14,7 +14,7 @@ export interface HandOffFolders {
   readonly app: string;
   /** The user has chosen that folder, for the category or for all downloads. */
   readonly chosen: boolean;
-  /** What there is at the folder that the browser names; undefined: nothing, or no folder. */
+  /** The folder that the browser names, and whether it is the user's; undefined: there is none. */
   readonly browser: { readonly path: string; readonly own: boolean } | undefined;
   /** The user's home folder. */
   readonly home: string;

@@ -9,7 +9,7 @@ export const MAX_TEXT_CHARS = 4 * 1024 * 1024;
 
 /** Ends at what no URL has: white space, quotes, angle brackets, and what Markdown puts around. */
 const LINK = /\bhttps?:\/\/[^\s"<>`^{|}\\\u0000-\u001f]+/gi;
-/** What follows a link in a sentence, and is not part of it. */
+/** Characters after a link in a sentence that are no part of it. */
 const TRAILING = new Set(".,;:!?'*_~]");
 /** Longest text that is looked at for one link: `&` may be written with five characters. */
 const MAX_FOUND_CHARS = 5 * MAX_URL_CHARS;

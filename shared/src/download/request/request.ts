@@ -1,12 +1,12 @@
 /**
- * What a user asks for: everything that a download needs to be started, and to be started again
+ * A user's request for a download: everything that it needs to be started, and to be started again
  * after a crash. Plain JSON, so that it can be stored, sent and shown as it is.
  */
 
 import type { Millis } from '../../base/clock.ts';
 import type { Digest, PieceDigests } from '../../base/digest.ts';
 
-/** Which algorithm chooses the blocks (LOCI 3.2). */
+/** Algorithm that chooses the blocks (LOCI 3.2). */
 export type RedundancyMode = 'basic' | 'aggressive' | 'progress';
 
 export interface DownloadRequest {
@@ -25,7 +25,7 @@ export interface DownloadRequest {
   /** Absolute; no link may lead the file out of it. Set for names and folders out of lists. */
   readonly within?: string | undefined;
   readonly overwrite: boolean;
-  /** What holds the name of the file while it is downloaded is marked with this, and is replaced. */
+  /** Mark of the file that holds the name during the download, and is replaced. */
   readonly held?: string | undefined;
   /**
    * True: takes another name (`name.1.ext`) where an unfinished download of another file has this
@@ -66,7 +66,7 @@ export interface DownloadRequest {
   readonly retryForMs?: Millis | undefined;
 }
 
-/** What is assumed where the user says nothing; `urls` and `dir` have no default. */
+/** Defaults; `urls` and `dir` have none. */
 export const REQUEST_DEFAULTS = {
   edges: [],
   direct: true,

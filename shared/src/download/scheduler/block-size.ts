@@ -23,7 +23,7 @@ const TARGET_MS = 4000;
 const URGENT_MS = 1000;
 /** Requests are no shorter than this, lest connections do nothing but ask. */
 const MIN_MS = 100;
-/** Of what is left, every connection gets so many requests at least. */
+/** Requests that each connection gets at least of the missing bytes. */
 const SHARES = 2;
 
 /** The size of the stored map's blocks: a power of two, 64 KiB for files of up to 4 GiB. */
@@ -32,11 +32,11 @@ export function chooseGridBytes(length: number): number {
 }
 
 export interface BlockSizeInput {
-  /** What one request to the source brings, bytes per second; undefined: unknown. */
+  /** Bytes per second that one request to the source brings; undefined: unknown. */
   readonly rate: number | undefined;
   /** Time to the first byte. */
   readonly firstByteMs: Millis;
-  /** What all other requests bring together. */
+  /** Bytes per second that all other requests bring together. */
   readonly othersRate: number;
   /** Bytes of the file that are not stored. */
   readonly missing: number;
@@ -44,7 +44,7 @@ export interface BlockSizeInput {
   readonly connections: number;
   /** True if somebody waits for these bytes: a player. */
   readonly urgent: boolean;
-  /** What others need for their smallest request; 0 unless given. */
+  /** Time that others need for their smallest request; 0 unless given. */
   readonly behindMs?: Millis;
 }
 

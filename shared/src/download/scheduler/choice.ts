@@ -18,7 +18,7 @@ const RESCUE_MS = 2000;
 /** A request is not late before it has taken so many times as long as expected. */
 const LATE = 2;
 
-/** What a new request to a source would bring. */
+/** Forecast for a new request to a source. */
 interface Taker {
   readonly source: KnownSource;
   readonly rate: number;
@@ -27,7 +27,7 @@ interface Taker {
   readonly known: boolean;
 }
 
-/** What a free connection of `source` does next; undefined: nothing. */
+/** Chooses what a free connection of `source` does next; undefined: nothing. */
 export function choose(
   state: SchedulerState,
   source: KnownSource,
@@ -58,7 +58,7 @@ function retrySilent(state: SchedulerState, source: KnownSource, now: Millis): C
   return undefined;
 }
 
-/** What a request has still to bring and a source has: the first run of it. */
+/** Finds the first run of a request's missing bytes that a source has. */
 function restFor(
   { stored }: SchedulerState,
   { holds }: KnownSource,
@@ -85,7 +85,7 @@ function takerOf(state: SchedulerState, source: KnownSource, now: Millis): Taker
 function rescue(state: SchedulerState, taker: Taker | undefined, now: Millis): Choice | undefined {
   if (taker === undefined || !taker.known) return undefined;
   const { running, reader, progress, copies, redundantBytes } = state;
-  // What a reader needs later can be looked after later.
+  // Bytes that a reader needs later can be looked after later.
   const ahead = Math.min(reader?.lookAhead ?? 0, (totalRate(state, now) * RESCUE_MS) / 1000);
   const awaited = (r: RunningRequest) =>
     reader !== undefined && r.end > reader.position && r.position < reader.position + ahead;
@@ -192,7 +192,7 @@ function duplicate(
 function takeOver(state: SchedulerState, range: ByteRange): Choice {
   for (const request of state.running) {
     if (request.end > range.start && request.position < range.end) {
-      // What it would have brought beyond is free.
+      // The bytes beyond are free.
       if (request.end > range.end) state.sources.reopen(range.end);
       request.cutAt(range.start);
     }

@@ -13,7 +13,7 @@ const MIN_SAMPLE_MS = 100;
 /** Time constant of a request's present rate: silence of so long leaves a third of it. */
 const TIME_CONSTANT_MS = 1000;
 
-/** What the requests to one source have shown, over all of them; rates are those of one request. */
+/** Experience with the requests to one source, over all of them; rates are those of one request. */
 export class Forecast {
   readonly #rate = new Estimate();
   readonly #firstByte = new Estimate();

@@ -26,7 +26,7 @@ export function fetchFree(
     urgent: false,
   };
   const silent = !throttled && sources.isSilent(source, now);
-  // One that has fallen silent is given something to try it, far from where it could hurt.
+  // A source that has fallen silent is tried with bytes far from where they could be missed.
   const probe = silent && (source.running === 0 || sources.silenceMs(source, now) > RETRY_MS);
   if (silent && !probe && sources.someAlive(now)) return undefined;
   const input: BlockSizeInput = probe ? { ...known, rate: undefined } : known;

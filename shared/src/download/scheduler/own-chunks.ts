@@ -13,7 +13,7 @@ export class OwnChunks {
   readonly #chunkBytes: number;
   readonly #length: number;
   readonly #owns: (position: number) => boolean;
-  /** What `owns` has said, so that a chunk is hashed once. */
+  /** Answers of `owns`, so that a chunk is hashed once. */
   readonly #known: Uint8Array;
   /** No chunk of its own below has anything left to fetch. */
   #cursor = 0;

@@ -1,8 +1,8 @@
 /**
- * Which bytes of a download in progress are needed first when media players read it. A player has
- * several readers at a time (the header at the start, an index at the end, what is shown now); the
- * latest seek is what its user looks at, but no reader may wait for ever (LOCI 5: the deadline of
- * an earlier block is never given up for a later one).
+ * Decides which bytes of a download in progress media players need first. A player has several
+ * readers at a time (the header at the start, an index at the end, the scene that is shown); its
+ * user looks at the latest seek, but no reader may wait for ever (LOCI 5: the deadline of an
+ * earlier block is never given up for a later one).
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -70,7 +70,7 @@ export class Playback {
     let firstSince = Number.POSITIVE_INFINITY;
     for (const reader of this.#readers.values()) {
       if (reader.waitingSince === undefined) continue;
-      // What was waited before the latest seek does not count: the seek has its turn in any case.
+      // Waits before the latest seek do not count: the seek has its turn in any case.
       const since =
         reader === latest
           ? reader.waitingSince - PATIENCE_MS

@@ -8,7 +8,7 @@ import { type Forecast, RequestRate } from './forecast.ts';
 /** One range request that a connection is to make. */
 export interface Assignment {
   readonly source: string;
-  /** What to ask for. */
+  /** The bytes to ask for. */
   readonly range: ByteRange;
   /** Stop reading here: less than `range.end` once another request has taken over the rest. */
   readonly end: number;
@@ -32,7 +32,7 @@ export class RunningRequest implements Assignment {
   told = false;
   #end: number;
   #position: number;
-  /** What came in ahead of `position`, for bodies that are not in order. */
+  /** Bytes that came in ahead of `position`, for bodies that are not in order. */
   readonly #ahead = new RangeSet();
 
   constructor(

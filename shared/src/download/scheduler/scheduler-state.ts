@@ -1,4 +1,4 @@
-/** What the scheduler decides from, in one place: its state, and what a decision is. */
+/** State that the scheduler decides from, and the form of its decisions. */
 
 import type { ByteRange } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
@@ -33,7 +33,7 @@ export interface Choice {
   readonly redundant: boolean;
 }
 
-/** What all requests bring at present, bytes per second. */
+/** Bytes per second that all requests bring at present. */
 export function totalRate({ running, sources }: SchedulerState, now: Millis): number {
   return running.reduce((sum, r) => sum + (sources.rate(r, now) ?? 0), 0);
 }

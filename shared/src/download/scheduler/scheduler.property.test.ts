@@ -34,7 +34,9 @@ class Game {
   twice = 0;
   now = 0;
 
-  /** What each of the sources has; undefined: all of it. Every byte is at one of them at least. */
+  /**
+   * Parts that each source has; undefined: the whole file. Every byte is at one source at least.
+   */
   readonly held: readonly (RangeSet | undefined)[];
 
   constructor(

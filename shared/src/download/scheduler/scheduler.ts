@@ -1,11 +1,11 @@
 /**
- * Which bytes a free connection fetches next, from whichever of several sources it is: LOCI 3.2's
+ * Chooses the bytes that a free connection fetches next, from any of several sources: LOCI 3.2's
  * progress-driven redundancy over blocks whose size adapts to the source, with forecasts (LOCI 5).
  * Redundant requests are the last resort: first the end of a slow request is taken over.
  *
  * Calling order: `next` for a free connection, `onBytes` as its bytes are stored, `onEnd` once.
  * Where `next` has nothing to do for a source, ask again when another request ends, and after
- * `ASK_AGAIN_MS` at the latest: that a request stands still shows in nothing but time.
+ * `ASK_AGAIN_MS` at the latest: only time shows that a request stands still.
  */
 
 import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
@@ -58,7 +58,7 @@ export interface SourceOptions {
   readonly owns?: ((position: number) => boolean) | undefined;
   /** Size of the chunks that `owns` is about. */
   readonly chunkBytes?: number | undefined;
-  /** What of the file the source has; undefined: all of it. */
+  /** Parts of the file that the source has; undefined: all of it. */
   readonly holds?: Holds | undefined;
 }
 
@@ -173,9 +173,10 @@ export class Scheduler {
   }
 
   /**
-   * What a free connection of a source fetches next: the rest of a request that a reader waits
-   * for or that is late (LOCI 3.2, rule 1); else bytes nobody has asked for (rule 2); else the end
-   * of the request that would finish last; else, once more, what that one is fetching (rule 3).
+   * Chooses what a free connection of a source fetches next: the rest of a request that a reader
+   * waits for or that is late (LOCI 3.2, rule 1); else bytes that nobody has asked for (rule 2);
+   * else the end of the request that would finish last; else, once more, the bytes of that request
+   * (rule 3).
    *
    * @returns bytes that the source has; undefined if there is nothing for it to do now
    */

@@ -139,7 +139,7 @@ export class SourceTable {
     return rate === undefined || rate === 0 ? 0 : this.firstByteMs(source) + (bytes * 1000) / rate;
   }
 
-  /** What a request brings at present; 0: it stands still; undefined: nothing can be said yet. */
+  /** Bytes per second of a request at present; 0: it stands still; undefined: not known yet. */
   rate(request: RunningRequest, now: Millis): number | undefined {
     const source = this.#sources.get(request.source);
     if (now - request.rate.heardAt > GRACE_MS + 2 * this.firstByteMs(source)) return 0;
@@ -155,7 +155,7 @@ export class SourceTable {
     if (rate === undefined) return undefined;
     const bytes = request.end - request.position;
     if (request.rate.firstByteAt !== undefined) return { rate, etaMs: (bytes * 1000) / rate };
-    // What is overdue will probably take as much longer again.
+    // An overdue request will probably take as much longer again.
     const overdueMs = now - request.startedAt - this.firstByteMs(this.#sources.get(request.source));
     return { rate, etaMs: Math.abs(overdueMs) + (bytes * 1000) / rate };
   }

@@ -18,9 +18,9 @@ export interface TakeoverInput {
   readonly end: number;
   /** When it would be finished, from now, at `rate`; infinite for one that stands still. */
   readonly etaMs: Millis;
-  /** What it brings, bytes per second; 0 or more. */
+  /** Bytes per second that it brings; 0 or more. */
   readonly rate: number;
-  /** What the request that takes over would bring, more than 0, and how long it takes to begin. */
+  /** Bytes per second of the request that takes over, more than 0, and its time to begin. */
   readonly takerRate: number;
   readonly takerFirstByteMs: Millis;
 }

@@ -276,7 +276,7 @@ export class BlockTransfer<S extends TransferSource> {
     const { source, got } = running;
     const error = asMillraceError(thrown);
     if (endsDownload(error.row)) return this.#end(error);
-    // One that has sent something meanwhile, on whichever connection, is there (ANYCAST 3.1.1).
+    // A source that has sent something meanwhile, on any connection, is there (ANYCAST 3.1.1).
     const isThere = got.bytes > 0 || source.heardAt > running.startedAt;
     pool.onFailure(source, error, isThere);
     if (source.health.quarantine !== undefined) {

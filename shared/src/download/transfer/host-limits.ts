@@ -6,7 +6,7 @@
 
 import type { Millis } from '../../base/clock.ts';
 
-/** What is known of one host. */
+/** Knowledge of one host. */
 export interface HostLimit {
   readonly host: string;
   /** Requests at a time. */
@@ -27,7 +27,7 @@ export const MAX_HOSTS = 1000;
 const BUNCH_MS = 2000;
 /** Good service for so long, at the limit, before one more is tried. */
 const RAISE_AFTER_MS = 60_000;
-/** What a host refused so long ago says nothing any more. */
+/** Age at which a host's refusal no longer counts. */
 const FORGET_AFTER_MS = 14 * 24 * 3600_000;
 /** Longest rest that a host may ask for. */
 const MAX_REST_MS = 24 * 3600_000;

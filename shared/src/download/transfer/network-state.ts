@@ -5,7 +5,7 @@
 
 import type { Millis } from '../../base/clock.ts';
 
-/** What a look at the machine shows. */
+/** Result of a look at the machine's network. */
 export interface NetworkLook {
   /** Addresses of all interfaces but loopback, in any order. */
   readonly addresses: readonly string[];

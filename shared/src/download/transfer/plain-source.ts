@@ -17,7 +17,7 @@ export interface PlainSource {
   /** The user's own URL of the file. */
   readonly download: URL;
   readonly namedBy: NamedBy;
-  /** What the source is asked before any redirect. */
+  /** URL that the source is asked for, before any redirect. */
   readonly start: URL;
   /** A digest of the whole file is known from somebody who could not be tampered with. */
   readonly digestKnown: boolean;

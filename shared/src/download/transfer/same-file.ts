@@ -9,7 +9,7 @@ import type { Random } from '../../base/clock.ts';
 import type { Digest } from '../../base/digest.ts';
 import type { Validators } from '../../http/fields/validators.ts';
 
-/** What a source says about the file that it has. */
+/** A source's statement about its file. */
 export interface SourceVersion {
   readonly length: number;
   readonly validators: Validators;
@@ -20,7 +20,7 @@ export interface SourceVersion {
 export type SameFile =
   | { readonly kind: 'same' }
   | { readonly kind: 'different'; readonly why: string }
-  /** What they say decides nothing: bytes must be compared. */
+  /** The statements decide nothing: bytes must be compared. */
   | { readonly kind: 'unknown' };
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Which source gets the next free connection (LOCI 3.2.1: so many threads per server; NSDI: edges
- * stand between clients and origin). A download has a number of connections; every source takes
- * as many of them as it stands, and sources of the same tier share them evenly.
+ * Chooses the source that gets the next free connection (LOCI 3.2.1: a number of threads per
+ * server; NSDI: edges stand between clients and origin). Every source takes as many of a
+ * download's connections as it stands, and sources of the same tier share them evenly.
  */
 
 /** A source as this decision sees it. */

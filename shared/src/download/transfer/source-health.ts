@@ -1,9 +1,8 @@
 /**
- * What a source has shown of itself, and what follows: go on, pause, or never again (ANYCAST
- * 3.1.1; NSDI 3.3).
+ * Judges a source by its failures: continue, pause, or never again (ANYCAST 3.1.1; NSDI 3.3).
  *
  * A failure after data began is a disruption: the same source is asked for the rest at once. A
- * failure to connect means the source is down: it rests, for longer each time. An answer that
+ * failure to connect means that the source is down: it rests, for longer each time. An answer that
  * breaks the range contract ends its use.
  */
 
@@ -127,7 +126,7 @@ export class SourceHealth {
    */
   onFailure(error: MillraceError, gotBytes: boolean, now: Millis, crowded = false): void {
     this.#last = error;
-    // What does not pass ends the use of the source.
+    // A failure that does not pass ends the use of the source.
     const passes = isPassing(error.row) || (crowded && isRefusal(error));
     if (error.row.bytes === 'dropped') this.#breaches++;
     if (!passes || this.#breaches >= MAX_BREACHES) {
