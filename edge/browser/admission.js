@@ -1,4 +1,4 @@
-/** What clients take of the edge, the limits, and how often somebody was refused. */
+/** Draws what clients use of the edge, the limits, and the numbers of refusals. */
 
 import { element } from './draw.js';
 import { count, rate, size } from './words.js';
@@ -62,7 +62,7 @@ function refusedClients(refused) {
       'li',
       { 'data-client': client },
       element('span', { class: 'mono' }, client),
-      // What may have been other clients' is left out.
+      // Counts that may be other clients' are left out.
       ` ${NAMES[resource] ?? resource}: ${count(counted - error)}`,
     ),
   );

@@ -109,7 +109,7 @@ function xOf(i, length, width, slots) {
 }
 
 /**
- * What colours mean, with their figures.
+ * Draws a legend: colours, names and figures.
  *
  * @param {readonly { name: string, text: string, value: string }[]} entries
  */

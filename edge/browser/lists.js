@@ -27,7 +27,7 @@ export function filesPanel(files) {
 
 /** @param {File} file */
 function fileRow({ url, length, count: counted, error, bytes, cells }) {
-  // What may have been other files' is left out.
+  // Counts that may be other files' are left out.
   const delivered = counted - error;
   const most = Math.max(...cells, 0);
   const touched = cells.filter((value) => value >= 0.5).length;
@@ -134,7 +134,7 @@ export function clientsPanel({ clients, cache, forwards, inside, chunks }) {
 const BYTES_OF = { pinnedBytes: 'Pinned', pinQuotaBytes: 'Quota for pins' };
 
 /**
- * What administration has done, as far as this edge tells, and its processes.
+ * Draws the work of administration, as far as this edge tells, and the edge's processes.
  *
  * @param {any} status
  */

@@ -1,4 +1,4 @@
-/** What the page for publishers can do with a script: copy, and say that it is busy. */
+/** Script of the page for publishers: it copies texts, and shows that a check is under way. */
 
 for (const snippet of document.querySelectorAll('.snippet')) {
   const label = snippet.querySelector('dt')?.textContent ?? '';

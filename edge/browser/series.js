@@ -1,5 +1,5 @@
 /**
- * What the edge tells of the last half hour, put together from its answers, and what follows from
+ * Puts the last half hour of an edge's figures together from its answers, and derives rates from
  * it.
  *
  * @typedef {Record<string, number[]>} Series

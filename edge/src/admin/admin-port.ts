@@ -21,7 +21,7 @@ import { TlsListener } from '../listen/tls/tls-listener.ts';
 const { createServer } = process.getBuiltinModule('node:http');
 
 const ADMIN_ROUTE = /^\/-\/(?:dashboard|drain|purge|prefetch|pins|refusals)(?:\/|$)/;
-/** What is of use at both ports: what pages load, and what health checks and Prometheus ask. */
+/** Routes of both ports: those that pages load, and those of health checks and Prometheus. */
 const SHARED_ROUTE = /^\/-\/(?:assets\/|(?:live|ready|status|metrics)$)/;
 
 export interface AdminPortOptions {

@@ -1,5 +1,5 @@
 /**
- * What administrators can do: carried out by this process, by all processes of the edge, and by all
+ * Carries out administrators' commands in this process, in all processes of the edge, and at all
  * nodes of the network where that is asked for.
  */
 
@@ -33,7 +33,7 @@ export interface AdministrationOptions {
   readonly wallClock: () => number;
 }
 
-/** What other nodes made of it, where they were asked. */
+/** Results of other nodes, where they were asked. */
 export interface Passed {
   readonly nodes?: readonly NodeResult[];
 }
@@ -225,7 +225,7 @@ export class Administration {
   async #do(command: Command, network: boolean): Promise<Passed> {
     const outcomes = await this.#everyProcess(command);
     const failed = outcomes.find((outcome) => !outcome.ok);
-    // What is purged must not be served elsewhere because one process here is in trouble.
+    // A purge goes on to other nodes even if one process here is in trouble.
     const isPassed = network && (failed === undefined || command.do === 'purge');
     const nodes = isPassed ? ((await this.#options.peers?.pass(command)) ?? []) : [];
     if (failed !== undefined) {

@@ -49,7 +49,7 @@ export class DigestCheck {
   }
 }
 
-/** What the administrator says that the file must have, or else what the origin says. */
+/** Makes a check against the administrator's digest, else against the origin's. */
 export function digestCheck(
   asked: string | undefined,
   { version }: Pointer,

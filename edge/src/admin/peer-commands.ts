@@ -39,7 +39,7 @@ export interface OtherNode {
   readonly url: string;
 }
 
-/** What came of a command at another node. */
+/** Result of a command at another node. */
 export interface NodeResult {
   readonly name: string;
   readonly url: string;
@@ -77,7 +77,7 @@ export class PeerCommands {
     );
   }
 
-  /** Of what all nodes of a network are to know. */
+  /** Digests of the state that all nodes of a network share. */
   get digests(): Digests {
     const { purges, pins } = this.#options;
     return { purges: purges.digest, pins: pins.digest };

@@ -32,7 +32,7 @@ export class PrefetchBeat {
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref();
   }
 
-  /** Those who wait go on once more, and find out that it is over. */
+  /** Wakes those who wait once more: they find out that it is over. */
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

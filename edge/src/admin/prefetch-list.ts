@@ -20,7 +20,7 @@ export class PrefetchList {
     this.#file = new KeptFile({ dir, name: 'prefetches.json', schema: PREFETCH_FILE, log });
   }
 
-  /** What an earlier run has left, the first to run first. */
+  /** Reads the prefetches that an earlier run has left, the first to run first. */
   async read(): Promise<readonly KeptPrefetch[]> {
     return (await this.#file.read())?.prefetches ?? [];
   }

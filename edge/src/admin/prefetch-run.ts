@@ -111,7 +111,7 @@ export class PrefetchRun {
       const { transfers } = beat;
       const tooMany = (lane > 0 && transfers > 0) || this.#check?.isFull === true;
       const mayStart = !tooMany && beat.pace.mayStart(transfers) && this.#hasRate();
-      // What others wait for to be hashed is asked for again in any case.
+      // A chunk that others wait for, to hash it, is asked for again in any case.
       const chunk = mayStart ? plan.take(now()) : plan.takeAgain(now());
       if (chunk === undefined) {
         if (lane > 0 && plan.nextDeadline === undefined && mayStart) return;

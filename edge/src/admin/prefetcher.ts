@@ -146,7 +146,7 @@ export class Prefetcher {
     this.#begun = false;
     this.#closed = true;
     for (const job of [...this.#in('running'), ...this.#in('waiting')]) {
-      // Whoever looks at it now must not be told that it is over.
+      // A reader of the list must not be told now that it is over.
       if (this.#options.list === undefined) this.stop(job.id);
       else job.state = 'waiting';
       job.run.abort(new MillraceError('interrupted', 'the edge ends'));

@@ -12,7 +12,7 @@ const NOW: number = 1e12;
 const HOUR_MS = 3_600_000;
 const cookieOf = (setCookie: string) => setCookie.split(';')[0] as string;
 
-/** What one process of an edge knows. */
+/** One process of an edge, with its knowledge of sessions. */
 function sessionsOf({
   token = TOKEN,
   name = 'edge',

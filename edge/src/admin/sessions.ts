@@ -45,7 +45,7 @@ export class DashboardSessions {
   /** Begins a session. @returns Set-Cookie's value (RFC 6265) */
   begin(port: number, encrypted: boolean): string {
     const { now, revocations } = this.#options;
-    // One that begins in the millisecond in which all have been ended is none of those.
+    // A session that begins in the millisecond in which all have been ended is not one of those.
     const until = Math.max(now() + LIFETIME_MS, revocations.until + 1);
     const id = randomBytes(12).toString('base64url');
     const value = `${until}.${id}.${this.#sign(until, id).toString('base64url')}`;
@@ -64,7 +64,7 @@ export class DashboardSessions {
   }
 
   /**
-   * What is to be revoked so that the sessions of a request end, and with `everywhere` all others.
+   * Makes the revocations that end the sessions of a request, and with `everywhere` all others.
    *
    * @returns undefined where the request has no session that goes on, and so may end none
    */
@@ -79,7 +79,7 @@ export class DashboardSessions {
     return { until: 0, sessions: sessions.map(({ id, until }) => [id, until] as const) };
   }
 
-  /** What is to be revoked so that all sessions end that have begun. */
+  /** Makes the revocations that end all sessions that have begun. */
   endingAll(): RevocationsSnapshot {
     const { now, revocations } = this.#options;
     return { until: Math.max(now() + LIFETIME_MS, revocations.until), sessions: [] };

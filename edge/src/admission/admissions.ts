@@ -24,7 +24,7 @@ export interface Meter {
   readonly perClient?: number | undefined;
 }
 
-/** What is said of a resource in the status. */
+/** State of a resource as the status shows it. */
 export interface ResourceStatus {
   /** Undefined where nothing is held, but passes. */
   readonly use?: number | undefined;
@@ -97,7 +97,7 @@ export class Admissions {
     return Object.fromEntries(rows) as Record<Resource, ResourceStatus>;
   }
 
-  /** Who was refused what: for administrators alone, it has addresses of clients. */
+  /** Refusals with the clients' addresses: for administrators alone. */
   report(): RefusalReport {
     return this.#log.report();
   }

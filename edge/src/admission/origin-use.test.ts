@@ -29,7 +29,7 @@ describe('what the clients take of an origin', () => {
     last.sent(600, 0);
     expect(() => all.admit(A, quota, CLIENT, 0)).toThrow(refused('quota-exhausted', HOUR));
     expect(() => all.admit(B, quota, CLIENT, 0)).not.toThrow();
-    // What is under way comes to its end.
+    // Transfers under way come to their end.
     expect(last.waitMs(0)).toBe(0);
   });
 

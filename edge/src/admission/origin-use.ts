@@ -1,5 +1,5 @@
 /**
- * What the clients of this edge take of each origin, all together: quotas of bytes, transfers at
+ * Counts what the clients of this edge together use of each origin: quotas of bytes, transfers at
  * once, bytes per second. An origin is what the Host field names: host and port.
  */
 
@@ -33,7 +33,7 @@ interface Origin {
   bucket: TokenBucket | undefined;
 }
 
-/** What has to be told of a transfer: the part of an admission that origins have. */
+/** Reports of a transfer to its origins' quotas: the part of an admission that origins have. */
 export type OriginAdmission = Omit<Admission, 'fetched'>;
 
 export class OriginUse {

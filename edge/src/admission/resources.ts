@@ -11,12 +11,12 @@ export const MAX_CHECKS_AT_ONCE = 4;
 
 /** One row of the table. */
 export interface ResourceRow {
-  /** What is counted or weighed, a clause. */
+  /** The thing counted or weighed, a clause. */
   readonly what: string;
   /** The limit for one client, of the edge as a whole, or a word on it where no option sets it. */
   readonly perClient: LimitSource | undefined;
   readonly forAll: LimitSource | undefined;
-  /** What happens when there is no more, one sentence. */
+  /** Consequence when there is no more, one sentence. */
   readonly full: string;
   /** Codes that refused requests are answered with. */
   readonly codes: readonly ErrorCode[];

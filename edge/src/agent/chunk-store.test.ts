@@ -36,7 +36,7 @@ function chunk(index: number, part: Partial<ChunkRequest['version']> = {}): Chun
   return { version, range: { start: index * CHUNK, end: (index + 1) * CHUNK } };
 }
 
-/** What such a chunk weighs in the memory tier, with an index of up to two digits. */
+/** Weight of such a chunk in the memory tier, with an index of up to two digits. */
 const COST = CHUNK + chunkBytes(chunkKey(chunk(10)), chunk(10).version);
 
 /** A fetch that ends when the test says so. */
@@ -187,7 +187,7 @@ describe('ChunkStore', () => {
     leaving[1].abort(new Error('second left'));
     await expect(all[1]).rejects.toThrow('second left');
     expect(nth(0).signal.aborted).toBe(true);
-    // What still comes in is given back, and whoever comes now fetches anew.
+    // Bytes that still come in are given back, and a request that comes now fetches anew.
     const fresh = store.get(chunk(0), forEver);
     await turn();
     nth(0).bring('old');
@@ -365,7 +365,7 @@ describe('ChunkStore', () => {
     for (const fetch of open) fetch.fail('origin-reset');
     await settle();
     for (const { found } of held) found.release();
-    // What is left is what the cache holds.
+    // Only the cache still holds chunks.
     expect(used()).toBeLessThanOrEqual(3);
   });
 });

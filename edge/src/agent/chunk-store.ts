@@ -32,7 +32,7 @@ export interface ChunkStoreOptions {
   readonly cache: MemoryCache;
   readonly memory: ChunkMemory;
   readonly disk: DiskCache | undefined;
-  /** What has been purged; without it, nothing ever is. */
+  /** Purges so far; without it, nothing is ever purged. */
   readonly purges?: Purges;
   readonly source: ChunkSource;
   /** Other nodes, where there are any. */
@@ -205,7 +205,7 @@ export class ChunkStore {
     const watch = watchFor(() => forward.fetch.hedge(), network.lateAfterMs(request));
     const fetched = this.#flights.run(this.#named(request), path.hops, forward.fetch, signal);
     const { chunk, tier } = await fetched.finally(watch);
-    // What came from the origin after all has been kept already.
+    // A chunk that came from the origin after all has been kept already.
     if (keep && tier === 'peer') this.#toDisk(chunk);
     return this.#arrived(chunk, tier, keep && tier === 'peer');
   }
@@ -234,7 +234,10 @@ export class ChunkStore {
     return this.#purges.isVoid(url, tag, generation);
   }
 
-  /** What its fetches go by. After a purge it is another: nobody joins one from before. */
+  /**
+   * Names the fetches of a chunk. After a purge the name is another: nobody joins a fetch from
+   * before.
+   */
   #named(request: ChunkRequest): string {
     const { url, tag } = request.version;
     return `${chunkKey(request)}${this.#purges.era(url, tag)}`;

@@ -27,7 +27,7 @@ export interface DeliveryOptions {
   readonly directUrl: string | undefined;
   /** Of the signed link that the client has come by. */
   readonly grant: LinkGrant | undefined;
-  /** For whom the origin is asked. */
+  /** The client that the origin is asked for. */
   readonly client: string;
   readonly plan: BodyPlan;
   readonly chunkBytes: number;
@@ -241,7 +241,7 @@ export class Delivery {
   }
 
   #clear(): void {
-    // What has come of chunks that nobody will take has been fetched all the same.
+    // Parts of chunks that nobody will take have been fetched all the same.
     for (const slice of this.#driver.fetching()) {
       const request = this.#request(slice);
       const bytes = request.range.end - request.range.start;

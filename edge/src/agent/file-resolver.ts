@@ -36,9 +36,9 @@ export interface ResolverOptions extends OriginVersionOptions {
   readonly wallClock: () => Millis;
 }
 
-/** What is to be found out, for whom, and by whom. */
+/** A question about a file, for a client, with the way it came. */
 interface Question extends VersionQuestion {
-  /** What the pointer is kept under. */
+  /** Name that the pointer is kept under. */
   readonly name: string;
   readonly demands: RequestDemands;
   readonly path: Path;
@@ -108,12 +108,15 @@ export class FileResolver {
     }
   }
 
-  /** Who is asked; as with chunks, a request never waits for one that was forwarded less often. */
+  /**
+   * Chooses whom to ask; as with chunks, a request never waits for one that was forwarded less
+   * often.
+   */
   #flight(question: Question, signal: AbortSignal) {
     const { url, scope, client, demands, path } = question;
     const { clientOrigins, now } = this.#options;
-    // Whom a signed link has let in is not to fail with those who have none, and after a purge
-    // nobody joins a question from before.
+    // A request that a signed link has let in must not fail with those that have none, and after a
+    // purge nobody joins a question from before.
     const who = path.grant === undefined ? scope : 'signed';
     const what = `${question.name}${this.#options.purges.era(url.href, undefined)}`;
     const name = `origin ${who} ${what}`;
@@ -137,7 +140,7 @@ export class FileResolver {
     );
   }
 
-  /** What another node says is kept as if the origin had said it. */
+  /** Keeps another node's answer as if the origin had given it. */
   #learnt(question: Question, remote: RemoteVersion): Resolution {
     if (remote.kind === 'tunnel') {
       return this.#kept(question, { ...remote, take: () => undefined });
@@ -173,7 +176,7 @@ export class FileResolver {
         const outcome = { hit: true, ttlSeconds, detail: 'stale-origin-down' } as const;
         return { kind: 'file', pointer: known, outcome };
       }
-      // What the origin denies or no longer has must not be served on from memory.
+      // A file that the origin denies or no longer has must not be served on from memory.
       if (after === 'forgotten') this.#options.pointers.drop(name, scope);
       throw error;
     }

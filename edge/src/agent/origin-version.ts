@@ -42,15 +42,15 @@ export interface OriginVersionOptions {
   readonly onOriginBytes: (count: number) => void;
 }
 
-/** What is to be found out, and for whom. */
+/** A question about a file, and the client that asks. */
 export interface VersionQuestion {
   readonly url: URL;
   readonly scope: Scope;
   /** Of the signed link that the client has come by. */
   readonly grant: LinkGrant | undefined;
-  /** For whom the origin is asked. */
+  /** The client that the origin is asked for. */
   readonly client?: string | undefined;
-  /** What was known so far. */
+  /** Knowledge so far. */
   readonly known: Pointer | undefined;
   /** SHA-256 that the content must have, hexadecimal, where the client has asked for that content. */
   readonly digest: string | undefined;
@@ -58,7 +58,7 @@ export interface VersionQuestion {
   readonly generation: number;
 }
 
-/** What a file is at present. */
+/** The file's present state. */
 export type Resolution =
   | { readonly kind: 'file'; readonly pointer: Pointer; readonly outcome: CacheOutcome }
   | {

@@ -80,7 +80,10 @@ export function responseHead(
 /** Rebuilt Link fields, by the fields that they are of: files that name mirrors are asked for often. */
 const rebuiltLinks = new WeakMap<FileVersion['fields'], string | undefined>();
 
-/** What another node has told, or an earlier version of the edge has left on disk, is not trusted. */
+/**
+ * Replaces the Link field: one that another node has told, or an earlier version of the edge has
+ * left on disk, is not trusted.
+ */
 function replaceLink(headers: Record<string, string>, { fields, url }: FileVersion): void {
   if (!rebuiltLinks.has(fields)) rebuiltLinks.set(fields, rebuildLinks(fields, url));
   const link = rebuiltLinks.get(fields);

@@ -64,7 +64,7 @@ export function tunnelRequestHeaders(headers: Headers): Record<string, string> {
   return fields;
 }
 
-/** What the client gets to see of the origin's header. */
+/** The part of the origin's header that the client gets to see. */
 export interface TunnelHead {
   readonly status: number;
   readonly headers: Record<string, string>;

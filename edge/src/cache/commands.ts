@@ -1,4 +1,4 @@
-/** What administrators ask, and what processes and nodes pass on to each other of it. */
+/** Commands of administrators, in the form that processes and nodes pass on to each other. */
 
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
 import { MAX_REVOKED } from '@millrace/shared/base/revocations';
@@ -41,7 +41,7 @@ export const PURGE_LOG = z.object({
   purges: z.array(LOGGED).max(MAX_LOGGED),
 });
 
-/** What a pin is asked for. */
+/** Contents of a request for a pin. */
 const PIN_REQUEST = z.object({
   id: ID,
   url,
@@ -69,7 +69,7 @@ export const PREFETCH_BODY = z.strictObject({
   url,
   /** Bytes per second, at most. */
   rate: z.int().min(1024).optional(),
-  /** What the file must have. */
+  /** SHA-256 that the file must have. */
   sha256: hex64.optional(),
 });
 
@@ -88,7 +88,7 @@ export const REVOCATIONS = z.object({
   sessions: z.array(z.tuple([ID_OF_SESSION, time])).max(MAX_REVOKED),
 });
 
-/** What one process carries out by itself. */
+/** Commands that one process carries out by itself. */
 export const COMMAND = z.discriminatedUnion('do', [
   /** @property network the purge goes into the log that all nodes share */
   z.object({ do: z.literal('purge'), purge: LOGGED, network: z.boolean() }),
@@ -102,7 +102,7 @@ export const COMMAND = z.discriminatedUnion('do', [
 ]);
 export type Command = z.infer<typeof COMMAND>;
 
-/** What came of a command in one process. */
+/** Outcome of a command in one process. */
 export const OUTCOME = z.union([
   z.object({ ok: z.literal(true), value: z.unknown() }),
   z.object({ ok: z.literal(false), code: z.string().max(100), detail: z.string().max(1000) }),

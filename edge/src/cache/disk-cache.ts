@@ -47,7 +47,7 @@ interface QueuedWrite {
   readonly data: Buffer;
   readonly digest: () => Promise<Buffer>;
   readonly done: () => void;
-  /** What it weighs in memory. */
+  /** Weight in memory. */
   readonly bytes: number;
 }
 

@@ -16,7 +16,7 @@ const HEADER_BYTES = 56;
 /** A description longer than this is not written. */
 export const MAX_HEAD_BYTES = 64 * 1024;
 
-/** What the fixed header and the description say. */
+/** Contents of the fixed header and the description. */
 export interface RecordHead {
   readonly meta: Readonly<Record<string, unknown>>;
   /** Where the data begin in the file. */
@@ -26,7 +26,7 @@ export interface RecordHead {
   readonly digest: Buffer;
 }
 
-/** What a record goes by: 64 hexadecimal digits. */
+/** Makes a record's name: 64 hexadecimal digits. */
 export function recordName(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
@@ -58,7 +58,7 @@ export function recordPath(key: string): string {
   return pathOfRecord(recordName(key));
 }
 
-/** What precedes the data in the file. */
+/** Writes the bytes before the data in the file. */
 export function encodeHead(meta: unknown, dataBytes: number, digest: Buffer): Buffer {
   const json = Buffer.from(JSON.stringify(meta));
   const head = Buffer.alloc(HEADER_BYTES + json.length);

@@ -15,7 +15,7 @@ export interface KeptFileOptions<S extends z.ZodType> {
   readonly log: Log;
 }
 
-/** What such a file says. @throws where it is damaged */
+/** Reads such a file. @throws where it is damaged */
 export function parseKept<S extends z.ZodType>(schema: S, text: string): z.output<S> {
   return readOrThrow(schema, JSON.parse(text));
 }
@@ -30,7 +30,10 @@ export class KeptFile<S extends z.ZodType> {
     this.#options = options;
   }
 
-  /** What an earlier run has left; undefined where that is missing or damaged, as the log says. */
+  /**
+   * Reads the state that an earlier run has left; undefined where it is missing or damaged, as the
+   * log says.
+   */
   async read(): Promise<z.output<S> | undefined> {
     const { dir, name, schema, log } = this.#options;
     const text = await readFile(join(dir, name), 'utf8').catch(() => undefined);

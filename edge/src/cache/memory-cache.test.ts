@@ -14,7 +14,7 @@ const VERSION: FileVersion = {
   fields: {},
 };
 const CHUNK = 4096;
-/** What a chunk counts for: its data and the cost of keeping it. Keys here have one character. */
+/** Weight of a chunk: its data and the cost of keeping it. Keys here have one character. */
 const COST = CHUNK + chunkBytes('a', VERSION);
 
 function setUp(maxBytes: number) {

@@ -135,7 +135,7 @@ test('a node that was away learns what was pinned, extended, cut short and relea
   expect(ends(back)).toEqual(ends(there).filter(([id]) => id !== 'local' && id !== 'cut'));
   // It holds the version that is current by now, which it has not heard of itself.
   expect(pinned(back, version('e.2'))).toEqual([true, true, true]);
-  // What the returning node believed in is not taken up again by the others.
+  // The others do not take up again the pin that the returning node still believed in.
   await there.learn(away.shared.pins);
   expect(ends(back)).toEqual(ends(there).filter(([id]) => id !== 'local' && id !== 'cut'));
 });

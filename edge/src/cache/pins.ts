@@ -23,9 +23,9 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
 /** The file of pins. */
 export const PIN_FILE = z.object({
   format: z.literal(1),
-  /** What is held. */
+  /** Pins of this process. */
   pins: z.array(PIN),
-  /** What the network is to hold. */
+  /** Pins of the network. */
   network: z.array(NETWORK_PIN).default([]),
 });
 
@@ -41,7 +41,7 @@ export interface PinsOptions {
   readonly wallClock: () => number;
 }
 
-/** What a pin is asked for. */
+/** Contents of a request for a pin. */
 export type PinRequest = Omit<Pin, 'expiresAt'>;
 
 export class Pins {
@@ -163,7 +163,7 @@ export class Pins {
     await this.#changed();
   }
 
-  /** What the network is to hold, as this node tells it; versions are those that it knows. */
+  /** The network's pins as this node tells them; versions are those that it knows. */
   get shared(): { readonly pins: readonly NetworkPin[] } {
     const pins = this.#network.pins.map((pin) => {
       const held = this.ledger.get(pin.id);
@@ -172,7 +172,7 @@ export class Pins {
     return { pins };
   }
 
-  /** Of what the network is to hold: the same where another node remembers the same. */
+  /** Digest of the network's pins: the same where another node remembers the same. */
   get digest(): string {
     return this.#network.digest(this.#options.wallClock());
   }
@@ -224,7 +224,7 @@ export class Pins {
     return pin !== undefined && isLeased(pin, this.#options.wallClock()) ? pin : undefined;
   }
 
-  /** What the network is to hold and this process does not. */
+  /** The network's pins that this process does not hold. */
   #missing(): NetworkPin[] {
     const now = this.#options.wallClock();
     return this.#network.pins.filter(
@@ -312,7 +312,7 @@ export class Pins {
   }
 }
 
-/** What is kept of a capability. */
+/** Makes the proof that is kept of a capability. */
 export function proofOf(capability: string): string {
   return createHash('sha256').update(capability).digest('hex');
 }

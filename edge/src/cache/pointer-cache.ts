@@ -1,7 +1,8 @@
 /**
- * Which version of each file is current, and which files can only be tunnelled. Entries are bounded
- * in bytes, least recently used ones go first; pointers are kept on disk as well where there is a disk tier, or the chunks
- * there could not be found after a restart without asking the origin for each file anew.
+ * Remembers which version of each file is current, and which files can only be tunnelled. Entries
+ * are bounded in bytes, least recently used ones go first. Where there is a disk tier, pointers
+ * are kept on disk as well: otherwise the chunks there could not be found after a restart without
+ * asking the origin for each file anew.
  */
 
 import { ENTRY_BYTES, textBytes } from '@millrace/shared/cdn/admission/memory-weight';
@@ -67,7 +68,7 @@ export class PointerCache {
     return this.#entries.size;
   }
 
-  /** What is known in memory. */
+  /** Looks in memory. */
   get(url: string, scope: Scope): PointerEntry | undefined {
     const marked = this.#entries.get(scopedKey(scope, url));
     if (marked === undefined || !this.#isVoid(url, marked)) return marked?.entry;
@@ -75,7 +76,7 @@ export class PointerCache {
     return undefined;
   }
 
-  /** What is known in memory or on disk. */
+  /** Looks in memory and on disk. */
   async load(url: string, scope: Scope): Promise<PointerEntry | undefined> {
     const entry = this.get(url, scope);
     if (entry !== undefined || this.#disk === undefined) return entry;

@@ -55,8 +55,8 @@ export class PurgeFile {
   }
 
   /**
-   * What an earlier run has left, the line with its era first; a new era and nothing else where the
-   * file is missing or damaged.
+   * Reads the purges that an earlier run has left, the line with its era first; a new era and
+   * nothing else where the file is missing or damaged.
    */
   async read(): Promise<PurgeLine[]> {
     const text = await readFile(join(this.#dir, NAME), 'utf8').catch(() => '');

@@ -1,6 +1,6 @@
 /**
- * What has been purged, as caches and peers see it: the table of generations, the log that the
- * nodes of a network share, and the file that both are kept in where there is a disk tier.
+ * All purges, as caches and peers see them: the table of generations, the log that the nodes of a
+ * network share, and the file that both are kept in where there is a disk tier.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -57,7 +57,7 @@ export class Purges {
     return purges;
   }
 
-  /** What a fetch that begins now is marked with. */
+  /** Mark of a fetch that begins now. */
   get current(): number {
     return this.#generations.current;
   }
@@ -72,7 +72,7 @@ export class Purges {
     return this.#generations.isVoid(url, tag, generation);
   }
 
-  /** What is added to the name of a fetch, so that nobody joins one from before a purge. */
+  /** Addition to the name of a fetch, so that nobody joins one from before a purge. */
   era(url: string, tag: string | undefined): string {
     const newest = this.#generations.newest(url, tag);
     return newest === 0 ? '' : ` ${newest}`;
@@ -173,7 +173,7 @@ export class Purges {
       case 'logged':
         return this.#shared.add(line.purge as LoggedPurge);
       case 'dropped':
-        // What was dropped has been carried out: nothing has been missed.
+        // Dropped purges have been carried out: nothing has been missed.
         this.#shared.merge({ dropped: line.dropped, purges: [] });
     }
   }

@@ -1,4 +1,6 @@
-/** What cache entries weigh in memory, bytes: keys, URLs, fields and bookkeeping besides the data. */
+/**
+ * Weights of cache entries in memory, bytes: keys, URLs, fields and bookkeeping besides the data.
+ */
 
 import {
   ENTRY_BYTES,

@@ -20,7 +20,7 @@ import type { OriginPolicy } from '../policy/policy.ts';
 import { CheckLimits } from './check-limits.ts';
 import { type ProbeOptions, probeOrigin } from './origin-probe.ts';
 
-/** What came of a check. */
+/** Result of a check. */
 export type CheckResult =
   /** The origin has answered. */
   | { readonly kind: 'seen'; readonly seen: OriginSighting; readonly report: OriginReport }

@@ -58,7 +58,7 @@ export class ConnectionLimit {
     });
   }
 
-  /** Whoever sent this is another node: its connection never makes room. */
+  /** The sender is another node: its connection never makes room. */
   readonly trust = (req: IncomingMessage): void => {
     this.#places.trust(bottomSocket(req.socket));
   };

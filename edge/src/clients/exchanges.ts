@@ -19,7 +19,7 @@ export interface Exchange {
   admission: Admission;
   /** Address of the client, as far as it is known. */
   readonly client: string;
-  /** What it counts as. */
+  /** The client that it counts for. */
   readonly clientKey: string;
   readonly startedAt: Millis;
   kind: 'file' | 'tunnel' | 'error';
@@ -179,7 +179,7 @@ export class Exchanges {
   }
 }
 
-/** What would be free without a transfer. */
+/** Bytes that would be free without the transfer. */
 function heldBytes({ kind, res, heldBytes: body }: Exchange): number {
   const encrypted = res.socket !== null && 'encrypted' in res.socket;
   const socket = kind === 'tunnel' || encrypted ? res.writableLength : 0;

@@ -29,7 +29,7 @@ const IPPROTO_TCP = 6;
 const TCP_INFO = 11;
 /** The part of struct tcp_info (linux/tcp.h) that is read; the kernel cuts it off there. */
 const INFO_BYTES = 148;
-/** What every kernel has of it: Linux before 4.6 ends earlier. */
+/** Length of the structure that every kernel has: Linux before 4.6 ends earlier. */
 const LEAST_BYTES = 60;
 /** TCP_CLOSE in net/tcp_states.h: no connection any more. */
 const CLOSED = 7;

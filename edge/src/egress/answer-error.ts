@@ -1,4 +1,4 @@
-/** What an origin's answer means to the client, where it is none that brings a body. */
+/** Turns an origin's answer without a body into the error for the client. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';

@@ -35,9 +35,9 @@ export async function checkAsked({ version, range }: ChunkRequest, data: Buffer)
 }
 
 /**
- * What an origin says of the whole file, against the digest that a client has asked for.
+ * Compares an origin's statement about the whole file with the digest that a client has asked for.
  *
- * @returns true if it says that this is the content; false if it says nothing
+ * @returns true if the origin says that this is the content; false if it says nothing
  * @throws MillraceError `precondition-failed`: it has other content
  */
 export function checkDeclared({ headers, status }: HttpAnswer, digest: string): boolean {

@@ -48,7 +48,7 @@ export interface OriginClientOptions {
 export interface OriginRequest {
   readonly url: URL;
   readonly scope: Scope;
-  /** Whom it is for: a client's key, or another node. */
+  /** Requester that it is for: a client's key, or another node. */
   readonly client?: string | undefined;
   /** Of a signed link, where that is what lets the request through. */
   readonly grant?: LinkGrant | undefined;

@@ -1,4 +1,4 @@
-/** What this node remembers of the origins it has lately talked to. */
+/** This node's memory of the origins that it has lately talked to. */
 
 import { ENTRY_BYTES, OBJECT_BYTES, textBytes } from '@millrace/shared/cdn/admission/memory-weight';
 import { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';

@@ -34,7 +34,7 @@ export interface OriginSourceOptions {
 
 /** How often one request goes on after an origin has broken off, getting further each time. */
 const MAX_RESUMES = 16;
-/** What shows that the version is not what it is taken for. */
+/** Errors that show that the version is no longer current. */
 export const OUTDATED = ['version-changed', 'range-ignored', 'precondition-failed'] as const;
 /** Statuses with which the target of an old redirect may have expired (signed links). */
 const EXPIRED: ReadonlySet<number> = new Set([400, 401, 403, 404, 410]);

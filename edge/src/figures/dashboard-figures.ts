@@ -1,4 +1,4 @@
-/** What the dashboard shows besides the status: how figures went of late, and the files in demand. */
+/** Figures of the dashboard besides the status: recent history, and the files in demand. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { RefusalReport } from '@millrace/shared/cdn/admission/refusal-log';
@@ -30,12 +30,12 @@ const NAMES = [
   'errors',
 ] as const;
 
-/** What one process says. */
+/** The figures of one process. */
 export interface DashboardPart {
   readonly status: Readonly<Record<string, unknown>>;
   readonly history: FigureSteps;
   readonly files: readonly FileHeat[];
-  /** Who was refused what: only for those who have logged in. */
+  /** Refused clients: only for those who have logged in. */
   readonly refused: RefusalReport['clients'];
 }
 

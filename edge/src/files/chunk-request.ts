@@ -16,7 +16,7 @@ export interface ChunkRequest {
   readonly directUrl?: string | undefined;
   /** Of the signed link that it is asked for by. */
   readonly grant?: LinkGrant | undefined;
-  /** For whom the origin is asked: the client's key, or the node that it comes from. */
+  /** Requester that the origin is asked for: the client's key, or the node that it comes from. */
   readonly client?: string | undefined;
 }
 

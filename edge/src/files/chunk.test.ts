@@ -88,7 +88,7 @@ describe('Chunk', () => {
     expect((await digest).toString('hex')).toBe(expected);
     await new Promise((resolve) => setImmediate(resolve));
     expect(memory.figures.usedBytes).toBe(0);
-    // What was worked out stays known.
+    // A digest that was worked out stays known.
     expect((await chunk.digest()).toString('hex')).toBe(expected);
   });
 

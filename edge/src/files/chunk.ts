@@ -48,7 +48,7 @@ export class Chunk {
     return this.#data;
   }
 
-  /** Who uses it now, a cache that holds it included. */
+  /** Number of users, a cache that holds it included. */
   get users(): number {
     return this.#users;
   }

@@ -1,4 +1,4 @@
-/** What an edge knows of a file: one version of it, and how long that may be taken as current. */
+/** An edge's knowledge of a file: one version of it, and how long that may be taken as current. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Freshness } from '@millrace/shared/http/answers/freshness';
@@ -22,8 +22,8 @@ export function scopedKey(scope: Scope, name: string): string {
 }
 
 /**
- * Whose a request is. `private` requests carry the local token, and may reach origins that are not
- * listed; what they bring in is kept apart from what everybody may have.
+ * Audience of a request. `private` requests carry the local token, and may reach origins that are
+ * not listed; files that they bring in are kept apart from those for everybody.
  */
 export type Scope = 'public' | 'private';
 
@@ -31,7 +31,7 @@ export type Scope = 'public' | 'private';
 export interface FileVersion {
   /** Canonical origin URL. */
   readonly url: string;
-  /** Who may have it: private files never answer public requests. */
+  /** Audience of the file: private files never answer public requests. */
   readonly scope: Scope;
   readonly length: number;
   readonly validators: Validators;
@@ -53,7 +53,7 @@ export interface Pointer {
   readonly verified?: true | undefined;
 }
 
-/** What pointers are kept under: content that was asked for by its digest has one of its own. */
+/** Names a pointer: content that was asked for by its digest has a pointer of its own. */
 export function pointerName({ url, digest }: Pick<FileVersion, 'url' | 'digest'>): string {
   // No URL has a space in it.
   return digest === undefined ? url : `${url} ${digest}`;

@@ -11,7 +11,7 @@ export interface Path {
   readonly avoid: readonly string[];
   /** Of the signed link that it has come by. */
   readonly grant?: LinkGrant | undefined;
-  /** For whom origins are asked: the client's key, or the node that it comes from. */
+  /** Requester that origins are asked for: the client's key, or the node that it comes from. */
   readonly client?: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export const INGRESS: Path = { hops: 0, via: [], avoid: [] };
 
 const NODE_PREFIX = 'node ';
 
-/** Whom a request of another node is for: that node, which stands for many clients. */
+/** Names the requester of another node's request: that node, which stands for many clients. */
 export function nodeClient(name: string): string {
   return NODE_PREFIX + name;
 }

@@ -1,6 +1,6 @@
 /**
- * What follows when a client's bytes on an HTTP/1.1 connection are no request: an answer that says
- * so, if nothing else is owed on the connection. What is owed is sent before, whole, or the
+ * Answers bytes of a client that are no request on an HTTP/1.1 connection: with an error, if
+ * nothing else is owed on the connection. Responses that are owed are sent before, whole, or the
  * connection is reset: an error never adds a byte to a response, and never ends one as if it were
  * complete.
  */
@@ -19,7 +19,7 @@ import {
 } from './http1-parser.ts';
 import { parseRawTarget } from './raw-targets.ts';
 
-/** What requests that cannot be parsed get, by the parser's or the server's code. */
+/** Statuses of requests that cannot be parsed, by the parser's or the server's code. */
 const STATUSES: Readonly<Record<string, string>> = {
   HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
   HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Content Too Large',
@@ -110,6 +110,6 @@ function endWith(socket: Socket, answer: string): void {
     clearTimeout(timer);
     if (!socket.destroyed) timer = setTimeout(() => socket.destroy(), LINGER_MS);
   });
-  // What still comes is thrown away: closing with unread bytes would reset the answer.
+  // Bytes that still come are thrown away: closing with unread bytes would reset the answer.
   socket.resume();
 }

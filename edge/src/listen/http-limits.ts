@@ -29,5 +29,5 @@ export const H2_IDLE_MS = KEEP_ALIVE_MS;
 export const H2_RESET_BURST = 200;
 export const H2_RESETS_PER_SECOND = 20;
 export const H2_INVALID_FRAMES = 100;
-/** What a connection may hold besides chunks, in units of 10^6 bytes: header tables, queued frames. */
+/** Memory of a connection besides chunks, in units of 10^6 bytes: header tables, queued frames. */
 export const H2_MEMORY_MB = 64;

@@ -37,7 +37,7 @@ interface HttpSocket extends Socket {
 type Listener = (...args: unknown[]) => void;
 
 const ON_CLOSE = 'bound socketOnClose';
-/** What Node's server listens to on a connection, by event, with the names of its functions. */
+/** Node's listeners on a connection, by event, with the names of their functions. */
 const LISTENERS: readonly (readonly [event: string, name: string])[] = [
   ['data', 'bound socketOnData'],
   ['end', 'bound socketOnEnd'],
@@ -45,7 +45,7 @@ const LISTENERS: readonly (readonly [event: string, name: string])[] = [
   ['drain', 'bound socketOnDrain'],
   ['timeout', 'socketOnTimeout'],
 ];
-/** Those that Node itself may have removed. */
+/** Listeners that Node itself may have removed. */
 const OPTIONAL_LISTENERS: typeof LISTENERS = [
   ['error', 'socketOnError'],
   ['pause', 'onSocketPause'],
@@ -53,7 +53,7 @@ const OPTIONAL_LISTENERS: typeof LISTENERS = [
 ];
 
 const { createServer } = process.getBuiltinModule('node:http');
-/** What Node's servers of HTTP/1.1 do with a new connection. */
+/** Node's own handler of a new HTTP/1.1 connection. */
 const [takeConnection] = createServer().listeners('connection') as Listener[];
 
 /** The response that is being sent on a connection, or is next; undefined if nothing is owed. */
@@ -76,7 +76,7 @@ export function abortWithConnection(socket: Socket): void {
   if (onClose !== undefined) socket.on('close', () => onClose());
 }
 
-/** What has come of request lines that are not complete. */
+/** Request lines so far that are not complete. */
 const begunLines = new WeakMap<Socket, BegunLine>();
 
 /**
@@ -117,8 +117,8 @@ export function keepBegunLine(socket: Socket): void {
 }
 
 /**
- * What has come of a request's line before the packet at which the parser has failed; undefined if
- * that is not known, because the line has ended.
+ * Bytes of a request's line before the packet at which the parser has failed; undefined if they
+ * are not known, because the line has ended.
  */
 export function begunLine(socket: Socket): Uint8Array | undefined {
   const line = begunLines.get(socket);

@@ -11,11 +11,11 @@ import type { LocalAccess } from '../policy/local-access.ts';
 import { problemReply } from './problem-reply.ts';
 
 /**
- * What browsers are told with every answer to a prefixed URL (CSP 3, 6.3.2; Fetch, 3.6): a page gets
- * an origin of its own, runs no script and sends no form, and its type is what the field says. Its
+ * Fields that isolate every answer to a prefixed URL (CSP 3, 6.3.2; Fetch, 3.6): a page gets an
+ * origin of its own, runs no script and sends no form, and its type is what the field says. Its
  * links may lead to downloads, as lists of files do: no script can click them, and a file that a
- * frame saves is one that the same link would save from any other site. Of the origin's fields none
- * of these is passed on, so that nothing weakens them.
+ * frame saves is one that the same link would save from any other site. None of these fields is
+ * passed on from the origin, so that nothing weakens them.
  */
 const FILE_FIELDS = [
   ['content-security-policy', 'sandbox allow-downloads'],

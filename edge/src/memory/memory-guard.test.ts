@@ -87,7 +87,7 @@ describe('MemoryGuard', () => {
     // The system may need a moment to have it back.
     expect(look()).toEqual([]);
     expect(look(1000)).toEqual(['observe', 'close idle', 'reset 104']);
-    // What has been reset is garbage now: once more that comes first.
+    // Transfers that were reset are garbage now: collecting comes first once more.
     expect(look(1000)).toEqual(['observe', 'close idle', 'collect']);
   });
 

@@ -10,7 +10,7 @@ import type { MemoryAccount, Witness } from '@millrace/shared/cdn/admission/memo
 
 export interface MemoryGuardOptions {
   readonly account: MemoryAccount;
-  /** What the system and V8 say now. */
+  /** The view of the system and V8 now. */
   readonly witness: () => Witness;
   /** Notes how fast readers take what they are sent. */
   readonly observeReaders: () => void;
@@ -80,7 +80,8 @@ export class MemoryGuard {
     const charged = account.chargedExcess;
     if (charged > 0) this.#reset(charged);
     if (account.witnessedExcess <= 0) return;
-    // What the system alone sees may be garbage: what is reset is resident until it is collected.
+    // Memory that only the system sees may be garbage: reset transfers are resident until they are
+    // collected.
     if (!this.#isClean) this.#collect(COLLECT_INTERVAL_MS);
     else if (charged <= 0 && this.#reset(account.witnessedExcess) === 0) {
       this.#collect(REPEAT_INTERVAL_MS);

@@ -1,7 +1,7 @@
 /**
- * What connections and transfers cost a process besides the bytes on their way: Node's and our own
- * objects, the HTTP parser, and V8's reserve for them. Measured as growth of resident memory with
- * thousands of them (`npm run bench -- memory`).
+ * Costs of connections and transfers to a process besides the bytes on their way: Node's and our
+ * own objects, the HTTP parser, and V8's reserve for them. Measured as growth of resident memory
+ * with thousands of them (`npm run bench -- memory`).
  */
 
 const KiB = 1024;

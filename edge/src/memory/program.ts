@@ -1,4 +1,4 @@
-/** What the process takes of memory, by the system and V8. */
+/** Memory of the process, by the system and V8. */
 
 import { getHeapStatistics } from 'node:v8';
 import type { Witness } from '@millrace/shared/cdn/admission/memory-account';
@@ -12,7 +12,7 @@ export function programBytes(): number {
   return process.memoryUsage.rss() - youngBytes() + YOUNG_BYTES;
 }
 
-/** What the system and V8 say of this process now. Costs some tens of microseconds. */
+/** Reads the memory of this process from the system and V8. Costs some tens of microseconds. */
 export function witness(): Witness {
   const { used_heap_size, heap_size_limit } = getHeapStatistics();
   return {

@@ -18,7 +18,7 @@ import { ClientAddress } from '../policy/client-address.ts';
 import { CLIENT_BYTES } from './process-weights.ts';
 
 const MiB = 1024 * 1024;
-/** What a weight may be less than the truth, and what else happens on the heap meanwhile. */
+/** Factor by which a weight may be below the truth, with all else that happens on the heap. */
 const TOLERANCE = 1.25;
 const NOISE_BYTES = 2 * MiB;
 

@@ -9,7 +9,7 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 /** Bytes at which it stops to grow, and below which it may grow again. */
 export const YOUNG_BYTES = 16 * 1024 * 1024;
 const SMALL_YOUNG_BYTES = YOUNG_BYTES / 2;
-/** What V8 multiplies its size by when it lets it grow. */
+/** V8's factor when it lets the young generation grow. */
 const GROWTH_FACTOR = 2;
 
 /**

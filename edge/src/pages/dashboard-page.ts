@@ -68,7 +68,7 @@ ${message}
   });
 }
 
-/** What is shown where no token has been set. */
+/** Makes the page for an edge without a token. */
 export function noTokenPage(edge: string): Promise<RenderedPage> {
   return renderPage({
     title: `Dashboard - ${edge}`,

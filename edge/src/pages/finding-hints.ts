@@ -1,4 +1,4 @@
-/** What publishers can do about a finding, on the servers that most of them have. */
+/** Hints for publishers about a finding, on the servers that most of them have. */
 
 import type { FindingId } from '@millrace/shared/http/origin/origin-findings';
 
@@ -9,7 +9,7 @@ export interface Hint {
   readonly code?: string;
 }
 
-/** What to do; nothing where nothing need be done. */
+/** Finds the hints; none where nothing need be done. */
 export function findingHints(id: FindingId): readonly Hint[] {
   return HINTS[id] ?? [];
 }

@@ -1,4 +1,4 @@
-/** What the findings about an origin mean, in plain words. */
+/** The findings about an origin, in plain words. */
 
 import { formatBytes } from '@millrace/shared/base/units';
 import type { Finding, FindingId, Grade } from '@millrace/shared/http/origin/origin-findings';
@@ -10,7 +10,7 @@ export interface Words {
 
 type Values = Readonly<Record<string, string | number>>;
 
-/** What each grade is called. */
+/** Words for the grades. */
 export const GRADE_WORDS: Readonly<Record<Grade, string>> = {
   good: 'Good',
   limited: 'Works, but',

@@ -1,4 +1,4 @@
-/** What all pages of the edge have in common: head, header, and what browsers are told. */
+/** Parts that all pages of the edge share: head, header, and the fields for browsers. */
 
 import { randomBytes } from 'node:crypto';
 import { ICON_PATHS, type IconName } from '@millrace/shared/style/icon-paths';
@@ -35,8 +35,9 @@ const PAGE_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What a page may load. Scripts and styles are let in by a nonce (CSP 3, 6.7.3), which modules pass on
- * to what they import: 'self' would let in files of strangers too, which have the same origin.
+ * Makes the policy of a page. Scripts and styles are let in by a nonce (CSP 3, 6.7.3), which
+ * modules pass on to their imports: 'self' would let in files of strangers too, which have the
+ * same origin.
  */
 function contentPolicy(nonce: string): string {
   return [

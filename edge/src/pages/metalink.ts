@@ -36,7 +36,7 @@ export function edgesMetalink({ name, seen, report, edges }: MetalinkFile): stri
   return formatMetalink({ files: [file], generator: 'Millrace', extra: [] });
 }
 
-/** What the origin states about the whole file; nothing where it contradicts itself. */
+/** Reads the origin's digests of the whole file; none where it contradicts itself. */
 function digestsOf({ begin }: OriginSighting): Digest[] {
   try {
     return fileDigests(begin.headers, begin.status);

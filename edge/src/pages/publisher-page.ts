@@ -23,12 +23,12 @@ export interface PublisherPage {
   readonly chunkBytes: number;
   /** Edges of the network that clients can be told of. */
   readonly edges: readonly { readonly name: string; readonly healthy: boolean }[];
-  /** What was typed, where something was. */
+  /** The text that was typed, if any. */
   readonly typed: string | undefined;
   readonly outcome: Outcome | undefined;
 }
 
-/** What came of a link. */
+/** Outcome of a check. */
 export type Outcome =
   /** It could not be read, or not be checked now. */
   | { readonly kind: 'refused'; readonly title: string; readonly text: string }
@@ -39,7 +39,7 @@ export type Outcome =
       readonly snippets: readonly Snippet[];
       readonly metalinkPath: string;
       readonly name: string;
-      /** What this edge's rules say of the origin, a sentence each. */
+      /** This edge's rules about the origin, a sentence each. */
       readonly rules: readonly string[];
       /** Makes a link by which the file is served, where it takes one. */
       readonly signing: string;

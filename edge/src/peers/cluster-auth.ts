@@ -1,8 +1,9 @@
 /**
- * Who may speak the inside protocol: holders of the cluster's secret. Every request carries an HMAC
- * over everything that matters in it, with its time and the name of the node that it is for; old and
- * repeated ones are refused, and those for another node: what one node was sent is worth nothing at
- * the others. Without a secret only this machine's own processes are let in.
+ * Decides who may speak the inside protocol: holders of the cluster's secret. Every request
+ * carries an HMAC over everything that matters in it, with its time and the name of the node that
+ * it is for. Old and repeated requests are refused, and so are those for another node: a message
+ * to one node is worth nothing at the others. Without a secret only this machine's own processes
+ * are let in.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';

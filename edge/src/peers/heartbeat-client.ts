@@ -24,7 +24,7 @@ const HEARTBEAT_TIMEOUT_MS = MAX_SILENCE_MS;
 /** Connections to one node: as many heartbeats as can be late at a time, and one more. */
 const CONNECTIONS = 6;
 
-/** Who answers at an address. */
+/** The node that answers at an address. */
 export interface Found {
   /** Undefined where nothing is signed, so that it need not be known. */
   readonly name?: string;

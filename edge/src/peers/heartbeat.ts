@@ -38,7 +38,7 @@ export const ANSWER = z.object({
   nodes: z.array(z.url({ protocol: /^https?$/ }).max(200)).max(MAX_TOLD),
 });
 
-/** Who a node is, and where it wants to be reached, if not where it was asked. */
+/** A node's name, and where it wants to be reached, if not where it was asked. */
 export const INTRODUCTION = ANSWER.pick({ name: true, peerUrl: true, insidePort: true });
 
 export type Introduction = z.infer<typeof INTRODUCTION>;

@@ -145,7 +145,7 @@ describe('Membership', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     const asking = await startNode('asking', { seeds: [parseSeed(`127.0.0.1:${port}`)] });
-    // What was on its way when the first answer came has come by then.
+    // Heartbeats that were on their way when the first answer came have come by then.
     await until(() => node.asked > 30);
     const before = asked;
     await until(() => node.asked > 60);

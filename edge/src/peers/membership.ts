@@ -27,7 +27,7 @@ export interface MembershipOptions extends HeartbeatSettings {
   readonly peerUrl: string | undefined;
   /** This node's load and whether it is shutting down. */
   readonly own: () => { readonly load: number; readonly draining: boolean };
-  /** What all nodes are to know: digests of it now, and what another node says of its own. */
+  /** State that all nodes share: digests of it now, and what another node tells of its own. */
   readonly shared?: {
     readonly digests: Digests;
     readonly heard: (node: { name: string; url: string }, digests: Digests) => Promise<void>;
@@ -180,7 +180,7 @@ export class Membership {
     this.#hearsay = undefined;
   }
 
-  /** What other nodes are told with each heartbeat. */
+  /** Fields that tell other nodes who sends a heartbeat. */
   #introduction(): Record<string, string> {
     const { name, peerUrl } = this.#options;
     return {
@@ -191,7 +191,7 @@ export class Membership {
     };
   }
 
-  /** What a node says of itself. @returns true if the address is not one that a peer is asked at */
+  /** Takes a node's answer. @returns true if the address is not one that a peer is asked at */
   async #told(url: string, answer: HeartbeatAnswer, rtt: Millis): Promise<boolean> {
     const { name } = this.#options;
     const { nodes: _nodes, insidePort: _port, peerUrl: _url, ...said } = answer;
@@ -249,7 +249,7 @@ export class Membership {
     return publicEdges(self, this.describe());
   }
 
-  /** What /-/status says of the peers. */
+  /** Describes the peers for /-/status. */
   describe() {
     return describePeers(this.table, this.#members, this.#options.now());
   }

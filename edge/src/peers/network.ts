@@ -48,7 +48,7 @@ export class Network {
   }
 
   /**
-   * Who serves a chunk.
+   * Chooses who serves a chunk.
    *
    * @param attempt 0 for the first request of this node for the chunk
    * @param tried names of nodes that this node has asked already
@@ -70,7 +70,7 @@ export class Network {
     return this.#decide(key, path, nodes, replicas, tried);
   }
 
-  /** Who knows which version of a file is current: the owner of its first chunk. */
+  /** Chooses the node that knows a file's current version: the owner of its first chunk. */
   routeVersion(url: string, path: Path, tried: ReadonlySet<string>): Route<ForwardTarget> {
     const key = routingKey({ url, range: { start: 0, end: 1 }, salt: '' });
     return this.#decide(key, path, this.#options.membership.nodes(), 1, tried);

@@ -1,4 +1,4 @@
-/** Which requests are those of other nodes, which sign them, and not of clients. */
+/** Tells the requests of other nodes, which are signed, from those of clients. */
 
 import type { IncomingMessage } from 'node:http';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';

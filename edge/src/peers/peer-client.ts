@@ -37,7 +37,7 @@ export interface PeerClientOptions {
   readonly auth: ClusterAuth;
   readonly memory: ChunkMemory;
   readonly membership: Membership;
-  /** What has been purged, for the tests' sake optional. */
+  /** Purges so far; optional for the tests' sake. */
   readonly purges?: Purges;
   /** Connections to one node at a time and per hop. */
   readonly connections: number;
@@ -143,7 +143,7 @@ export class PeerClient {
     const silenceMs = membership.table.silenceMs(peer.name);
     let signAt = now();
     const onSilent = () => {
-      // Whoever says something in answer to others is busy, and may come to this one any moment.
+      // A node that answers others is busy, and may come to this request any moment.
       const idleMs = now() - Math.max(signAt, membership.table.get(peer.name)?.heardAt ?? 0);
       const busy = idleMs < silenceMs && now() - signAt < PATIENCE_WITH_THE_LIVING * silenceMs;
       if (busy) timer.heard();
@@ -196,7 +196,7 @@ export class PeerClient {
     }
   }
 
-  /** What the other node must not answer with: what it stored before it knew these purges. */
+  /** Names the purges that the other node's answer must be newer than. */
   #purged(url: string, tag: string | undefined): Record<string, string> {
     const told = this.#options.purges?.told(url, tag);
     return told === undefined ? {} : { [INSIDE.purges]: told };

@@ -23,7 +23,7 @@ const pointer: Pointer = {
   finalUrl: 'https://mirror.example.com/file.iso',
 };
 
-/** What reaches the other node, with parts of it changed. */
+/** The message as it reaches the other node, with parts of it changed. */
 function altered(change: Record<string, unknown>): string {
   return JSON.stringify({ ...JSON.parse(writeVersion(pointer, 1_000_000)), ...change });
 }

@@ -1,4 +1,6 @@
-/** What one node tells another about a file: its current version, or that it can only be tunnelled. */
+/**
+ * A node's message to another about a file: its current version, or that it can only be tunnelled.
+ */
 
 import { MAX_PASSED_FIELD_CHARS } from '@millrace/shared/base/limits';
 import { versionTag } from '@millrace/shared/cdn/chunks/version-tag';
@@ -8,7 +10,7 @@ import { readOrThrow } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import type { FileVersion, Pointer } from '../files/file-version.ts';
 
-/** Of what a node remembers; those of older nodes may be missing. */
+/** Digests of a node's memory; those of older nodes may be missing. */
 export interface Digests {
   readonly purges?: string | undefined;
   readonly pins?: string | undefined;

@@ -1,13 +1,13 @@
 /**
- * Which origins an edge serves (NSDI 6.4; LOGIN, "Can I use it now?"): deny by default, so that
- * nobody can shift their bandwidth to it or use it to look into the operator's network.
+ * Decides which origins an edge serves (NSDI 6.4; LOGIN, "Can I use it now?"): deny by default, so
+ * that nobody can shift their bandwidth to it or use it to look into the operator's network.
  *
  * Only an entry that names a host or address literally lets private addresses through.
  */
 
 import { OriginPattern } from './origin-pattern.ts';
 
-/** What the list says of a URL. */
+/** The list's verdict on a URL. */
 export interface Verdict {
   readonly allowed: boolean;
   /** True when the entry names the host literally: it may be at a private address. */

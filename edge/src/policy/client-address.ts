@@ -1,7 +1,8 @@
 /**
- * Whose request it is, for the limits per client. Behind a reverse proxy all come from its address;
- * what it writes into X-Forwarded-For or Forwarded (RFC 7239) is believed as far back as the proxies
- * are known, and no further: everything before that the client may have written itself.
+ * Finds the client of a request, for the limits per client. Behind a reverse proxy all requests
+ * come from its address; its X-Forwarded-For or Forwarded (RFC 7239) is believed as far back as
+ * the proxies are known, and no further: the client may have written everything before that
+ * itself.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -54,7 +55,7 @@ export class ClientAddress {
     const named = splitList(listField(headers, this.#field) ?? '').slice(-MAX_PROXIES);
     for (const item of named.reverse()) {
       const address = readAddress(this.#field === 'forwarded' ? forParameter(item) : item);
-      // What a proxy itself cannot name, nobody can.
+      // A client that a proxy itself cannot name stays unknown.
       if (address === undefined) return client;
       client = address;
       if (!this.isProxy(client)) return client;
@@ -63,9 +64,10 @@ export class ClientAddress {
   }
 
   /**
-   * What the client counts as: its own address where it is a trusted proxy, `clientKey` of it else.
+   * Makes the key that the client counts under: its own address where it is a trusted proxy,
+   * `clientKey` of it else.
    *
-   * @param address what `of` has said
+   * @param address result of `of`
    */
   keyOf(address: string): string {
     return this.isProxy(address) ? address : clientKey(address);

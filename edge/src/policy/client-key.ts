@@ -1,4 +1,4 @@
-/** What counts as one client. */
+/** Makes the key of a client: addresses that count as one. */
 
 import ipaddr from 'ipaddr.js';
 

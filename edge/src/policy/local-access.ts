@@ -42,10 +42,10 @@ export class LocalAccess {
   }
 
   /**
-   * What a request may reach.
+   * Decides what a request may reach.
    *
-   * @throws MillraceError `not-a-proxy` for a Host that is not this machine's loopback; `other-site`
-   *   for a request without the token that a web page of another site has made
+   * @throws MillraceError `not-a-proxy` for a Host that is not this machine's loopback;
+   *   `other-site` for a request without the token that a web page of another site has made
    */
   scope(headers: Headers): Scope {
     const host = listField(headers, 'host') ?? '';

@@ -12,7 +12,7 @@ import { tryRead } from '@millrace/shared/schema/read';
 import { z } from 'zod';
 import { OriginPattern } from './origin-pattern.ts';
 
-/** What is served of an origin, and how much of it. */
+/** Files that are served of an origin, and how much of them. */
 export interface OriginRule {
   /** Only these types, as `type/subtype` or `type/*`; undefined: any. */
   readonly contentTypes?: readonly string[] | undefined;
@@ -32,7 +32,7 @@ export interface OriginRule {
 
 type Says = 'serve' | 'signed' | 'refuse';
 
-/** What the file says of a URL. */
+/** The rules' verdict on a URL. */
 export interface RuleVerdict {
   /** `signed`: served by signed links only; `none`: the file does not name it. */
   readonly says: Says | 'none';
@@ -167,7 +167,8 @@ export class OriginRules {
   /** Looks a canonical URL up. */
   check(url: URL): RuleVerdict {
     for (const { pattern, says, rule } of this.#entries) {
-      // What some origin might read as forbidden is forbidden; what is served is so beyond doubt.
+      // A path that some origin might read as forbidden is forbidden; a path is served only beyond
+      // doubt.
       const covers = pattern.covers(url);
       if (says === 'serve' ? !covers : !pattern.mayCover(url)) continue;
       return { says, privateToo: says !== 'refuse' && pattern.literal && covers, rule };

@@ -135,7 +135,7 @@ export class OriginPolicy {
     return checkLink(permit, url, this.#secrets, now);
   }
 
-  /** What holds for files of an origin. */
+  /** Finds the rule for files of an origin. */
   rule(url: URL): OriginRule {
     return this.#rules.check(url).rule;
   }
@@ -177,7 +177,7 @@ export class OriginPolicy {
     checkAgainstRule({ maxFileSize }, { length });
   }
 
-  /** What a client's wishes for a fresh copy are worth (NSDI 6.4). */
+  /** Limits a client's demands for a fresh copy (NSDI 6.4). */
   demands(url: URL, asked: RequestDemands): RequestDemands {
     if (this.rule(url).ignoreNoCache !== true) return asked;
     return { ...asked, revalidate: false, maxAgeMs: undefined };

@@ -22,7 +22,7 @@ function resolving(...addresses: string[]) {
   return { asked, lookup: publicLookup(resolve as unknown as typeof lookup) };
 }
 
-/** What a socket's lookup yields. */
+/** Result of a socket's lookup. */
 function resolved(look: ReturnType<typeof publicLookup>, options = {}): Promise<unknown[]> {
   return new Promise((resolve) => {
     look('host.example', options, (...result: unknown[]) => resolve(result));

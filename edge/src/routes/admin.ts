@@ -69,7 +69,7 @@ export function sendProblem(reply: FastifyReply, error: MillraceError): FastifyR
   return reply.code(status).headers(headers).send(body);
 }
 
-/** What a request has as its `Authorization: Bearer`; empty where it has none. */
+/** Reads the token of `Authorization: Bearer`; empty where there is none. */
 export function bearer(request: FastifyRequest): string {
   return /^Bearer (.+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
 }

@@ -1,4 +1,4 @@
-/** What other nodes of the network ask this one to do, and what it remembers for them. */
+/** Commands that other nodes of the network send to this one, and its memory of them. */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import { readOrThrow } from '@millrace/shared/schema/read';

@@ -31,7 +31,7 @@ export interface DashboardRoutesOptions {
   readonly revocations: Revocations;
   /** Ends sessions at all processes of this edge. */
   readonly logOut: (ending: RevocationsSnapshot) => Promise<void>;
-  /** What all processes of this edge say, as JSON. */
+  /** Collects the figures of all processes of this edge, as JSON. */
   readonly collect: () => Promise<string>;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
@@ -49,7 +49,7 @@ const SHOWN_CLIENTS = 20;
 const LOGGED_IN = '/-/dashboard';
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
 
-/** What the page is sent. */
+/** Data that the page is sent. */
 interface Snapshot {
   readonly history: FigureSteps;
   readonly refused: RefusalReport['clients'];
@@ -129,7 +129,7 @@ export async function dashboardRoutes(
     const everywhere =
       request.body instanceof URLSearchParams && request.body.get('everywhere') === 'yes';
     const ending = sessions.ending(cookie, port, everywhere);
-    // Whoever has copied the cookie is out as well.
+    // A thief of the cookie is out as well.
     if (ending !== undefined) await o.logOut(ending);
     return reply.header('set-cookie', sessions.end(port)).redirect(LOGGED_IN, 303);
   });

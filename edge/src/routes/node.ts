@@ -1,4 +1,4 @@
-/** What nodes of a network ask each other besides chunks. */
+/** Requests between nodes of a network besides those for chunks. */
 
 import { asMillraceError } from '@millrace/shared/base/errors';
 import type { FastifyInstance } from 'fastify';

@@ -83,7 +83,7 @@ export async function ownRoutes(server: FastifyInstance, o: OwnRoutesOptions): P
   });
 }
 
-/** What this process says of itself. */
+/** Collects the status of this process. */
 export async function ownStatus(o: OwnRoutesOptions) {
   const { config, metrics, cache, disk, pointers, transfers, membership, startedAt } = o;
   const chunks: Record<string, number> = {};

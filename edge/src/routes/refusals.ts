@@ -1,4 +1,4 @@
-/** Who was refused what, for administrators: it has addresses of clients. */
+/** Refusals, for administrators: they have addresses of clients. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { FastifyInstance } from 'fastify';

@@ -60,7 +60,7 @@ export async function sendFile(
   exchange.kind = 'file';
   const first = Math.min(chunkBytes, version.length);
   if (bringsFirstChunk(outcome)) exchange.admission.fetched(first);
-  // What is known already may be from a time, or of a request, for which other rules held.
+  // A pointer that is known already may be from a time, or of a request, with other rules.
   policy.check(new URL(pointer.finalUrl), version.scope, exchange.grant);
   policy.checkFile(pointer);
   const answer = decideAnswer(req.method ?? 'GET', req.headers, version);

@@ -18,7 +18,7 @@ import type { OriginPolicy } from '../policy/policy.ts';
 export interface SendTunnelledOptions {
   /** Of this edge. */
   readonly name: string;
-  /** What a client is charged for a body that is given up, where its length is not known. */
+  /** Bytes that a client is charged for a body that is given up, where its length is not known. */
   readonly chunkBytes: number;
   readonly policy: OriginPolicy;
   readonly records: OriginRecords;
@@ -43,7 +43,7 @@ export async function sendTunnelled(
   const { metrics, policy, records, chunkBytes, now, name } = o;
   const discard = () => {
     response.discard();
-    // Of what the origin has begun to send.
+    // Charged for bytes that the origin has begun to send.
     exchange.admission.fetched(Math.min(chunkBytes, contentLength(response) ?? chunkBytes));
   };
   let head: TunnelHead;

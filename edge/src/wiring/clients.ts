@@ -1,4 +1,4 @@
-/** What stands between clients and files: who they are, what they may take, and whether they live. */
+/** Parts between clients and files: who a client is, what it may take, and whether it lives. */
 
 import { type Amplification, ClientLimits } from '../admission/client-limits.ts';
 import { OriginUse } from '../admission/origin-use.ts';

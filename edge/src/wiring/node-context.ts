@@ -1,4 +1,4 @@
-/** What all parts of a node share. */
+/** Parts that all parts of a node share. */
 
 import { AwakeClock } from '@millrace/shared/base/awake-clock';
 import type { Millis } from '@millrace/shared/base/clock';
@@ -16,11 +16,11 @@ export interface NodeContext {
   readonly config: Config;
   readonly log: Log;
   readonly metrics: Metrics;
-  /** What clients take, and what they are refused. */
+  /** Use of resources by clients, and refusals. */
   readonly admissions: Admissions;
-  /** Whose a request is. */
+  /** Finds the client of a request. */
   readonly clientAddress: ClientAddress;
-  /** What this process holds in memory, and may. */
+  /** Memory that this process holds, and its limits. */
   readonly account: MemoryAccount;
   /** Monotonic milliseconds, of which those do not count in which the process stands still. */
   readonly now: () => Millis;

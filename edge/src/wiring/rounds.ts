@@ -1,4 +1,4 @@
-/** What a node does again and again until it ends. */
+/** Work that a node repeats until it ends. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 

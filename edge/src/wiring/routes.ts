@@ -1,4 +1,4 @@
-/** What a node answers: files, its own pages, administration, and other nodes. */
+/** Routes of a node: files, its own pages, administration, and other nodes. */
 
 import type { IncomingMessage } from 'node:http';
 import { asMillraceError } from '@millrace/shared/base/errors';

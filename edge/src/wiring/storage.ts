@@ -1,4 +1,4 @@
-/** What a node keeps: chunks in memory and on disk, versions of files, purges, and pins. */
+/** Storage of a node: chunks in memory and on disk, versions of files, purges, and pins. */
 
 import { DiskCache } from '../cache/disk-cache.ts';
 import { MemoryCache } from '../cache/memory-cache.ts';

@@ -1,4 +1,4 @@
-/** What administrators have done to what a node keeps: purges, pins, and prefetches. */
+/** Administrators' work on a node's storage: purges, pins, and prefetches. */
 
 import { Administration } from '../admin/administration.ts';
 import { EndedSessions } from '../admin/ended-sessions.ts';

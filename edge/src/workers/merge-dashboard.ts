@@ -1,4 +1,4 @@
-/** What several processes tell the dashboard, as one. */
+/** Merges the dashboard's figures of several processes. */
 
 import { mergeRefusals } from '@millrace/shared/cdn/admission/refusal-log';
 import { type FigureSteps, mergeSteps } from '@millrace/shared/cdn/figures/figure-history';

@@ -1,4 +1,4 @@
-/** What the processes of one edge say to each other over Node's own channel between them. */
+/** Messages between the processes of one edge, over Node's own channel between them. */
 
 import type { Command } from '../cache/commands.ts';
 
@@ -10,7 +10,7 @@ export interface Addresses {
   readonly admin: string | undefined;
 }
 
-/** What can be asked about an edge. */
+/** Questions about an edge. */
 export type What = 'status' | 'metrics' | 'dashboard' | 'refusals' | 'command';
 
 /** From a worker to the supervisor. */
@@ -32,7 +32,7 @@ export type FromWorker =
 export type FromSupervisor =
   /** Where the other workers are. */
   | { readonly type: 'nodes'; readonly urls: readonly string[] }
-  /** What a worker has asked for: JSON, or the text of the figures. */
+  /** Answer to a worker's question: JSON, or the text of the figures. */
   | { readonly type: 'collected'; readonly id: number; readonly text: string }
   | {
       readonly type: 'report';

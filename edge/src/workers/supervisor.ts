@@ -40,7 +40,7 @@ export class Supervisor {
   readonly #log: Log;
   readonly #inside = new Map<Worker, string>();
   readonly #collections = new Map<number, Collection<Worker>>();
-  /** What one that is started again has to be told. */
+  /** Commands that a worker must be told when it is started again. */
   readonly #standing = new StandingCommands();
   readonly #shared = new Map<What, SharedAnswer<string>>();
   #questions = 0;
@@ -106,7 +106,7 @@ export class Supervisor {
     switch (message.type) {
       case 'listening':
         this.#inside.set(worker, message.inside);
-        // One that has been started again must not take clients that the others send away.
+        // A worker that has been started again must not take clients that the others send away.
         if (this.#draining) this.#send(worker, { type: 'drain', draining: true });
         for (const command of this.#standing.at(Date.now())) {
           this.#send(worker, { type: 'report', what: 'command', id: this.#questions++, command });
@@ -138,7 +138,7 @@ export class Supervisor {
     return this.#together('command', await this.#ask('command', command));
   }
 
-  /** What all workers say, collected once for all of them who ask within some time. */
+  /** Figures of all workers, collected once for all callers who ask within some time. */
   #figures(what: What): SharedAnswer<string> {
     let figures = this.#shared.get(what);
     if (figures === undefined) {
@@ -170,7 +170,7 @@ export class Supervisor {
     }
   }
 
-  /** What all workers say, or those of them that answer in time. */
+  /** Asks all workers. @returns the answers of those that answer in time */
   async #ask(what: What, command: Command | undefined): Promise<unknown[]> {
     const id = this.#questions++;
     const ms = what === 'command' ? COMMAND_TIMEOUT_MS : FIGURES_TIMEOUT_MS;
@@ -191,7 +191,7 @@ export class Supervisor {
   }
 
   #send(worker: Worker, message: FromSupervisor): void {
-    // One that is just dying will not miss it.
+    // A worker that is just dying will not miss it.
     if (worker.isConnected()) worker.send(message, () => {});
   }
 }

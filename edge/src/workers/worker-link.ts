@@ -6,13 +6,13 @@ import type { Command, Outcome } from '../cache/commands.ts';
 import type { Config } from '../config/config.ts';
 import type { Addresses, FromSupervisor, FromWorker, What } from './messages.ts';
 
-/** What a worker does when its supervisor says so. */
+/** Duties that a worker carries out for its supervisor. */
 export interface WorkerDuties {
   /** Its own status. */
   readonly status: () => Promise<unknown>;
-  /** What it tells the dashboard. */
+  /** Collects the dashboard's figures. */
   readonly dashboard: () => Promise<unknown>;
-  /** Whom it has refused what. */
+  /** Collects the refusals. */
   readonly refusals: () => Promise<unknown>;
   /** Told of what it is asked for. */
   readonly onAsked: (what: What) => void;

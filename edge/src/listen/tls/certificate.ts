@@ -18,7 +18,7 @@ export interface Certificate {
   readonly names: string;
   /** Unix milliseconds. */
   readonly expiresAt: Millis;
-  /** What is not in order, though it can be used: for the log. */
+  /** Faults with which it can be used all the same: for the log. */
   readonly warnings: readonly string[];
 }
 
@@ -27,7 +27,7 @@ const MAX_PEM_BYTES = 1024 * 1024;
 const MAX_CHAIN = 20;
 const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-/** What every TLS connection of the edge is made with. */
+/** Options of every TLS connection of the edge. */
 export function secureContextOptions({ cert, key }: Certificate): SecureContextOptions {
   return { cert, key, minVersion: 'TLSv1.2' };
 }

@@ -117,8 +117,8 @@ function end(session: ServerHttp2Session, waitMs: Millis): void {
 }
 
 /**
- * What HTTP/1.1 calls Host is :authority (RFC 9113 8.3.1). A request that has both must mean the
- * same by them.
+ * Turns :authority, HTTP/2's form of Host (RFC 9113 8.3.1), into Host. A request that has both
+ * must mean the same by them.
  */
 function fixHost(req: Http2ServerRequest): boolean {
   const { authority, headers } = req;

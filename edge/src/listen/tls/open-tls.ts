@@ -1,4 +1,4 @@
-/** What TLS takes, from the settings. */
+/** Reads the settings of TLS. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Log } from '@millrace/shared/base/log';
