@@ -68,7 +68,7 @@ export interface DaemonOptions {
   readonly serveStream?: ServeStream;
   /** Folder of the page's files; default: the interface as it is built. */
   readonly page?: string;
-  /** What the user should know of. */
+  /** Told of events that the user should know of. */
   readonly onNote?: (text: string) => void;
 }
 
@@ -183,7 +183,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     manager.checkKept(check.signal).catch((error) => onNote(`The list was not checked: ${error}`));
     return { url: address.url, token, manager, ended: ended.promise, close };
   } catch (error) {
-    // What is half started must not keep the process alive.
+    // A half-started daemon must not keep the process alive.
     await opened?.close();
     db.close();
     throw error;

@@ -302,7 +302,7 @@ function isOfSource({ code, row: { scope } }: MillraceError): boolean {
   return code !== 'different-file' && (scope === 'source' || scope === 'node');
 }
 
-/** What is known of a file of which no range can be told from those of other versions. */
+/** Describes a file of which no range can be told from those of other versions. */
 function unpinned(opened: Opened): UnsizedVersion {
   if (opened.kind === 'whole') return { length: undefined, validators: {}, digests: [] };
   const { length, validators } = opened.version;

@@ -1,4 +1,4 @@
-/** Who has given bytes that turn out to be wrong. */
+/** Finds the sources of bytes that turn out to be wrong. */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -9,12 +9,12 @@ import { isDoubted } from './other-ways.ts';
 const MAX_BAD_ROUNDS = 4;
 
 /**
- * Who has given bytes of bad pieces has broken the contract. One that has given mostly such has
- * another file; damage on the way is forgiven a few times.
+ * Blames the sources of bad pieces: they have broken the contract. A source that has given mostly
+ * bad bytes has another file; damage on the way is forgiven a few times.
  *
  * @param onFailed told of each source that has given some
- * @throws MillraceError `wrong-digest` where others, which that source has put in doubt, may be the
- *   ones with the file
+ * @throws MillraceError `wrong-digest` where sources that this one has put in doubt may have the
+ *   file
  */
 export function blame(
   bad: readonly ByteRange[],

@@ -29,9 +29,9 @@ const OWN_CONNECTIONS = 8;
 
 export interface BlockDownloadOptions extends DownloadWay {
   readonly connections: Connections;
-  /** What the file is, by the first answer. */
+  /** The file's version, by the first answer. */
   readonly version: SourceVersion;
-  /** What follows this position is wanted first; undefined: the order does not matter. */
+  /** Position after which bytes are wanted first; undefined: the order does not matter. */
   readonly preferred: number | undefined;
   /** Told of sources that have been found; those that are wanted come back by `letIn`. */
   readonly onSource: (source: HttpSource) => void;
@@ -42,7 +42,7 @@ export interface BlockDownloadOptions extends DownloadWay {
 export class BlockDownload {
   readonly #options: BlockDownloadOptions;
   readonly #ended = new AbortController();
-  /** Of what goes on beside the transfer. */
+  /** Signal for the work beside the transfer. */
   readonly #signal: AbortSignal;
   readonly #gatekeeper: Gatekeeper;
   /** The gatekeeper has begun: before, sources wait until it does. */

@@ -1,4 +1,4 @@
-/** What a download tells of itself while it runs. */
+/** Reports of a running download. */
 
 import type { MillraceError } from '@millrace/shared/base/errors';
 import { type Note, noteOfError } from '@millrace/shared/base/notes';

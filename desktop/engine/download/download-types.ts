@@ -1,4 +1,4 @@
-/** What a download needs, tells and gives. */
+/** Inputs, events and results of a download. */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import type { Digest } from '@millrace/shared/base/digest';
@@ -7,7 +7,7 @@ import type { SourceStatus } from '@millrace/shared/bridge/rpc/detail-api';
 import type { HostLimits } from '../sources/source-set.ts';
 import type { RateLimit } from './rate-limit.ts';
 
-/** What a download shares with others of the process. */
+/** Things that a download shares with others of the process. */
 export interface DownloadContext {
   /** Interrupts: the partial file stays, and a new download of the same request goes on with it. */
   readonly signal: AbortSignal;
@@ -70,7 +70,7 @@ export interface DownloadProgress {
   /** Undefined where it cannot be said. */
   readonly etaMs?: Millis | undefined;
   readonly sources: readonly SourceStatus[];
-  /** What the whole file should have, as far as anybody has said. */
+  /** Digests of the whole file that anybody has stated. */
   readonly digests: readonly { readonly by: string; readonly digest: Digest }[];
   /** Share of each of `cells` equal parts of the file that is there, 0 to 1. */
   strip(cells: number): number[];
@@ -78,7 +78,7 @@ export interface DownloadProgress {
   brought(cells: number): number[];
 }
 
-/** What is known of a file before its bytes are there. */
+/** Facts about a file before its bytes are there. */
 export interface Described {
   readonly path: string;
   readonly length: number | undefined;

@@ -1,4 +1,4 @@
-/** What a download lends to the way on which its bytes come: in blocks, or in one piece. */
+/** Things that a download lends to the way on which its bytes come: in blocks, or in one piece. */
 
 import type { Digest } from '@millrace/shared/base/digest';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';

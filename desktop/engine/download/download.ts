@@ -151,7 +151,7 @@ export class Download {
     this.#attempt?.addMirror(url);
   }
 
-  /** What follows this position is wanted first; undefined: the order does not matter. */
+  /** Sets the position after which bytes are wanted first; undefined: the order does not matter. */
   prefer(position: number | undefined): void {
     this.#preferred = position;
     this.#attempt?.prefer(position);
@@ -207,7 +207,7 @@ export class Download {
   }
 }
 
-/** What is said where a download begins again by itself; undefined: it does not. */
+/** Finds the note for a download that begins again by itself; undefined: it does not. */
 function restartNote(error: unknown): Note | undefined {
   if (isMillraceError(error, 'version-changed')) {
     return noteOf('new-version');

@@ -11,7 +11,7 @@ function source(id: string, quarantine?: ErrorCode, givenBytes = 0): HttpSource 
   return { id, label: id, given, health } as unknown as HttpSource;
 }
 
-/** Which of the sources are excluded after the way chosen. */
+/** Takes a way, and lists the sources that are excluded then. */
 function chosen(code: ErrorCode, sources: readonly HttpSource[], storedBytes: number) {
   const ways = new OtherWays();
   const text = ways.next(new MillraceError(code), sources, sources[0], storedBytes)?.text;

@@ -57,7 +57,9 @@ export class OtherWays {
     return this.#wholeOnly(sources);
   }
 
-  /** The one that others were compared with had the wrong file: perhaps they have the right one. */
+  /**
+   * The reference source had the wrong file: sources that differed from it may have the right one.
+   */
   #withoutWrong(sources: readonly HttpSource[], all: boolean): Note | undefined {
     const wrong = sources.filter(
       ({ given, health }) => health.quarantine?.code === 'wrong-digest' || (all && given.bytes > 0),

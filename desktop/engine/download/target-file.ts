@@ -70,7 +70,7 @@ export class TargetFile {
     return this.#file;
   }
 
-  /** What hashes it. @throws Error if it is not open */
+  /** Hashes the partial file. @throws Error if it is not open */
   get hasher(): FileHasher {
     if (this.#hasher === undefined) throw new Error('the partial file is not open');
     return this.#hasher;
@@ -90,7 +90,7 @@ export class TargetFile {
   ): Promise<PartialFile> {
     const { file, dir, within, overwrite, rename = file === undefined } = this.#options.request;
     const named = () => resolve(dir, file ?? nameFor(first.source.url, first.opened.headers));
-    // What has been begun is gone on with, whatever another source calls it.
+    // A download that has begun keeps its name, whatever another source calls the file.
     const path = this.#path ?? named();
     if (within !== undefined) {
       await makeFolderOf(path, within).catch((error) => {

@@ -1,4 +1,4 @@
-/** What users can change of a download once it has been added. */
+/** Changes of users to a download once it has been added. */
 
 import { relative, resolve } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';

@@ -13,7 +13,7 @@ export interface CheckedTable {
   readonly damaged: readonly string[];
 }
 
-/** So many take a millisecond or two: nothing else waits for longer. */
+/** Rows that are checked at a time: a millisecond or two, in which nothing else runs. */
 const ROWS_AT_ONCE = 100;
 
 /**

@@ -102,7 +102,7 @@ test('a daemon starts with damaged rows, shows the others and tells its watchers
   // Nothing else is written in its place.
   const again = { urls: ['http://a.example/x'], gid: paused[0] as string };
   expect(() => manager.add(again)).toThrow(/is there already/);
-  // Who asks for it by name can take it out of the list; it cannot come back.
+  // A caller who asks for it by name can take it out of the list; it cannot come back.
   expect(await remove([gids[1] as string])).toEqual({ gids: [gids[1]] });
   expect(manager.store.has(gids[1] as string)).toBe(false);
   await expect(remove([paused[0] as string], { forget: false })).rejects.toThrow(

@@ -1,4 +1,4 @@
-/** What users can say of downloads that stand in line: stop, go on, try again, in which order. */
+/** Users' commands to downloads that stand in line: pause, resume, try again, change the order. */
 
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue/queue';
 import type { QueueRunner } from '../queue/queue-runner.ts';
@@ -49,7 +49,7 @@ export class Line {
     const { records, queueRunner, remover, chore } = this.#options;
     const record = records.get(gid);
     if (record.state === 'removed' && remover.trash.has(record.gid)) {
-      // With what it had.
+      // It comes back with its data.
       chore(remover.restore([record.gid]).then(() => this.resume(record.gid)));
       return true;
     }

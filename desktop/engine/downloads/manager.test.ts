@@ -136,7 +136,7 @@ describe('a download that ends', () => {
     const good = await stage.add({ urls: ['http://good.example/good.bin'] });
     const isGood = () => stage.manager.get(good).state === 'active';
     for (let tries = 0; !isGood() && tries < 5; tries++) {
-      // Whatever came due meanwhile stands behind.
+      // Downloads that came due meanwhile stand behind.
       stage.now += 6000;
       const run = stage.runs.find(({ context }) => !context.signal.aborted && !ended.has(context));
       if (run === undefined) break;
@@ -235,7 +235,7 @@ describe('a name that another partial file has', () => {
     await stage.settled();
     stage.manager.resume(stage.manager.unfinished()[0]?.gid as string);
     await stage.settled();
-    // What has been begun is this download's own.
+    // Its partial file is its own.
     expect(stage.last().request.rename).toBe(false);
   });
 });
@@ -366,7 +366,7 @@ describe('a full disk under the list', () => {
   test('ends neither downloads nor the daemon; what happened is written down later', async () => {
     const gid = await stage.add();
     fill();
-    // What cannot be kept is not added, nor are those that were asked for with it.
+    // A download that cannot be kept is not added, nor are those that were asked for with it.
     const many = Array.from({ length: 200 }, (_, i) => ({ urls: [`http://c.example/${i}`] }));
     expect(() => stage.manager.addAll(many)).toThrow(/disk is full|room/i);
     expect(stage.manager.unfinished().map((one) => one.gid)).toEqual([gid]);

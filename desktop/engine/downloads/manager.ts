@@ -1,4 +1,4 @@
-/** What users can do with the daemon's downloads. */
+/** Users' commands to the daemon's downloads. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue/queue';
@@ -147,7 +147,7 @@ export class Manager {
     return this.#queueRunner.finished(gid);
   }
 
-  /** What the schedule says now. */
+  /** The schedule's present effect. */
   schedule(): ScheduleState {
     return this.#queueRunner.schedule();
   }
@@ -170,7 +170,7 @@ export class Manager {
     return this.#records.get(gid);
   }
 
-  /** What `add` would add. @throws MillraceError as `add` */
+  /** Makes the record that `add` would add. @throws MillraceError as `add` */
   draft(asked: NewDownload): DownloadRecord {
     return this.#additions.draft(asked);
   }

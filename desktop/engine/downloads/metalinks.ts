@@ -45,7 +45,7 @@ export async function readMetalink(
   });
 }
 
-/** What reads documents is loaded with the first: the daemon starts faster without it. */
+/** Loads the reader with the first document: the daemon starts faster without it. */
 async function read(document: Uint8Array) {
   const [{ parseMetalink }, { requestOf }] = await Promise.all([
     import('@millrace/shared/download/metalink/metalink'),

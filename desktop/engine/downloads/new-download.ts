@@ -1,4 +1,4 @@
-/** From what somebody asks for to a record: checked, with everything that is assumed filled in. */
+/** Makes a record of a request for a download: checked, and with all defaults. */
 
 import { isAbsolute, join, resolve } from 'node:path';
 import { DIGEST_ALGORITHMS, DIGEST_DIGITS } from '@millrace/shared/base/digest';
@@ -148,7 +148,7 @@ export interface Surroundings {
   readonly edges?: readonly string[];
   /** One of them that runs on this machine for its user. */
   readonly localEdge?: string | undefined;
-  /** What is taken where nothing is asked for. */
+  /** Values where nothing is asked for. */
   readonly defaults?: Pick<NewDownload, 'proxy' | 'connections' | 'sidecars'>;
   /** Unix milliseconds. */
   readonly now: number;
@@ -222,7 +222,7 @@ export function newRecord(asked: NewDownload, around: Surroundings): DownloadRec
   };
 }
 
-/** What can be changed of a download that is there. */
+/** Members of a download that can be changed. */
 export const changeSchema = z.strictObject({
   dir: changeable.dir.optional(),
   file: changeable.file.optional(),

@@ -18,8 +18,8 @@ export interface Refiled {
 }
 
 /**
- * What changes with the category. The folder does as well if it was the old category's and nothing is
- * in it yet: files that have been begun stay where they are.
+ * Changes the category of a download. The folder follows if it was the old category's and nothing
+ * is in it yet: files that have been begun stay where they are.
  *
  * @param wanted null: none
  * @throws MillraceError `bad-option` if there is no such category

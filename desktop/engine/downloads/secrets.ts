@@ -1,4 +1,4 @@
-/** What of a download logs somebody in: for its origin alone, and not for everybody to see. */
+/** Names the parts of a download that log somebody in: they are for its origin alone. */
 
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { takeLogin } from '../net/credentials.ts';

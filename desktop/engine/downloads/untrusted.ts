@@ -1,7 +1,7 @@
 /**
- * What is taken of a list whose author the user has not said to trust: URLs, names and folders below
- * the download folder, digests, and how fast and when. Members that are not named here are left
- * out, so that a new one is until somebody has thought about it.
+ * Reduces a list that the user has not called trusted to its harmless members: URLs, names and
+ * folders below the download folder, digests, and how fast and when. Members that are not named
+ * here are left out, so that a new one is until somebody has thought about it.
  */
 
 import type { DelicateKind, DelicatePart } from '@millrace/shared/bridge/rpc/adding-api';
@@ -16,7 +16,7 @@ export interface Cleaned {
   readonly delicate: readonly DelicatePart[];
 }
 
-/** What the other members say already, or what is set for every entry. */
+/** Members that the others imply, or that are set for every entry. */
 const IMPLIED: ReadonlySet<string> = new Set(['aria2', 'rename', 'within', 'listed']);
 
 const HARMLESS: ReadonlySet<string> = new Set<keyof NewDownload>([

@@ -24,8 +24,8 @@ export function freePath(path: string, taken: (path: string) => boolean): string
 }
 
 /**
- * What a download asks for once its name is taken: the next number. Where a name was held for it among
- * a browser's downloads, no other is ours there: it goes to the folder that it has for that.
+ * Chooses what a download asks for once its name is taken: the next number. Where a name was held
+ * for it among a browser's downloads, no other is ours there: it goes to the folder for that case.
  *
  * @param path the one that is taken
  * @param taken as of `freePath`

@@ -1,4 +1,4 @@
-/** What went wrong with a file, in terms of the table. */
+/** Turns errors of the file system into errors of the table. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 

@@ -9,7 +9,7 @@ import { open, rename, rm } from 'node:fs/promises';
 import { exists, renameWithoutReplacing } from './file-steps.ts';
 import { numberedPath } from './numbered-path.ts';
 
-/** What is not yet known to be ours, or not yet complete, has this behind its name. */
+/** Ending of files that are not yet known to be ours, or not yet complete. */
 export const ASIDE_SUFFIX = '.millrace-held';
 const MAX_BYTES = 256;
 const MAX_NUMBER = 99;
@@ -77,7 +77,7 @@ async function settle(path: string, aside: string, token: string): Promise<void>
   }
 }
 
-/** What a short plain file says; undefined where there is none. */
+/** Reads a short plain file; undefined where there is none. */
 async function textAt(path: string): Promise<string | undefined> {
   const file = await open(path, constants.O_RDONLY | NO_LINK | NO_WAIT).catch(() => undefined);
   if (file === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** What is beside the name of a file while it is being downloaded. */
+/** Endings of the files beside a download that is not complete. */
 
 export const DATA_SUFFIX = '.millrace-part';
 export const JOURNAL_SUFFIX = '.millrace-journal';

@@ -12,7 +12,7 @@ import { HashThread } from './hash-thread.ts';
 /** Bytes asked for at a time: what a reset costs at most. */
 const STEP_BYTES = 16 * 1024 * 1024;
 
-/** What is asked of a `PartialFile`. */
+/** The part of a `PartialFile` that hashing needs. */
 export interface HashedFile {
   readonly dataPath: string;
   readonly stored: RangeSet;
@@ -41,7 +41,7 @@ export class FileHasher {
     this.#removals = file.removals;
   }
 
-  /** What the whole file is hashed with. */
+  /** Algorithms that hash the whole file. */
   get algorithms(): readonly DigestAlgorithm[] {
     return this.#algorithms;
   }

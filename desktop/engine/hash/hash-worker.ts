@@ -7,7 +7,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { closeSync, openSync, readSync } from 'node:fs';
 import { parentPort } from 'node:worker_threads';
 
-/** What the thread can be asked for; each is answered in turn. */
+/** Requests to the thread; each is answered in turn. */
 export type HashRequest =
   /** Opens the file that the other requests are about, and begins digests of its beginning. */
   | { readonly kind: 'open'; readonly path: string; readonly algorithms: readonly string[] }

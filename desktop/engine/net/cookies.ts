@@ -19,7 +19,7 @@ const MAX_SET_COOKIES = 500;
 const MAX_FIELD_CHARS = 16 * 1024;
 const MAX_FILE_BYTES = 16 * 1024 * 1024;
 const MAX_FILE_COOKIES = 20_000;
-/** What cannot be in a field's value. */
+/** Characters that a field's value cannot have. */
 const FORBIDDEN = /[\x00-\x08\x0a-\x1f\x7f]/;
 
 export class Cookies {

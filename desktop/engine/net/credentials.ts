@@ -55,7 +55,7 @@ function httpUrl(text: string): URL {
   throw new MillraceError('bad-url', afterAt(text));
 }
 
-/** What a user has typed as a URL, right or wrong, as it may be shown. */
+/** Makes a URL that a user has typed, right or wrong, fit to be shown. */
 export function withoutLogin(text: string): string {
   try {
     return takeLogin(text).url;
@@ -64,7 +64,7 @@ export function withoutLogin(text: string): string {
   }
 }
 
-/** What comes before an @ may be a password even where all else is wrong. */
+/** Cuts everything before an @: it may be a password even where all else is wrong. */
 function afterAt(text: string): string {
   return text.slice(text.lastIndexOf('@') + 1);
 }

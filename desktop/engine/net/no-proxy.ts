@@ -2,7 +2,7 @@
 
 import { BlockList, isIP } from 'node:net';
 
-/** What a `no_proxy` says. */
+/** Contents of a `no_proxy`. */
 export interface NoProxy {
   /**
    * @param host in lower case, IPv6 without brackets

@@ -1,6 +1,6 @@
 /**
- * Which proxy a URL is fetched through: what a download says, else the environment, in the
- * conventions of curl and its kin. No input but what is passed in, no output but the choice.
+ * Chooses the proxy that a URL is fetched through: the download's own, else the environment's, in
+ * the conventions of curl. Pure.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';

@@ -28,7 +28,7 @@ export interface RequestFieldsOptions {
   readonly userAgent?: string | undefined;
   /** Cookies of a file; further ones are added to it. */
   readonly cookies?: Cookies | undefined;
-  /** What netrc has for the first URL's host: if there is nothing else. */
+  /** The netrc's log-in for the first URL's host: used if there is no other. */
   readonly netrc?: Login | undefined;
 }
 

@@ -14,7 +14,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end();
 });
 
-/** What the origin got to see. */
+/** The origin's view of a request. */
 interface Seen {
   readonly url: string | undefined;
   readonly headers: IncomingHttpHeaders;

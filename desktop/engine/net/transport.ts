@@ -32,9 +32,9 @@ export interface TransportOptions {
 }
 
 export interface Transport {
-  /** What sends requests to this URL; of all URLs of one origin the same. */
+  /** Dispatcher of requests to this URL; the same for all URLs of one origin. */
   dispatcherFor(url: URL): Dispatcher;
-  /** What sends requests to servers themselves, whatever the proxy. */
+  /** Dispatcher of requests to servers themselves, whatever the proxy. */
   readonly direct: Dispatcher;
   /** True if that goes through a proxy. */
   proxied(url: URL): boolean;

@@ -46,7 +46,7 @@ export class HeldNames {
   while<T>(path: string, token: string, add: () => T): T | undefined {
     if (this.#isTaken(path)) return undefined;
     const before = this.#held;
-    // Whoever is killed after this finds it with the next start.
+    // If the process is killed after this, the next start finds it.
     this.#keep([...before, { path, token }]);
     try {
       holdName(path, token);

@@ -47,7 +47,7 @@ let names: HeldNames;
 /** Of the user, with the browser's folder in it. */
 let home: string;
 let clock = 0;
-/** What the origins do. */
+/** The origins' behaviour. */
 let prove: (request: DownloadRequest, signal: AbortSignal) => Promise<void>;
 const asked: DownloadRequest[] = [];
 
@@ -119,7 +119,7 @@ describe('an offer', () => {
       headers: { 'user-agent': 'Browser/1', referer: 'https://files.example/' },
       edges: [],
     });
-    // What is proved is what is downloaded.
+    // The file that was proven is the one that is downloaded.
     expect(asked).toEqual([{ ...request, file: '1.iso' }]);
   });
 

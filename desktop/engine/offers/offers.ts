@@ -42,7 +42,7 @@ export interface OffersOptions {
   readonly clock: () => Millis;
 }
 
-/** What a proven offer becomes. */
+/** Result of proving an offer. */
 interface Proven {
   readonly download: NewDownload;
   /** Where the browser would have it; undefined: it is not to be there. */
@@ -170,7 +170,7 @@ export class Offers {
     try {
       for (const download of waysOf(asked)) {
         try {
-          // With what is assumed for all downloads, such as a proxy.
+          // With the defaults of all downloads, such as a proxy.
           await prove(manager.draft(download).request, asked, signal);
           const place = await places.of(download, asked.path);
           signal.throwIfAborted();

@@ -76,7 +76,7 @@ export class DataFlush {
     return flush;
   }
 
-  /** What has been written is nothing worth. */
+  /** Forgets unflushed writes. */
   clear(): void {
     this.#unflushed = [];
     this.#unflushedBytes = 0;

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { fileError } from '../files/file-error.ts';
 
-/** What a journal takes on disk, per byte of the file, and at least. */
+/** Share of the file's size that its journal takes on disk, at least. */
 const JOURNAL_SHARE = 1 / 4096;
 const JOURNAL_ROOM_BYTES = 256 * 1024;
 

@@ -65,7 +65,7 @@ export class JournalFile {
     this.#entries = entries;
   }
 
-  /** What it is about has another name or version from now on: the next `write` says so. */
+  /** Sets another name or version of the file: the next `write` writes it down. */
   setHeader(header: JournalHeader): void {
     this.#header = header;
     this.#stale = true;
@@ -127,7 +127,7 @@ export class JournalFile {
     try {
       await file?.datasync();
     } catch (error) {
-      // One that has been written anew meanwhile is on disk already.
+      // A journal that has been written anew meanwhile is on disk already.
       if (file === this.#file) throw error;
     }
   }

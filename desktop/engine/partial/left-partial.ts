@@ -1,4 +1,4 @@
-/** What a download that does not run any more has left of a file that is not complete. */
+/** Handles the partial file of a download that does not run any more. */
 
 import { constants } from 'node:fs';
 import { copyFile, rename, rm, stat } from 'node:fs/promises';

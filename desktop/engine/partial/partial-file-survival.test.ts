@@ -159,7 +159,7 @@ describe('PartialFile and other programs', () => {
     await expect(file.finish(1000)).rejects.toMatchObject({ code: 'file-changed' });
     expect(await stage.names()).not.toContain('file.iso');
     await file.discard();
-    // What is not ours is not deleted.
+    // Another program's file is not deleted.
     const left = (await stage.names()).includes(basename(stage.dataPath));
     expect(left).toBe(what !== 'deleted');
   });

@@ -28,7 +28,7 @@ import { Writes } from './writes.ts';
 export interface PartialFileOptions extends RecoveryOptions {
   /** Where the complete file will be. */
   readonly path: string;
-  /** What holds that name for this download is marked with it; undefined: nothing does. */
+  /** Mark of the file that holds that name for this download; undefined: nothing holds it. */
   readonly held?: string | undefined;
   /** Told when more has been stored. */
   readonly onStored?: () => void;
@@ -48,9 +48,9 @@ export class PartialFile {
   readonly #fail = (error: unknown): never => {
     throw fileError(error, this.#options.path);
   };
-  /** What was there before was of another file or version, and has been given up. */
+  /** The earlier bytes were of another file or version, and have been given up. */
   startedOver = false;
-  /** What the earlier run was about whose bytes are there. */
+  /** Header of the earlier run whose bytes are there. */
   earlier: JournalHeader | undefined;
   /** Bytes that an earlier run had brought to disk for good, and that were found to be others. */
   damagedBytes = 0;
@@ -202,7 +202,7 @@ export class PartialFile {
   }
 
   /**
-   * What has been stored as provisional within a range has been shown to be right.
+   * Confirms bytes that were stored as provisional: they have been shown to be right.
    *
    * @throws MillraceError `file-not-writable`
    */
@@ -301,7 +301,7 @@ export class PartialFile {
 
   /** Deletes the partial file. */
   async discard(): Promise<void> {
-    // What somebody has put in its place is not ours to delete.
+    // A file that somebody has put in its place is not ours to delete.
     const ours = await this.#watch.check().then(
       () => true,
       () => false,

@@ -17,7 +17,10 @@ import { readJournal } from './journal-file.ts';
 import type { StoredBytes } from './stored-bytes.ts';
 
 export interface RecoveryOptions {
-  /** What is being downloaded; undefined length: not known, and not to be resumed. */
+  /**
+   * Identity of the file that is being downloaded; undefined length: not known, and not to be
+   * resumed.
+   */
   readonly header: PartialHeader;
   /** May take the place of a download of another file. */
   readonly overwrite: boolean;
@@ -40,9 +43,9 @@ export interface RecoveryOptions {
 }
 
 export interface Recovered {
-  /** What was there before was of another file or version, and has been given up. */
+  /** The earlier bytes were of another file or version, and have been given up. */
   readonly startedOver: boolean;
-  /** What the earlier run was about whose bytes are there. */
+  /** Header of the earlier run whose bytes are there. */
   readonly earlier: JournalHeader | undefined;
   /** Bytes that it had brought to disk for good, and that were found to be others. */
   readonly damagedBytes: number;

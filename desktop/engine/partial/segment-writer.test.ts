@@ -12,7 +12,7 @@ function setUp(atOnce = true) {
     store: (position: number, bytes: Buffer) =>
       new Promise<void>((resolve, reject) => {
         const finish = (error?: Error) => (error === undefined ? resolve() : reject(error));
-        // What is written must be what is there when the write ends.
+        // The bytes on disk are those that are in the segment when the write ends.
         stores.push({ position, bytes: atOnce ? Buffer.from(bytes) : bytes, finish });
         if (atOnce) finish();
       }),

@@ -1,6 +1,6 @@
 /**
- * Which bytes of a partial file are right: in memory for this run, and in the journal for the next,
- * with a digest per stretch. The data are another's to write; this says what they are worth.
+ * Keeps account of the right bytes of a partial file: in memory for this run, and in the journal
+ * for the next, with a digest per segment. Others write the data; this says which of them count.
  */
 
 import type { FileHandle } from 'node:fs/promises';
@@ -42,7 +42,7 @@ export class StoredBytes {
   /** Bytes that count for this run only. */
   readonly #provisional = new RangeSet();
   #removals = 0;
-  /** What is done with the journal, one after the other. */
+  /** Work on the journal, one step after the other. */
   #tasks: Promise<void> = Promise.resolve();
   #unwrittenBytes = 0;
   /** Where stretches are read into that need another digest, one after the other. */

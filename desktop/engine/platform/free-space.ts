@@ -3,7 +3,7 @@
 import { statfs } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 
-/** What a file system says of itself, in blocks of `bsize` bytes. */
+/** A file system's report, in blocks of `bsize` bytes. */
 export interface SpaceReport {
   readonly bsize: bigint;
   readonly blocks: bigint;
@@ -22,7 +22,7 @@ export async function freeBytes(path: string): Promise<number | undefined> {
       return reportedFreeBytes(await statfs(folder, { bigint: true }));
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
-      // What is not there yet will be made in the nearest folder that is.
+      // A folder that is not there yet will be made in the nearest one that is.
       const missing = code === 'ENOENT' || code === 'ENOTDIR';
       if (!missing || dirname(folder) === folder) return undefined;
     }

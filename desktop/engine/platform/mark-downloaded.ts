@@ -19,7 +19,7 @@ export interface Provenance {
   readonly private?: boolean | undefined;
 }
 
-/** What is needed of the system. */
+/** Parts of the system that marking needs. */
 export interface MarkingSystem {
   readonly platform: NodeJS.Platform;
   writeFile(path: string, text: string): Promise<unknown>;
@@ -74,7 +74,7 @@ export function zoneIdentifier(from: Provenance): string {
   const lines = ['[ZoneTransfer]', 'ZoneId=3'];
   const referrer = from.private ? undefined : shownUrl(from.referrer);
   if (referrer !== undefined) lines.push(`ReferrerUrl=${referrer}`);
-  // What browsers write where they do not tell.
+  // Browsers write this where they do not tell.
   const host = from.private ? undefined : shownUrl(from.url);
   lines.push(`HostUrl=${host ?? 'about:internet'}`);
   return `${lines.join('\r\n')}\r\n`;

@@ -1,4 +1,4 @@
-/** What follows from a failure: another name, another attempt, or the end. */
+/** Decides what follows a failure: another name, another attempt, or the end. */
 
 import type { ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRecord } from '../store/record.ts';
@@ -19,7 +19,7 @@ export function afterFailure(
   { code, row }: MillraceError,
   failures: number,
 ): 'rename' | 'retry' | 'give-up' {
-  // Who holds the partial file of what has been begun lets go of it again.
+  // The holder of a partial file that has been begun will let go of it.
   const taken = code === 'file-exists' || (code === 'file-in-use' && path === undefined);
   if (taken && options.rename && !request.overwrite) return 'rename';
   if (!row.retryable) return 'give-up';

@@ -1,4 +1,4 @@
-/** What the daemon needs of a download, and what it gives to one. */
+/** The daemon's requirements of a download, and the things that it gives to one. */
 
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type {
@@ -16,7 +16,7 @@ export type RunEvent = DownloadEvent;
 export type RunProgress = DownloadProgress;
 export type RunResult = DownloadResult;
 
-/** What a run that was stopped has left. */
+/** Leftovers of a run that was stopped. */
 export interface Left {
   /** Of its file or partial file; undefined: none is known. */
   readonly path: string | undefined;

@@ -44,7 +44,7 @@ export class QueueRunner {
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
   #holds = 0;
-  /** What the schedule said last. */
+  /** The schedule's last effect. */
   #effect: ScheduleState['effect'] | undefined;
 
   constructor(options: QueueRunnerOptions) {
@@ -100,7 +100,7 @@ export class QueueRunner {
     return this.#runs.finished(gid);
   }
 
-  /** What the schedule says now. */
+  /** The schedule's present effect. */
   schedule(): ScheduleState {
     const offset = (at: Millis) => -new Date(at).getTimezoneOffset();
     return scheduleAt(this.#options.settings.windows, this.#options.now(), offset);
@@ -291,7 +291,7 @@ export class QueueRunner {
       const request = atFreePath(record, named ?? targetOf(record), taken);
       const name = request.file as string;
       this.#records.queue.requeue(gid);
-      // What has come so far is taken along.
+      // The bytes so far go with it.
       this.#records.update(gid, { state: 'queued', name, error: undefined, request });
       this.#records.emit({ kind: 'note', gid, ...noteOf('name-taken', { name }) });
       return true;
@@ -301,7 +301,10 @@ export class QueueRunner {
   }
 }
 
-/** What is begun keeps its name: its partial file is found by it. */
+/**
+ * Makes the request of a run. A download that has begun keeps its name: its partial file is found
+ * by it.
+ */
 function requestToRun(record: DownloadRecord): DownloadRequest {
   const { path, request, options } = record;
   if (path === undefined) {

@@ -1,5 +1,5 @@
 /**
- * What is known of all downloads: the unfinished ones in memory and in the queue, all of them in the
+ * Records of all downloads: the unfinished ones in memory and in the queue, all of them in the
  * database. Every change is written down before anybody is told.
  */
 
@@ -33,7 +33,7 @@ export class Records {
   readonly store: DownloadStore;
   readonly queue = new DownloadQueue();
   readonly #records = new Map<string, DownloadRecord>();
-  /** What could not be written down: the disk was full. It is tried again. */
+  /** Records that could not be written because the disk was full; tried again. */
   readonly #unsaved = new Map<string, DownloadRecord>();
   readonly #listeners = new Set<(event: ManagerEvent) => void>();
 
@@ -157,7 +157,7 @@ export class Records {
     this.update(gid, { state: 'queued', attempts: 0, retryAt: undefined });
   }
 
-  /** What changes all the time is told by other means than events. */
+  /** Updates members that change all the time; other means than events tell of them. */
   updateSilently(gid: string, patch: Partial<DownloadRecord>): void {
     const record = this.#records.get(gid);
     if (record !== undefined) this.#keep({ ...record, ...patch });
@@ -255,7 +255,7 @@ export function targetOf({ path, request }: DownloadRecord): string {
   return join(request.dir, request.file ?? name);
 }
 
-/** What a record says once its run has got all. */
+/** Makes the changes to a record whose run has got everything. */
 export function completedBy(
   { request, receivedBytes: before }: DownloadRecord,
   { path, bytes, digest, receivedBytes }: RunResult,

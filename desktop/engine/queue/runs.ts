@@ -51,7 +51,7 @@ interface Running {
   run: Run | undefined;
   /** Resolves once there is a run, or there will be none. */
   readonly begun: PromiseWithResolvers<void>;
-  /** What the run resolves or rejects with; undefined until there is one. */
+  /** Result of the run; undefined until there is one. */
   result: Promise<RunResult> | undefined;
   /** Set when it has got all. */
   complete: RunResult | undefined;
@@ -150,7 +150,7 @@ export class Runs {
     const { createDownload, rate, hostLimits, random, onEvent, onStand, onEnded } = this.#options;
     const { signal } = running.controller;
     await before?.ended;
-    // What it was to go on with has become complete instead of stopping.
+    // The partial file that it was to continue has become complete instead of stopping.
     running.complete = before?.complete;
     if (running.complete !== undefined) return this.#leave(gid, running);
     let outcome: Outcome | undefined;

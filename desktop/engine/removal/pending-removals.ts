@@ -66,7 +66,7 @@ export class PendingRemovals {
     const kept = work
       .then(() => {})
       .catch(() => {
-        // What cannot be deleted is no reason to end the daemon.
+        // A file that cannot be deleted is no reason to end the daemon.
       })
       .finally(() => this.#working.delete(kept));
     this.#working.add(kept);
@@ -87,7 +87,7 @@ export class PendingRemovals {
   }
 }
 
-/** What is to go, now that the run has ended. */
+/** Lists the files to delete, now that the run has ended. */
 export async function whatIsLeft(leftover: Leftover, left: Left): Promise<Leftover> {
   const { path, complete } = left;
   if (complete !== undefined) {
@@ -97,7 +97,7 @@ export async function whatIsLeft(leftover: Leftover, left: Left): Promise<Leftov
   return isGuess ? { path, kind: 'partial' } : leftover;
 }
 
-/** Which file it is that is there now. */
+/** Identifies the file that is there now. */
 export async function identityOf(path: string): Promise<Pick<Leftover, 'ino' | 'mtimeMs'>> {
   try {
     const { ino, mtimeMs } = await stat(path);

@@ -211,7 +211,7 @@ export class Remover {
       const now = asked.map(({ gid }) => this.#records.get(gid));
       const files = await Promise.all(
         now.map((record, i) => {
-          // Of what was unfinished when it was asked for nothing is to stay.
+          // Nothing stays of a download that was unfinished when its removal was asked for.
           const unfinished = !isFinished((asked[i] as DownloadRecord).state);
           return fileOf(record, deleteFile || (deletePartial && unfinished));
         }),

@@ -77,7 +77,7 @@ export class Trash {
     for (const { record, leftover, stopped } of removed) {
       const { gid } = record;
       const bytes = leftover === undefined ? 0 : record.storedBytes;
-      // One that was removed before, came back and is removed again: its older data goes for good.
+      // If it was removed before, came back and is removed again, its older data goes for good.
       const before = this.store.data(gid);
       if (before?.moved === true) this.#then(gid, () => this.#deleteData(before));
       this.store.put({ gid, batch, removedAt, bytes, record, leftover, moved: false });
@@ -136,7 +136,7 @@ export class Trash {
   sweep(): void {
     const { limits, now } = this.#options;
     const over = beyondKeeping(this.store.entries(), limits(), now());
-    // What cannot be read is deleted by nobody but the user.
+    // Only the user deletes an entry that cannot be read.
     const readable = over.filter((gid) => this.store.get(gid) !== undefined);
     if (readable.length > 0) void this.delete(readable);
   }

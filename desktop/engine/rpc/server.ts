@@ -134,7 +134,7 @@ export class RpcServer {
       this.#connections.enter(socket, false)?.destroy();
       socket.on('close', () => this.#connections.leave(socket));
     });
-    // What goes wrong with one request is that request's end, and nothing else's.
+    // A failure of one request ends that request, and nothing else.
     this.#http.on('request', (req, res) => this.#handle(req, res).catch(() => res.destroy()));
     this.#http.on('upgrade', (req, socket, head) => this.#upgrade(req, socket, head));
   }
@@ -254,7 +254,7 @@ export class RpcServer {
     return [...this.#webSockets.clients, ...this.#strangeWebSockets.clients];
   }
 
-  /** Who a request is from: somebody with the token, or our own page, logged in. */
+  /** Finds who sent a request: a holder of the token, or our own page, logged in. */
   #trust(req: IncomingMessage): { trusted: boolean; token: boolean; session?: string } {
     const token = this.#secret.inHeader(req);
     const session = isOwnOrigin(req) ? this.#options.sessions.of(req) : undefined;

@@ -1,4 +1,6 @@
-/** What page and shell are set to, and what new downloads are like: checked, with defaults. */
+/**
+ * Settings of page and shell, and defaults of new downloads: checked, with defaults of their own.
+ */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { appParts } from '@millrace/shared/bridge/contract/settings-schema';
@@ -16,7 +18,9 @@ const MAX_PREFERENCES = 64;
 
 const { proxy, defaults, appearance, trash, browserFolder, language, preferences } = appParts;
 
-/** What is taken for limits that cannot be read: nothing is deleted that the user may want to keep. */
+/**
+ * Limits in place of those that cannot be read: nothing is deleted that the user may want to keep.
+ */
 const LONGEST_TRASH = { days: MAX_TRASH_DAYS, maxBytes: Number.MAX_SAFE_INTEGER };
 
 /** As it is kept; a member that is missing, or that an older version does not know, is the usual. */

@@ -1,4 +1,4 @@
-/** What the daemon is set to: limits, schedule, categories; checked when read, kept when changed. */
+/** The daemon's settings: limits, schedule, categories; checked when read, kept when changed. */
 
 import { MAX_EDGES } from '@millrace/shared/bridge/rpc/edge-api';
 import { MAX_CONCURRENT } from '@millrace/shared/bridge/rpc/settings-api';
@@ -116,7 +116,7 @@ export class Settings {
     this.#store.set('edges', edges);
   }
 
-  /** What page and shell are set to, and what new downloads are like. */
+  /** Settings of page and shell, and defaults of new downloads. */
   get app(): AppOptions {
     return this.#app;
   }

@@ -1,5 +1,5 @@
 /**
- * Which edge of a network owns a chunk: aware clients ask the owner itself, which saves a hop
+ * Finds the edge of a network that owns a chunk: clients that ask the owner itself save a hop
  * inside the network (NSDI 5.1).
  */
 
@@ -15,7 +15,7 @@ export interface EdgeList {
   readonly edges: readonly (HrwNode & { readonly url: string })[];
 }
 
-/** Who owns the chunks of one file, among the edges that can be used. */
+/** Owners of the chunks of one file, among the edges that can be used. */
 export class ChunkOwners {
   readonly #url: string;
   readonly #list: EdgeList;

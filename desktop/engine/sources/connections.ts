@@ -114,7 +114,7 @@ export class Connections {
       if (personal) onNote(noteOf('edges-left-out'));
       else if (reason !== undefined) {
         const why = homeReasonText(reason);
-        // Whoever wants edges only does not want the origin asked either.
+        // A user who wants edges only does not want the origin asked either.
         if (!direct) throw new MillraceError('source-refused', `no edge is asked: ${why}`);
         onNote(noteOf('edges-not-asked', { why }));
       }

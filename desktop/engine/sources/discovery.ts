@@ -1,8 +1,8 @@
 /**
- * What a download finds out on its own: other edges of the network (NSDI 5.1), mirrors and Metalink
- * documents that the source names (RFC 6249), and lists of digests beside the file. All of it is
- * a hint: sources have to show that they hold the file, and nothing of it can fail a download.
- * What reads them is loaded with the first that there is: most downloads have none.
+ * Finds further sources on its own: other edges of the network (NSDI 5.1), mirrors and Metalink
+ * documents that the source names (RFC 6249), and lists of digests beside the file. All of it is a
+ * hint: sources have to show that they hold the file, and nothing of it can fail a download. The
+ * readers are loaded with the first of each kind: most downloads have none.
  */
 
 import type { Random } from '@millrace/shared/base/clock';
@@ -61,7 +61,7 @@ export class Discovery {
     if (edge !== undefined) this.#task(() => this.#readEdgeList(edge));
   }
 
-  /** Which chunks are the source's own, as far as that is known. */
+  /** Names the chunks that are the source's own, as far as they are known. */
   ownership(source: HttpSource): SourceOptions {
     const owners = this.#owners;
     const node = owners?.nodeOf(source);
@@ -72,7 +72,7 @@ export class Discovery {
     };
   }
 
-  /** What has been found out of the file, when all has been that can be. */
+  /** Resolves with all statements about the file, once everything has been looked at. */
   async statements(): Promise<readonly Statement[]> {
     await Promise.all(this.#tasks);
     return this.#statements;

@@ -16,7 +16,7 @@ import { isPage } from './source-answer.ts';
 
 export interface EarlierBytesOptions {
   readonly file: PartialFile;
-  /** Who has answered first, and what it says of the file. */
+  /** The source that has answered first. */
   readonly source: HttpSource;
   readonly version: SourceVersion;
   /** URLs of the file that the user has given. */
@@ -69,7 +69,8 @@ async function difference(
     const opened = await source.openRange(range, pinned, signal);
     if (opened.kind === 'whole') {
       opened.discard();
-      // What is there may be right: who sends a page today may send the file tomorrow.
+      // The earlier bytes may be right: a server that sends a page today may send the file
+      // tomorrow.
       if (isPage(opened)) throw new MillraceError('origin-denied', 'a web page came for the file');
       return 'it sends no ranges any more, so nothing can be compared';
     }

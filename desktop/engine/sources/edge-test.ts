@@ -66,7 +66,7 @@ class NotAnEdge extends Error {}
 
 /** @throws NotAnEdge if something else answers; what `fetch` throws */
 async function getJson(url: URL, signal: AbortSignal): Promise<{ value: unknown }> {
-  // Whatever redirects is no edge, and might lead anywhere.
+  // A server that redirects is no edge, and might lead anywhere.
   const response = await fetch(url, { signal, redirect: 'manual' });
   const type = response.headers.get('content-type') ?? '';
   if (!type.includes('json') || response.body === null) {

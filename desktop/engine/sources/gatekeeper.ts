@@ -19,7 +19,7 @@ import type { SourceSet } from './source-set.ts';
 export interface GatekeeperOptions {
   readonly sources: SourceSet;
   readonly file: PartialFile;
-  /** What the file is, by the source that was first. */
+  /** The file's version, by the source that was first. */
   readonly reference: SourceVersion;
   readonly first: HttpSource;
   readonly random: Random;

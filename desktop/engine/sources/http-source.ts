@@ -29,7 +29,7 @@ type Fields = Readonly<Record<string, string>>;
 /** Sends one GET, without following redirects. */
 type HttpGet = (url: URL, headers: Fields, signal: AbortSignal) => Promise<HttpStream>;
 
-/** What may be said to whom, hop by hop. */
+/** Header fields for each server on the way, hop by hop. */
 export interface HeaderFields {
   /**
    * Header fields for a request to this URL: credentials go only where they belong.
@@ -43,7 +43,7 @@ export interface HeaderFields {
 
 export interface HttpSourceOptions {
   readonly kind: SourceKind;
-  /** What people see: the edge's address, or the host. */
+  /** Label for people: the edge's address, or the host. */
   readonly label: string;
   /** URL of the file at the origin or mirror. */
   readonly url: string;
@@ -66,7 +66,9 @@ export class HttpSource extends TransferSource {
   readonly label: string;
   readonly url: string;
   readonly edge: string | undefined;
-  /** What this source is asked for and held to; undefined: not yet shown to have the file. */
+  /**
+   * Version that this source is asked for and held to; undefined: not yet shown to have the file.
+   */
   version: PinnedVersion | undefined;
   /** Rounds in which pieces with bytes from it had another digest than they should. */
   badRounds = 0;
@@ -99,7 +101,7 @@ export class HttpSource extends TransferSource {
     this.given.add(range);
   }
 
-  /** What is asked, without redirects: the edge's prefixed URL, or the file's own. */
+  /** URL that is asked, without redirects: the edge's prefixed URL, or the file's own. */
   get requestUrl(): URL {
     return new URL(this.edge === undefined ? this.url : formatPrefixedUrl(this.edge, this.url));
   }

@@ -13,7 +13,7 @@ import type { HttpSource } from './http-source.ts';
 import type { Opened } from './source-answer.ts';
 
 export interface AdmissionOptions {
-  /** What the file is, by the source that was first. */
+  /** The file's version, by the source that was first. */
   readonly reference: SourceVersion;
   /** URL that the reference is about. */
   readonly referenceUrl: string;
@@ -62,7 +62,7 @@ export async function admit(
   source.version = pinned;
 }
 
-/** What an answer says of the file; undefined where it is no range or does not know the length. */
+/** Reads the version from an answer; undefined where it is no range or does not know the length. */
 export function versionOf(opened: Opened): SourceVersion | undefined {
   if (opened.kind !== 'range') return undefined;
   const digests: readonly Digest[] = fileDigests(opened.headers, 206);

@@ -92,7 +92,9 @@ export function understand(
   };
 }
 
-/** What hashes a body whose digest the source has given (RFC 9530, 2); undefined: it has not. */
+/**
+ * Makes the hash of a body whose digest the source has given (RFC 9530, 2); undefined: it has not.
+ */
 function contentCheck({ headers, status }: HttpStream) {
   const digest = strongest(contentDigests(headers, status));
   if (digest === undefined) return undefined;

@@ -47,7 +47,7 @@ export class DamagedRows {
     return ['id NOT IN (SELECT value FROM json_each(:damaged))'];
   }
 
-  /** What `:damaged` stands for. */
+  /** Values of `:damaged`. */
   get values(): Record<string, SQLInputValue> {
     return this.#known.size === 0 ? {} : { damaged: `[${[...this.#known.keys()].join()}]` };
   }

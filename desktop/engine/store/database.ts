@@ -18,7 +18,7 @@ const SQLITE_NOTADB = 26;
 
 export interface OpenedDatabase {
   readonly db: DatabaseSync;
-  /** What the user should know: a damaged database was moved aside. */
+  /** Note for the user: a damaged database was moved aside. */
   readonly note: string | undefined;
 }
 
@@ -51,7 +51,7 @@ function open(path: string): DatabaseSync {
     // The lock is the operating system's: it cannot be left behind by a process that is killed.
     db.exec('PRAGMA locking_mode = EXCLUSIVE');
     db.exec('PRAGMA journal_mode = WAL');
-    // What has been added is there after a power cut as well.
+    // A download that has been added is there after a power cut as well.
     db.exec('PRAGMA synchronous = FULL');
     db.exec('BEGIN EXCLUSIVE; COMMIT');
     migrate(db);

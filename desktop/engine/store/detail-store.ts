@@ -1,4 +1,4 @@
-/** What is kept of how downloads went: for those who look at one long after. */
+/** Keeps details of how downloads went, for those who look at one long after. */
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TellDamage } from './damaged-rows.ts';

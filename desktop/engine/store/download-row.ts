@@ -4,7 +4,7 @@ import type { SQLInputValue } from 'node:sqlite';
 import type { DownloadRecord } from './record.ts';
 import { searchedText } from './searched-text.ts';
 
-/** What of the text of a download can be searched. */
+/** Characters of a download's text that can be searched. */
 export const MAX_TEXT_CHARS = 4096;
 
 const COLUMNS = [

@@ -57,7 +57,7 @@ describe('downloads', () => {
     });
     store.put(full);
     store.put(record(2));
-    // What is undefined is not kept in JSON.
+    // JSON does not keep undefined values.
     const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
     expect(plain(store.get(full.gid))).toEqual(plain(full));
     expect(plain(store.get(record(2).gid))).toEqual(plain(record(2)));

@@ -31,7 +31,7 @@ export interface Page {
   readonly oldestFirst?: boolean;
 }
 
-/** What the history can be sorted by, as SQL; NULL: not known. */
+/** Sort keys of the history, as SQL; NULL: not known. */
 const SORTS = {
   name: 'lower(name)',
   size: 'length',
@@ -44,7 +44,7 @@ const SORTS = {
   finished: 'finished_at',
 } as const;
 
-/** Those that may not be known; the others can be read from an index where there is one. */
+/** Keys whose value may be unknown; the others can be read from an index where there is one. */
 const NULLABLE: ReadonlySet<string> = new Set(['size', 'progress', 'speed']);
 
 export type HistorySort = keyof typeof SORTS;

@@ -38,7 +38,10 @@ function record(number: number, part: Partial<DownloadRecord> = {}): DownloadRec
   return { ...newRecord({ urls }, around), state: 'complete', finishedAt: NOW + number, ...part };
 }
 
-/** What a hand, or a disk that loses bits, can make of a row: the table's types stay as they are. */
+/**
+ * Damage that a hand, or a disk that loses bits, can do to a row: the table's types stay as they
+ * are.
+ */
 const DAMAGE = [
   `request = '{'`,
   `request = 'null'`,
@@ -104,7 +107,7 @@ describe('a damaged row of the history', () => {
     expect(store.has(gidOf(2))).toBe(true);
     expect(store.purge(undefined, undefined)).toEqual([gidOf(1), gidOf(3)]);
     expect(store.has(gidOf(2))).toBe(true);
-    // Whoever has it whole, a trash or a backup, mends it.
+    // A holder of the whole record, a trash or a backup, mends it.
     store.put(record(2));
     expect(store.damaged).toEqual([]);
     expect(store.history({}, PAGE).total).toBe(1);

@@ -23,10 +23,13 @@ type Members<T> = Readonly<Record<keyof T, z.ZodType>>;
 
 export type Row = Readonly<Record<string, SQLOutputValue>>;
 
-/** What has been read, or why it cannot be: never with a value, which may be secret. */
+/**
+ * A value that was read, or the reason why it cannot be: never with the value, which may be
+ * secret.
+ */
 export type Reading<T> = { readonly value: T } | { readonly damage: string };
 
-/** What names a download; also a part of paths in the trash. */
+/** Form of a download's name; also a part of paths in the trash. */
 export const GID = /^[0-9a-f]{16}$/;
 
 const url = z.string().refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text));

@@ -20,7 +20,7 @@ export interface DownloadRecord {
   readonly gid: string;
   readonly state: RecordState;
   readonly request: DownloadRequest;
-  /** What of the request is the daemon's own business. */
+  /** The part of the request that is the daemon's own business. */
   readonly options: RecordOptions;
   readonly priority: number;
   readonly rank: number;
@@ -44,7 +44,7 @@ export interface DownloadRecord {
   readonly attempts: number;
   readonly retryAt: number | undefined;
   readonly error: StoredError | undefined;
-  /** What the whole file was shown to have. */
+  /** Digest that the whole file was shown to have. */
   readonly digest: Digest | undefined;
 }
 

@@ -15,7 +15,7 @@ export const leftoverSchema = z.object({
   kind: z.enum(['partial', 'file']),
   /** URLs of a partial file: one of any other stays. */
   onlyOf: z.array(z.string()).optional(),
-  /** Which file it was: another one of that name is not deleted. */
+  /** Identity of the file: another one of that name is not deleted. */
   ino: z.number().optional(),
   mtimeMs: z.number().optional(),
 });
@@ -30,7 +30,7 @@ export interface TrashRow extends TrashEntry {
   readonly moved: boolean;
 }
 
-/** What a row says of data on disk. */
+/** A row's note of data on disk. */
 export type TrashData = Pick<TrashRow, 'gid' | 'bytes' | 'leftover' | 'moved'>;
 
 export class TrashStore {
@@ -43,7 +43,9 @@ export class TrashStore {
     this.#damaged = new DamagedRows('trash', tell);
   }
 
-  /** What limits are about, oldest first; nothing of an entry that cannot be read. */
+  /**
+   * Entries with the members that limits need, oldest first; none of entries that cannot be read.
+   */
   entries(): TrashEntry[] {
     const sql = 'SELECT gid, batch, removed_at, bytes FROM trash ORDER BY id';
     return allRows(this.#db.prepare(sql)).flatMap((row) => entryOf(row) ?? []);
@@ -95,7 +97,8 @@ export class TrashStore {
   }
 
   /**
-   * What of an entry is needed to delete its data, also where the rest of it cannot be read.
+   * Reads as much of an entry as deleting its data needs, also where the rest of it cannot be
+   * read.
    *
    * @returns undefined if it is not there
    */

@@ -16,7 +16,7 @@ import { type StreamedDownload, StreamSource } from './stream-source.ts';
 
 /** A stream that is being served. */
 export interface ServedStream {
-  /** What to open: http://127.0.0.1:PORT/SECRET/NAME. */
+  /** Address to open: http://127.0.0.1:PORT/SECRET/NAME. */
   readonly url: string;
   /** Players reading at the moment; one may count several times. */
   readonly readers: number;
@@ -142,7 +142,7 @@ class StreamServer implements ServedStream {
     this.#generation = generation;
     const { path = this.#file.name, length } = this.#download.progress?.() ?? {};
     this.#file = this.#describe({ path, length, contentType: this.#file.contentType });
-    // What has been sent is of the old one: nothing of the new may follow it.
+    // The bytes so far are of the old version: nothing of the new one may follow them.
     this.#cutOff();
   }
 

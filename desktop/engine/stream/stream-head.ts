@@ -7,7 +7,7 @@ import { formatContentRange } from '@millrace/shared/http/fields/content-range';
 import type { Headers } from '@millrace/shared/http/fields/headers';
 import { create as createDisposition } from 'content-disposition';
 
-/** What is served: a file that is complete or being downloaded. */
+/** The file that is served: complete, or being downloaded. */
 export interface StreamedFile {
   readonly name: string;
   /** Undefined where the source does not say: then there are no ranges either. */
@@ -25,7 +25,7 @@ export interface StreamHead {
   readonly body: { readonly start: number; readonly end: number | undefined } | undefined;
 }
 
-/** What players need to be told where the source says nothing useful. */
+/** Types for players where the source says nothing useful. */
 const TYPES: ReadonlyMap<string, string> = new Map([
   ['aac', 'audio/aac'],
   ['avi', 'video/x-msvideo'],

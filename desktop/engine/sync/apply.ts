@@ -135,7 +135,7 @@ async function openStaging(root: string): Promise<PinnedFolder> {
   throw new MillraceError('file-exists', `${staging} is no folder`);
 }
 
-/** What a run that was killed had in hand at that moment. */
+/** Clears the files that a killed run had in hand at that moment. */
 async function clearStaged(staging: string): Promise<void> {
   const names = await readdir(staging);
   for (const name of names) if (name.endsWith(STAGED)) await rm(join(staging, name));

@@ -31,7 +31,7 @@ export async function writeArchive(
   const tar = pack();
   try {
     const written = pipeline(tar, createWriteStream(part), { signal });
-    // What goes wrong here ends what is written, and is told there.
+    // A failure here ends the stream that is written, and shows there.
     const packed = packAll(tar, root, files).catch((error: Error) => tar.destroy(error));
     await Promise.all([written, packed]);
     await rename(part, path);

@@ -47,7 +47,7 @@ export class SyncFetcher {
   readonly #options: FetcherOptions;
   readonly #connections: Connections;
   readonly #edges: readonly RankedEdge[];
-  /** What edges of this user let themselves be asked with, by address. */
+  /** Tokens of this user's own edges, by address. */
   readonly #tokens: ReadonlyMap<string, Readonly<Record<string, string>>>;
 
   private constructor(

@@ -2,7 +2,7 @@
 
 export interface ParallelLimits<T> {
   readonly atATime: number;
-  /** What an item takes of `budget` while it is worked on; 0 unless given. */
+  /** Weight of an item against `budget` while it is worked on; 0 unless given. */
   readonly weight?: (item: T) => number;
   /** How much all that are worked on may take together; one alone may take more. */
   readonly budget?: number;

@@ -1,6 +1,6 @@
 /**
- * What edges are called in their network: files are asked of the edge that owns them, which saves a
- * hop inside (NSDI 5.1). For thousands of small files hops are most of the work.
+ * Names of edges in their network: files are asked of the edge that owns them, which saves a hop
+ * inside (NSDI 5.1). For thousands of small files hops are most of the work.
  */
 
 import type { Random } from '@millrace/shared/base/clock';

@@ -36,7 +36,7 @@ async function put(placer: Placer, path: string, mode?: string): Promise<void> {
   await placer.place(from, of(path, mode));
 }
 
-/** What another program does in the middle of a run. */
+/** Another program in the middle of a run. */
 async function swapForLink(folder: string): Promise<void> {
   await rename(join(root, folder), join(around, `was-${staged++}`));
   await symlink(outside, join(root, folder));

@@ -55,7 +55,7 @@ export class Placer {
     await this.#trying(file.path, () =>
       within(this.#root, file.path, async (full) =>
         change(full, file.path, {
-          // Whoever may read it may run it.
+          // Users who may read it may run it.
           mode: (mode) => (isExecutable(file) ? mode | ((mode & 0o444) >> 2) : mode & ~0o111),
           modified: file.modified,
         }),

@@ -35,7 +35,7 @@ export interface Published {
   readonly path: string;
   /** SHA-256 of the manifest, hexadecimal. */
   readonly sha256: string;
-  /** What is in the folder and cannot be published: links, devices. */
+  /** Entries of the folder that cannot be published: links, devices. */
   readonly leftOut: readonly string[];
 }
 
@@ -50,7 +50,7 @@ const READ_AT_A_TIME = 4;
 export async function publish(options: PublishOptions): Promise<Published> {
   const { dir, url, output, signal } = options;
   const made = [output, join(dir, MANIFEST_NAME), join(dir, ARCHIVE_NAME), ...options.except];
-  // What a run that was killed has left is no part of it either.
+  // Files that a killed run has left are no part of it either.
   const own = new Set(
     [...made, ...made.map((path) => path + PART)].map((path) =>
       relative(dir, resolve(path)).replaceAll(sep, '/'),
@@ -99,7 +99,7 @@ export async function replace(path: string, text: string, mode = 0o666): Promise
   }
 }
 
-/** What is in a folder: files, folders with nothing in them, and what is neither. */
+/** Lists a folder: files, empty folders, and entries that are neither. */
 async function list(
   dir: string,
   own: ReadonlySet<string>,

@@ -1,4 +1,4 @@
-/** What is in a folder, as far as a manifest is concerned with it. Links are never followed. */
+/** Lists a folder as far as a manifest is concerned with it. Links are never followed. */
 
 import type { Dirent } from 'node:fs';
 import { lstat, readdir } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** What is remembered of how one download goes: its log, its speed, and its last run. */
+/** Memory of one download's course: its log, its speed, and its last run. */
 
 import { DIGEST_ALGORITHMS } from '@millrace/shared/base/digest';
 import type { NoteValues } from '@millrace/shared/base/notes';

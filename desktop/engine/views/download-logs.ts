@@ -33,7 +33,7 @@ const OVER: ReadonlySet<LogEntry['event'] | undefined> = new Set([
   'complete',
 ] as const);
 
-/** What was last seen of a download. */
+/** Last view of a download. */
 interface Seen {
   state: RecordState;
   phase: string | undefined;
@@ -172,7 +172,8 @@ export class DownloadLogs {
     const downloadLog = this.downloadLog(gid);
     // Before it has asked anybody, a run knows less than the one before.
     if (last.sources.length === 0) return;
-    // One that has not come as far as the partial file says nothing of what is there.
+    // A run that has not come as far as the partial file knows nothing of the bytes that are
+    // there.
     const { stored, by } = progress.path === undefined ? (downloadLog.last ?? last) : last;
     downloadLog.last = { ...last, stored, by };
   }

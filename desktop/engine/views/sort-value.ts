@@ -1,11 +1,11 @@
-/** What lists are sorted by. */
+/** Values that lists are sorted by. */
 
 import { DOWNLOAD_STATUSES, type DownloadStatus } from '@millrace/shared/bridge/rpc/daemon-api';
 
 /** undefined: not known, comes last. */
 export type SortValue = string | number | undefined;
 
-/** From what happens now to what is over. */
+/** Order of statuses, from running to over. */
 export const STATUS_ORDER: readonly DownloadStatus[] = DOWNLOAD_STATUSES;
 
 /** 0 to 1. */

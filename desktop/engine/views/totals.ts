@@ -4,7 +4,7 @@ import { DOWNLOAD_STATUSES, type DownloadStatus } from '@millrace/shared/bridge/
 import type { Totals } from '@millrace/shared/bridge/rpc/list-api';
 import type { Manager } from '../downloads/manager.ts';
 
-/** What changes only when a download changes its state. */
+/** Totals that change only when a download changes its state. */
 export type Counts = Pick<Totals, 'byStatus' | 'byCategory' | 'trash'>;
 
 export function countsOf(manager: Manager): Counts {
@@ -43,7 +43,7 @@ export function totalsOf(manager: Manager, counts: Counts): Totals {
   };
 }
 
-/** What the schedule says at present. */
+/** The schedule's present effect. */
 export function scheduleNow(manager: Manager): Totals['schedule'] {
   const { effect, nextChangeAt } = manager.schedule();
   return {

@@ -1,4 +1,4 @@
-/** What is shown of a download: what is kept of it, and how it runs. */
+/** The view of a download: its record, and its run. */
 
 import { ERRORS, isErrorCode } from '@millrace/shared/base/errors';
 import type { DownloadFailure, DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';

@@ -1,6 +1,7 @@
 /**
- * Who may talk to the daemon at all. A page in a browser can make the browser send requests to
- * loopback: what such requests carry, and ours never do, is refused before anything is read.
+ * Decides who may talk to the daemon at all. A page in a browser can make the browser send
+ * requests to loopback: they carry fields that ours never do, and are refused before anything is
+ * read.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';

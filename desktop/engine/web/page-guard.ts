@@ -1,4 +1,7 @@
-/** Who may see the page: it holds no secret, but other sites should not even find out it is there. */
+/**
+ * Decides who may see the page: it holds no secret, but other sites should not even find out that
+ * it is there.
+ */
 
 import type { IncomingMessage } from 'node:http';
 import { type GuardOptions, isOurs, isOwnOrigin, type Refusal } from './guard.ts';

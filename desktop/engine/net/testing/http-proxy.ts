@@ -16,7 +16,7 @@ export interface HttpProxyOptions {
   readonly tls?: boolean;
   /** `user:password` that is asked for. */
   readonly login?: string;
-  /** What happens instead of service. */
+  /** Fault in place of service. */
   readonly fault?: 'denies' | 'busy' | 'nonsense' | 'hangs-up' | 'dies-in-head' | 'silent';
 }
 

@@ -1,4 +1,4 @@
-/** What proxies for tests have in common: a free port, tunnels, and an end of everything. */
+/** Parts that proxies for tests share: a free port, tunnels, and an end of everything. */
 
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Server, type Socket } from 'node:net';

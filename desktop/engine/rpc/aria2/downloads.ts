@@ -1,4 +1,4 @@
-/** What aria2's methods have in common: downloads by their gids, its words for errors. */
+/** Parts that aria2's methods share: downloads by their gids, aria2's words for errors. */
 
 import { isMillraceError } from '@millrace/shared/base/errors';
 import type { Manager } from '../../downloads/manager.ts';

@@ -124,7 +124,7 @@ function stateMethods(manager: Manager): [string, Method][] {
   ];
 }
 
-/** What changes a download's place and its sources. */
+/** Methods that change a download's place and its sources. */
 function orderMethods(manager: Manager): [string, Method][] {
   return [
     [

@@ -98,7 +98,7 @@ export function sizeOf(text: string): number {
   return Number.parseInt(text, 10) * factor;
 }
 
-/** What the options of a download are where nobody says otherwise. */
+/** Makes a download's default options. */
 export function defaultOptions(): Record<string, string> {
   const rows = Object.entries(DOWNLOAD_OPTIONS).flatMap(([name, [, value]]) =>
     value === undefined ? [] : [[name, value] as const],
@@ -124,7 +124,7 @@ export function toNewDownload(
 type Aria2Change = Omit<Change, 'limit' | 'login' | 'startAt' | 'category'> &
   Pick<NewDownload, 'limit' | 'login'>;
 
-/** What options mean for a download that is there. */
+/** Turns options into a change of a download. */
 export function toChange(options: Aria2Options): Aria2Change {
   const change: Aria2Change = {};
   if (options.dir) change.dir = options.dir;

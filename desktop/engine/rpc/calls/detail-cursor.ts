@@ -1,4 +1,4 @@
-/** What one page has been told of the download whose detail it has open. */
+/** Remembers what one page has been told of the download whose detail it has open. */
 
 import type { DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';
 import type { DetailPatch, LiveUpdate } from '@millrace/shared/bridge/rpc/live-api';
@@ -29,7 +29,9 @@ export class DetailCursor {
     return detail;
   }
 
-  /** What has changed since; undefined: nothing, or it is not there any more. */
+  /**
+   * Makes the changes since the last call; undefined: none, or the download is not there any more.
+   */
   next(manager: Manager, downloadLogs: DownloadLogs): LiveUpdate['detail'] {
     let detail: DownloadDetail;
     try {

@@ -36,7 +36,7 @@ class FakePage implements Subscriber {
     this.#onClosed();
   }
 
-  /** What was sent since the last call. */
+  /** Takes the updates that were sent since the last call. */
   take(): LiveUpdate[] {
     return this.updates.splice(0);
   }

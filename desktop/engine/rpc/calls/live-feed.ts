@@ -47,7 +47,7 @@ export class LiveFeed {
   readonly #watchers = new Map<Subscriber, Watcher>();
   readonly #known = new WeakSet<Subscriber>();
   readonly #stopListening: () => void;
-  /** What decides in which lists a download is, and where. */
+  /** Text that decides in which lists each download is, and where. */
   readonly #places = new Map<string, string>();
   readonly #changed = new Set<string>();
   readonly #gone = new Set<string>();
@@ -183,7 +183,7 @@ export class LiveFeed {
     subscriber.send(ON_UPDATE, [own]);
   }
 
-  /** What everybody is told; undefined: nothing has changed. */
+  /** Makes the update for everybody; undefined: nothing has changed. */
   #update(): LiveUpdate | undefined {
     const { manager, downloadLogs, settings } = this.#options;
     const update: Mutable<LiveUpdate> = { revision: this.#revision };

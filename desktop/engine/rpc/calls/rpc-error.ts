@@ -15,7 +15,7 @@ export function invalidParams(detail: string): RpcError {
   return new RpcError({ ...INVALID_PARAMS, message: `Invalid params: ${detail}.` });
 }
 
-/** What is sent for anything that was thrown. */
+/** Turns anything that was thrown into the error to send. */
 export function toJsonRpcError(thrown: unknown): JsonRpcError {
   if (thrown instanceof RpcError) {
     const { code, message, data } = thrown;

@@ -162,7 +162,7 @@ function downloadMethods({ manager, streams }: MillraceOptions): [string, Method
     },
     'millrace.replaceUrl': async (p) => {
       const full = manager.get(p.gid).gid;
-      // One that is refused changes nothing.
+      // A link that is refused changes nothing.
       await manager.checkLink(full, p.url);
       manager.replaceUrl(full, p.url);
       return viewOf(manager, manager.get(full));

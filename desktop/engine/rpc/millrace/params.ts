@@ -1,4 +1,4 @@
-/** What the files of our methods have in common: parameters, and how a method is declared. */
+/** Parts that the files of our methods share: parameters, and how a method is declared. */
 
 import { isMillraceError } from '@millrace/shared/base/errors';
 import type { Gives, Rows, Taken } from '@millrace/shared/bridge/contract/row';
