@@ -14,7 +14,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     interrupted.abort(new Error(signal));
   });
 }
-// Who reads us may have seen enough (| head).
+// The reader of our output may have seen enough (| head).
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? EXIT.ok);
   throw error;

@@ -9,7 +9,7 @@ import type { CliContext } from './console/context.ts';
 
 type Make = (context: CliContext, program: Command) => Command;
 
-/** What the completion of shells calls. */
+/** Command that the completion of shells calls. */
 const COMPLETE = '__complete';
 
 /** The commands by group and name, as help shows them. */
@@ -87,7 +87,10 @@ export async function buildProgram(
   return program;
 }
 
-/** What commander says of an option that cannot be read, without its value: it may be a password. */
+/**
+ * Shortens commander's message about a bad option to the part without its value, which may be a
+ * password.
+ */
 function withoutValue(text: string): string {
   return text
     .replace(

@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs';
 const ENDED = /^[ZX]/;
 
 /**
- * What a process is to us. One that has ended is gone, also where its parent does not ask for its
- * end: as in containers, whose first process often asks for nobody's.
+ * Tells whether a process is ours. A process that has ended is gone, even if its parent has not
+ * asked for its end: in containers the first process often never does.
  *
  * @param pid 1 or more
  * @returns `others`: it is of another user

@@ -1,4 +1,4 @@
-/** Who has started the host: browsers say it in the arguments. */
+/** Finds the browser that has started the host: browsers tell in the arguments. */
 
 import {
   CHROMIUM_EXTENSION_ID,

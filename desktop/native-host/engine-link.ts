@@ -117,7 +117,7 @@ export class EngineLink {
     void this.#lookForAnother();
   }
 
-  /** Who watches wants to see a daemon that comes back by itself; none is started for that. */
+  /** Looks for a daemon that comes back by itself, for watchers; starts none. */
   async #lookForAnother(): Promise<void> {
     if (this.#looking) return;
     this.#looking = true;

@@ -119,7 +119,7 @@ export class NativeHost {
     } catch (error) {
       if (isMillraceError(error, 'no-such-download')) return {};
       if (!isMillraceError(error, 'wrong-state')) throw error;
-      // What is in the place of its file is somebody else's.
+      // A file in the place of its file belongs to somebody else.
       return this.#do('millrace.remove', what);
     }
   }
@@ -131,7 +131,7 @@ export class NativeHost {
     const gids = [gid];
     if (command === 'remove') await this.#do('millrace.remove', { gids, forget: true });
     else if (command === 'pause') await this.#do('millrace.pause', { gids });
-    // Who resumes a failed download means that it should be tried again.
+    // A user who resumes a failed download wants it to be tried again.
     else await this.#do(view.status === 'error' ? 'millrace.retry' : 'millrace.resume', { gids });
   }
 

@@ -18,7 +18,7 @@ const MAX_AT_A_TIME = 128;
 /** While the browser has so much to read, it is not told that there is more. */
 const CONGESTED_BYTES = 64 * 1024;
 
-// Whoever prints something prints it elsewhere.
+// Printed text must not get into the messages.
 globalThis.console = new Console(process.stderr, process.stderr);
 // The browser has gone.
 process.stdout.on('error', () => process.exit(EXIT.ok));

@@ -1,4 +1,4 @@
-/** What the extension is told of downloads: less than the page of the app is. */
+/** Makes the extension's view of downloads: less than the page of the app has. */
 
 import {
   MAX_TO_BROWSER_BYTES,
@@ -11,7 +11,7 @@ const MAX_MESSAGE_CHARS = 500;
 /** For what is around the list. */
 const ROOM_BYTES = 1024;
 
-/** Those that are in a list: what was removed is in none. */
+/** Statuses of downloads in lists: removed ones are in none. */
 export const LISTED = ['active', 'queued', 'waiting', 'paused', 'complete', 'error'] as const;
 
 /** As many as there is room for in one message. */

@@ -1,4 +1,4 @@
-/** What comes from outside, as the page is told of it: URLs, and Metalink files read. */
+/** Passes things from outside on to the page: URLs, and Metalink files read. */
 
 import { readFile, stat } from 'node:fs/promises';
 import { basename, resolve } from 'node:path';

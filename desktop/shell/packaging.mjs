@@ -91,7 +91,7 @@ export function packagingOptions(stage, output, own, env = process.env) {
   };
 }
 
-/** What is packaged, and on which systems that can be done. */
+/** Kinds of packages, and the systems that can build each. */
 export const TARGETS = [
   { platform: 'linux', target: 'AppImage', on: ['linux', 'darwin'] },
   { platform: 'linux', target: 'deb', on: ['linux', 'darwin'] },

@@ -11,7 +11,7 @@ export default {
   // content security policy forbids.
   resolve: {
     alias: { 'react-remove-scroll': here('src/view/common/remove-scroll.tsx') },
-    // What is shared with the extension brings no React of its own.
+    // Code that is shared with the extension brings no React of its own.
     dedupe: ['react', 'react-dom'],
   },
   build: {

@@ -18,7 +18,7 @@ interface ChangeOptions extends Pick<RequestOptions, Changeable>, QueueOptions, 
   readonly limit?: number | 'none';
 }
 
-/** What a download that is there can be given anew; its limit has a word more. */
+/** Options that a download can be given anew; its limit has a word more. */
 const CHANGEABLE = [
   'output',
   'dir',

@@ -30,8 +30,8 @@ export function completionCommand(context: CliContext, program: Command): Comman
 }
 
 /**
- * What the scripts ask: the first line says what the shell is to look for besides, every other is
- * a candidate, a tab, and a few words about it.
+ * Answers the scripts: the first line tells the shell what else to look for, every other is a
+ * candidate, a tab, and a few words about it.
  */
 export function completeCommand(context: CliContext, program: Command): Command {
   return new Command('__complete').argument('[word...]').action(async (words: string[]) => {

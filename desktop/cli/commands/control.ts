@@ -39,7 +39,7 @@ export function pauseCommand(context: CliContext): Command {
 export function resumeCommand(context: CliContext): Command {
   const resume: Act<WhichOptions> = async (daemon, ids) => {
     if (ids === undefined) return changed('millrace.resume')(daemon, undefined, {});
-    // Who resumes a failed download means that it should be tried again.
+    // A user who resumes a failed download wants it to be tried again.
     const [over, others]: [string[], string[]] = [[], []];
     for (const gid of ids) {
       const download = await daemon.call('millrace.status', { gid });

@@ -159,7 +159,7 @@ function show(report: Report, { total, downloads }: Page, none: string): undefin
   });
 }
 
-/** What is meant by ids or --all, one of which must be given. */
+/** Reads ids or --all, one of which must be given. */
 export function whichOnes(ids: readonly string[], all: boolean | undefined): 'all' | 'ids' {
   if (all === true && ids.length > 0) {
     throw new UsageError('ids and --all are one too many');

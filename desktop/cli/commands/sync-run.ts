@@ -1,4 +1,4 @@
-/** What `millrace sync publish` and `millrace sync apply` do. */
+/** Carries out `millrace sync publish` and `millrace sync apply`. */
 
 import { chmod, readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';

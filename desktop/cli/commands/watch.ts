@@ -68,7 +68,7 @@ class Watch {
     if (signal.aborted) stop();
     const gids = ids.length === 0 ? undefined : await this.#resolve(ids);
     this.#model = new WatchModel(gids);
-    // What comes before the list does is taken in after it.
+    // Notifications that come before the list are taken in after it.
     const early: [string, readonly unknown[]][] = [];
     let listener = (method: string, params: readonly unknown[]): void => {
       early.push([method, params]);
@@ -103,7 +103,7 @@ class Watch {
     return (await Promise.all(views)).map(({ gid }) => gid);
   }
 
-  /** What there is now; of what is over, only the latest. */
+  /** Reads the downloads that are there now; of those that are over, only the latest. */
   async #refresh(gids: readonly string[] | undefined): Promise<void> {
     const calls = gids?.map((gid) => this.#daemon.call('millrace.status', { gid }));
     const downloads = calls === undefined ? await this.#everything() : await Promise.all(calls);
@@ -177,7 +177,7 @@ class Watch {
     this.#area.draw(this.#model.frame(this.#area.rows, this.#limit, options));
   }
 
-  /** What fails in between is told when the daemon is found to have gone. */
+  /** Runs work whose failure shows when the daemon is found to have gone. */
   #background(work: () => Promise<void>): void {
     work().catch(() => {});
   }

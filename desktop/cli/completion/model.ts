@@ -1,4 +1,4 @@
-/** What can be written at a place of the command line, from the program itself. */
+/** Finds the words that can stand at a place of the command line, from the program itself. */
 
 import type { Command, Option } from 'commander';
 
@@ -8,10 +8,10 @@ interface Candidate {
   readonly about: string;
 }
 
-/** What the shell is to offer for the word under the cursor. */
+/** Words that the shell offers for the word under the cursor. */
 export interface Completion {
   readonly candidates: readonly Candidate[];
-  /** What to look for besides. */
+  /** Things to look for besides. */
   readonly also: 'files' | 'folders' | 'ids' | 'nothing';
 }
 

@@ -1,6 +1,6 @@
 /**
- * What shells load. They only ask the program itself what can be written, so that they are never
- * out of date; loading costs nothing.
+ * Scripts that shells load. They ask the program itself for words, so that they are never out of
+ * date; loading costs nothing.
  */
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;

@@ -1,4 +1,4 @@
-/** What a command gets from the process, and how it says what came of it. */
+/** The process as commands see it, and the form of their output. */
 
 import { asMillraceError, EXIT, type MillraceError } from '@millrace/shared/base/errors';
 import type { Command } from 'commander';
@@ -63,7 +63,7 @@ export class Report {
     this.#out.stdout.write(`${JSON.stringify(value)}\n`);
   }
 
-  /** What people should know besides; programs get it on standard error as well. */
+  /** Prints a note for people; programs get it on standard error as well. */
   note(text: string): void {
     this.#out.stderr.write(`${printable(text)}\n`);
   }
@@ -73,7 +73,7 @@ export class Report {
     if (this.json) return this.object({ event: 'error', url: about, ...errorObject(error) });
     const interrupted = error.code === 'interrupted';
     const what = interrupted || about === undefined ? '' : `${about}: `;
-    // What it is about is not said twice.
+    // The subject is not said twice.
     const alone = interrupted || (about !== undefined && error.detail === about);
     const message = alone ? error.row.title : error.message;
     this.#out.stderr.write(`${printable(what + message)}.\n${printable(error.row.advice)}\n`);

@@ -1,4 +1,7 @@
-/** What administers an edge over HTTP: where it is, the token, requests, and errors as the edge says. */
+/**
+ * Administers an edge over HTTP: its address, the token, requests, and errors as the edge tells
+ * them.
+ */
 
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';

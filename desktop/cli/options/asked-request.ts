@@ -7,7 +7,7 @@ import { basicAuthorization, withoutLogin } from '../../engine/net/credentials.t
 import { UsageError, urlValue } from '../text/option-values.ts';
 import { RETRY_FOR_MS, type RequestOptions } from './request-options.ts';
 
-/** What was asked for; the rest is the engine's choice. */
+/** Members that the user asked for; the engine chooses the rest. */
 export type AskedRequest = Pick<DownloadRequest, 'urls'> & Partial<DownloadRequest>;
 
 /**

@@ -1,4 +1,4 @@
-/** What a metalink says there is to be downloaded. */
+/** Lists the downloads that a Metalink document describes. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { chooseFiles, requestOf } from '@millrace/shared/download/metalink/described-request';

@@ -116,7 +116,7 @@ const DECLARED = {
     ),
 } satisfies Record<keyof RequestOptions, () => Option>;
 
-/** What is assumed, in words. */
+/** Defaults in words. */
 const ASSUMED: Readonly<Partial<Record<string, string>>> = {
   connections: `${many}`,
   connectionsPerHost: `${manyPerHost}`,
@@ -145,7 +145,7 @@ export function requestOption(name: keyof RequestOptions): Option {
   return DECLARED[name]();
 }
 
-/** What is wanted of the daemon's queue, besides the download itself. */
+/** Options for the daemon's queue, besides those of the download itself. */
 export interface QueueOptions {
   readonly priority?: number;
   readonly position?: number;

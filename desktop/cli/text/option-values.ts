@@ -10,7 +10,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import { parseRate } from '@millrace/shared/base/units';
 import { InvalidArgumentError } from 'commander';
 
-/** What the user has written cannot be meant; said as commander says it. */
+/** A mistake in the user's command; printed as commander prints its own. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -48,7 +48,7 @@ export function rateOrNone(text: string): number | 'none' {
   return text.trim().toLowerCase() === 'none' ? 'none' : reading(parseRate)(text);
 }
 
-/** What the daemon takes for `none`. */
+/** Turns `none` into the daemon's value for it. */
 export function noneAsNull<T>(value: T | 'none'): T | null {
   return value === 'none' ? null : value;
 }

@@ -3,7 +3,7 @@
 import { formatBytes, formatDuration, formatRate } from '@millrace/shared/base/units';
 import type { DownloadProgress } from '../../engine/download/download.ts';
 
-/** What the lines show of a download. */
+/** Members of a download that the lines show. */
 export type Shown = Pick<
   DownloadProgress,
   'length' | 'storedBytes' | 'bytesPerSecond' | 'etaMs' | 'strip'

@@ -1,4 +1,4 @@
-/** What texts mean, so that a terminal can show it in colour. */
+/** Meanings of texts, so that a terminal can show them in colour. */
 
 import { styleText } from 'node:util';
 

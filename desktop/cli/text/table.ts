@@ -13,7 +13,7 @@ export interface Column {
   readonly drop?: number;
 }
 
-/** What a cell is made to look like, for example coloured; must not change its width. */
+/** Gives a cell its looks, such as a colour; must not change its width. */
 export type Paint = (text: string, row: number, column: number) => string;
 
 const GAP = 2;

@@ -12,7 +12,7 @@ export function isStopped({ status }: DownloadView): boolean {
   return status === 'complete' || status === 'error' || status === 'removed';
 }
 
-/** What a state means to the one who reads it. */
+/** Meaning of a state for the reader. */
 export function meaningOf({ status, phase }: DownloadView): Meaning {
   if (status === 'complete') return 'good';
   if (status === 'error') return 'bad';
@@ -40,7 +40,7 @@ const HELD: Readonly<Record<string, string>> = {
   schedule: 'the schedule says to wait',
 };
 
-/** What there is to say beyond state and figures: time left, what it waits for, what went wrong. */
+/** Words beyond state and figures: time left, the reason of a wait, the failure. */
 export function note(d: DownloadView, now: Millis): string {
   switch (d.status) {
     case 'active': {
@@ -90,7 +90,7 @@ export function shortIdChars(ids: readonly string[]): number {
   return chars;
 }
 
-/** So many downloads. */
+/** A number of downloads in words. */
 export function counted(count: number): string {
   return count === 1 ? '1 download' : `${count} downloads`;
 }

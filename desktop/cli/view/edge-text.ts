@@ -1,4 +1,4 @@
-/** What edges say to their administrators, as lines of text. */
+/** Edges' answers to their administrators, as lines of text. */
 
 import { formatBytes } from '@millrace/shared/base/units';
 import { printable } from '../text/printable.ts';
@@ -64,7 +64,7 @@ export interface EdgeStatus {
   readonly peers: readonly { readonly name: string; readonly usable: boolean }[];
 }
 
-/** What the other nodes made of it, a line for each; none where they were not asked. */
+/** The other nodes' results, a line for each; none where they were not asked. */
 export function nodeLines(nodes: readonly NodeResult[] | undefined): string[] {
   return (nodes ?? []).map(({ name, ok, code, detail = '' }) =>
     ok

@@ -67,7 +67,7 @@ export function infoText(
 
 function stateText(d: DownloadView, now: Millis): string {
   const speed = d.status === 'active' ? formatRate(d.bytesPerSecond) : '';
-  // What went wrong is said at length below.
+  // The failure is described at length below.
   const more = d.status === 'error' ? '' : printable(note({ ...d, error: undefined }, now));
   const done = d.status === 'complete' ? '' : share(d);
   return [d.status, done, speed, more].filter((text) => text !== '').join(', ');

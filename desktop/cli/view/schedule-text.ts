@@ -73,8 +73,7 @@ function formatDays(days: readonly Day[]): string {
   return runs.map((run) => (run.length > 2 ? `${run[0]}-${run.at(-1)}` : run.join(','))).join(',');
 }
 
-/** What the schedule says at the moment. */
-/** What the schedule says now, in words. */
+/** The schedule's present effect, in words. */
 export function nowText({ now, limit = 0, nextChangeAt }: ScheduleNow): string {
   const words: Readonly<Record<string, string>> = {
     pause: 'downloads wait',

@@ -1,4 +1,4 @@
-/** What `millrace sync` says. */
+/** Texts of `millrace sync`. */
 
 import { formatBytes, formatRate } from '@millrace/shared/base/units';
 import type { SyncPlan } from '@millrace/shared/sync/plan';
@@ -14,7 +14,7 @@ export interface AppliedCounts {
   readonly receivedBytes: number;
 }
 
-/** What has been done, in one line. */
+/** The work done, in one line. */
 export function appliedLine(counts: AppliedCounts, failed: number): string {
   const { fetched, copied, settled, removed, unchanged, receivedBytes } = counts;
   const parts = [
@@ -28,7 +28,7 @@ export function appliedLine(counts: AppliedCounts, failed: number): string {
   return parts.join(', ');
 }
 
-/** What would be done, a line for each thing. */
+/** The work that would be done, a line for each thing. */
 export function planLines(plan: SyncPlan): string[] {
   const { clear, folders, fetch, copy, settle, remove, unchanged, fetchFiles, fetchBytes } = plan;
   const lines = [

@@ -1,4 +1,4 @@
-/** What `millrace watch` knows: the downloads as notifications change them, and what is new. */
+/** State of `millrace watch`: the downloads as notifications change them, and the news. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { formatBytes, formatRate } from '@millrace/shared/base/units';
@@ -21,7 +21,7 @@ export class WatchModel {
     this.#only = only === undefined ? undefined : new Set(only);
   }
 
-  /** What is being watched, in the order in which it is shown. */
+  /** Downloads that are watched, in the order in which they are shown. */
   get downloads(): DownloadView[] {
     const place = ({ status }: DownloadView) => ORDER[status] ?? OVER;
     const newest = (d: DownloadView) => -(d.finishedAt ?? d.createdAt);
@@ -79,7 +79,7 @@ export class WatchModel {
   }
 }
 
-/** What makes two looks at a download different ones. */
+/** Text that differs between two states of a download. */
 function stateOf({ status, phase, error, held }: DownloadView): string {
   // Starting and running are one to who watches.
   const waits = phase?.startsWith('waiting') || phase === 'checking' ? phase : '';

@@ -1,4 +1,4 @@
-/** What happens to downloads, as the daemon tells it. */
+/** Events of downloads, as the daemon tells them. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { Totals } from '@millrace/shared/bridge/rpc/list-api';
@@ -20,7 +20,7 @@ export async function follow(link: DaemonLink, listener: FeedListener): Promise<
     const { totals, rows = [], settings } = param as LiveUpdate;
     if (totals !== undefined) listener.onTotals(totals);
     if (settings !== undefined) listener.onSettings(settings);
-    // Those that are new or changed their state are complete; of others only figures come.
+    // Rows that are new or changed their state are complete; of others only figures come.
     const changed = rows.filter((row) => row.status !== undefined);
     if (changed.length > 0) listener.onChanged(changed as readonly DownloadView[]);
   });

@@ -74,7 +74,7 @@ export class Supervisor {
   #daemon: FoundDaemon | undefined;
   #ownedPid: number | undefined;
   #first: Promise<Connected> | undefined;
-  /** The one that is used, or is being started for that. */
+  /** The daemon in use, or being started. */
   #current: Promise<Connected> | undefined;
   #ends: Ends = [];
   #stopping = false;
@@ -110,7 +110,7 @@ export class Supervisor {
       } catch (error) {
         reason = error instanceof Error ? error.message : String(error);
       }
-      // Whoever stops it still has to reach it.
+      // The caller that stops it still has to reach it.
       if (this.#stopping) return;
       this.#link = undefined;
       this.#current = undefined;

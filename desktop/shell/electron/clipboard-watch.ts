@@ -16,7 +16,9 @@ export class ClipboardWatch {
     this.#onUrls = onUrls;
   }
 
-  /** What is in the clipboard now is no offer: only what is copied from now on. */
+  /**
+   * Switches the watch. The present text is no offer: only texts that are copied from now on are.
+   */
   async set(on: boolean): Promise<void> {
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -1,4 +1,4 @@
-/** What the system is told: starting at login, and which program opens links and files. */
+/** Registers the app with the system: start at login, and programs for links and files. */
 
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, unlinkSync, writeFileSync } from 'node:fs';

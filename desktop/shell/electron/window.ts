@@ -58,7 +58,7 @@ export class MainWindow {
     // `#` is another would be a step within the page of the one before, which nobody looks at.
     const url = new URL(address);
     url.searchParams.set('start', String(++this.#loads));
-    // What was left behind by a daemon that crashed in the meantime is loaded anew by the next one.
+    // The next daemon loads anew a page that a crashed daemon has left behind.
     await this.#window.loadURL(url.href).catch(() => {});
   }
 

@@ -13,7 +13,7 @@ const MAX_COPIED_URLS = 50;
 const MAX_COPIED_CHARS = 64 * 1024;
 const MAX_ARGUMENTS = 200;
 
-/** What a start of the app asks for. */
+/** Contents of a start of the app. */
 export interface LaunchRequest {
   readonly urls: readonly string[];
   /** Metalink files, paths as they were given. */
@@ -82,7 +82,7 @@ export function urlsOfCopied(text: string): readonly string[] {
   return words.some(looksLikeFile) ? unique(words) : [];
 }
 
-/** What to call a URL in a few words: the name of its file, else its host. */
+/** Names a URL in a few words: its file, else its host. */
 export function nameOfUrl(url: string): string {
   const { pathname, hostname } = new URL(url);
   const last = pathname.slice(pathname.lastIndexOf('/') + 1);

@@ -1,6 +1,6 @@
 /**
- * Which notification for which event. A first one comes at once; what happens in the seconds after
- * it is told in one, so that a finished queue is not a dozen bubbles.
+ * Chooses notifications for events. The first comes at once; one more tells of all that happens in
+ * the seconds after it, so that a finished queue is not a dozen bubbles.
  */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';

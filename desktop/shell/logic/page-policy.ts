@@ -1,4 +1,4 @@
-/** What the window may show, load and ask for. */
+/** Decides what the window may show, load and ask for. */
 
 /** For the shell's own pages, and for whatever comes without a policy. */
 export const CONTENT_SECURITY_POLICY =
@@ -33,7 +33,10 @@ export function mayCall(address: string, daemon: string | undefined): boolean {
   return daemon !== undefined && parsed(address)?.origin === daemon;
 }
 
-/** What the page itself has made may be saved, to where the user says. Files come through the daemon. */
+/**
+ * True for data of the page itself, which may be saved where the user says. Files come through the
+ * daemon.
+ */
 export function maySave(url: string, origin: string | undefined): boolean {
   return origin !== undefined && url.startsWith(`blob:${origin}/`);
 }

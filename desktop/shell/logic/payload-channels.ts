@@ -1,4 +1,4 @@
-/** What the page may ask the shell for, and where the two meet. Kept small: the preload has it. */
+/** Channels between page and shell. Kept small: the preload has it. */
 
 import type { ShellPreferences } from '@millrace/shared/bridge/page/shell-api';
 

@@ -4,7 +4,7 @@ import type { ShellCall, ShellCalls } from './payload-channels.ts';
 import { readChanges } from './preferences.ts';
 
 const MAX_PATH_CHARS = 4096;
-/** Of what is copied: a list of many thousand URLs. */
+/** Most characters of a text that is copied: a list of many thousand URLs. */
 const MAX_COPY_CHARS = 16 * 1024 * 1024;
 
 type Parsers = { readonly [C in ShellCall]: (value: unknown) => ShellCalls[C] };

@@ -1,4 +1,4 @@
-/** What the user has chosen of the app: read, checked, changed. */
+/** The user's choices for the app: read, checked, changed. */
 
 import { PREFERENCE_NAMES, type ShellPreferences } from '@millrace/shared/bridge/page/shell-api';
 import { isObject } from '@millrace/shared/bridge/rpc/json-rpc';
@@ -12,7 +12,7 @@ export const DEFAULT_PREFERENCES: ShellPreferences = {
   browserHost: true,
 };
 
-/** What the shell keeps between runs. */
+/** State that the shell keeps between runs. */
 export interface Remembered {
   readonly preferences: ShellPreferences;
   /** The user has been told once that the app goes on without its window. */
@@ -29,7 +29,7 @@ export interface Bounds {
   readonly height: number;
 }
 
-/** Whatever a file says: what is no good is as if it were not there. */
+/** Reads a file of any content: members that are no good count as absent. */
 export function readRemembered(text: string): Remembered {
   const value = parsed(text);
   const { toldOfTray, bounds, daemonPid } = value;

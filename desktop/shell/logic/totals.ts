@@ -1,4 +1,4 @@
-/** What all downloads together come to, for tray and taskbar. */
+/** Sums all downloads up, for tray and taskbar. */
 
 import type { Totals as DaemonTotals } from '@millrace/shared/bridge/rpc/list-api';
 
@@ -7,7 +7,7 @@ export interface Totals {
   /** Queued, or waiting for another try. */
   readonly waiting: number;
   readonly bytesPerSecond: number;
-  /** Of what runs, 0 to 1; undefined while no length is known. */
+  /** Share of the running downloads that is done, 0 to 1; undefined while no length is known. */
   readonly share: number | undefined;
   /** Milliseconds until what runs is done, at the speed of now. */
   readonly etaMs: number | undefined;

@@ -1,4 +1,4 @@
-/** What tray and title show of the downloads. */
+/** Texts of tray and title about the downloads. */
 
 import { formatRate } from '@millrace/shared/base/units';
 import type { Totals } from './totals.ts';
@@ -27,7 +27,7 @@ export function trayText(daemon: DaemonState, totals: Totals, words: Words): str
 }
 
 /**
- * What taskbar and dock show: 0 to 1; 2: busy, for how long is not known; -1: nothing. In whole
+ * Figure for taskbar and dock: 0 to 1; 2: busy, for how long is not known; -1: nothing. In whole
  * percents, so that they are not drawn anew for nothing.
  */
 export function taskbarProgress({ active, share }: Totals): number {

@@ -1,4 +1,4 @@
-/** What the shell itself says: menus, tray, notifications, questions. The page has its own texts. */
+/** Texts of the shell itself: menus, tray, notifications, questions. The page has its own. */
 
 import { de } from './words-de.ts';
 import { en, type Words } from './words-en.ts';

@@ -90,7 +90,7 @@ function addPurge(parent: Command, context: CliContext): void {
   );
 }
 
-/** What is asked for each URL. @throws UsageError for what cannot be meant */
+/** Makes the request for each URL. @throws UsageError for options that contradict each other */
 function purgeBodies(
   { prefix, etag, all, network }: PurgeOptions,
   urls: readonly string[],

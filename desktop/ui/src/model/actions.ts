@@ -1,4 +1,4 @@
-/** What users do with downloads; each says how it went where that does not show by itself. */
+/** Users' actions on downloads; each tells its outcome where that does not show by itself. */
 
 import type { RemovalSummary } from '@millrace/shared/bridge/rpc/trash-api';
 import { CallError } from '../api/connection.ts';
@@ -93,7 +93,7 @@ export class Actions {
     const asked = undo === undefined ? {} : { undo };
     try {
       const { gids } = await this.#app.call('millrace.undoRemove', asked);
-      // What it offered has been done.
+      // Its offer has been taken.
       if (this.#undoToast !== undefined) this.#app.dismiss(this.#undoToast);
       this.#app.toast(this.#app.text.n('toast.restored', gids.length));
     } catch (error) {
@@ -156,7 +156,7 @@ export class Actions {
     await this.place(moved, before);
   }
 
-  /** What is offered beside the reason of a failure. */
+  /** Carries out the remedy that is offered beside the reason of a failure. */
   remedy(gid: string, remedy: Remedy): void {
     if (remedy === 'retry') void this.retry([gid]);
     else if (remedy === 'newLink') this.open({ kind: 'new-link', gid });

@@ -79,7 +79,7 @@ export function readRate(text: string): number | null | undefined {
 
 export type AddProblem = 'checksum' | 'headers' | 'limit' | 'startAt';
 
-/** What is wrong with the form; the rest of it is fine. @param single one file is asked for */
+/** Finds the mistakes in the form. @param single one file is asked for */
 export function problemsOf(form: AddForm, single: boolean): ReadonlySet<AddProblem> {
   const problems = new Set<AddProblem>();
   const checksum = form.checksum.trim();
@@ -90,7 +90,7 @@ export function problemsOf(form: AddForm, single: boolean): ReadonlySet<AddProbl
   return problems;
 }
 
-/** What holds for every download of the form. */
+/** Makes the part of the request that holds for every download of the form. */
 export function commonRequest(form: AddForm): Omit<AddRequest, 'urls' | 'file' | 'digests'> {
   const headers = readHeaders(form.headers);
   const limit = readRate(form.limit);

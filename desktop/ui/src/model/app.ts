@@ -30,7 +30,7 @@ const BULK_ROWS = 1000;
 const MAX_BULK = 20_000;
 /** Orders by figures that change all the time are looked at again so often. */
 const REORDER_MS = 3000;
-/** What calls without a session are answered. */
+/** Message that calls without a session are answered with. */
 const UNAUTHORIZED = 'Unauthorized';
 
 export class App {

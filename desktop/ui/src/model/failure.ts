@@ -1,4 +1,4 @@
-/** What helps a download that has failed. */
+/** Finds remedies for a download that has failed. */
 
 import type { ErrorCode } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';

@@ -10,7 +10,7 @@ export function isMetalinkName(name: string): boolean {
   return /\.(meta4|metalink)$/i.test(name);
 }
 
-/** What cannot be read is said, the others are given. */
+/** Reads Metalink files. Those that cannot be read are named, the others are given. */
 export async function readMetalinkFiles(
   app: App,
   files: readonly File[],

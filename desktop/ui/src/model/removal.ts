@@ -1,4 +1,4 @@
-/** Which removals are asked about, and what is said of them. */
+/** Decides which removals are asked about, and words the question. */
 
 import type { RemovalSummary } from '@millrace/shared/bridge/rpc/trash-api';
 

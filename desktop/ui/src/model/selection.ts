@@ -1,4 +1,4 @@
-/** Which downloads are selected, and where the keyboard is. */
+/** The selected downloads, and the place of the keyboard. */
 
 import { gidAt, gidsBetween, indexOf, type ListWindow } from './list-window.ts';
 

@@ -1,4 +1,4 @@
-/** What the desktop app adds to the page; nothing of it in a browser. */
+/** The desktop app's additions to the page; none in a browser. */
 
 import type { ShellApi } from '@millrace/shared/bridge/page/shell-api';
 

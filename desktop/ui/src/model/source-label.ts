@@ -1,4 +1,4 @@
-/** What sources are called. */
+/** Names of sources. */
 
 import type { SourceView } from '@millrace/shared/bridge/rpc/detail-api';
 import type { EdgeEntry } from '@millrace/shared/bridge/rpc/edge-api';

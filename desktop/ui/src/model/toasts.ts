@@ -4,7 +4,7 @@ export interface Toast {
   readonly id: number;
   readonly text: string;
   readonly kind: 'plain' | 'bad';
-  /** What can be done about it, for as long as the message is shown. */
+  /** Action that the message offers for as long as it is shown. */
   readonly action?: { readonly label: string; readonly run: () => void } | undefined;
 }
 

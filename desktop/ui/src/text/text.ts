@@ -17,7 +17,7 @@ export {
 } from '@millrace/shared/text/language';
 export type { Key } from './en.ts';
 
-/** What languages call themselves. */
+/** Languages' own names. */
 export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = { en: 'English', de: 'Deutsch' };
 
 export const CATALOGUES: Readonly<Record<Language, Readonly<Record<Key, string>>>> = { en, de };

@@ -1,4 +1,4 @@
-/** What has been found to download: each can be left out. */
+/** Downloads that were found: each can be left out. */
 
 import type { Duplicate, FoundLink, MetalinkFile } from '@millrace/shared/bridge/rpc/adding-api';
 import { Icon } from '@millrace/shared/ui/icons';

@@ -29,7 +29,7 @@ interface SelectProps {
 export function CategorySelect({ value, bare = false, onChange }: SelectProps) {
   const text = useText();
   const choices = useCategories();
-  // One that the settings do not have any more is still what it is.
+  // A category that the settings no longer have is still the download's.
   if (!choices.some((choice) => choice.value === value)) {
     choices.unshift({ value, label: value ?? '' });
   }

@@ -1,4 +1,4 @@
-/** What every part of the interface may use: the app, its actions, its words, its state. */
+/** Things that every part of the interface may use: the app, its actions, its words, its state. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import {

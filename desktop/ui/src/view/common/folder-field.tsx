@@ -8,7 +8,7 @@ interface FolderProps {
   /** Default: that of one download. */
   readonly label?: string;
   readonly value: string;
-  /** What is said in an empty field; default: that the category decides. */
+  /** Text in an empty field; default: that the category decides. */
   readonly placeholder?: string;
   readonly problem?: string | undefined;
   readonly onChange: (dir: string) => void;

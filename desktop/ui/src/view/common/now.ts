@@ -40,6 +40,6 @@ function paceOf(everyMs: number): Pace {
 export function useNow(everyMs: number): number {
   const pace = paceOf(everyMs);
   useSyncExternalStore(pace.subscribe, () => pace.now);
-  // Whoever is drawn for another reason gets the time as it is.
+  // A part that is drawn for another reason gets the time as it is.
   return Date.now();
 }

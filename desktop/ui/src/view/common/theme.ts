@@ -6,7 +6,7 @@ import { useAppState } from './context.tsx';
 const system = window.matchMedia('(prefers-color-scheme: dark)');
 const listeners = new Set<() => void>();
 
-/** What was set last is shown from the first moment on, before the settings are there. */
+/** Key of the last looks, which show from the first moment on, before the settings are there. */
 const KEPT = 'millrace-appearance';
 
 function applyTheme(theme: string, density: string): void {

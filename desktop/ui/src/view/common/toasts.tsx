@@ -27,7 +27,7 @@ function Toast({ toast }: { toast: ToastState }) {
   const [held, setHeld] = useState(false);
   const { id, kind, action } = toast;
   useEffect(() => {
-    // What can be undone is so for a time of its own, whoever looks.
+    // An undo has a time of its own, whether or not somebody looks.
     if (held && action === undefined) return;
     const shown = action !== undefined ? UNDO_MS : kind === 'bad' ? BAD_MS : PLAIN_MS;
     const timer = setTimeout(() => app.dismiss(id), shown);

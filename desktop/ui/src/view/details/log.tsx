@@ -1,4 +1,4 @@
-/** What has happened to a download, newest first. */
+/** Log of a download, newest entry first. */
 
 import type { LogEntry } from '@millrace/shared/bridge/rpc/detail-api';
 import { clock, clockSeconds, dateTime } from '../../text/format.ts';

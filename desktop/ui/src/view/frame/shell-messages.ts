@@ -1,4 +1,4 @@
-/** What the desktop app tells the page: links from outside, commands of its menus. */
+/** Messages of the desktop app to the page: links from outside, commands of its menus. */
 
 import type { ShellMessage } from '@millrace/shared/bridge/page/shell-api';
 import { type RefObject, useEffect } from 'react';

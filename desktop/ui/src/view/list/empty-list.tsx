@@ -1,4 +1,4 @@
-/** What is shown where there is no list: nothing added yet, no match, still loading, failed. */
+/** Messages in place of a list: nothing added yet, no match, still loading, failed. */
 
 import { Empty, Loading } from '@millrace/shared/ui/empty';
 import { Icon } from '@millrace/shared/ui/icons';

@@ -28,7 +28,7 @@ function Entries() {
   return <MenuGroups kit={ContextMenu} groups={useDownloadMenu()} />;
 }
 
-/** What can be done with the selected downloads, in groups. */
+/** Actions on the selected downloads, in groups. */
 export function useDownloadMenu(): MenuEntry[][] {
   const app = useApp();
   const actions = useActions();

@@ -113,7 +113,10 @@ function Figures({ row }: { row: DownloadView }) {
   );
 }
 
-/** What is done says so by its sign, and what has not begun has nothing to show. */
+/**
+ * True where a bar tells something: a sign shows that a download is done, and one that has not
+ * begun has nothing to show.
+ */
 function hasBar({ status, storedBytes }: DownloadView): boolean {
   return status !== 'complete' && (status === 'active' || storedBytes > 0);
 }

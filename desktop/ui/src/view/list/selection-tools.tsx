@@ -1,4 +1,4 @@
-/** What can be done with several downloads at once. */
+/** Actions on several downloads at once. */
 
 import { IconButton } from '@millrace/shared/ui/icon-button';
 import { canPause, canResume, canRetry } from '../../model/failure.ts';

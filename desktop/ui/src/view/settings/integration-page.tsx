@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { shell } from '../../model/shell.ts';
 import { useText } from '../common/context.tsx';
 
-/** What the desktop app does beyond the page: its own preferences, kept by it. */
+/** The desktop app's own preferences, which it keeps itself. */
 export function IntegrationPage() {
   const text = useText();
   const [preferences, setPreferences] = useState<ShellPreferences | undefined>(undefined);

@@ -1,4 +1,7 @@
-/** What servers have taught: how many requests at a time each stands. One or all can be forgotten. */
+/**
+ * Limits that servers have taught: how many requests at a time each stands. One or all can be
+ * forgotten.
+ */
 
 import type { ParamsOf } from '@millrace/shared/bridge/contract/contract';
 import type { LearnedHost } from '@millrace/shared/bridge/rpc/settings-api';
@@ -54,7 +57,7 @@ export function LearnedHosts() {
   );
 }
 
-/** What was learned last comes first. */
+/** Latest first. */
 const byTime = (a: LearnedHost, b: LearnedHost) => b.learnedAt - a.learnedAt;
 
 function Host({ learned, forget }: { learned: LearnedHost; forget: () => void }) {

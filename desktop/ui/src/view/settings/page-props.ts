@@ -1,4 +1,4 @@
-/** What every page of the settings is given. */
+/** Properties of every page of the settings. */
 
 import type { AppSettings, SettingsChange } from '@millrace/shared/bridge/rpc/settings-api';
 
