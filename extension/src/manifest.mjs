@@ -28,9 +28,7 @@ const CSP = [
 /** Of toolbar, menus and the browser's list of extensions, in pixels. */
 export const ICON_SIZES = [16, 32, 48, 128];
 
-/**
- * What the browser is asked for; extension/README.md has a reason for each.
- */
+/** Permissions that the browser is asked for; extension/README.md has a reason for each. */
 const PERMISSIONS = [
   'alarms',
   'contextMenus',
@@ -69,7 +67,7 @@ export function manifest(browser, version, has) {
       ...(has('popup.html') ? { default_popup: 'popup.html' } : {}),
     },
     ...(has('options.html') ? { options_ui: { page: 'options.html', open_in_tab: true } } : {}),
-    // What is private is not for us to see.
+    // Private windows are not for us to see.
     incognito: 'not_allowed',
     permissions: PERMISSIONS,
     host_permissions: ['<all_urls>'],

@@ -1,6 +1,6 @@
 /**
- * What is going on, for badge, notifications and pages that watch. The desktop is listened to while
- * somebody watches or something runs; after that the connection ends, and with it the background.
+ * Watches downloads for badge, notifications and pages. It listens to the desktop while somebody
+ * watches or something runs; after that the connection ends, and with it the background.
  */
 
 import type { BrowserApi } from '../browser/api.ts';

@@ -1,6 +1,7 @@
 /**
- * What a request of the browser's would say of who asks, for one URL, where it cannot be seen: in
- * Chromium for links with `download`, and for links that the browser has not asked for at all.
+ * Makes the fields of a browser's request that tell who asks, for one URL, where the request
+ * cannot be seen: in Chromium for links with `download`, and for links that the browser has not
+ * asked for at all.
  */
 
 import type { BrowserApi } from '../browser/api.ts';

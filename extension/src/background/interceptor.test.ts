@@ -140,7 +140,7 @@ describe.each([
   test('the next one is left alone where the user wants that, and no other', async () => {
     const { browser, taker, skipping } = await background(firefox);
     await skipping.setNext(true);
-    // What no user has begun is not meant.
+    // A download that no user has begun is left alone.
     browser.download(LARGE, { byExtensionId: 'other' });
     browser.download(LARGE);
     await rest();

@@ -1,4 +1,4 @@
-/** What the user has chosen, as it is now. */
+/** The user's choices, as they are now. */
 
 import { tryRead } from '@millrace/shared/schema/read';
 import type { BrowserApi } from '../browser/api.ts';

@@ -1,6 +1,6 @@
 /**
- * What the takers have, for pages: they are to be there at once, and the desktop may have to be
- * started first. Until a taker has answered, what it last said is shown.
+ * Keeps the takers' downloads for pages: they have to be there at once, and the desktop may have
+ * to be started first. Until a taker has answered, its last answer is shown.
  */
 
 import type { BrowserApi } from '../browser/api.ts';
@@ -11,7 +11,7 @@ import { newestFirst, type Takers } from './takers.ts';
 const PATIENCE_MS = 40;
 /** Where nothing is known yet: an empty list would be wrong rather than old. */
 const FIRST_PATIENCE_MS = 3000;
-/** What is kept may be as old as this when the background begins anew. */
+/** Oldest age of the kept answer when the background begins anew. */
 const KEEP_MS = 5000;
 const KEY = 'shown:';
 const KINDS: readonly TakerKind[] = ['desktop', 'browser'];

@@ -40,7 +40,7 @@ export class Menus {
     contextMenus.removeAll(() => {
       for (const [id, context] of Object.entries(ITEMS)) {
         const of = { id, title: i18n.getMessage(id), contexts: [context] as never };
-        // What cannot be made is there already.
+        // A menu that cannot be made is there already.
         contextMenus.create(of, () => void runtime.lastError);
       }
     });

@@ -10,7 +10,7 @@ const PUBLISHERS = 'publishers';
 const TYPES = ['main_frame', 'sub_frame', 'other'];
 /** A download may be told of before its answer is. */
 const WAIT_MS = 1000;
-/** What browsers show instead of saving it. */
+/** Types that browsers show instead of saving them. */
 const SHOWN = /^(?:text\/(?:html|css|javascript)|application\/xhtml\+xml|image\/)/i;
 
 export class SeenRequests {

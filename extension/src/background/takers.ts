@@ -45,7 +45,8 @@ export class Takers implements TakersPort {
       await this.desktop.discard(takenAs, kept);
       return 'removed';
     }
-    // What is complete there is a file in the browser's folder, beside the browser's own.
+    // A download that is complete there is a file in the browser's folder, beside the browser's
+    // own.
     const download = (await this.#browser.list()).find(({ id }) => id === takenAs);
     if (download?.status === 'complete') return 'complete';
     if (download !== undefined) await this.#browser.command(takenAs, 'remove');

@@ -3,7 +3,7 @@
  * of it, so that tests can give something else.
  */
 
-/** What both browsers have under the names of Chromium's; Firefox has promises everywhere. */
+/** The API that both browsers have under Chromium's names; Firefox has promises everywhere. */
 export type BrowserApi = typeof chrome;
 
 const known = globalThis as unknown as { browser?: BrowserApi; chrome: BrowserApi };

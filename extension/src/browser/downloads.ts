@@ -21,7 +21,7 @@ export class BrowserDownloads implements BrowserPort {
   }
 
   async pause({ id }: Ref): Promise<void> {
-    // What cannot be paused has ended: that is seen next.
+    // A download that cannot be paused has ended: the next look shows that.
     await this.#downloads.pause(id).catch(() => {});
   }
 

@@ -14,7 +14,7 @@ const PREFIX = 'hand-off:';
 const OFFER = 'offer:';
 const millis = z.number().min(0);
 
-/** What is on disk may be of an older version of this extension, or damaged. */
+/** Form of a kept hand-off: it may be of an older version of this extension, or damaged. */
 const handOffSchema = z.object({
   id: z.uuid(),
   download: z.object({ id: z.number().int(), begunAt: millis, path: z.string().optional() }),

@@ -1,4 +1,4 @@
-/** What a page's clicks are told of with: the only message that pages' scripts may send. */
+/** Message about a page's click: the only one that pages' scripts may send. */
 
 import { z } from 'zod';
 

@@ -1,6 +1,6 @@
 /**
- * What the extension's own pages ask the background for. Each request is one `runtime.sendMessage`;
- * a page that connects a port named `watch` is told `{ changed: true }` on it when it should ask
+ * Requests of the extension's own pages to the background. Each is one `runtime.sendMessage`; a
+ * page that connects a port named `watch` is told `{ changed: true }` on it when it should ask
  * again. All of it is parsed: content scripts could send messages too.
  */
 
@@ -46,7 +46,7 @@ export type Request = z.output<typeof requestSchema>;
 export interface PopupState {
   /** Newest first, of both takers. */
   readonly downloads: readonly ShownDownload[];
-  /** Who would take a download now; undefined: nobody. */
+  /** Taker of a download that begins now; undefined: none. */
   readonly taker: 'desktop' | 'browser' | undefined;
   /** Why the desktop is not there, in words for the user; undefined: it is. */
   readonly desktopProblem?: string | undefined;
@@ -63,7 +63,7 @@ export interface FoundLinks {
   readonly links: readonly { readonly url: string; readonly text: string }[];
 }
 
-/** What requests are answered with. */
+/** Answers to requests. */
 export type Answer<T extends Request['type']> = T extends 'state'
   ? PopupState
   : T extends 'picked-links'

@@ -1,6 +1,7 @@
 /**
- * What the background and the engine's worker say to each other. In Chromium the offscreen document
- * passes it on, over a port that ends whenever the service worker does; the engine goes on without.
+ * Messages between the background and the engine's worker. In Chromium the offscreen document
+ * passes them on, over a port that ends whenever the service worker does; the engine continues
+ * without.
  */
 
 import { z } from 'zod';

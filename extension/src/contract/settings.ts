@@ -1,4 +1,4 @@
-/** What the user has chosen, in `storage.local` under `settings`. */
+/** The user's choices, in `storage.local` under `settings`. */
 
 import { readOrThrow } from '@millrace/shared/schema/read';
 import { z } from 'zod';
@@ -26,7 +26,7 @@ export const settingsSchema = z.object({
   alwaysTypes: z.array(z.string().max(20)).max(MAX_RULES).default([]),
   /** File name endings that are never taken. */
   neverTypes: z.array(z.string().max(20)).max(MAX_RULES).default([]),
-  /** Who takes them: the desktop where it is there, else the browser; or one of them only. */
+  /** Taker of downloads: the desktop where it is there, else the browser; or one of them only. */
   taker: z.enum(['auto', 'desktop', 'browser']).default('auto'),
   /** Chromium: the engine in the extension takes files without TLS, which the browser would ask about. */
   takeInsecure: z.boolean().default(false),

@@ -1,9 +1,9 @@
 /**
- * Who takes a download from the browser: the engine of the desktop, or the one in the extension.
- * Both take it in two steps. After `offer` the taker has fetched the first bytes and shown that they
- * are of the same file; it shows nothing to anybody yet. After `commit` the download is its own, and
- * stays so whatever ends; only then the browser's is ended. Until then the browser's goes on if
- * anything is not as it should be.
+ * Takers of a browser's downloads: the engine of the desktop, and the one in the extension. Both
+ * take a download in two steps. After `offer` the taker has fetched the first bytes and shown that
+ * they are of the same file; it shows nothing to anybody yet. After `commit` the download is its
+ * own, and stays so whatever ends; only then the browser's is ended. Until then the browser's
+ * continues if anything is not as it should be.
  */
 
 import { type ErrorCode, isErrorCode } from '@millrace/shared/base/errors';
@@ -14,7 +14,9 @@ export type TakerKind = 'desktop' | 'browser';
 export interface Offer {
   /** Made up by the extension, a UUID. Offering the same twice is offering it once. */
   readonly handOff: string;
-  /** What to ask for: a GET of it brings the same file. After a POST, that to which it has led. */
+  /**
+   * URL to ask for: a GET of it brings the same file. After a POST, the URL to which it has led.
+   */
   readonly url: string;
   /** Where the redirects have ended. */
   readonly finalUrl: string;
@@ -106,7 +108,7 @@ const DIFFERENCES: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * What the failure of a taker means to who has offered the download.
+ * Turns a taker's failure into its meaning for the side that has offered the download.
  *
  * @param code of the table of errors; the native host has `unexpected` besides
  */
@@ -119,7 +121,7 @@ export function takerError(code: string, message: string): TakerError {
   return new TakerError(differs ? 'different' : 'failed', message, code);
 }
 
-/** What popup and badge show of a download, whoever has it. */
+/** Popup's and badge's view of a download, of either taker. */
 export interface ShownDownload {
   readonly taker: TakerKind;
   readonly id: string;
@@ -137,7 +139,7 @@ export interface ShownDownload {
   readonly error?: { readonly code: string; readonly message: string } | undefined;
 }
 
-/** What the user can do to downloads of either taker. */
+/** The user's commands to downloads of either taker. */
 export type DownloadCommand = 'pause' | 'resume' | 'remove' | 'open' | 'show';
 
 /** A taker's downloads, beside the taking. */

@@ -47,7 +47,7 @@ export interface HandOff {
   };
   /** True where an earlier version of the extension has paused the browser's: it must go on. */
   readonly pauses: boolean;
-  /** Who may take it: the first is being asked. */
+  /** Takers that may be asked; the first is being asked. */
   readonly takers: readonly TakerKind[];
   readonly phase: Phase;
   /** When the phase has taken too long, or is tried again. */
@@ -81,7 +81,7 @@ export type HandOffEvent =
   /** Undefined: it could not be asked. */
   | { readonly type: 'told'; readonly state: OfferState | undefined }
   | { readonly type: 'resumed'; readonly done: boolean }
-  /** What has become of the taker's: it stays where it is complete. Undefined: nobody knows. */
+  /** Fate of the taker's download: it stays where it is complete. Undefined: not known. */
   | { readonly type: 'discarded'; readonly outcome: Discarded | undefined }
   /** Time has passed. */
   | { readonly type: 'tick' }

@@ -17,7 +17,7 @@ const OFFER: Offer = {
 
 const OUTCOMES: ProofOutcome[] = ['proven', 'different', 'failed', 'refused', 'absent', 'never'];
 
-/** What may go wrong, by name, with how often it does at most. */
+/** Troubles by name, with how often each happens at most. */
 type Troubles = Readonly<Record<string, { times: number; happen(world: FakeWorld): void }>>;
 
 const TROUBLES: Troubles = {

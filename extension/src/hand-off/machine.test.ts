@@ -11,7 +11,7 @@ const seen = (download: BrowserDownload | undefined): HandOffEvent => ({ type: '
 const PROVEN: HandOffEvent = { type: 'proven' };
 const COMMITTED: HandOffEvent = { type: 'committed', takenAs: 'x' };
 
-/** What is to be done after each of these events, from the beginning; where it stands then. */
+/** Feeds the machine with these events from the beginning, and returns the step after each. */
 function after(...events: (HandOffEvent | number)[]) {
   let now = 0;
   const first = begin(

@@ -86,7 +86,7 @@ const PHASES: { readonly [P in Phase]: Handler } = {
   committing: (handOff, event, now) => {
     if (event.type === 'committed') return settle(handOff, event.takenAs, now);
     if (event.type === 'unsaved') return restore(handOff, now);
-    // Who says no, or was never reached, has not committed.
+    // A taker that refuses, or was never reached, has not committed.
     if (event.type === 'not-committed' && event.problem !== 'lost') return restore(handOff, now);
     if (event.type === 'not-committed' || isOver(event)) {
       return to({ ...handOff, doubtAt: now + DOUBT_MS }, 'asking', now + RETRY_MS, 'ask');
@@ -161,12 +161,12 @@ export function keptFile(
   return seen?.cancelled === true ? undefined : download.path;
 }
 
-/** What follows from what a taker says that may have committed. */
+/** Concludes from the answer of a taker that may have committed. */
 function conclude(handOff: HandOff, state: OfferState | undefined, now: Millis): Step {
   // It is asked again later.
   if (state === undefined) return stay(handOff);
   if (state.state === 'committed') return settle(handOff, state.id, now);
-  // What is unknown cannot be committed any more. Else the commit may still be on its way: it is
+  // An unknown offer cannot be committed any more. Else the commit may still be on its way: it is
   // taken back, and asked for again.
   return state.state === 'unknown' ? restore(handOff, now) : stay(handOff, 'withdraw');
 }
@@ -189,7 +189,7 @@ function isBroken(download: BrowserDownload | undefined): boolean {
 /** The user has ended the browser's or goes on with it, or it is complete: it is theirs. */
 function leftAlone(handOff: HandOff, download: BrowserDownload | undefined, now: Millis): Step {
   if (isAsLeft(handOff, download) || isBroken(download)) return stay(handOff);
-  // What was seen may have been before it was paused: then it must not stay so.
+  // The state may be from before it was paused: then it must not stay paused.
   if (download?.state === 'in_progress') return restore(handOff, now);
   return { next: undefined, actions: ['withdraw'] };
 }

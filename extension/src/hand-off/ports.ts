@@ -1,4 +1,4 @@
-/** What hand-offs need of the world. */
+/** Ports of hand-offs to the world. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { Offer, Taker, TakerKind } from '../contract/taker.ts';
@@ -29,7 +29,7 @@ export interface TakersPort {
   discard(kind: TakerKind, takenAs: string, kept: string | undefined): Promise<Discarded>;
 }
 
-/** What outlives the background. */
+/** Storage that outlives the background. */
 export interface StorePort {
   load(): Promise<readonly HandOff[]>;
   put(handOff: HandOff): Promise<void>;

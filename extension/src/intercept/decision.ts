@@ -1,6 +1,6 @@
 /**
- * Which downloads are taken from the browser: only those that can be fetched once more and be shown
- * to be the same. All others are not touched.
+ * Decides which downloads are taken from the browser: only those that can be fetched once more and
+ * be shown to be the same. All others are left alone.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -114,7 +114,7 @@ export function decide(
   };
 }
 
-/** What can be said of it without its request. */
+/** Finds a reason to leave a download alone, without its request. */
 function reasonAgainst(
   download: BegunDownload,
   { now, settings, skipped }: Circumstances,
@@ -161,7 +161,7 @@ function firstOfGets(hops: SeenRequest['hops']): number {
   return hops.findLastIndex(({ method }) => method !== 'GET') + 1;
 }
 
-/** What a file name ends in, lower case, without the dot; empty: nothing. */
+/** Finds the extension of a file name, lower case, without the dot; empty: none. */
 function typeOf(fileName: string): string {
   return /\.([^.]{1,20})$/.exec(fileName)?.[1]?.toLowerCase() ?? '';
 }

@@ -1,6 +1,7 @@
 /**
- * Which edges a publisher may name. A page must not aim the extension at the user's own network, nor
- * at another's site behind an edge: what is behind an edge has the edge's address, but not its word.
+ * Decides which edges a publisher may name. A page must not aim the extension at the user's own
+ * network, nor at another's site behind an edge: a site behind an edge has the edge's address, but
+ * does not speak for it.
  */
 
 import type { Headers } from '@millrace/shared/http/fields/headers';

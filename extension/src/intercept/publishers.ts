@@ -9,7 +9,7 @@ import type { SeenRequest } from './request-log.ts';
 /** Origins that are remembered. */
 const MAX_ORIGINS = 100;
 
-/** What an origin has named. */
+/** Edges that an origin has named. */
 export interface Published {
   /** Base URLs. */
   readonly edges: readonly string[];
@@ -34,7 +34,7 @@ export class Publishers {
   /** @returns true if that has told something */
   answered({ hops, answer, framed }: SeenRequest): boolean {
     const url = hops.at(-1)?.url;
-    // What a page shows inside of it may be a stranger's.
+    // A frame of a page may be a stranger's.
     if (framed || url === undefined || answer?.headers.link === undefined) return false;
     const named = publishedEdges(answer.headers, url);
     if (named.length === 0) return false;
@@ -46,7 +46,7 @@ export class Publishers {
     return true;
   }
 
-  /** What the origin of a URL has named. */
+  /** Finds the edges that the origin of a URL has named. */
   edgesOf(url: string): Published {
     return this.#edges.get(new URL(url).origin) ?? NONE;
   }

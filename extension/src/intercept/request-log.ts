@@ -1,6 +1,7 @@
 /**
- * What the browser's latest requests were: a download says where it comes from, but neither how it
- * was asked for nor what the answer's fields are. Bounded; what is forgotten is left alone.
+ * Remembers the browser's latest requests: a download tells where it comes from, but neither how
+ * it was asked for nor the answer's fields. Bounded; a download whose request is forgotten is left
+ * alone.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -101,7 +102,7 @@ export class RequestLog {
     this.#put({ id, hops: all, ...(framed ? { framed } : {}), at: now });
   }
 
-  /** What is sent; again where the server wanted a log-in first. */
+  /** A request is sent; again where the server wanted a log-in first. */
   sent(id: string, fields: readonly Field[] | undefined, now: Millis): void {
     const request = this.#requests.get(id);
     const last = request?.hops.at(-1);
@@ -150,7 +151,7 @@ export class RequestLog {
   }
 }
 
-/** What a request has to have in common with another for the same download. */
+/** Makes the text that two requests for the same download have in common. */
 function likeness(request: SeenRequest | undefined): string {
   const { 'content-length': length, etag, 'last-modified': date } = request?.answer?.headers ?? {};
   return JSON.stringify([

@@ -42,7 +42,7 @@ export type DesktopProblem = 'no-host' | 'forbidden' | 'no-engine' | 'other-vers
 
 /** The engine starts within a few seconds, also on slow machines. */
 const HELLO_MS = 30_000;
-/** Whatever else is asked is answered sooner than this, or not at all. */
+/** Longest time for an answer to any other request. */
 const ANSWER_MS = 30_000;
 /** After it has not been there, it is not looked for again at once. */
 const LOOK_AGAIN_MS = 3000;

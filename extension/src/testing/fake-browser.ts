@@ -49,7 +49,7 @@ const fieldsOf = (fields: Readonly<Record<string, string>>) =>
 
 export class FakeBrowser {
   readonly items = new Map<number, DownloadItem>();
-  /** What was done to downloads, in order. */
+  /** Actions on downloads, in order. */
   readonly done: string[] = [];
   readonly local = new FakeArea();
   readonly session = new FakeArea();

@@ -8,7 +8,7 @@ export interface Asked {
   readonly redirect: RequestRedirect | undefined;
 }
 
-/** What it answers in place of what is right; undefined: that. */
+/** Makes an answer in place of the right one; undefined: the right one. */
 export type Fault = (asked: Asked, count: number, right: () => Response) => Response | undefined;
 
 export class FakeOrigin {

@@ -138,7 +138,7 @@ export class World {
   readonly events: string[] = [];
   estimate: StorageEstimate = {};
   now = 1000;
-  /** The one that was started last. */
+  /** The latest engine. */
   engine: Engine | undefined;
   readonly #fetch: Fetch;
   readonly #random: Random;
@@ -167,7 +167,7 @@ export class World {
       files: this.files,
       fetch: async (url, init) => {
         const response = await this.#fetch(url, init);
-        // One that has ended hears nothing any more.
+        // An engine that has ended hears nothing any more.
         return crashes === this.#crashes ? response : new Promise(() => {});
       },
       estimate: async () => this.estimate,

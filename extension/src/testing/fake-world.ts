@@ -11,9 +11,9 @@ import type { Ports } from '../hand-off/ports.ts';
 
 /** A call of the background's that is on its way. */
 interface Call {
-  /** Of which background: those of one that has ended are never answered. */
+  /** Number of the background: events of one that has ended are never answered. */
   readonly life: number;
-  /** What happens; undefined once it has. */
+  /** The event; undefined once it has happened. */
   happen: (() => unknown) | undefined;
   /** A taker's, which breaks with the connection. */
   readonly remote: boolean;

@@ -22,6 +22,6 @@ const answers = {
   'get-settings': api.runtime.sendMessage({ type: 'get-settings' }),
   state: askForState(url),
 };
-// Whoever takes an answer hears of its failure.
+// The taker of an answer hears of its failure.
 for (const answer of Object.values(answers)) answer.catch(() => {});
 (globalThis as { early?: Early }).early = { url, answers };

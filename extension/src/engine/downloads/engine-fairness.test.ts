@@ -46,7 +46,7 @@ function world() {
 
 const worlds: World[] = [];
 
-/** What never ends is ended. */
+/** Downloads that never end are ended. */
 afterEach(async () => {
   for (const it of worlds.splice(0)) {
     const engine = it.engine as NonNullable<typeof it.engine>;
@@ -80,7 +80,7 @@ describe('downloads of one host', () => {
     await take(engine, `${HOST}/second`);
     const isDone = (id: string) => it.records.records.get(id)?.state === 'saving';
     await it.until(engine, () => isDone(`${HOST}/second`));
-    // What it gave back is the other's again.
+    // The connection that it gave back is the other's again.
     await untilActive(active, 'origin.example', MAX_PER_HOST);
     expect(isDone(`${HOST}/slow-1`)).toBe(false);
   });
@@ -116,7 +116,7 @@ describe('downloads of one host', () => {
       engine,
       () => it.records.records.get('http://other.example/file')?.state === 'saving',
     );
-    // What is paused holds nothing.
+    // A paused download holds nothing.
     await engine.call({ type: 'command', id: `${HOST}/slow-1`, command: 'pause' });
     await take(engine, `${HOST}/more`);
     await it.until(engine, () => it.records.records.get(`${HOST}/more`)?.state === 'saving');

@@ -36,7 +36,7 @@ export interface EngineOptions extends FetchingOptions {
   readonly emit: (message: Extract<EngineMessage, { event: string }>) => void;
 }
 
-/** What is on disk for good, and what the record says of it, is brought up to date so often. */
+/** Milliseconds between updates of the record with the bytes that are on disk for good. */
 const FLUSH_MS = 5000;
 /** With nothing left to do for so long, the engine can be ended. */
 const IDLE_MS = 30_000;
@@ -124,7 +124,7 @@ export class Engine {
       if (flush) void this.#keep(id, run);
     }
     this.#fetching.tick();
-    // What waits for its server has made room for others.
+    // A download that waits for its server has made room for others.
     this.#start();
     const saving = this.#records.all.some(isAtBrowser);
     if (this.#runs.size > 0 || this.#offers.size > 0 || saving) this.#busyAt = now;

@@ -11,7 +11,7 @@ function browser() {
   const items: Partial<Item>[] = [];
   const told: unknown[][] = [];
   const refused = { reason: '' };
-  /** What the engine says of what it is told. */
+  /** The engine's answer to messages. */
   const engine = { known: true };
   const stateOf = (id: number) => items.find((item) => item.id === id)?.state;
   const downloads = {
@@ -148,7 +148,7 @@ describe('what is removed while it is saved', () => {
     await one.leave('a');
     expect(items).toEqual([]);
     expect(told.slice(1)).toEqual([[what, 1]]);
-    // What is heard of it later is nobody's.
+    // Later news of it belong to nobody.
     one.onChanged(isComplete);
     await turn();
     expect(told).toHaveLength(2);

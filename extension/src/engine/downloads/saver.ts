@@ -92,7 +92,7 @@ export class Saver {
     }
   }
 
-  /** What can still become its file, of what was begun for it. */
+  /** Finds a download of the browser, begun for the save, that can still become its file. */
   async #find(save: Save): Promise<Item | undefined> {
     const item = await this.#begunFor(save);
     if (item === undefined || item.url === save.url || item.state === 'complete') return item;
@@ -101,7 +101,7 @@ export class Saver {
     return undefined;
   }
 
-  /** What was begun for it, unless the browser's end has ended that as well. */
+  /** Finds the download that was begun for it, unless the browser's end has ended that as well. */
   async #begunFor({ url, begun }: Save): Promise<Item | undefined> {
     if (begun !== undefined) {
       const [item] = await this.#downloads.search({ id: begun.downloadId });
@@ -126,7 +126,7 @@ export class Saver {
   }
 
   async #discard(downloadId: number): Promise<void> {
-    // What has ended cannot be cancelled, what has not has no file that could be removed.
+    // A download that has ended cannot be cancelled, and one that has not has no file to remove.
     await this.#downloads.cancel(downloadId).catch(() => {});
     await this.#downloads.removeFile(downloadId).catch(() => {});
     await this.#downloads.erase({ id: downloadId });
@@ -157,7 +157,7 @@ export class Saver {
 /** The browser fetches it itself: what broke off can go on, whenever the user likes. */
 const isOrigins = (url: string) => !url.startsWith('blob:');
 
-/** What a reason of the browser's is in our table. */
+/** Turns a reason of the browser's into a code of our table. */
 function codeOf(reason: string): NotSavedCode {
   if (reason === 'FILE_NO_SPACE') return 'disk-full';
   if (reason.startsWith('USER_')) return 'interrupted';

@@ -1,4 +1,4 @@
-/** What the browser puts into the user's folder: it is asked to, and says how that has gone. */
+/** Has the browser put files into the user's folder, and takes its reports. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { Save } from '../../contract/protocol.ts';

@@ -12,7 +12,7 @@ const TICK_MS = 250;
 
 const emit = (message: EngineMessage) => postMessage(message);
 
-/** Whoever was there before has let go of its files when this resolves. */
+/** Resolves when the worker before this one has let go of its files. */
 const alone = new Promise<void>((resolve) => {
   void navigator.locks.request('engine', () => {
     resolve();

@@ -1,6 +1,6 @@
 /**
- * What the engine in the extension keeps of a download, and what follows from what happens to it.
- * Decisions only: the record is written before anybody is told.
+ * The extension engine's record of a download, and the changes that events make to it. Decisions
+ * only: the record is written before anybody is told.
  */
 
 import type { Digest } from '@millrace/shared/base/digest';
@@ -57,7 +57,7 @@ export interface DownloadRecord {
   readonly save?: { readonly url: string; readonly downloadId?: number | undefined } | undefined;
 }
 
-/** What is known of a download only while it runs. */
+/** Figures of a download that exist only while it runs. */
 export interface LiveFigures {
   readonly storedBytes: number;
   readonly bytesPerSecond: number;
@@ -107,7 +107,7 @@ export function toStart(
     });
 }
 
-/** Those that make room for others: what has ended longest ago. */
+/** Chooses the records that make room for others: those that ended longest ago. */
 export function toForget(records: Iterable<DownloadRecord>): DownloadRecord[] {
   const all = [...records];
   return all
@@ -178,7 +178,8 @@ const MAX_RESTARTS = 3;
 export function failed(record: DownloadRecord, error: MillraceError): DownloadRecord {
   const { code } = error;
   if (record.state !== 'browser' && isForBrowser(record, code)) {
-    // What comes must have the length that was promised: it could be a page that asks for a log-in.
+    // The answer must have the length that was promised: it could be a page that asks for a
+    // log-in.
     const length = record.length ?? record.promised;
     return { ...fresh(record), length, state: 'browser', save: { url: record.url } };
   }

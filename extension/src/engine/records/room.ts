@@ -7,7 +7,7 @@ const MIB = 1024 * 1024;
 /** Left to everybody else. */
 const RESERVE_BYTES = 64 * MIB;
 
-/** What `navigator.storage.estimate()` says, bytes. */
+/** Answer of `navigator.storage.estimate()`, bytes. */
 export interface StorageEstimate {
   readonly quota?: number | undefined;
   readonly usage?: number | undefined;

@@ -48,7 +48,10 @@ export async function readBody(
   if (offset !== length) throw broken(offset, length);
 }
 
-/** What compares a body with the digest that came with it (RFC 9530, 2); undefined: none came. */
+/**
+ * Makes the check of a body against the digest that came with it (RFC 9530, 2); undefined: none
+ * came.
+ */
 export function contentCheck(fields: Headers, range: ByteRange) {
   const known = contentDigests(fields, 206).filter(({ algorithm }) => algorithm in SUBTLE);
   const digest = strongest(known);

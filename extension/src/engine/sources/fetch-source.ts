@@ -67,18 +67,18 @@ export interface FetchSourceOptions {
 /** Failures that say nothing of where redirects lead. */
 const KEEPS_TO_ITSELF: ReadonlySet<ErrorCode> = new Set(['origin-busy']);
 /**
- * What `fetch` may set. The browser adds cookies, its own name and its languages by itself, and lets
- * nobody say what page the link is on: Referer is a forbidden request header of the Fetch standard.
- * A rule of declarativeNetRequest could write it into our requests, for one permission more, with
- * which an extension can rewrite every request on every site; this one changes none. Servers that
- * insist on the field are few, and their files are not lost: the proof fails, and the browser's own
- * download, which has sent it, goes on.
+ * Fields that `fetch` may set. The browser adds cookies, its own name and its languages by itself,
+ * and lets nobody say what page the link is on: Referer is a forbidden request header of the Fetch
+ * standard. A rule of declarativeNetRequest could write it into our requests, for one permission
+ * more, with which an extension can rewrite every request on every site; this one changes none.
+ * Servers that insist on the field are few, and their files are not lost: the proof fails, and the
+ * browser's own download, which has sent it, continues.
  */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['authorization']);
 
 export class FetchSource extends TransferSource {
   readonly edge: string | undefined;
-  /** What is asked. */
+  /** The URL to ask. */
   readonly target: URL;
   readonly #options: FetchSourceOptions;
   /** Where redirects have ended: asked in place of the target as long as it gives the file. */

@@ -14,9 +14,9 @@ export const MAX_PER_HOST = 5;
 /** Connections at a time, to all hosts. Behind a proxy Chromium has 32 for everything. */
 export const MAX_CONNECTIONS = 24;
 
-/** What has connections: a download, or the proof of one. */
+/** A holder of connections: a download, or the proof of one. */
 export interface SlotHolder {
-  /** So many connections to a host have to end now, those that are ending already included. */
+  /** `count` connections to a host have to end now, those that are ending already included. */
   giveBack(host: string, count: number): void;
   /** There is room for a connection more. */
   onRoom(): void;
@@ -93,7 +93,7 @@ export class HostSlots {
         reject(signal.reason);
       };
       const holder: SlotHolder = {
-        // What takes one connection is short: it is let end.
+        // A holder of one connection is short: it is let end.
         giveBack: () => {},
         onRoom: () => {
           if (!this.take(holder, host)) return;

@@ -12,7 +12,7 @@ import type { FetchSource, Opened } from './fetch-source.ts';
 
 const PROOF_BYTES = 64 * 1024;
 
-/** What the origin says of the file. */
+/** The origin's statement about the file. */
 export interface Proof {
   /** The version is pinned by them. */
   readonly validators: Validators;

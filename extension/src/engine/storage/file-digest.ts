@@ -31,7 +31,7 @@ export interface FileToCheck {
   readonly length: number;
   /** Reads from a position on. @returns how many bytes there were */
   readonly read: (position: number, into: Uint8Array<ArrayBuffer>) => number;
-  /** What is known of it; the strongest counts, and without any it is as it should be. */
+  /** Digests that are known; the strongest counts, and a file without any passes. */
   readonly digests: readonly Digest[];
 }
 

@@ -117,7 +117,7 @@ export class Partial {
       unproven.push(...this.#entries.remove(range));
     }
     this.#writeAnew();
-    // What lies beside has lost its digest with them.
+    // Bytes beside these have lost their digest with them.
     for (const range of unproven) this.#proveKept(range);
   }
 
@@ -152,7 +152,7 @@ export class Partial {
       const replaced = this.#entries.remove(range);
       this.#entries.add(entry);
       attempt(() => this.#append(formatEntry(entry)));
-      // What had a digest together with some of these bytes needs one of its own.
+      // Bytes that had a digest together with some of these need one of their own.
       for (const { start, end } of replaced) {
         if (start < range.start) this.#proveKept({ start, end: Math.min(end, range.start) });
         if (end > range.end) this.#proveKept({ start: Math.max(start, range.end), end });

@@ -1,4 +1,4 @@
-/** What every part of a page may use: the background and the words. */
+/** Things that every part of a page may use: the background and the words. */
 
 import { createContext, type ReactNode, useContext } from 'react';
 import type { Text } from '../../text/text.ts';

@@ -6,7 +6,7 @@ type Theme = Settings['theme'];
 
 const system = window.matchMedia('(prefers-color-scheme: dark)');
 
-/** What was set last is shown from the first moment on, before the settings are there. */
+/** Key of the last theme, which shows from the first moment on, before the settings are there. */
 const KEPT = 'millrace-theme';
 
 let chosen: Theme = 'system';

@@ -1,4 +1,4 @@
-/** What to tell the reader when the background has not done something. */
+/** Words for the reader when the background has not done something. */
 
 import type { Text } from '../../text/text.ts';
 import { BackgroundError } from './background.ts';

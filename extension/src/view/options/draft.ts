@@ -40,7 +40,7 @@ export function useDraft<T>(
     return said.problem === undefined ? write(said.value) : undefined;
   };
 
-  // What has been changed elsewhere, or changed back, is shown; but not while somebody types.
+  // A value that was changed elsewhere, or changed back, shows; but not while somebody types.
   useEffect(() => {
     if (unsaved.current) return;
     setTyped((now) => (wouldKeep.current(now) === kept ? now : kept));

@@ -5,7 +5,7 @@ import { textFor } from '../../text/text.ts';
 import { type Background, BackgroundError } from '../common/background.ts';
 import type { OptionsModel as Model } from './options-model.ts';
 
-// What the theme is shown with: there before the module that looks at it.
+// Parts of the browser that show the theme: there before the module that looks at them.
 Object.assign(globalThis, {
   window: { matchMedia: () => ({ matches: false }) },
   localStorage: { setItem() {} },

@@ -12,7 +12,7 @@ export interface Note {
   readonly id: number;
   readonly text: string;
   readonly bad: boolean;
-  /** What it was before. */
+  /** The settings before the change. */
   readonly undo?: Partial<Settings>;
 }
 
@@ -59,7 +59,7 @@ export class OptionsModel {
     const begun = this.#begun;
     try {
       const settings = await this.#background.ask({ type: 'get-settings' });
-      // What was asked for before a change would undo it on the screen; the change brings the rest.
+      // An answer from before a change would undo it on the screen; the change brings the rest.
       if (this.#unkept > 0 || begun !== this.#begun) return;
       setTheme(settings.theme);
       this.#set({ settings, problem: undefined });
@@ -132,7 +132,7 @@ export class OptionsModel {
   }
 }
 
-/** What members had been. */
+/** Picks the former values of members. */
 function pick(settings: Settings, change: Partial<Settings>): Partial<Settings> {
   const names = Object.keys(change) as (keyof Settings)[];
   return Object.fromEntries(names.map((name) => [name, settings[name]]));

@@ -107,7 +107,7 @@ function Toast({ note, model }: { note: Note; model: OptionsModel }) {
   const text = useText();
   const { id, bad } = note;
   useEffect(() => {
-    // What went wrong stays until it has been read.
+    // A failure stays until it has been read.
     if (bad) return;
     const timer = setTimeout(() => model.dismiss(id), SHOWN_MS);
     return () => clearTimeout(timer);

@@ -1,10 +1,10 @@
-/** From what is typed into the options to settings, or to what is wrong with it. */
+/** Reads the texts that users type into the options: settings, or problems. */
 
 import { parseBytes } from '@millrace/shared/base/units';
 import type { Settings } from '../../contract/settings.ts';
 import type { Text } from '../../text/text.ts';
 
-/** What a field says: what to keep, or a problem in words. */
+/** A field's value to keep, or a problem in words. */
 export type Reading<T> =
   | { readonly value: T; readonly problem?: undefined }
   | { readonly problem: string };

@@ -16,7 +16,7 @@ export const SECTIONS = [
 
 export type SectionName = (typeof SECTIONS)[number][0];
 
-/** What the parts of the options are given. */
+/** Properties of the parts of the options. */
 export interface SectionProps {
   readonly settings: Settings;
   readonly save: (change: Partial<Settings>) => void;

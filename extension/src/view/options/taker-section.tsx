@@ -1,4 +1,4 @@
-/** Who takes downloads, and what to do where the desktop app is not there. */
+/** Choice of the taker, and help where the desktop app is not there. */
 
 import { Choice } from '@millrace/shared/ui/fields';
 import { Icon } from '@millrace/shared/ui/icons';

@@ -1,4 +1,4 @@
-/** Which downloads are taken: size, types, sites. */
+/** Choice of the downloads that are taken: size, types, sites. */
 
 import { Field, Lines, Switch } from '@millrace/shared/ui/fields';
 import { useText } from '../common/context.tsx';

@@ -1,4 +1,4 @@
-/** Which links are chosen, and where the keyboard is. Places are those in the whole list. */
+/** The chosen links, and the place of the keyboard. Places are those in the whole list. */
 
 export interface Choice {
   readonly chosen: ReadonlySet<number>;

@@ -4,7 +4,7 @@ import { categoryOf, DEFAULT_CATEGORIES } from '@millrace/shared/download/reques
 import type { FoundLinks } from '../../contract/messages.ts';
 import type { Key } from '../../text/text.ts';
 
-/** What is listed at most, and what may be added at once. */
+/** Most links that are listed, and that may be added at once. */
 export const MAX_LINKS = 10_000;
 const MAX_URL_CHARS = 65_536;
 
@@ -13,10 +13,10 @@ export type LinkType = (typeof TYPES)[number];
 
 export interface PickerLink {
   readonly url: string;
-  /** What the file is probably called. */
+  /** Probable name of the file. */
   readonly name: string;
   readonly host: string;
-  /** What the page says about it. */
+  /** The page's text about it. */
   readonly text: string;
   readonly type: LinkType;
   /** In lower case, for searching. */

@@ -1,4 +1,4 @@
-/** What has been asked for before the popup's script was there. */
+/** Answers that were asked for before the popup's script was there. */
 
 import type { BrowserApi } from '../../browser/api.ts';
 

@@ -24,7 +24,7 @@ export function DownloadList({ model, downloads }: ListProps) {
   const text = useText();
   const scroller = useRef<HTMLDivElement>(null);
   const [focus, setFocus] = useState<string>();
-  /** Whose removal is asked about. */
+  /** The download whose removal is asked about. */
   const [asked, setAsked] = useState<string>();
   const virtual = useVirtualizer({
     count: downloads.length,
@@ -40,7 +40,7 @@ export function DownloadList({ model, downloads }: ListProps) {
   useLayoutEffect(() => virtual.measure(), [virtual, heights]);
 
   useEffect(() => {
-    // Whoever opens the popup with a key goes on with keys.
+    // A user who opens the popup with a key continues with keys.
     if (document.activeElement === document.body) scroller.current?.focus();
   }, []);
 
@@ -136,7 +136,7 @@ function moves(key: string, from: number, count: number, to: (index: number) => 
   return place !== undefined;
 }
 
-/** What a key does to the download that has the focus. */
+/** Finds the command of a key for the download that has the focus. */
 function commandOf(key: string, row: ShownDownload): DownloadCommand | undefined {
   const can = commandsFor(row);
   if (key === 'Delete' || key === 'Backspace') return 'remove';

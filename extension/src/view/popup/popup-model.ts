@@ -1,4 +1,4 @@
-/** What the popup shows, kept as new as the background says, and what its buttons do. */
+/** State of the popup, kept as new as the background's, and the actions of its buttons. */
 
 import type { PopupState, Request } from '../../contract/messages.ts';
 import type { DownloadCommand, ShownDownload } from '../../contract/taker.ts';
@@ -102,7 +102,10 @@ export class PopupModel {
     if (problem !== undefined) this.#set({ problem });
   }
 
-  /** What has not changed stays the same object, so that its row is not drawn anew. */
+  /**
+   * Takes a new state over. Unchanged downloads stay the same objects, so that their rows are not
+   * drawn anew.
+   */
   #take(state: PopupState): void {
     const before = new Map(this.#view.state?.downloads.map((row) => [keyOf(row), row]));
     const downloads = state.downloads.map((row) => {

@@ -1,4 +1,4 @@
-/** What a row of the list shows of a download, and what can be done to it. */
+/** Words and commands of a row of the list. */
 
 import type { IconName } from '@millrace/shared/style/icon-paths';
 import { errorWords } from '@millrace/shared/text/error-words';
@@ -38,7 +38,10 @@ export function heightOf(download: ShownDownload): number {
   return hasBar(download) ? WITH_BAR_PX : PLAIN_PX;
 }
 
-/** What is done says so by its sign, and what has not begun has nothing to show. */
+/**
+ * True where a bar tells something: a sign shows that a download is done, and one that has not
+ * begun has nothing to show.
+ */
 export function hasBar({ status, storedBytes }: ShownDownload): boolean {
   if (status === 'complete' || status === 'error') return false;
   return status === 'active' || storedBytes > 0;
@@ -63,13 +66,13 @@ export function aboutWords(text: Text, download: ShownDownload): string {
   return parts.join(' · ');
 }
 
-/** What went wrong, and what to do; the taker's own words where the code is not known here. */
+/** Words for a failure and its remedy; the taker's own words where the code is not known here. */
 export function failureWords(text: Text, { error }: ShownDownload) {
   if (error === undefined) return { title: text.t('state.error'), help: '' };
   return errorWords(text.language, error);
 }
 
-/** What can be done to a download, the nearest first. */
+/** Commands for a download, the nearest first. */
 export function commandsFor({ status }: ShownDownload): readonly DownloadCommand[] {
   switch (status) {
     case 'complete':
