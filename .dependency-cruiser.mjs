@@ -1,6 +1,6 @@
 /**
- * Which room may import from which, and that imports never go in circles: neither those of files nor
- * those of rooms. A room is a folder. `npm run lint` holds the code to this.
+ * Table of the rooms that each room may import from. Imports never go in circles, neither those of
+ * files nor those of rooms. A room is a folder. `npm run lint` holds the code to this.
  */
 
 const SHARED = 'shared/src';

@@ -50,7 +50,7 @@ class Sender {
       const chunk = this.#chunks.shift();
       if (chunk === undefined) return this.#end(this.#outcome);
       this.response.onData(chunk);
-      // Whoever keeps a view of it sees other bytes now.
+      // A reader that keeps a view of it sees other bytes now.
       chunk.fill('!');
     }
   }

@@ -1,6 +1,6 @@
 /** Node's own parser of HTTP/1.1, llhttp, as an oracle for ours. It has no public interface. */
 
-/** What llhttp makes of one message. */
+/** llhttp's reading of one message. */
 export interface Parsed {
   /** Its error code, where it refuses the message before the end. */
   readonly code: string | undefined;

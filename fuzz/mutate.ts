@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { CHARACTERS, NUMBERS, VALUES, WORDS } from './tokens.ts';
 
-/** What to do, where, and with what: each number is taken modulo what there is to choose from. */
+/** An edit: its kind, its place, and its value; each number is taken modulo the choices. */
 type Edit = readonly [kind: number, at: number, what: number];
 
 /** Longest span that one edit takes out, repeats or moves. */

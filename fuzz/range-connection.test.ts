@@ -99,7 +99,7 @@ afterAll(() => {
   tls.connect = connect;
 });
 
-/** What a connection makes of the bytes. */
+/** Gives a connection the bytes, and returns its result. */
 async function exchange(pieces: Buffer[], into: number | undefined, room: boolean, holds: boolean) {
   const connection = new RangeConnection(new URL('https://host/'), {
     timeoutMs: 1000,

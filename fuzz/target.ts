@@ -19,7 +19,7 @@ export interface FuzzTarget {
   runLong(name: string): Later<void>;
   /** True where the reader takes any input for a valid one. */
   readonly takesAll: boolean;
-  /** What the reader does with the seeds, and with mutations of them. */
+  /** Tries the reader with the seeds, and with mutations of them. */
   trySeeds(seed: number): Promise<SeedReport>;
 }
 
@@ -45,7 +45,7 @@ interface SeedReport {
   readonly refusedMutations: number;
 }
 
-/** What a check returns for an input that the reader has refused. */
+/** Result of a check: `refused` where the reader has refused the input. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a check that refuses nothing returns nothing.
 export type Verdict = 'refused' | undefined | void;
 
@@ -53,16 +53,16 @@ export interface FuzzFailure {
   /** The minimised case as a JavaScript literal. */
   readonly literal: string;
   readonly error: unknown;
-  /** Which of the cases failed first, counted from 1. */
+  /** Place of the case that failed first, counted from 1. */
   readonly after: number;
 }
 
-/** What an arbitrary gives: a target's cases have the type of its `cases`, and of nothing else. */
+/** The type of an arbitrary's values: a target's cases have the type of its `cases` alone. */
 type CaseOf<A> = A extends fc.Arbitrary<infer T> ? T : never;
 
 export interface TargetOptions<A extends fc.Arbitrary<unknown>> {
   readonly name: string;
-  /** What cases are drawn from. */
+  /** Source of the cases. */
   readonly cases: A;
   /** Reads one case. Throws, or rejects, if a property does not hold. */
   readonly check: (value: CaseOf<A>) => Later<Verdict>;
@@ -70,7 +70,7 @@ export interface TargetOptions<A extends fc.Arbitrary<unknown>> {
   readonly asynchronous?: boolean;
   /** True where the reader refuses nothing: any input means something. */
   readonly takesAll?: boolean;
-  /** Which of the unedited cases are valid; default: all of them. */
+  /** True for unedited cases that are valid; default: all of them. */
   readonly sound?: (value: CaseOf<A>) => boolean;
   /** Cases that failed once. They are tried first in every run. */
   readonly found?: readonly CaseOf<A>[];

@@ -41,7 +41,7 @@ const ENTRIES = {
  */
 const CLASSIC = new Set(['skip-key', 'popup-early']);
 
-/** What the sources are compiled for: the oldest that the manifests let in. */
+/** Oldest browsers that the manifests let in: the sources are compiled for them. */
 const TARGETS = { chromium: 'chrome120', firefox: 'firefox142' };
 
 /** The same in every build, so that the same sources make the same packages. */

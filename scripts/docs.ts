@@ -64,7 +64,7 @@ const DOWNLOADING = ['get', 'stream', 'add'];
 /** Said once for all. */
 const EVERYWHERE = '--json';
 
-/** What each command does; their options can be folded out. */
+/** Lists the commands; their options can be folded out. */
 function commands(program: Command): string {
   const all = program.commands
     .filter((command) => !command.name().startsWith('_'))
@@ -138,7 +138,7 @@ function errors(): string {
   return [head, '|---|---|---|---|---|', ...rows].join('\n');
 }
 
-/** What strangers can take of an edge. */
+/** Lists the resources that strangers can use up at an edge. */
 function admission(): string {
   const limit = (source: LimitSource | undefined) => {
     if (source === undefined) return '';

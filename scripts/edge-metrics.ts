@@ -1,4 +1,4 @@
-/** What an edge measures, asked of one that is built with everything that has figures. */
+/** Lists an edge's metrics, from one that is built with everything that has figures. */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,7 +32,7 @@ export async function edgeMetrics(): Promise<MetricRow[]> {
     const config = readConfig(['--cache-dir', join(folder, 'cache'), ...files], {});
     const app = await buildApp(config, log);
     const rows = app.metrics.registry.getMetricsAsArray().map((metric) => {
-      // What a metric is called and what its labels are is part of it, but not of its type.
+      // A metric has its name and labels, but its type does not tell.
       const { type, labelNames } = metric as unknown as { type: string; labelNames: string[] };
       return { name: metric.name, type, help: metric.help, labels: labelNames };
     });

@@ -19,9 +19,9 @@ interface Dashboard {
 
 const FILE = new URL('../edge/deploy/grafana/dashboards/millrace.json', import.meta.url);
 const dashboard = JSON.parse(readFileSync(FILE, 'utf8')) as Dashboard;
-/** What Prometheus itself adds to whatever it scrapes. */
+/** Labels that Prometheus itself adds. */
 const SCRAPED = ['instance', 'job'];
-/** What histograms are stored as. */
+/** Endings of a histogram's series. */
 const SUFFIXES = ['_bucket', '_sum', '_count'];
 
 let metrics: ReadonlyMap<string, MetricRow>;
@@ -39,7 +39,7 @@ function labelsOf(name: string): string[] | undefined {
   return [...histogram.labels, ...SCRAPED, ...(suffix === '_bucket' ? ['le'] : [])];
 }
 
-/** What is wrong with an expression. */
+/** Lists the faults of an expression. */
 function faults(expression: string): string[] {
   // Grafana fills its own variables in before Prometheus sees them.
   const { selections, grouping } = readPromql(expression.replaceAll('$__rate_interval', '5m'));

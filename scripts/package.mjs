@@ -50,7 +50,7 @@ function bundleDaemon() {
   });
 }
 
-/** What browsers start. */
+/** Bundles the native host, which browsers start. */
 function bundleHost() {
   return bundle('native-host', { main: join(root, 'desktop', 'native-host', 'main.ts') });
 }
@@ -141,7 +141,7 @@ function runBuilder(platform, target) {
   return `${error?.message ?? whyOf(log)} (see ${file})`;
 }
 
-/** What says it, out of very many lines. */
+/** Finds the line that tells the reason, among very many. */
 function whyOf(log) {
   const host = /getaddrinfo \w+ (\S+)/.exec(log)?.[1];
   if (host !== undefined) return `it takes a download from ${host}, which cannot be reached`;

@@ -1,4 +1,4 @@
-/** What an expression of PromQL speaks of, by Prometheus' own grammar. */
+/** Reads the metrics and labels of a PromQL expression, by Prometheus' own grammar. */
 
 import { parser } from '@prometheus-io/lezer-promql';
 

@@ -19,7 +19,9 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const stampFile = join(root, 'node_modules', '.millrace-setup');
 
-/** What the installed dependencies depend on: if it is the same, so are they. */
+/**
+ * Stamp of everything that the installed dependencies depend on: if it is the same, so are they.
+ */
 function stamp() {
   const hash = createHash('sha256');
   const inputs = ['pnpm-lock.yaml', 'pnpm-workspace.yaml', 'package.json'];
@@ -132,7 +134,7 @@ async function typecheck() {
 /** Builds the interface where it has changed; what serves it needs it. */
 const buildUi = () => runNode([join(root, 'scripts/build-ui.mjs')]);
 
-/** What needs the interface, after it has been built. */
+/** Builds the interface before work that needs it. */
 const withUi = async (run) => (await buildUi()) || run();
 
 /** The app, or what it downloads with: the app needs its page, its window and Electron. */

@@ -5,7 +5,7 @@ const ROOT = new URL('../', import.meta.url);
 const FOLDERS = ['shared/src', 'edge/src', 'desktop', 'extension', 'fuzz', 'scripts', 'e2e'];
 /** Calls zod, for all others. */
 const READER = 'shared/src/schema/read.ts';
-/** What has a method `parse` and is no schema. */
+/** Objects with a method `parse` that are no schemas. */
 const OTHERS = new Set(['JSON', 'Date', 'URL', 'path', 'command', 'program', 'parser']);
 
 /** Calls of a schema's own methods in a program's text. */

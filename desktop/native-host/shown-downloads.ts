@@ -8,7 +8,7 @@ import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 
 const MAX_NAME_CHARS = 255;
 const MAX_MESSAGE_CHARS = 500;
-/** For what is around the list. */
+/** Room for the rest of the message, around the list. */
 const ROOM_BYTES = 1024;
 
 /** Statuses of downloads in lists: removed ones are in none. */

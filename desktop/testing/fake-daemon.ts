@@ -121,7 +121,7 @@ export class FakeRun implements Run {
 export class FakeDaemon {
   readonly folder = mkdtempSync(join(tmpdir(), 'millrace-test-'));
   readonly runs: FakeRun[] = [];
-  /** What the daemon has said in its log. */
+  /** Lines of the daemon's log. */
   readonly notes: string[] = [];
   readonly removedPartials: string[] = [];
   readonly movedPartials: string[][] = [];

@@ -30,7 +30,7 @@ export class ManagerStage {
   /** Files whose journals were to be deleted. */
   journals: string[] = [];
   moved: string[][] = [];
-  /** What deleting a partial file waits for. */
+  /** Deleting a partial file waits for this. */
   deletion: Promise<void> = Promise.resolve();
   /** Kinds of what was told of single downloads. */
   events: string[] = [];

@@ -85,7 +85,7 @@ export class PartialFileStage {
     }
   }
 
-  /** What is stored, as pairs of positions. */
+  /** Stored bytes, as pairs of positions. */
   stored(file: PartialFile): number[][] {
     return file.stored.ranges.map(({ start, end }) => [start, end]);
   }

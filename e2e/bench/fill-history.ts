@@ -2,7 +2,7 @@
 
 import type { DaemonProcess } from '../fixtures/programs/daemon.ts';
 
-/** So many at a time. */
+/** Entries per step. */
 const PIECE = 10_000;
 
 export async function fillHistory(daemon: DaemonProcess, entries: number): Promise<void> {

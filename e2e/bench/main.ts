@@ -49,7 +49,7 @@ const BENCHMARKS = new Map([
   ['decision', { title: 'Whether the extension takes a download', measure: decision }],
 ]);
 
-/** What compares nothing: programs of their own, with options of their own. */
+/** Programs that compare nothing, with options of their own. */
 const PROGRAMS = new Map<string, (args: readonly string[]) => Promise<number>>([
   ['fuzz', fuzz],
   ['hostile', hostile],

@@ -10,7 +10,7 @@ import { fillHistory } from './fill-history.ts';
 const ENTRIES = 10_000;
 const STARTS = 5;
 const IDLE_MS = 20_000;
-/** What starting has left to do is not what it costs idle. */
+/** Time for the rest of the start: that is no cost of an idle app. */
 const SETTLE_MS = 5000;
 const TICKS_PER_SECOND = 100;
 

@@ -1,6 +1,6 @@
 /**
- * What TLS and HTTP/2 cost: one edge, a file that it has in memory, the same client (h2load) without
- * TLS, with TLS and HTTP/1.1, and with HTTP/2, in turn.
+ * Measures the cost of TLS and HTTP/2: one edge, a file that it has in memory, the same client
+ * (h2load) without TLS, with TLS and HTTP/1.1, and with HTTP/2, in turn.
  */
 
 import { execFile } from 'node:child_process';

@@ -103,7 +103,7 @@ async function run(daemon: DaemonProcess, origin: SlowFiles): Promise<void> {
   });
 }
 
-/** What the browser makes of a list of plain text, beside the same downloads. */
+/** Measures the browser with a list of plain text, beside the same downloads. */
 async function bareList(browser: Browser, entries: number): Promise<Smoothness> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();

@@ -16,7 +16,7 @@ const CACHE = fileURLToPath(new URL('../../node_modules/.cache/lab', import.meta
 /** The device's name in the router. */
 export const DELAY_DEVICE = 'delay';
 
-/** What it has done. */
+/** Statistics of the program. */
 export interface DelayStats {
   /** Packets, since it was asked last. */
   readonly passed: number;
@@ -79,7 +79,10 @@ export class Delay {
     return (await this.#ask('stats')) as DelayStats;
   }
 
-  /** What waits before an address's link on the way to it, and what has passed it so far. */
+  /**
+   * Packets that wait before an address's link on the way to it, and those that have passed it so
+   * far.
+   */
   async queue(address: string): Promise<LinkQueue> {
     return (await this.#ask(`queue ${address}`)) as LinkQueue;
   }

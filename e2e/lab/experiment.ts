@@ -1,9 +1,9 @@
-/** What an experiment is. */
+/** The form of an experiment. */
 
 import type { Findings } from './report.ts';
 
 export interface ExperimentOptions {
-  /** What is drawn at random is drawn by this. */
+  /** Seed of everything that is drawn at random. */
   readonly seed: number;
   /** How often to measure. */
   readonly runs: number;

@@ -28,7 +28,7 @@ export class Gate {
     this.#waiting.push({ child, ready });
     await this.#opened;
     const now = performance.now();
-    // One that has ended meanwhile reads nothing any more.
+    // A process that has ended meanwhile reads nothing any more.
     child.stdin?.on('error', () => {});
     child.stdin?.write('begin\n');
     return now;

@@ -1,6 +1,7 @@
 /**
- * Who takes away what a laboratory has made, whatever becomes of its owner: a process that waits for
- * the end of a pipe from it. If that is killed as well, the next laboratory takes it away.
+ * Takes away the things that a laboratory has made, whatever becomes of its owner: a process that
+ * waits for the end of a pipe from it. If that is killed as well, the next laboratory takes them
+ * away.
  */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -11,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const NAMESPACES = '/run/netns';
-/** What all namespaces and folders of laboratories begin with. */
+/** Beginning of the names of all namespaces and folders of laboratories. */
 const KIND = 'millrace-lab';
 
 /** A variable of every program of a laboratory: the prefix of its keeper. */
@@ -40,7 +41,7 @@ rm -rf "$2"
 `;
 
 export class Keeper {
-  /** What every name that it looks after begins with. */
+  /** Beginning of every name that it looks after. */
   readonly prefix: string;
   /** A folder that goes with the rest; whoever uses it makes it. */
   readonly folder: string;

@@ -114,7 +114,7 @@ export class Lab {
     return this.#keeper.pid;
   }
 
-  /** What delays packets: the kernel, or our own program. */
+  /** Program that delays packets: the kernel, or our own. */
   get delayedBy(): 'netem' | 'delay.c' {
     return this.#delay === undefined ? 'netem' : 'delay.c';
   }
@@ -136,7 +136,7 @@ export class Lab {
       `address add ${net}.1/24 dev ${port}`,
       `link set ${port} up`,
     ]);
-    // What one run has learned of a way would make the next another one.
+    // Knowledge of a way from one run would make the next another one.
     kernel(namespace, { 'ipv4/tcp_no_metrics_save': '1' });
     batch('ip', namespace, [
       'link set lo up',
@@ -163,7 +163,7 @@ export class Lab {
     const own = settingsOf(host.namespace);
     kernel(host.namespace, Object.fromEntries(paths.filter(([path]) => own.has(path))));
     const congestion = settings.get('net.ipv4.tcp_congestion_control');
-    // What the route says goes before.
+    // The route's own setting goes before.
     if (congestion !== undefined) leadOut(host.namespace, routerOn(host), congestion);
   }
 
@@ -189,7 +189,10 @@ export class Lab {
     batch('ip', this.#router, [`route replace ${address}/32 via ${host.address} dev ${host.port}`]);
   }
 
-  /** What waits before a host's rate limit on the way to it, and what has passed it so far. */
+  /**
+   * Packets that wait before a host's rate limit on the way to it, and those that have passed it
+   * so far.
+   */
   async queue(host: Host): Promise<LinkQueue> {
     if (this.#delay !== undefined) return this.#delay.queue(host.address);
     const command = ['tc', '-s', '-j', 'qdisc', 'show', 'dev', host.port];
@@ -224,7 +227,7 @@ function leadOut(namespace: string, router: string, congestion: string): void {
 /** Below /proc/sys/net. */
 const pathOf = (setting: string) => setting.replace(/^net\./, '').replaceAll('.', '/');
 
-/** What a namespace has of its own below /proc/sys/net. */
+/** Lists a namespace's own settings below /proc/sys/net. */
 function settingsOf(namespace: string): ReadonlySet<string> {
   const command = ['find', '/proc/sys/net', '-type', 'f', '-printf', '%P\n'];
   const listed = execFileSync('ip', ['netns', 'exec', namespace, ...command], { encoding: 'utf8' });

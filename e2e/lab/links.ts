@@ -1,4 +1,4 @@
-/** What a host's link is like, as commands for `tc`. */
+/** Turns a host's link into commands for `tc`. */
 
 /** A host's link to the router. What is left out is without limit, delay or loss. */
 export interface Link {
@@ -18,7 +18,7 @@ export interface Link {
 export const QUEUE_MS = 80;
 /** A queue of less loses packets of a single burst. */
 const MIN_QUEUE_BYTES = 20 * 1514;
-/** What may pass at once: short enough that a rate is one on the scale of a round trip. */
+/** Longest burst: short enough that a rate is one on the scale of a round trip. */
 const BURST_MS = 1;
 const MIN_BURST_BYTES = 4 * 1514;
 /** More than are ever under way. */

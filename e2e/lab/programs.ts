@@ -14,7 +14,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url));
 const EDGE = join(root, 'edge/src/main.ts');
 const CLI = join(root, 'desktop/cli/main.ts');
 const PRELOAD = fileURLToPath(new URL('preload.mjs', import.meta.url));
-/** What `millrace get` loads before it does anything. */
+/** Modules that `millrace get` loads before it does anything. */
 const GET_MODULES = [
   'desktop/cli/program.ts',
   'desktop/cli/commands/get.ts',

@@ -1,4 +1,7 @@
-/** What an experiment has measured: as JSON, and as Markdown with tables and pictures of curves. */
+/**
+ * Writes an experiment's measurements: as JSON, and as Markdown with tables and pictures of
+ * curves.
+ */
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,13 +16,13 @@ export interface Table {
   readonly rows: readonly (readonly (string | number | undefined)[])[];
 }
 
-/** What an experiment has found out; medians where it was measured more than once. */
+/** Findings of an experiment; medians where it was measured more than once. */
 export interface Findings {
-  /** What it was measured with and on. */
+  /** Conditions of the measurement. */
   readonly conditions: Readonly<Record<string, string | number>>;
   readonly tables: readonly Table[];
   readonly plots: readonly Plot[];
-  /** What has to be known beside the figures. */
+  /** Facts that a reader needs beside the figures. */
   readonly notes: readonly string[];
   /** Every single measurement. */
   readonly raw: unknown;

@@ -67,7 +67,7 @@ export function anycast(
   return { origin, client, edges, address: ANYCAST_ADDRESS, switch: next };
 }
 
-/** So many values from `from` to `to`, equally far from each other, in a random order. */
+/** Makes `count` values from `from` to `to`, equally far from each other, in a random order. */
 export function spread(from: number, to: number, count: number, seed: number): number[] {
   const step = count > 1 ? (to - from) / (count - 1) : 0;
   const values = Array.from({ length: count }, (_, i) => from + i * step);

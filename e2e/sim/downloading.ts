@@ -1,4 +1,4 @@
-/** What all simulated clients have in common: when they begin, how it ends, and how fast they were. */
+/** Parts that all simulated clients share: when they begin, how it ends, and how fast they were. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { SimNode } from './node.ts';

@@ -91,7 +91,7 @@ export class SimNode implements Host, Member {
     }).result;
   }
 
-  /** Who serves a chunk. */
+  /** Chooses who serves a chunk. */
   route(chunk: number, path: Path, attempt: number, tried: ReadonlySet<string>): Route<RouteNode> {
     const { chunkBytes, bufferBytes, maxHops } = this.world.o;
     const { now, random } = this.world.sim;

@@ -10,7 +10,7 @@ import type { Millis, Random } from '@millrace/shared/base/clock';
 export interface Place {
   readonly x: number;
   readonly y: number;
-  /** What the site's own line adds to each round trip, milliseconds. */
+  /** Milliseconds that the site's own line adds to each round trip. */
   readonly accessMs: Millis;
 }
 
@@ -55,7 +55,8 @@ export function rttMs(a: Place, b: Place): Millis {
 }
 
 /**
- * What a heartbeat finds: an application takes its time, now and then ten times as long (NSDI 4.2).
+ * Draws the time of a heartbeat: an application takes its time, now and then ten times as long
+ * (NSDI 4.2).
  */
 export function heartbeatMs(a: Place, b: Place, random: Random): Millis {
   const busy = random() < 0.1 ? 10 : 1;

@@ -1,4 +1,4 @@
-/** What experiments report: figures as JSON, and as Markdown for people. */
+/** Reports of experiments: figures as JSON, and as Markdown for people. */
 
 export interface Table {
   readonly caption: string;
@@ -16,7 +16,7 @@ export interface Report {
   readonly title: string;
   readonly tables: readonly Table[];
   readonly plots?: readonly Plot[];
-  /** What must be known to read the figures. */
+  /** Facts that a reader needs to understand the figures. */
   readonly notes: readonly string[];
 }
 

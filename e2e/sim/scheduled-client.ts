@@ -9,7 +9,7 @@ import { EdgeSource, type Seat } from './edge-source.ts';
 const CONNECTIONS = 2;
 /** How long an edge may say nothing. */
 const STALL_MS = 10_000;
-/** What may be fetched twice, as a share of the file (LOCI 5). */
+/** Share of the file that may be fetched twice (LOCI 5). */
 const REDUNDANT_SHARE = 0.02;
 
 /** It uses all edges at once. */

@@ -1,6 +1,6 @@
 /**
- * What a simulated node knows of the others: the real peer table and the real choice of peers, fed
- * with heartbeats over the simulated network.
+ * A simulated node's knowledge of the others: the real peer table and the real choice of peers,
+ * fed with heartbeats over the simulated network.
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -10,7 +10,7 @@ import type { PeerUse } from '@millrace/shared/cdn/routing/peer-use';
 import type { Hearsay, RouteNode } from '@millrace/shared/cdn/routing/route';
 import { heartbeatMs, type Place } from './places.ts';
 
-/** What routing asks of a node's view. */
+/** Parts of a node's view that routing needs. */
 export interface View {
   /** Nodes that can be used now, this one first. */
   nodes(now: Millis): readonly RouteNode[];
@@ -27,8 +27,8 @@ export interface Member extends RouteNode {
 }
 
 /**
- * Who is a peer: `near` as edges choose (NSDI 4.2), or `all` that can be reached, as in one region or
- * in NSDI 5.3's example.
+ * Choice of peers: `near` as edges choose (NSDI 4.2), or `all` that can be reached, as in one
+ * region or in NSDI 5.3's example.
  */
 export type Choice = 'near' | 'all';
 
@@ -104,7 +104,7 @@ export class MeasuredView implements View {
         : selectPeers(current, usable, (peer) => this.table.isOpen(peer));
   }
 
-  /** What it says of itself: whom it can use. */
+  /** Nodes that it can use, as it tells others. */
   sees(now: Millis): Peer['sees'] {
     return this.#members
       .filter((peer) => this.table.isUsable(peer, now))

@@ -41,7 +41,7 @@ export class Link implements Wire {
   }
 }
 
-/** What bytes can be handed to. */
+/** A line that bytes can be handed to. */
 export interface Wire {
   send(bytes: number, now: Millis): { readonly first: Millis; readonly last: Millis };
 }

@@ -27,7 +27,7 @@ export interface WorldOptions {
   readonly interimMs: Millis;
 }
 
-/** What has been counted since the beginning. */
+/** Counts since the beginning. */
 export class Figures {
   /** Complete fetches from the origin, by chunk. */
   readonly originFetches: number[];
@@ -63,7 +63,7 @@ export class World {
     readonly place: Place;
     silent: boolean;
   };
-  /** Who uses whom as a peer, as heartbeats have told. */
+  /** Users of each node as a peer, as heartbeats have told. */
   readonly use = new PeerUse();
   readonly #byName = new Map<string, SimNode>();
   readonly #keys: string[];
@@ -97,7 +97,7 @@ export class World {
     return this.o.chunks * this.o.chunkBytes;
   }
 
-  /** What routing hashes for a chunk. */
+  /** Makes the text that routing hashes for a chunk. */
   routingKey(chunk: number, salt: string): string {
     if (salt === '' && this.#keys?.[chunk] !== undefined) return this.#keys[chunk];
     const url = 'https://origin.example/file.iso';

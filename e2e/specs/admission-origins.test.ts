@@ -16,7 +16,7 @@ const SHARE = 4;
 const TOKEN = 'a token of administrators';
 const CONTENT = contentOf('origins', 300_000);
 const agents: Agent[] = [];
-/** What hangs until the test ends. */
+/** Answers that hang until the test ends. */
 const held: ServerResponse[] = [];
 /** Dripping bodies that were closed. */
 let givenUp = 0;
@@ -121,7 +121,7 @@ test('more origins than there are places, each asked once, keep nobody out whate
   for (let i = 0; i < 5 * MAX - 1; i++) isWhole(await ask(1, i, `/${i}`));
   isWhole(await ask(2, 5 * MAX - 1, '/other'));
   expect(await origins()).toMatchObject({ limit: MAX, perClient: SHARE, refused: 0, evicted: 0 });
-  // Whose place went to another, its connections are closed.
+  // The connections of an origin that lost its place are closed.
   await until(
     () =>
       new Promise((resolve) => {
@@ -177,7 +177,7 @@ describe('a client that goes from origin to origin', () => {
     ask(client, origin, path, { at: strict });
   const newOrigins = async () => (await strict.status()).admission.newOrigins as ResourceUse;
 
-  /** One that has as many behind it as it may have at once, the first of them the given one. */
+  /** Uses up a client's allowance of origins, the given one first. */
   async function tired(client: number, first: number): Promise<void> {
     for (let i = 0; i < BURST; i++) isWhole(await visit(client, first + i));
   }

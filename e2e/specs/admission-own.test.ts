@@ -12,7 +12,7 @@ let edge: EdgeProcess;
 beforeAll(async () => {
   edge = await EdgeProcess.start([
     ...['--allow-origin', '127.0.0.1', '--log-level', 'warn', '--workers', String(WORKERS)],
-    // So long that the whole of a test is within it.
+    // Longer than the whole of a test.
     ...['--status-age', '1h', '--own-requests', '2'],
   ]);
 });
@@ -46,7 +46,7 @@ test('a flood of questions for the status has each process collect once, and kee
   expect(text).toContain(`millrace_reports_total{what="metrics"} ${WORKERS}\n`);
   const counted = /millrace_admission_refusals_total\{.*ownRequests.*\} (\d+)/.exec(text)?.[1];
   expect(Number(counted)).toBe(refused.length);
-  // Whoever floods is still told that the edge lives, if it is this machine.
+  // A flooding client on this machine is still told that the edge lives.
   expect((await flood('/-/live')).status).toBe(200);
 });
 

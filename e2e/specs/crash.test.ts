@@ -18,7 +18,7 @@ import { CliProcess, type CliResult } from '../fixtures/programs/processes.ts';
  */
 const CONNECTIONS = 2;
 const FILE_BYTES = 512 * 1024 * 1024;
-/** What may be fetched again, of the file. */
+/** Share of the file that may be fetched again. */
 const REFETCHED_SHARE = 0.02;
 const KILLS = Number(process.env.MILLRACE_CRASH_KILLS ?? 6);
 /** One in so many is killed when all bytes have come, while the file gets its name. */
@@ -65,7 +65,7 @@ async function killAt(run: CliProcess, bytes: number, ticks: number) {
     let left = ticks;
     const next = () => {
       if (left-- > 0) return void setImmediate(next);
-      // What is on its way to the dead, or sent to them, is not fetched by anybody.
+      // Nobody fetches bytes that are on their way to the dead, or sent to them.
       readBytes = origin.sentBytes - origin.unreadBytes;
       run.child.kill('SIGKILL');
     };

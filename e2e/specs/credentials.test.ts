@@ -1,4 +1,4 @@
-/** What is the user's own goes where the user sent it, and nowhere else. */
+/** The user's secrets go where the user sent them, and nowhere else. */
 
 import { once } from 'node:events';
 import { readdir, readFile, writeFile } from 'node:fs/promises';

@@ -13,7 +13,10 @@ import { testsWhere } from '../fixtures/tests-where.ts';
 
 const MiB = 1024 * 1024;
 const SLOW_BYTES_PER_SECOND = 50_000;
-/** What everybody fetches; 256 for a night. The cache holds it, as it would a larger one. */
+/**
+ * Size of the file that everybody fetches; 256 for a night. The cache holds it, as it would a
+ * larger one.
+ */
 const CROWD_MIB = Number(process.env.MILLRACE_CROWD_MIB ?? 256);
 /** More than all memory that the second edge is allowed, so that it cannot have kept the file. */
 const LONG_MIB = 320;

@@ -1,4 +1,4 @@
-/** Who may talk to the daemon: nobody without the token, and no page in a browser. */
+/** Nobody talks to the daemon without the token, and no page in a browser does. */
 
 import { once } from 'node:events';
 import { stat } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** What was written for aria2 works with the daemon: aria2p, a Python library, drives it. */
+/** Programs written for aria2 work with the daemon: aria2p, a Python library, drives it. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -291,7 +291,7 @@ describe('a page that is logged in', () => {
     expect(await page.call('millrace.undoRemove', { undo })).toEqual({ gids: [gid] });
     await page.call('millrace.changeMany', { gids: [gid], limit: null });
     const { receivedBytes } = await daemon.reaches(gid, 'complete');
-    // What had been fetched before was not fetched again.
+    // Bytes that had been fetched before were not fetched again.
     expect(receivedBytes).toBeLessThan(SIZE * 1.05);
     await expect(page.call('millrace.undoRemove', { undo })).rejects.toMatchObject({
       data: { code: 'wrong-state' },

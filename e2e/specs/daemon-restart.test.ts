@@ -19,7 +19,7 @@ async function isNoted(name: string): Promise<boolean> {
   return text.split('\n').length > 2;
 }
 
-/** What its journal says is there. */
+/** Reads the ranges that the journal names. */
 async function noted(name: string): Promise<readonly ByteRange[]> {
   const text = await readFile(join(stage.folder, 'downloads', `${name}.millrace-journal`), 'utf8');
   return parseJournal(text)?.entries.map(({ range }) => range) ?? [];

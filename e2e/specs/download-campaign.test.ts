@@ -52,7 +52,7 @@ interface Outcome {
   readonly files: Awaited<ReturnType<typeof filesIn>>;
 }
 
-/** What is wrong with an outcome; undefined if nothing is. */
+/** Finds the fault of an outcome; undefined if it has none. */
 function verdict({ plan, url, result, files }: Outcome): string | undefined {
   const origin = origins[0] as FaultOrigin;
   if (result.hung) return 'hung';

@@ -10,9 +10,9 @@ import { filesIn, runWatched, type WatchedResult } from '../fixtures/faults/faul
 import { type CliProcess, temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const BYTES = 4_000_000;
-/** What may come twice: redundant fetches are 2% at most, and a little for what was under way. */
+/** Most bytes that may come: redundant fetches are 2% at most, and a little for those under way. */
 const MOST_BYTES = BYTES * 1.02 + 65_536;
-/** What it takes to show that two sources have the same file: six samples of 16 KiB from each. */
+/** Bytes that show that two sources have the same file: six samples of 16 KiB from each. */
 const SAMPLE_BYTES = 2 * 6 * 16 * 1024;
 const WATCHDOG_MS = 50_000;
 
@@ -46,7 +46,7 @@ async function newFolder(): Promise<string> {
   return dir;
 }
 
-/** What the program says, one object per line. */
+/** A line of the program's output. */
 type Line = Readonly<Record<string, unknown>> & { readonly event: string };
 
 interface Ended extends WatchedResult {

@@ -78,7 +78,7 @@ const ENDS: Readonly<Record<string, readonly number[]>> = {
 };
 const FAILURES = [NETWORK, REFUSED, CHECKSUM, SOURCE];
 
-/** What a download gets over directly, but not through an edge, and why that may be. */
+/** Faults that a download overcomes directly, but not through an edge, and the reasons. */
 const HARDER_THROUGH_AN_EDGE: ReadonlySet<string> = new Set([
   // The edge hands on whole chunks: the client may lose patience before it has one.
   'stall-body',
@@ -146,14 +146,14 @@ const THROUGH_AN_EDGE: Way = {
   needsDigest: (fault) => isSilent(fault) || fault === 'bit-flips-digest',
 };
 
-/** What has become of a download. */
+/** Outcome of a download. */
 interface Outcome {
   readonly url: string;
   /** Names of what is left of it. */
   readonly names: readonly string[];
   /** Digest of the file under its final name, if there is one. */
   readonly digest: string | undefined;
-  /** What the program said of it, if it failed. */
+  /** The program's words about its failure, if any. */
   readonly error:
     | { readonly exit: number; readonly message: string; readonly advice: string }
     | undefined;
@@ -165,7 +165,10 @@ interface Group {
   readonly faults: readonly string[];
 }
 
-/** Those that share a program are alike in patience; whoever needs a digest has one to itself. */
+/**
+ * Groups faults that can share a program: alike in patience. A fault that needs a digest has a
+ * program to itself.
+ */
 function inGroups(way: Way, faults: readonly string[]): Group[] {
   const alike = new Map<string, string[]>();
   for (const fault of faults) {
@@ -209,7 +212,7 @@ async function download({ way, faults }: Group): Promise<Map<string, Outcome>> {
         digest: digests.get(name),
         error: lines.find(({ event, url }) => event === 'error' && url === urls[i]),
       };
-      // Who compares has it worked out again.
+      // The comparison has it worked out again.
       forgetContent(`${fault}-${way.name}`);
       return [fault, outcome];
     }),
@@ -273,7 +276,8 @@ describe('through an edge only', () => {
       const outcome = await outcomeOf(THROUGH_AN_EDGE, fault);
       expectWholeOrNothing(fault, outcome);
       const { error } = outcome;
-      // What the edge mends or hides may turn out better than directly, or be refused by the edge.
+      // Through an edge, which mends or hides faults, a download may turn out better than
+      // directly, or be refused.
       const kind = classOf(fault);
       const sure = kind === 'harmless' || kind === 'recoverable';
       if (sure && !HARDER_THROUGH_AN_EDGE.has(fault)) expect(error).toBeUndefined();

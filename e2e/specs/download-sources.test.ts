@@ -1,4 +1,4 @@
-/** Which sources a download takes nothing from, whatever names them. */
+/** Sources that a download takes nothing from, whoever names them. */
 
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';

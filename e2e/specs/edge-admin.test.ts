@@ -164,7 +164,8 @@ describe('prefetching', () => {
       await until(async () => ((await first.status()).cache.disk?.records ?? 0) > 10);
       await first.stop(signal);
       const fast = await stage.start(...disk);
-      // What had come to its end is not begun again, unless a kill came before that was written down.
+      // A prefetch that had come to its end is not begun again, unless a kill came before that was
+      // written down.
       const ids = (await ask(fast, 'GET', 'prefetch')).body.prefetches.map(
         ({ id }: { id: string }) => id,
       );

@@ -159,7 +159,7 @@ describe('logging out', () => {
       edge = await EdgeProcess.start(options);
       expect(await statuses(edge, mine)).toEqual([401]);
       expect(await statuses(edge, other)).toEqual([200]);
-      // Who is out ends nothing; who is in can end all.
+      // A session that has ended ends nothing; a running one can end all.
       await send(edge, 'logout', 'everywhere=yes', mine);
       expect(await statuses(edge, third)).toEqual([200]);
       await send(edge, 'logout', 'everywhere=yes', other);
@@ -301,7 +301,7 @@ describe('a page that somebody works with', () => {
   let edge: EdgeProcess;
   let page: Page;
   let problems: string[];
-  /** What the edge is made to tell of other edges and files. */
+  /** Other edges and files that the edge is made to tell of. */
   let told: { peers: object[]; files: object[] };
   let asked = 0;
 
@@ -357,7 +357,7 @@ describe('a page that somebody works with', () => {
     told = { peers: [peer(evil)], files: [file(`https://a.example/${evil}`)] };
     await page.locator('#peers th').getByText(evil, { exact: true }).waitFor();
     await page.locator('#files li').getByText(evil).waitFor();
-    // Of what was counted, what may have been other files' is left out.
+    // Counts that may be other files' are left out.
     await page.locator('#files li').getByText('5 chunks').waitFor();
     expect(await page.locator('main img').count()).toBe(0);
     expect(problems).toEqual([]);

@@ -8,7 +8,7 @@ import { forgetContent } from '../fixtures/faults/fault-origin-answer.ts';
 import { classOf, FAULT_NAMES } from '../fixtures/faults/faults.ts';
 import { EdgeProcess } from '../fixtures/programs/processes.ts';
 
-/** What a client must get; where several are possible, the better ones first. */
+/** Outcome that a client must get; where several are possible, the better ones first. */
 type Outcome = 'bytes' | 'reset' | number;
 
 /**
@@ -58,13 +58,13 @@ const EXPECTED: Readonly<Record<string, readonly Outcome[]>> = {
   'two-lengths': [502],
   'length-and-chunked': [502],
   'endless-header': [502],
-  // What a download gets over, with more patience than an edge may ask of its clients
+  // Faults that a download overcomes, with more patience than an edge may ask of its clients
   'server-error-first': [502],
   'refused-at-first': [403, 502],
   'unsatisfiable-once': ['bytes', 'reset'],
   'not-found-later': ['reset', 404],
   'expired-link': ['reset', 403],
-  // What an edge takes from no origin
+  // Faults that an edge takes from no origin
   'multipart-later': LATER,
   'continue-unasked': [502],
   refused: [403, 502],
@@ -154,7 +154,7 @@ const slowFirst = [...whole, ...resuming].sort(
   (a, b) => Number(SLOW.has(b.fault)) - Number(SLOW.has(a.fault)),
 );
 
-/** What each gets; a reset also where no answer comes, or none that is HTTP. */
+/** Outcome of each fault; a reset also where no answer comes, or none that is HTTP. */
 const fetched = atATime(AT_A_TIME, slowFirst, async ({ fault, url, headers }) => {
   const edge = fault.startsWith('stall-') ? impatient : patient;
   const got = await fetchAll(edge.prefixed(url), { headers }).catch(() => undefined);
@@ -179,7 +179,7 @@ describe('a client that resumes at an offset', () => {
     async (client) => {
       const got = await fetched.get(client);
       const outcomes = expected(client.fault);
-      // What shows only after the body has begun may show before it here.
+      // A fault that shows only after the body has begun may show before it here.
       const early = [...outcomes, 416, ...(outcomes.includes('reset') ? [502] : [])];
       expect(got?.isPart ? ['bytes'] : early).toContain(got?.outcome);
     },

@@ -91,7 +91,7 @@ describe('an edge with rules', () => {
       const got = await fetchAll(signed.stdout.trim());
       expect([got.status, got.digest]).toEqual([200, sha256(DATA)]);
 
-      // What the page says is what the edge does.
+      // The edge does as the page says.
       const large = origin.url('none', { size: 2_000_000 });
       await page.goto(checkUrl(ruled, large));
       await page

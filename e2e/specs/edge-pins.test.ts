@@ -40,7 +40,7 @@ describe('pins', () => {
     expect(await stage.originBytes(fetchBoth)).toBe(BYTES);
     expect((await edge.status()).administration).toMatchObject({ pins: 1, pinnedBytes: BYTES });
 
-    // Whoever has the capability decides when the lease ends.
+    // The holder of the capability decides when the lease ends.
     const path = `pins/${body.pin.id}`;
     const extended = await ask(edge, 'PATCH', path, { seconds: 1 }, body.capability);
     expect(extended.body.pin.expiresAt).toBeLessThan(body.pin.expiresAt);

@@ -1,4 +1,4 @@
-/** What an edge refuses, and whom. */
+/** Refusals of an edge, by request and by client. */
 
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -131,10 +131,11 @@ describe('a purge and what goes on meanwhile', () => {
     await until(() => origin.held > 0);
     const renewed = file.replace(etag);
     await ask(edge, 'POST', 'purge', { url: file.url });
-    // Whoever comes now does not join what was asked for before.
+    // A client that comes now does not join a fetch from before.
     expect(await digestThrough(edge, file.url)).toBe(renewed);
     release();
-    // Who came before gets one of the two, or a reset: never some of each, where versions differ.
+    // A client from before gets one of the two, or a reset: never some of each, where versions
+    // differ.
     const first = await before;
     if (etag === undefined && first.complete) expect([old, renewed]).toContain(first.digest);
     expect(await digestThrough(edge, file.url)).toBe(renewed);
@@ -166,7 +167,7 @@ describe('a purge and the disk tier', () => {
     await first.stop(signal);
     const { sentBytes } = origin;
     const again = await stage.start(...disk());
-    // What was not purged is still there.
+    // A file that was not purged is still there.
     expect(await digestThrough(again, kept.url)).toBe(kept.digest);
     expect(origin.sentBytes).toBe(sentBytes);
     expect(await digestThrough(again, url)).toBe(renewed);

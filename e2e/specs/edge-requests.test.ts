@@ -1,4 +1,4 @@
-/** What unmodified clients can ask of an edge, and what they get. */
+/** Requests of unmodified clients to an edge, and their answers. */
 
 import { Agent, request } from 'node:http';
 import { afterAll, describe, expect, test } from '@jest/globals';

@@ -96,7 +96,7 @@ describe('rules per origin', () => {
       [origin.url('none', large), 'file-too-large'],
       [origin.url('no-ranges', small), 'content-type-refused'],
       [origin.url('private', small), 'content-type-refused'],
-      // What is known of a file by now is held to the rules as well.
+      // The rules hold for files that are known already, too.
       [origin.url('none', large), 'file-too-large'],
       [origin.url('no-ranges', small), 'content-type-refused'],
     ];
@@ -223,7 +223,7 @@ describe('signed links', () => {
     const link = await signed(url);
     const got = await fetchAll(link, { headers: { range: 'bytes=0-' } });
     expect([got.status, got.digest]).toEqual([206, origin.digest(url)]);
-    // What they bring into the cache is for those who have one.
+    // Files that they bring into the cache are for clients with a link.
     expect(await outcome(e.prefixed(url))).toBe('origin-not-allowed');
     // Programs save it under its own name.
     expect(decodeURIComponent(new URL(link).pathname.split('/').at(-1) ?? '')).toBe(

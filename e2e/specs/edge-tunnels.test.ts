@@ -11,7 +11,7 @@ import { until } from '../fixtures/until.ts';
 
 /** More than the buffers of two connections and of the edge hold. */
 const CONTENT = contentOf('tunnels', 32 * 1024 * 1024);
-/** What the client takes between two of its pauses. */
+/** Bytes that the client takes between two of its pauses. */
 const PIECE_BYTES = 4 * 1024 * 1024;
 const DRIPS = 100;
 /** Together the drips take more than twice the edge's limit on silence. */

@@ -27,7 +27,7 @@ const SECRET = 'the secret of signed links';
 const CHUNK = 64 * 1024;
 const DISK_IMAGE = contentOf('a disk image', 3 * CHUNK);
 const OPTIONS = ['--allow-origin', '127.0.0.1', '--chunk-size', '64KiB'];
-/** What an origin might send to get its page out of the sandbox. */
+/** Fields that an origin might send to get its page out of the sandbox. */
 const WEAKENING = {
   'content-security-policy': 'sandbox allow-scripts allow-same-origin; script-src *',
   'content-security-policy-report-only': 'sandbox',

@@ -38,7 +38,7 @@ const shown = async (name: string) =>
 
 async function savedOnce(path: string, name: string): Promise<void> {
   await until(async () => (await shown(name))?.status === 'complete');
-  // What the browser had of it is taken from it when another has the file.
+  // The browser's part is taken away when another has the file.
   await until(async () =>
     (await stage.browser.listed()).every(({ url }) => !url.startsWith('http')),
   );

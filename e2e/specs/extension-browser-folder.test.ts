@@ -80,7 +80,7 @@ interface Row {
   readonly status: string;
 }
 
-/** What the app has of an address; nothing while there is no daemon. */
+/** Lists the app's downloads of an address; none while there is no daemon. */
 async function rowsOf(path: string): Promise<Row[]> {
   const rows = await cli
     .call('list', {})

@@ -52,7 +52,7 @@ async function digestOf(path: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** What the browser would be told of a file that is as it should be. */
+/** Makes the offer of a file as the browser would. */
 async function offerOf(fault: string, size?: number, edges: string[] = []): Promise<Offered> {
   const options = { ...(size === undefined ? {} : { size }), seed: fault };
   const { headers } = await fetch(origin.url('none', options), { method: 'HEAD' });
@@ -131,7 +131,7 @@ describe('origins that do what they should not', () => {
     const committed = new Map<string, Offered>();
     const offerOne = async (name: string) => {
       const offer = atOwnHost(await offerOf(name));
-      // What is not taken goes on in the browser.
+      // A file that is not taken continues in the browser.
       const taken = await taker.take(offer).then(
         () => true,
         () => false,

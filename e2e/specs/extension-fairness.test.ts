@@ -61,7 +61,7 @@ interface Shown {
   readonly storedBytes: number;
 }
 
-/** What the extension has of a name. */
+/** Finds the extension's download of a name. */
 async function shown(name: string): Promise<Shown | undefined> {
   const { downloads } = await browser.asExtension<{ downloads: Shown[] }>(
     `chrome.runtime.sendMessage({ type: 'state' })`,

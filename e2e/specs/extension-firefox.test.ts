@@ -65,7 +65,7 @@ async function click(pageUrl: string, what = '#link'): Promise<void> {
 
 type Taken = DownloadView & { readonly path: string };
 
-/** What the desktop has. */
+/** Finds the desktop's download of a name. */
 async function taken(name: string): Promise<Taken | undefined> {
   const pid = await cli.pid();
   if (pid === undefined) return undefined;
@@ -233,7 +233,7 @@ describe('a download that Firefox completes while it is handed over', () => {
       });
       const [copy = ''] = await copies();
       expect(await digestOf(copy)).toBe(files.digest(path));
-      // Whoever started the daemon last, test or native host, has said where it saves.
+      // The starter of the daemon, test or native host, has said where it saves.
       const { dir: desktopFolder } = await cli.call('info');
       // The other's file goes after its entry has.
       let left: string[] = [];
@@ -296,7 +296,7 @@ describe('the engine in the extension', () => {
       });
       expect(await digestOf(saved)).toBe(files.digest('/kept'));
       expect((await own.files()).filter((name) => name.startsWith('kept'))).toEqual(['kept.bin']);
-      // What was on the disk was not fetched again.
+      // Bytes on the disk were not fetched again.
       const starts = files.asked('/kept', 'taker').slice(asked);
       const early = starts.filter(({ headers }) => headers.range?.startsWith('bytes=0-') === true);
       expect(starts.length).toBeGreaterThan(0);

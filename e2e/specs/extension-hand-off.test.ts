@@ -32,7 +32,7 @@ const fileOf = (name: string, bytes: number, more: Partial<BrowserFile> = {}): B
 
 type Taken = DownloadView & { readonly path: string };
 
-/** What the desktop has of a name, under whatever number. */
+/** Lists the desktop's downloads of a name, under whatever number. */
 async function taken(name: string): Promise<Taken[]> {
   const pid = await stage.cli.pid();
   if (pid === undefined || !isAlive(pid)) return [];
@@ -111,8 +111,10 @@ describe('the menu', () => {
   });
 });
 
-/** What the extension's own engine has saved of a name. */
-/** The browser's own may still have had the name. */
+/**
+ * Files of a name that the extension's own engine has saved. The browser's own may still have had
+ * the name.
+ */
 const NUMBER = / \(\d+\)(?=\.bin$)/;
 
 /** Also under a number. */

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(async () => fake?.stop());
 beforeEach(async () => fake?.reset());
-/** Whatever happens: pages ask for nothing that they may not, and nothing breaks in them. */
+/** In every test: pages ask for nothing that they may not, and nothing breaks in them. */
 afterEach(async () => {
   await page?.close();
   expect(await fake?.refused()).toEqual([]);
@@ -76,7 +76,7 @@ describe('the popup', () => {
     await button('Pause: planet-osm-europe-latest.tar.zst').click();
     await button('Try again: game-assets-season-3.zip').click();
     await button('Resume: openstreetmap-tiles.mbtiles').click();
-    // What has not got anything yet is removed without asking.
+    // A download without bytes is removed without asking.
     await row('proxmox').hover();
     await button('Remove: proxmox-ve_9.1.iso').click();
     await row('lecture').scrollIntoViewIfNeeded();

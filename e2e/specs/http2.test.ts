@@ -351,7 +351,7 @@ describe('ending', () => {
     await until(() => client.ended(1));
     expect(sha256(client.body(1))).toBe(origin.digest(url));
     await until(() => client.closed);
-    // Who comes anew is told.
+    // A new client is told.
     const { status } = await (await connect(edge)).fetch(`/${url}`);
     expect(status).toBe(503);
   });

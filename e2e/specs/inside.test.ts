@@ -1,4 +1,4 @@
-/** What passes between nodes: who may speak it, and that nothing forged or malformed does harm. */
+/** The protocol between nodes: who may speak it, and that nothing forged or malformed does harm. */
 
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';

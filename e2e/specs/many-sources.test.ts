@@ -105,7 +105,7 @@ describe('a link that has expired', () => {
     expect(await readdir(folder.path)).toEqual(['a.iso.millrace-journal', 'a.iso.millrace-part']);
   }
 
-  /** What a run found there, by its own account. */
+  /** Reads the bytes that a run found there, by its own account. */
   function resumedBytes(stdout: string): number {
     const lines = stdout
       .trim()

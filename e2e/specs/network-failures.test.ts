@@ -143,7 +143,7 @@ describe('a node that alters chunks', () => {
     );
     expect(isolating).toContain(true);
     expect(asking.some(({ edge }) => edge.log.join().includes('damaged chunk'))).toBe(true);
-    // What passed by it has not been kept anywhere either.
+    // Chunks that passed by the node have not been kept anywhere either.
     for (const { edge } of asking) {
       expect((await fetchAll(edge.prefixed(file.url))).digest).toBe(file.digest);
     }

@@ -159,7 +159,7 @@ describe('addresses of clients', () => {
       (await fetchAll(`${limited.url}/http://127.0.0.1:${port}/x`, { headers })).status;
     try {
       const one: number[] = [];
-      // What stands before the address that the proxy has added is the client's own invention.
+      // Addresses before the one that the proxy has added are the client's own invention.
       for (let i = 0; i < 12; i++) one.push(await status(from(`198.51.100.${i}, 192.0.2.7`)));
       expect(one).toContain(429);
       expect(await status(from('192.0.2.8'))).toBe(200);

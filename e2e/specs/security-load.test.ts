@@ -70,7 +70,7 @@ test('slow headers: whoever does not finish is shown the door, and nobody else',
     });
     ends.push(new Promise((resolve) => socket.once('close', () => resolve(text))));
   }
-  // One that goes on and on, a byte at a time.
+  // One header that never ends, a byte at a time.
   const dripping = setInterval(() => {
     for (const socket of sockets.slice(1, 4)) if (socket.writable) socket.write('a');
   }, 500);
@@ -116,7 +116,7 @@ withNginx.test(
       expect([got.status, got.digest]).toEqual([200, sha256(file)]);
     }
     expect((await e.status()).transfers.active).toBeGreaterThan(0);
-    // What may be held, one chunk for each, and the garbage of a thousand connections.
+    // Memory for one chunk each, and the garbage of a thousand connections.
     expect((await e.peakBytes()) - before).toBeLessThan(1.5 * GiB);
   },
   900_000,

@@ -235,7 +235,7 @@ describe('oversize', () => {
     ],
   ])('%s: refused', async (_, text, status) => {
     const answers = await rawExchange(edge.url, text);
-    // Whoever still sends when the edge has closed may lose the answer to a reset.
+    // A client that still sends when the edge has closed may lose the answer to a reset.
     expect(answers.map((answer) => answer.status)).toEqual(answers.length === 0 ? [] : [status]);
     await isWell();
   });

@@ -1,4 +1,7 @@
-/** What is packaged works without the project around it: the daemon in plain JavaScript, and its page. */
+/**
+ * The packaged app works without the project around it: the daemon in plain JavaScript, and its
+ * page.
+ */
 
 import { execFile } from 'node:child_process';
 import { cp, readFile } from 'node:fs/promises';

@@ -259,7 +259,7 @@ withElectron(
     await until(() => shell.main.evaluate<boolean>('saved.length > 0'));
     expect(await shell.main.evaluate('saved')).toEqual(['completed']);
     expect(JSON.parse(await readFile(path, 'utf8'))).toMatchObject({ millrace: 'downloads' });
-    // What would come from elsewhere does not get as far as a file.
+    // Files from elsewhere do not get as far as a file here.
     const started =
       'new Promise((resolve) => millraceTest.electron.session.defaultSession' +
       ".once('will-download', (event) => resolve(event.defaultPrevented)))";

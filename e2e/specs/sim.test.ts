@@ -11,7 +11,7 @@ import { walk } from '../sim/walk.ts';
 
 /** Printed where an expectation fails, so that the run can be repeated. */
 const SEED = Math.floor(Math.random() * 1e6);
-/** For what one draw says little about. */
+/** Seeds of experiments about which one draw says little. */
 const SEEDS = Array.from({ length: 5 }, (_, i) => SEED + i);
 const NODES = 100;
 const CHUNKS = 6;
@@ -76,7 +76,7 @@ describe('a crowd in virtual time', () => {
       expect(clients.map(({ state }) => state)).toEqual(clients.map(() => 'complete'));
       for (const node of world.nodes) {
         const most = node.up.bytesPerMs * world.sim.now;
-        // What was handed over last is still on its way.
+        // Bytes that were handed over last are still on their way.
         expect(node.up.bytes).toBeLessThanOrEqual(most + 16 * world.o.chunkBytes);
       }
       expect(Math.min(...world.figures.originFetches)).toBeGreaterThanOrEqual(1);

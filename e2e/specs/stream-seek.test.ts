@@ -1,4 +1,4 @@
-/** What a player needs is fetched first, while the rest is still missing. */
+/** Bytes that a player needs are fetched first, while the rest is still missing. */
 
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
@@ -78,7 +78,7 @@ describe('a player', () => {
     expect(there.equals(origin.content(url).subarray(SEEK, SEEK + MB))).toBe(true);
     seek.destroy();
     expect((await reading).digest).toBe(origin.digest(url));
-    // Of what was asked for after the seek, what it needs came first.
+    // Of the requests after the seek, those for the bytes that it needs came first.
     const after = starts().slice(before);
     const needed = after.findIndex((start) => start >= SEEK - 8 * MB && start <= SEEK);
     expect([needed, after]).toEqual([0, after]);

@@ -1,4 +1,4 @@
-/** What `sync apply` does to a folder, and what nobody can make it do. */
+/** The effects of `sync apply` on a folder, and the things that nobody can make it do. */
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -192,7 +192,7 @@ describe('a hostile manifest', () => {
   const entry = {
     ...{ size: 10, sha256: sha256(body), mode: '644', modified: 1_600_000_000_000 },
   };
-  // What else is refused, the unit tests of manifests have.
+  // The unit tests of manifests have the other refusals.
   const documents: readonly (readonly [string, object])[] = [
     ['an absolute path', { files: [{ path: '/tmp/millrace-hostile', ...entry }] }],
     ['a way out', { files: [{ path: '../hostile', ...entry }] }],
@@ -347,7 +347,7 @@ describe('--script', () => {
       }
       expect(seconds(await filesIn(machine))).toEqual(seconds(expected));
 
-      // What it writes is what apply takes to be right; only fractions of seconds are missing.
+      // Its manifest is what apply takes to be right; only fractions of seconds are missing.
       expect(await apply([url, machine])).toMatchObject({ fetched: 0 });
     },
     60_000,

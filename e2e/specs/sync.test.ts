@@ -31,7 +31,7 @@ let cluster: Cluster;
 let edges: string[];
 
 beforeAll(async () => {
-  // What is served is fresh for a year: an edge has no reason to ask whether it has changed.
+  // Files are fresh for a year: an edge has no reason to ask whether they have changed.
   stage = await SyncStage.start({ server: 'add_header Cache-Control "max-age=31536000";' });
   const ports = FULL ? await Promise.all([0, 1, 2, 3].map(freePort)) : [];
   const named = ports.map((port) => [
@@ -142,7 +142,7 @@ describe('a stale copy in the caches of edges', () => {
       // Other bytes under the same URLs, of the same length and time.
       await write(version);
       expect(await stage.publish('stale')).toMatchObject({ code: 0 });
-      // Those who do not know get what the edges take to be current.
+      // Clients without the digest get the version that the edges take to be current.
       for (const path of Object.keys(sizes)) {
         for (const { edge } of cluster.nodes) {
           expect((await fetch(edge.prefixed(stage.url('stale') + path))).status).toBe(200);

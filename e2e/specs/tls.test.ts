@@ -343,7 +343,7 @@ describe('nodes that reach each other over TLS', () => {
 
   test('reset what they ask each other when they end', async () => {
     const nodes = await startTwo();
-    // Whoever owns a chunk that waits at the gate: the other one waits for that node.
+    // Both own chunks that wait at the gate: the other one waits for that node.
     const url = origin.url('gate', { seed: 'ending', size: 4 * MiB });
     const clients = nodes.map((node) => fetchAll(node.prefixed(url)).catch(() => undefined));
     await until(() => origin.waiting > 4);

@@ -77,7 +77,7 @@ ui.when('categories', () => {
     await until(async () => (await named('three.mkv'))?.category === undefined);
     expect((await named('three.mkv'))?.dir).toBe(join(dir, 'elsewhere'));
 
-    // One that is complete: its file stays where it is.
+    // A complete download's file stays where it is.
     const gid = await ui.gidOf('three.mkv');
     await ui.daemon.call('millrace.resume', { gids: [gid] });
     await ui.daemon.reaches(gid, 'complete');
@@ -102,7 +102,7 @@ ui.when('the list', () => {
     await ui.daemon.call('millrace.remove', { gids, forget: true });
     await rowOf(ui.page, 'one.zip').waitFor({ state: 'detached' });
     await page.locator('input[type="file"]').setInputFiles(file);
-    // What would be added is shown, and nothing is there before it is confirmed.
+    // The downloads that would be added are shown, and nothing is there before it is confirmed.
     await page.getByText('one.zip').waitFor();
     expect(await list()).toEqual([]);
     await page.getByRole('button', { name: 'Add 3 downloads' }).click();

@@ -1,4 +1,4 @@
-/** What is removed by a slip of the hand comes back. */
+/** Downloads that were removed by a slip of the hand come back. */
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

@@ -124,7 +124,7 @@ describe('--workers', () => {
       // Each connection comes to the next of them.
       expect((await fetchAll(edge.prefixed(origin.url('none')))).status).toBe(503);
     }
-    // One that is started again drains as well.
+    // A worker that is started again drains as well.
     const [first = 0] = await workersOf(edge);
     process.kill(first, 'SIGKILL');
     await until(async () => !(await workersOf(edge)).includes(first));

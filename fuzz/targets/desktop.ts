@@ -1,4 +1,4 @@
-/** What the app reads from files of other programs, from the browser and from its own clients. */
+/** Inputs of the app from files of other programs, from the browser and from its own clients. */
 
 import fc from 'fast-check';
 import { importList } from '../../desktop/engine/downloads/exchange.ts';

@@ -25,7 +25,7 @@ const RECORDS = [
   record({ key: 'k', list: [1, { a: null }] }, Buffer.alloc(300, 7)),
 ];
 
-/** What the cache takes from a file; undefined if it drops it. */
+/** Reads a file as the cache does; undefined if the cache drops it. */
 function readWhole(bytes: Buffer): { head: RecordHead; data: Buffer } | undefined {
   const head = decodeHead(bytes, bytes.length);
   if (head === undefined) return undefined;

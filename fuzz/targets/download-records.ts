@@ -1,4 +1,4 @@
-/** What describes a download: journals, manifests, lists of digests, links, names. */
+/** Descriptions of downloads: journals, manifests, lists of digests, links, names. */
 
 import fc from 'fast-check';
 import { DIGEST_DIGITS } from '../../shared/src/base/digest.ts';

@@ -1,4 +1,4 @@
-/** What edges say to each other and keep for themselves, what operators write, and signed links. */
+/** Messages between edges, their own files, operators' files, and signed links. */
 
 import type { IncomingMessage } from 'node:http';
 import fc from 'fast-check';
@@ -252,7 +252,7 @@ export const targets = [
       const lines = readPurgeLines(text);
       if (lines === undefined) return 'refused';
       hold(lines.length === 0 || lines[0]?.type === 'era', 'the era comes first');
-      // What was damaged anywhere but behind the last line end voids the cache.
+      // Damage anywhere but behind the last line end voids the cache.
       const complete = text.slice(0, text.lastIndexOf('\n') + 1);
       hold(
         complete.split('\n').every((line) => line === '' || PURGE_FILE.includes(line)),

@@ -57,7 +57,7 @@ function asRow(value: unknown): Row {
   return Object.fromEntries(columns) as Row;
 }
 
-/** What is done with every record that is read: none of it may fail. */
+/** Uses every record that is read in all the ways of the daemon: none of them may fail. */
 function use(record: DownloadRecord): void {
   const { state, finishedAt, request, storedBytes, receivedBytes, attempts, rank } = record;
   hold(/^[0-9a-f]{16}$/.test(record.gid), 'a gid is one');

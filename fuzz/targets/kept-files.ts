@@ -1,4 +1,4 @@
-/** What the programs keep on disk for themselves: what a crash, a hand or another program leaves of it. */
+/** The programs' own files, as a crash, a hand or another program may leave them. */
 
 import fc from 'fast-check';
 import { Settings } from '../../desktop/engine/settings/settings.ts';

@@ -1,4 +1,4 @@
-/** What operators write for an edge, names of chunks, and signed links. */
+/** Operators' files for an edge, names of chunks, and signed links. */
 
 import { createHmac } from 'node:crypto';
 import { parseSeed } from '../../edge/src/config/seeds.ts';

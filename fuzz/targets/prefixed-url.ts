@@ -82,7 +82,7 @@ export const targets = [
         hold(reading.length <= path.length, 'none is longer than the path');
       }
       if (path.includes('%') || /[^\x21-\x7e]/.test(path)) return;
-      // Whatever is encoded once more, the readings of the path are among those of that.
+      // The readings of a path are among those of the same path encoded once more.
       const index = 1 + (at % path.length);
       if (index >= path.length) return;
       const encoded = `%${path.charCodeAt(index).toString(16)}`;

@@ -30,7 +30,7 @@ export interface ManagerOptions extends Omit<QueueRunnerOptions, 'records'> {
   readonly proveLink?: ProveLink;
   /** Edges that `useEdges` means. */
   readonly edges?: () => readonly string[];
-  /** The one of them that runs on this machine. */
+  /** The edge among them that runs on this machine. */
   readonly localEdge?: () => string | undefined;
   /** Download folder unless the settings have one. */
   readonly dir: string;

@@ -66,7 +66,7 @@ export class DownloadLogs {
     const present = this.#logs.get(gid);
     const downloadLog =
       present ?? new DownloadLog(store.get(gid), (why) => store.isDamaged(gid, why));
-    // The one used last is the last to go.
+    // The log used last is the last to go.
     this.#logs.delete(gid);
     this.#logs.set(gid, downloadLog);
     if (this.#logs.size > MAX_LOGS) this.#forgetOldest();

@@ -19,13 +19,13 @@ export interface Side {
   readonly entries: readonly string[];
 }
 
-/** What clients do in one run. */
+/** Work of clients in one run. */
 export interface Load {
   /** Clients at once, spread over the entries in turn. */
   readonly clients: number;
   /** How often each client fetches the file, one after the other. */
   readonly times: number;
-  /** What to append to the URL; a query not used before is a file not cached yet. */
+  /** Query to append to the URL; one not used before makes a file that is not cached yet. */
   readonly query: string;
 }
 

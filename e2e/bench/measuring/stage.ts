@@ -1,4 +1,4 @@
-/** What every benchmark needs: a large file at an origin, and a folder for caches. */
+/** Parts that every benchmark needs: a large file at an origin, and a folder for caches. */
 
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -70,7 +70,10 @@ export async function bittorrent(stage: CrowdStage): Promise<System> {
   };
 }
 
-/** What aria2c runs when a download is complete: its time is that of the file that this makes. */
+/**
+ * Writes the script that aria2c runs when a download is complete: the file that it makes tells the
+ * time.
+ */
 async function hook(stage: CrowdStage): Promise<string> {
   const path = join(stage.lab.folder, 'done.sh');
   await writeFile(path, '#!/bin/sh\n: > "$3.done"\n', { mode: 0o700 });

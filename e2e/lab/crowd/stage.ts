@@ -15,11 +15,14 @@ const NAME = 'file.bin';
 export interface Outcome {
   /** From when it was told to begin. */
   readonly seconds: number;
-  /** What went wrong. */
+  /** The failure, if any. */
   readonly failure: string | undefined;
 }
 
-/** What brings files to clients: programs that run at origin and edges, and one that clients run. */
+/**
+ * A way to bring files to clients: programs that run at origin and edges, and one that clients
+ * run.
+ */
 export interface System {
   /** Downloads to `output`, once the gate is open. */
   fetch(client: Host, number: number, output: string, gate: Gate): Promise<Outcome>;
@@ -124,7 +127,7 @@ export class CrowdStage {
     };
   }
 
-  /** Who says that it is done must have the file. */
+  /** Checks that a client that says it is done has the file. */
   async #checked(outcome: Outcome, output: string): Promise<Outcome> {
     if (outcome.failure !== undefined) return outcome;
     const digest = createHash('sha256')

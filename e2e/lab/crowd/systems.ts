@@ -1,4 +1,4 @@
-/** What is compared: today's tools and Millrace, each as people set it up. */
+/** The systems that are compared: today's tools and Millrace, each as people set it up. */
 
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,7 @@
 /**
- * Which chunk size and which first window are best by default: bandwidth, time to the first chunk and
- * memory with the project's agent in virtual time, and what chunks of each size cost a real edge.
+ * Finds the best default chunk size and first window: bandwidth, time to the first chunk and
+ * memory with the project's agent in virtual time, and the cost of chunks of each size to a real
+ * edge.
  */
 
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
@@ -128,7 +129,7 @@ function virtualTable(bottleneck: string, cells: readonly VirtualCell[]): Table 
   };
 }
 
-/** What a real edge needs for files in chunks of each size. */
+/** Measures a real edge with files in chunks of each size. */
 async function measureCosts(runs: number, say: (line: string) => void): Promise<Cost[]> {
   const stage = await Stage.set();
   try {

@@ -234,7 +234,7 @@ async function measure(
     }
     const system = await side.set(stage);
     await once(stage, system, start);
-    // What the synchronised clients have fetched is in the caches now.
+    // The files of the synchronised clients are in the caches now.
     if (start === 'synchronised' && side.starts.includes('cached'))
       await once(stage, system, 'cached');
   }

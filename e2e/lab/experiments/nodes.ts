@@ -25,7 +25,7 @@ const CLIENT_MEGABITS = 30;
 const LOSS = 0.0005;
 const TIMEOUT_MS = 180_000;
 
-/** What is fetched how. */
+/** Ways of fetching. */
 const WAYS = [
   'direct',
   'ten connections',

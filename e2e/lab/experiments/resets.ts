@@ -21,7 +21,7 @@ const MEGABITS = 10;
 const FILE_BYTES = 50_000_000;
 /** Seconds from switch to switch; 0: never. */
 const INTERVALS = [0, 30, 10, 5, 2, 1];
-/** Those that are measured at the same time: eight downloads are no load for two processors. */
+/** Runs that are measured at the same time: eight downloads are no load for two processors. */
 const AT_ONCE = [
   [0, 1],
   [30, 2],
@@ -119,7 +119,7 @@ interface Way {
   readonly loss: number;
 }
 
-/** What the goals are about, in three minutes. */
+/** The runs that the goals are about, in three minutes. */
 export const resets: Experiment = {
   name: 'resets',
   title: 'Routes that change under downloads (ANYCAST figure 5)',
@@ -291,7 +291,7 @@ async function digestOf(dir: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** What files have on disk: those that are not complete have holes. */
+/** Counts the bytes that files have on disk: incomplete ones have holes. */
 async function storedBytes(dir: string): Promise<number> {
   let bytes = 0;
   for (const name of await readdir(dir)) bytes += (await stat(join(dir, name))).blocks * 512;

@@ -17,7 +17,7 @@ const AFTER = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 /** As one of the paper's nodes begins, so that growth is seen from the least. */
 const FIRST_WINDOW = 1;
 
-/** What nodes and their peers are like: medians, and deviations of the logarithms. */
+/** Lines of nodes and their peers: medians, and deviations of the logarithms. */
 const LINE = { medianMbit: 8, deviation: 1 };
 const PEER = { medianMbit: 1, deviation: 1 };
 const RTT = { medianMs: 80, deviation: 0.6 };

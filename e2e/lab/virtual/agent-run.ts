@@ -11,7 +11,7 @@ import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import type { CongestionWindow } from '@millrace/shared/cdn/delivery/window';
 import { isHedgeJustified } from '@millrace/shared/cdn/fetch/hedge';
 
-/** What becomes of one request for a chunk. */
+/** Told of the fate of one request for a chunk. */
 export interface FetchObserver {
   onBytes(count: number): void;
   /** The chunk is there. */
@@ -37,7 +37,7 @@ export interface AgentRunOptions {
   readonly random: Random;
 }
 
-/** What happened to one chunk. */
+/** History of one chunk. */
 export interface ChunkTrace {
   readonly startedAt: Millis;
   /** The chunk whose end made room in the window; undefined: the window had room by itself. */

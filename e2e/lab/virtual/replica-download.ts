@@ -21,7 +21,7 @@ import { REPLICAS, type Server } from './servers.ts';
 export const MBIT = 125_000;
 /** LOCI 4: a file of 50 MB. */
 export const FILE_BYTES = 50 * 1024 * 1024;
-/** What an application holds before it begins to play (LOCI 4.2). */
+/** Seconds of data that an application holds before it begins to play (LOCI 4.2). */
 export const PREBUFFER_S = 5;
 /** Windows of that time: TCP without scaling, which is what makes a second connection worth it. */
 const WINDOW_BYTES = 64 * 1024;
@@ -31,7 +31,7 @@ const SLOWDOWNS = 0.02;
 /** Two days: the paper's basic algorithm can take very long. */
 const LIMIT_MS = 172_800_000;
 
-/** Who chooses what is fetched next. */
+/** Algorithm that chooses what is fetched next. */
 export type Algorithm =
   | { readonly by: 'paper'; readonly copies: number; readonly progress: number; blockBytes: number }
   | { readonly by: 'millrace'; readonly mode: RedundancyMode };

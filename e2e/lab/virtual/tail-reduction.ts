@@ -1,7 +1,7 @@
 /**
- * What a response would have gained if its slowest chunks had taken the median time (WORLDS 4.1 and
- * table 3): their times are replaced, everything that waited for them moves forward, and the whole
- * is timed again.
+ * Computes a response's gain if its slowest chunks had taken the median time (WORLDS 4.1 and table
+ * 3): their times are replaced, everything that waited for them moves forward, and the whole is
+ * timed again.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -36,7 +36,7 @@ export function timeWithoutTail(chunks: readonly TimedChunk[], share: number): M
     const room = chunk.after === undefined ? first : (sent[chunk.after] ?? before);
     const duration = durations[i] as number;
     const ready = room + lag + (duration >= limit ? Math.min(duration, middle) : duration);
-    // What handing it over took: from when it was there, and its turn.
+    // Time of handing it over: from when it was there, and its turn.
     const turn = Math.max(chunk.readyAt, i === 0 ? first : (chunks[i - 1] as TimedChunk).sentAt);
     sent.push(Math.max(ready, before) + chunk.sentAt - turn);
   }

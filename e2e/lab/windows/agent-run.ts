@@ -10,7 +10,7 @@ import { DeliveryDriver } from '@millrace/shared/cdn/delivery/delivery-driver';
 import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import type { CongestionWindow } from '@millrace/shared/cdn/delivery/window';
 
-/** What a fetch meets: drawn anew for every attempt, which goes to another peer. */
+/** The peer of a fetch: drawn anew for every attempt, which goes to another one. */
 export interface Peer {
   /** Bytes per millisecond. */
   readonly rate: number;

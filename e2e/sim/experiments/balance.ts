@@ -60,7 +60,7 @@ export function balance({ seed, nodes = 15_000, chunks = CHUNKS_PER_NODE }: Sett
   };
 }
 
-/** What each node serves of the requests of those that have it as a peer, itself among them. */
+/** Computes the share that each node serves of the requests of its users, itself among them. */
 export function expected(world: World): number[] {
   const counts = new Map<string, number>(world.nodes.map(({ name }) => [name, 0]));
   for (const { view } of world.nodes) {
@@ -142,7 +142,7 @@ function requested(world: World, requests: number, replicas: number): number[] {
 /** A node as another one sees it. */
 type Seen = RouteNode & { load: number };
 
-/** Whom a node has a chunk of its client's served by. */
+/** Chooses the node that serves a chunk of another node's client. */
 function serving(nodes: readonly RouteNode[], key: string, replicas: number, random: Random): Seen {
   const self = nodes[0] as Seen;
   const route = decideRoute({

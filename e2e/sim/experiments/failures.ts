@@ -1,4 +1,4 @@
-/** What clients and the origin notice when something is slow, silent or cut off. */
+/** Measures the effect on clients and the origin when something is slow, silent or cut off. */
 
 import { CROWD_COLUMNS, crowd, crowdRow, neighbours } from '../crowd.ts';
 import type { Settings } from '../main.ts';

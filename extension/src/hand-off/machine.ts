@@ -16,9 +16,9 @@ export const COMMIT_MS = 10_000;
 export const DOUBT_MS = 20_000;
 /** Between two tries. */
 export const RETRY_MS = 2000;
-/** For what has to be made good later: as long takers remember what they have committed. */
+/** Longest time in which a hand-off is repaired: takers remember their commits for as long. */
 const KEPT_MS = 24 * 60 * 60 * 1000;
-/** Between two tries then. */
+/** Pause between two tries to repair it. */
 const LATER_MS = 30_000;
 
 const OVER: Step = { next: undefined, actions: [] };
