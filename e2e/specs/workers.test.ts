@@ -51,7 +51,7 @@ async function untilMet(edge: EdgeProcess): Promise<void> {
 }
 
 describe('--workers', () => {
-  test('clients of one port are served by all processes, the origin is asked once', async () => {
+  test('clients of one port are served by all processes, the origin sends the file once', async () => {
     await untilMet(edge);
     const url = origin.url('none', { seed: 'workers', size: 8_000_000 });
     origin.sentBytes = 0;

@@ -1,6 +1,6 @@
 /**
- * Whether another request beside one that is under way is worth its bytes (NSDI 3.3; LOGIN). The
- * papers ask only how long the first has taken. With chunks of 1 MiB that is not enough: when
+ * Decides whether another request beside one under way is worth its bytes (NSDI 3.3; LOGIN). The
+ * papers ask only how long the first has taken. With chunks of 512 KiB that is not enough: when
  * everything is slow alike, as in a crowd, a late chunk is mostly there already, and asking for
  * all of it again would make the origin send more of what it is short of.
  */
