@@ -5,12 +5,12 @@ import {
   FIREFOX_EXTENSION_ID,
 } from '@millrace/shared/bridge/native/native-api';
 
-/** Origin of our extension in Chromium and its kin. */
+/** Origin of our extension in Chromium-based browsers. */
 export const CHROMIUM_ORIGIN = `chrome-extension://${CHROMIUM_EXTENSION_ID}/`;
 
 /**
- * @param args Chromium and its kin: the extension's origin, and more on Windows; Firefox: the path of
- *   the manifest, and the extension's id
+ * @param args Chromium-based browsers: the extension's origin, and more on Windows; Firefox: the
+ *   path of the manifest, and the extension's id
  */
 export function isOurExtension(args: readonly string[]): boolean {
   return args[0] === CHROMIUM_ORIGIN || args[1] === FIREFOX_EXTENSION_ID;

@@ -225,7 +225,7 @@ describe('a name that another download has begun to use', () => {
     await run.result;
   });
 
-  test('is left alone: the next one is taken, also when it is gone on with', async () => {
+  test('is left alone: the next one is taken, also when it is resumed', async () => {
     const run = await partly(b, ['--limit', '3M'], 'file.1.bin');
     run.child.kill('SIGINT');
     await run.result;
@@ -249,7 +249,7 @@ describe('a name that another download has begun to use', () => {
     expect(await readdir(folder.path)).toEqual(['file.bin']);
   });
 
-  test('is gone on with under a link whose query has changed', async () => {
+  test('is resumed under a link whose query has changed', async () => {
     const signed = `${a}&signature=new`;
     const result = await runCli(['get', signed, '-d', folder.path]);
     expect(result.stdout).toMatch(/file\.bin: .* are there already/);

@@ -56,7 +56,7 @@ describe('a stream', () => {
     expect(sha256(await readFile(path('film.mkv')))).toBe(origin.digest(url));
   });
 
-  test('that is interrupted breaks off visibly, and the download can be gone on with', async () => {
+  test('that is interrupted breaks off visibly, and the download can be resumed', async () => {
     const url = gated();
     const { url: address, child, result } = await streams.open(url);
     const response = await openResponse(address);

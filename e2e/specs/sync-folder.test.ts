@@ -335,7 +335,7 @@ describe('--script', () => {
       expect(existsSync(join(machine, 'nothing/in it'))).toBe(true);
       expect((await sh(machine)).stdout).toBe('6 unchanged, 0 fetched, 0 failed\n');
 
-      // A beginning that an interrupted run has left is gone on with; a wrong one is found out.
+      // A beginning that an interrupted run has left is resumed; a wrong one is found out.
       await rm(join(machine, 'large.bin'));
       const digest = expected['large.bin']?.sha256 as string;
       const part = join(machine, '.millrace-sync', `${digest}.part`);

@@ -1,6 +1,6 @@
 /**
  * For sources that cannot show which version a range is of: one answer at a time. Where they serve
- * ranges all the same, a download is gone on with after comparing the last bytes held (ANYCAST
+ * ranges all the same, a download is resumed after comparing the last bytes held (ANYCAST
  * 3.1.1); where they do not, it starts again from the beginning.
  */
 
@@ -26,7 +26,7 @@ export interface SingleStreamOptions {
   readonly session: Session<HttpSource>;
 }
 
-/** Bytes compared before a download without validators is gone on with. */
+/** Bytes compared before a download without validators is resumed. */
 const OVERLAP_BYTES = 64 * 1024;
 const MAX_WHOLE_ATTEMPTS = 5;
 

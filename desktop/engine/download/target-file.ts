@@ -152,7 +152,7 @@ export class TargetFile {
     this.#file = undefined;
   }
 
-  /** Leaves what is there to be gone on with; deletes it where that is not possible. */
+  /** Leaves what is there to be resumed; deletes it where that is not possible. */
   async leave(): Promise<void> {
     await this.#closeHasher();
     await this.#file?.leave();

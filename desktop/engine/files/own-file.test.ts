@@ -45,7 +45,7 @@ describe('a partial file', () => {
     expect(() => readFileSync(join(folder, 'new'))).toThrow();
   });
 
-  test('is gone on with where it is our own', async () => {
+  test('is resumed where it is our own', async () => {
     const file = await open();
     await file.store(0, Buffer.from('ab'));
     await file.close();

@@ -1,4 +1,4 @@
-/** The netrc file of ftp(1), curl and their kin: log-ins by host. */
+/** The netrc file of ftp(1) and curl: log-ins by host. */
 
 import { open } from 'node:fs/promises';
 import { homedir } from 'node:os';

@@ -19,7 +19,7 @@ import { type Environment, type ProxyServer, proxyChoice } from './proxy-setting
 export interface TransportOptions {
   /** http://, https://, socks4://, socks4a:// or socks5:// URL; `direct`: none; undefined: env's. */
   readonly proxy?: string | undefined;
-  /** Where `http_proxy`, `no_proxy` and their kin are; usually `process.env`. */
+  /** Environment with `http_proxy`, `no_proxy` and so on; usually `process.env`. */
   readonly env: Environment;
   /** How long answering, and sending nothing, may each take; connecting at most 10 s of it. */
   readonly timeoutMs: Millis;

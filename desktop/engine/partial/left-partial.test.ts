@@ -92,7 +92,7 @@ test('where there is nothing, nothing happens', async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-test('what is moved is gone on with', async () => {
+test('what is moved is resumed', async () => {
   await (await begin('x.bin')).close();
   await mkdir(join(folder, 'other'));
   await movePartial(join(folder, 'x.bin'), join(folder, 'other', 'y.bin'));

@@ -59,7 +59,7 @@ export async function removeJournal(path: string, onlyOf: readonly string[]): Pr
 }
 
 /**
- * Takes the partial file and its journal to another path, where it is gone on with; does nothing
+ * Takes the partial file and its journal to another path, where it is resumed; does nothing
  * where there is none.
  *
  * @param onlyOf URLs: what the journal says to be of any other stays; undefined: nothing does

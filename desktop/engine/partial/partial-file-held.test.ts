@@ -19,7 +19,7 @@ describe('a file whose name is held for it', () => {
     expect((await readFile(stage.path)).equals(CONTENT)).toBe(true);
   });
 
-  test('is gone on with by a later run', async () => {
+  test('is resumed by a later run', async () => {
     holdName(stage.path, held);
     const before = await stage.start({ held });
     await stage.store(before, [0, 500]);

@@ -149,7 +149,7 @@ describe('PartialFile and other programs', () => {
         await rename(join(stage.dir, 'other'), stage.dataPath);
       },
     ],
-  ])('a file that is %s meanwhile is not gone on with', async (what, change) => {
+  ])('a file that is %s meanwhile is not resumed', async (what, change) => {
     const file = await stage.start();
     await stage.store(file, [0, 500]);
     await change();

@@ -229,7 +229,7 @@ describe('PartialFile', () => {
     });
   });
 
-  test('a file of unknown length cannot be gone on with, and leaves nothing behind', async () => {
+  test('a file of unknown length cannot be resumed, and leaves nothing behind', async () => {
     const file = await stage.start({ length: undefined });
     await stage.store(file, [0, 700]);
     await file.leave();
@@ -250,7 +250,7 @@ describe('PartialFile', () => {
     expect((await readFile(stage.path)).equals(CONTENT.subarray(0, 600))).toBe(true);
   });
 
-  test('leaving keeps what can be gone on with, discarding keeps nothing', async () => {
+  test('leaving keeps what can be resumed, discarding keeps nothing', async () => {
     const file = await stage.start();
     await stage.store(file, [0, 100]);
     await file.leave();

@@ -284,7 +284,7 @@ export class PartialFile {
     }
   }
 
-  /** Leaves what is there to be gone on with; deletes it where that is not possible. */
+  /** Leaves what is there to be resumed; deletes it where that is not possible. */
   async leave(): Promise<void> {
     if (this.#stored.journal === undefined) await this.discard();
     else await this.close();

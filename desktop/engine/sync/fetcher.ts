@@ -120,7 +120,7 @@ export class SyncFetcher {
   }
 
   /**
-   * A content of any size, into a folder. What an earlier run has left there is gone on with.
+   * A content of any size, into a folder. What an earlier run has left there is resumed.
    *
    * @param name of the file
    * @returns path of the file

@@ -113,7 +113,7 @@ export class Prefetcher {
         check(order.url);
         this.#add(id, order, askedAt);
       } catch (error) {
-        log.warn({ err: error, url }, 'a prefetch of an earlier run is not gone on with');
+        log.warn({ err: error, url }, 'a prefetch of an earlier run is not resumed');
       }
     }
   }
