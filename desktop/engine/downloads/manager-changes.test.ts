@@ -255,7 +255,7 @@ describe('limits over all', () => {
 
   test('of several of which one cannot be, none is added', async () => {
     const asked = [{ urls: ['http://a.example/1'] }, { urls: ['ftp://a.example/2'] }];
-    expect(() => stage.manager.addAll(asked)).toThrow(/can be fetched/);
+    expect(() => stage.manager.addAll(asked)).toThrow(/cannot be fetched/);
     expect(stage.manager.unfinished()).toEqual([]);
   });
 });

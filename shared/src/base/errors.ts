@@ -72,8 +72,8 @@ export const ERRORS = {
     status: 400,
     ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
-    title: 'The URL is not one that can be fetched',
-    advice: 'A complete http:// or https:// URL is needed; that of an edge goes before it.',
+    title: 'The URL cannot be fetched',
+    advice: 'Give a complete http:// or https:// URL; the address of an edge goes before it.',
   },
   'bad-request': {
     status: 400,
@@ -193,7 +193,7 @@ export const ERRORS = {
     status: 401,
     ...means('client', 'no', 'kept'),
     exit: EXIT.refused,
-    title: 'That takes the administration token',
+    title: 'The administration token is needed',
     advice: 'Send "Authorization: Bearer" with the token of --admin-token-file.',
   },
   'too-many-transfers': {
@@ -242,7 +242,7 @@ export const ERRORS = {
     status: 503,
     ...means('source', 'anew', 'kept'),
     exit: EXIT.refused,
-    title: 'What this edge gives to that origin is used up',
+    title: "This edge's quota for that origin is used up",
     advice: 'Wait as long as Retry-After says, or fetch it directly from the origin.',
   },
   'link-invalid': {
@@ -310,7 +310,7 @@ export const ERRORS = {
     ...means('source', 'no', 'kept'),
     exit: EXIT.source,
     title: 'No source that is left has the rest of the file',
-    advice: 'Add another source of the same file, and go on: what has come is kept.',
+    advice: 'Add another source of the same file and resume: the bytes so far are kept.',
   },
   'origin-denied': {
     status: 403,
@@ -366,7 +366,7 @@ export const ERRORS = {
     ...means('download', 'later', 'kept'),
     exit: EXIT.network,
     title: 'This machine has no network',
-    advice: 'Wait until it is connected again; downloads go on by themselves.',
+    advice: 'Wait until it is connected again; downloads continue by themselves.',
   },
   'origin-timeout': {
     status: 504,
@@ -485,7 +485,7 @@ export const ERRORS = {
     title: 'The source has another file than the one being downloaded',
     advice:
       'Give a URL of the same file. To download this one instead, choose another name with -o, ' +
-      'or give up what is there with --overwrite.',
+      'or replace the partial file with --overwrite.',
   },
   'malformed-response': {
     status: 502,
@@ -521,7 +521,7 @@ export const ERRORS = {
     status: 409,
     ...means('source', 'no', 'kept'),
     exit: EXIT.checksum,
-    title: 'What is said about the file contradicts itself',
+    title: 'Statements about the file contradict each other',
     advice: 'One statement is wrong or about another version: find out which, and leave it out.',
   },
   'checksum-mismatch': {
@@ -550,7 +550,7 @@ export const ERRORS = {
     ...means('download', 'anew', 'kept'),
     exit: EXIT.filesystem,
     title: 'There is no room for the file',
-    advice: 'Free some space and run the same command again: it goes on where it stopped.',
+    advice: 'Free some space and run the same command again: it continues where it stopped.',
   },
   'file-not-writable': {
     status: 500,
@@ -564,7 +564,7 @@ export const ERRORS = {
     ...means('download', 'anew', 'kept'),
     exit: EXIT.filesystem,
     title: 'Another program has changed the partial file',
-    advice: 'Run the same command again: what is still right is kept, the rest is fetched again.',
+    advice: 'Run the same command again: right parts are kept, the others are fetched again.',
   },
   'daemon-running': {
     status: 409,
@@ -591,7 +591,7 @@ export const ERRORS = {
     status: 500,
     ...means('download', 'no', 'kept'),
     exit: EXIT.filesystem,
-    title: 'What Millrace keeps between runs cannot be used',
+    title: 'The state folder cannot be used',
     advice: 'Look at the file named, or choose another folder with MILLRACE_STATE.',
   },
   'no-such-download': {
@@ -605,7 +605,7 @@ export const ERRORS = {
     status: 409,
     ...means('client', 'no', 'kept'),
     exit: EXIT.usage,
-    title: 'The download is in a state in which that cannot be done',
+    title: 'Not possible in the present state of the download',
     advice: 'See "millrace info" for its state.',
   },
   'queue-full': {
@@ -620,7 +620,7 @@ export const ERRORS = {
     ...means('download', 'anew', 'kept'),
     exit: EXIT.interrupted,
     title: 'Interrupted',
-    advice: 'Run the same command again: it goes on where it stopped.',
+    advice: 'Run the same command again: it continues where it stopped.',
   },
   internal: {
     status: 500,

@@ -171,7 +171,7 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
   'origin-timeout': { title: 'The server does not answer', help: 'Try again later.' },
   'origin-reset': {
     title: 'The connection broke',
-    help: 'Try again: it goes on where it stopped.',
+    help: 'Try again: it continues where it stopped.',
   },
   'too-many-redirects': {
     title: 'The link leads on and on',
@@ -264,7 +264,7 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
   },
   'disk-full': {
     title: 'The disk is full',
-    help: 'Make some room, then try again: it goes on where it stopped.',
+    help: 'Make some room, then try again: it continues where it stopped.',
   },
   'file-not-writable': {
     title: 'The file cannot be written',
@@ -284,7 +284,7 @@ export const errorsEn: Readonly<Record<ErrorCode, ErrorWords>> = {
   'no-such-download': { title: 'This download is not in the list any more', help: 'Add it again.' },
   'wrong-state': { title: 'That is not possible just now', help: 'Look at the download’s state.' },
   'queue-full': { title: 'The list is full', help: 'Remove some downloads first.' },
-  interrupted: { title: 'Interrupted', help: 'Try again: it goes on where it stopped.' },
+  interrupted: { title: 'Interrupted', help: 'Try again: it continues where it stopped.' },
   internal: {
     title: 'Something went wrong inside Millrace',
     help: 'This is a fault of Millrace. Please report it, with the log.',
