@@ -15,7 +15,7 @@ import { isOurExtension } from './caller.ts';
 
 /** Requests that are being answered at a time; the browser waits with more. */
 const MAX_AT_A_TIME = 128;
-/** While the browser has so much to read, it is not told that there is more. */
+/** Unread bytes from which the browser is not told that there is more. */
 const CONGESTED_BYTES = 64 * 1024;
 
 // Printed text must not get into the messages.

@@ -16,7 +16,7 @@ import { temporaryFolder } from '../fixtures/programs/processes.ts';
 
 const MiB = 1024 * 1024;
 const MINUTE_MS = 60_000;
-/** Memory may settle for so long, or for a fifth of a shorter run. */
+/** Time in which memory may settle, or a fifth of a shorter run. */
 const SETTLE_MS = 10 * MINUTE_MS;
 /** How far the second half of the rest may lie above the first, on average. */
 const FLAT_SHARE = 1.1;

@@ -8,7 +8,7 @@ import type { ByteRange } from '../src/base/byte-range.ts';
 export interface Redundancy {
   /** Requests for one block at a time, R in LOCI 3.2; 1: none but the first. */
   readonly copies: number;
-  /** A block is late when more than so many blocks after it are complete, P in LOCI 3.2. */
+  /** A block is late when more blocks after it than this are complete, P in LOCI 3.2. */
   readonly progress: number;
 }
 

@@ -72,7 +72,7 @@ export class TestSource extends TransferSource {
   }
 }
 
-/** Every source has so many seats. */
+/** Gives every source `perSource` seats. */
 export const freeSeats = (perSource: number): Seats => ({
   perSource,
   room: (_host, active) => perSource - active,
@@ -161,7 +161,7 @@ export class TransferWorld {
     }
   }
 
-  /** Does something when so much time has passed. */
+  /** Does something after `ms`. */
   after(ms: Millis, fire: () => void): void {
     this.#timers.add({ at: this.now + ms, fire });
   }

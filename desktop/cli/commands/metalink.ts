@@ -18,7 +18,7 @@ interface MetalinkOptions extends CommonOptions {
 }
 
 const MIN_PIECE_BYTES = 256 * 1024;
-/** Documents stay small: at most so many digests of pieces. */
+/** Most digests of pieces in a document, so that documents stay small. */
 const MAX_PIECES = 4096;
 const READ_BYTES = 256 * 1024;
 

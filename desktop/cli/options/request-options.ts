@@ -43,7 +43,7 @@ export interface RequestOptions {
 
 const MAX_CONNECTIONS = 32;
 const MODES: readonly RedundancyMode[] = ['basic', 'aggressive', 'progress'];
-/** Without a single byte for so long, a download fails; the daemon has the same. */
+/** Silence of all sources after which a download fails; the daemon has the same. */
 export const RETRY_FOR_MS = 120_000;
 
 const connections = wholeNumber(1, MAX_CONNECTIONS);

@@ -13,7 +13,7 @@ export interface RateLimit {
   take(bytes: number, signal: AbortSignal): Promise<void> | undefined;
 }
 
-/** The bucket holds so much of a second: shorter bursts than a person notices. */
+/** Seconds of the rate that the bucket holds: shorter bursts than a person notices. */
 const BURST_SECONDS = 0.25;
 
 /** Takes the same bytes from several limits. @returns as `RateLimit.take`, for all of them */

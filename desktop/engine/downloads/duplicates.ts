@@ -3,7 +3,7 @@
 import type { Duplicate } from '@millrace/shared/bridge/rpc/adding-api';
 import type { DownloadStore } from '../store/download-store.ts';
 
-/** Of those whose URLs look alike so many are looked at. */
+/** Most downloads with similar URLs that are looked at. */
 const MAX_CANDIDATES = 20;
 
 /** The download that is most alike; an unfinished one before others, what was removed never. */

@@ -23,7 +23,7 @@ const MAX_LOGIN_CHARS = 2048;
 const MAX_PIECES = 1_000_000;
 const MAX_PATH_CHARS = 4096;
 const DAY_MS = 24 * 3600_000;
-/** Without a single byte for so long, a download makes room for others and is tried again later. */
+/** Silence of all sources after which a download makes room for others and is tried again later. */
 const RETRY_FOR_MS = 120_000;
 const DEFAULT_TRIES = 5;
 

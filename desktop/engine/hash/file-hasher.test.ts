@@ -50,7 +50,7 @@ async function setUp(...algorithms: DigestAlgorithm[]) {
   return { file, hasher };
 }
 
-/** Waits until so many bytes have been hashed. */
+/** Waits until `bytes` have been hashed. */
 async function hashed(hasher: FileHasher, bytes: number): Promise<void> {
   while (hasher.hashedBytes < bytes) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -19,7 +19,7 @@ import { type VerifyOptions, verifyEntries } from './verify.ts';
 
 /** Stretches with a digest each, however small the pieces were in which they came. */
 const UNIT_BYTES = SEGMENT_BYTES;
-/** Lines go out together for so many bytes, or after so long: what a killed process may lose. */
+/** Bytes and time for which lines are collected: the most that a killed process loses. */
 const JOURNAL_EVERY_BYTES = 4 * SEGMENT_BYTES;
 const JOURNAL_EVERY_MS = 50;
 

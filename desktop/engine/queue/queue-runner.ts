@@ -32,7 +32,7 @@ export interface QueueRunnerOptions {
   readonly networkChange?: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** The clock may be set, and machines sleep: deadlines are looked at again after so long. */
+/** Longest wait for a deadline: the clock may be set, and machines sleep. */
 const MAX_TIMER_MS = 60_000;
 
 export class QueueRunner {

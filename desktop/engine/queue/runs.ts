@@ -41,7 +41,7 @@ export interface RunnerOptions {
   readonly onEnded: (gid: string, outcome: Outcome) => boolean;
 }
 
-/** A download that has nothing under way for so long makes room for others. */
+/** Time with nothing under way after which a download makes room for others. */
 const YIELDS_AFTER_MS = 3000;
 
 interface Running {

@@ -58,7 +58,7 @@ const CONNECTIONS = { all: 256, strangers: 192 };
 const WEB_SOCKETS = { all: 64, strangers: 32 };
 /** A client that does not read what it is sent is let go. */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
-/** A client with so much unread gets live updates later. */
+/** Unread bytes from which a client gets live updates later. */
 const CONGESTED_BYTES = 1024 * 1024;
 /** Calls that one client may have waiting for an answer, and their bytes. */
 const MAX_WAITING_CALLS = 1000;

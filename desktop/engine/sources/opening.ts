@@ -31,7 +31,7 @@ export interface OpeningOptions {
 
 /** Length of the first request: enough for a small file, little if it has to be thrown away. */
 export const FIRST_BYTES = 64 * 1024;
-/** A source that has not answered after so long gets company. */
+/** Time without an answer after which a source gets company. */
 const COMPANY_MS = 2000;
 
 /**

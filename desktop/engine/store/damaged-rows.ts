@@ -9,7 +9,7 @@ import type { Reading, Row } from './kept-record.ts';
 /** Says in the log what cannot be read. */
 export type TellDamage = (table: string, row: string, why: string) => void;
 
-/** Lines about damage; so many say enough about a list that is damaged all over. */
+/** Most lines about damage: enough for a list that is damaged all over. */
 const MAX_TOLD = 50;
 
 /** Makes a teller that says each thing once, and not too many. */

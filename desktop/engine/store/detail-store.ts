@@ -4,7 +4,7 @@ import type { DatabaseSync } from 'node:sqlite';
 import type { TellDamage } from './damaged-rows.ts';
 import { parseJson } from './kept-record.ts';
 
-/** The last so many; older ones are forgotten. */
+/** Most details that are kept; the oldest are forgotten. */
 const MAX_DETAILS = 1000;
 const MAX_CHARS = 64 * 1024;
 

@@ -13,7 +13,7 @@ import type { SettingStore } from '../store/small-stores.ts';
 const SETTING = 'sessions';
 const MAX_SESSIONS = 32;
 const DAY_MS = 24 * 3600_000;
-/** A session that is not used for so long has ended. */
+/** Time without use after which a session ends. */
 const IDLE_MS = 30 * DAY_MS;
 
 const schema = z.object({ digest: z.string(), usedAt: z.number() });

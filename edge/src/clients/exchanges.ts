@@ -37,7 +37,9 @@ export interface Exchange {
   readonly aware: boolean;
 }
 
-/** A client that takes not one byte for so long is cut off; the shorter time is for hard times. */
+/**
+ * Time without one byte taken after which a client is cut off; the shorter time is for hard times.
+ */
 const PATIENCE_MS = 120_000;
 const SHORT_PATIENCE_MS = 10_000;
 

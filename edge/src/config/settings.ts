@@ -13,7 +13,7 @@ import { parseNetwork } from '../policy/client-address.ts';
 import { OriginRules } from '../policy/origin-rules.ts';
 import { parseSeed } from './seeds.ts';
 
-/** Without so much besides the cache, a process would refuse transfers from the start. */
+/** Least memory besides the cache: with less, a process would refuse transfers from the start. */
 export const LEAST_ROOM_BYTES = 256 * 1024 * 1024;
 
 /** A text option read by one of the units' readers, whose message it keeps. */

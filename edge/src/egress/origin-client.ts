@@ -85,7 +85,7 @@ const CLIENT_SHARE = 1 / 4;
 const CLIENT_CONNECTIONS_SHARE = 3 / 4;
 /** Longest time that an idle connection is kept, whatever the origin's Keep-Alive field allows. */
 const KEEP_ALIVE_MS: Millis = 30_000;
-/** Origins that have been idle for so long are forgotten. */
+/** Idle time after which an origin is forgotten. */
 const IDLE_ORIGIN_MS: Millis = KEEP_ALIVE_MS + 5000;
 const IDLE_CHECK_MS: Millis = 10_000;
 const BUSY_RETRY_MS: Millis = 1000;

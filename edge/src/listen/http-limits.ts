@@ -23,7 +23,7 @@ export const H1_LIMITS = {
 
 /** Streams of one HTTP/2 connection at a time; the limits per client hold besides. */
 export const H2_STREAMS = 100;
-/** Without a stream, an HTTP/2 connection is ended after so long. */
+/** Time without a stream after which an HTTP/2 connection ends. */
 export const H2_IDLE_MS = KEEP_ALIVE_MS;
 /** Streams that a client may reset: at once, and in the long run. A player that seeks resets some. */
 export const H2_RESET_BURST = 200;

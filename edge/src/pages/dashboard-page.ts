@@ -5,7 +5,7 @@ import { type Html, html } from './html.ts';
 import { type RenderedPage, renderPage } from './layout.ts';
 import { ruleWords } from './rule-words.ts';
 
-/** Of a long list, so many are shown. */
+/** Most entries of a list that are shown. */
 const MAX_LISTED = 50;
 
 /** The page for those who have logged in; the policy is what it was when the page was opened. */

@@ -18,7 +18,10 @@ import {
 import { HEARTBEAT_PATH, INTRODUCTION_PATH } from './node-requests.ts';
 import { textDigest } from './text-digest.ts';
 
-/** A heartbeat without an answer for so long is one in vain; late answers count all the same. */
+/**
+ * Time after which a heartbeat without an answer counts as missed; late answers count all the
+ * same.
+ */
 export const HEARTBEAT_LATE_MS = MIN_SILENCE_MS;
 const HEARTBEAT_TIMEOUT_MS = MAX_SILENCE_MS;
 /** Connections to one node: as many heartbeats as can be late at a time, and one more. */

@@ -19,7 +19,7 @@ export interface OwnAddressesOptions {
   readonly resolve?: (name: string) => Promise<readonly { readonly address: string }[]>;
 }
 
-/** The kernel is asked again after so long. */
+/** Time after which the kernel is asked again. */
 const INTERFACES_MS: Millis = 5000;
 /** And the name server. */
 const NAME_MS: Millis = 60_000;

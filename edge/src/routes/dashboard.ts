@@ -44,7 +44,7 @@ const SHARED_MS = 1000;
 const MAX_FORM_BYTES = 4096;
 /** Clients whose wrong tokens are counted: each waits for its own, and for nobody else's. */
 const MAX_GUESSERS = 10_000;
-/** Clients that were refused something: so many are shown, those refused most. */
+/** Most refused clients that are shown, those refused most. */
 const SHOWN_CLIENTS = 20;
 const LOGGED_IN = '/-/dashboard';
 const CHALLENGE = { 'www-authenticate': 'Bearer' };

@@ -28,7 +28,7 @@ import { StandingCommands } from './standing-commands.ts';
 export const WORKER_INDEX = 'MILLRACE_WORKER_INDEX';
 /** A worker that dies at once must not be started in an endless hurry. */
 const RESTART_PAUSE_MS = 1000;
-/** For figures, so long: those of a process that is busy are left out. */
+/** Longest wait for figures: those of a process that is busy are left out. */
 const FIGURES_TIMEOUT_MS = 2000;
 /** Commands are written to the disk before they are answered, and a disk can be busy for seconds. */
 const COMMAND_TIMEOUT_MS = 15_000;

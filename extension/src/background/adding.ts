@@ -11,7 +11,7 @@ import type { KeptSettings } from './kept-settings.ts';
 import type { SeenRequests } from './seen-requests.ts';
 import type { Takers } from './takers.ts';
 
-/** Where nobody else takes them, the browser downloads so many at a time itself. */
+/** Most downloads at a time that the browser fetches itself where nobody else takes them. */
 const MAX_BY_BROWSER = 20;
 
 export interface AddingParts {

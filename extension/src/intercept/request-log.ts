@@ -96,7 +96,7 @@ export class RequestLog {
   /** A request begins, or goes on elsewhere after a redirect. */
   began(id: string, method: string, url: string, now: Millis, framed = false): void {
     const hops = this.#requests.get(id)?.hops ?? [];
-    // Nobody follows so many: what has so many is never looked for.
+    // Nobody follows a chain of this length: its requests are never looked for.
     if (hops.length >= MAX_HOPS) return;
     const all = [...hops, { url, method }];
     this.#put({ id, hops: all, ...(framed ? { framed } : {}), at: now });

@@ -7,7 +7,7 @@ const FREE = 3;
 const FIRST_WAIT_MS = 1000;
 /** Longest time that wrong guesses of others keep out a caller who knows the secret. */
 const MAX_WAIT_MS = 8000;
-/** After so long without a wrong one, all are forgotten. */
+/** Time without a wrong guess after which all are forgotten. */
 const FORGET_MS = 600_000;
 
 export class GuessLimit {

@@ -2,7 +2,7 @@
 
 /** Ends that are that long ago do not count. */
 const WINDOW_MS = 120_000;
-/** With so many ends in the window something is wrong that starting again does not mend. */
+/** Ends within the window from which starting again mends nothing. */
 const MAX_ENDS = 5;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 8000;

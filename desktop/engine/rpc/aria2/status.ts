@@ -9,7 +9,7 @@ import { type DownloadRecord, isFinished } from '../../store/record.ts';
 import { viewOf } from '../../views/view.ts';
 
 const MIN_PIECE_BYTES = 1024 * 1024;
-/** Pieces are as large as it takes to be no more than so many. */
+/** Most pieces: they are as large as that takes. */
 const MAX_PIECES = 4096;
 
 /** aria2's exit statuses (aria2c(1), "EXIT STATUS"), as far as they have a counterpart. */

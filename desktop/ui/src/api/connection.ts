@@ -88,7 +88,7 @@ export class Connection {
     try {
       return (await this.#calls.call(method, [params])) as ResultOf<M>;
     } catch (error) {
-      // A daemon that says nothing for so long is taken for lost.
+      // A daemon that says nothing for longer is taken for lost.
       if (error instanceof CallLost && error.reason === 'silent') socket?.close();
       throw toCallError(error);
     }

@@ -38,7 +38,7 @@ export interface EngineOptions extends FetchingOptions {
 
 /** Milliseconds between updates of the record with the bytes that are on disk for good. */
 const FLUSH_MS = 5000;
-/** With nothing left to do for so long, the engine can be ended. */
+/** Idle time after which the engine can be ended. */
 const IDLE_MS = 30_000;
 
 export class Engine {

@@ -20,7 +20,7 @@ import { PartialStore } from '../storage/partial-store.ts';
 const CONNECTIONS = 6;
 /** Bytes that may be fetched twice, as a share of the file. */
 const REDUNDANT_SHARE = 0.02;
-/** A download that has brought nothing for so long keeps nobody from being started. */
+/** Silence after which a download keeps nobody from being started. */
 const QUIET_MS = 10_000;
 /** Longest silence of a source, before its answer and within it. */
 const SILENT_MS = 20_000;

@@ -49,7 +49,7 @@ export function isGoodFor(
   return isFresh(freshness, now) && currentAge(freshness, now) <= maxAgeMs;
 }
 
-/** Seconds for which it stays fresh; less than 0: for so long it has not been. */
+/** Seconds for which it stays fresh; less than 0: it has not been fresh for that time. */
 export function secondsLeft(freshness: Freshness, now: Millis): number {
   return Math.floor((freshness.lifetimeMs - currentAge(freshness, now)) / 1000);
 }

@@ -8,13 +8,13 @@
 import type { Millis } from '../../base/clock.ts';
 import { UNANSWERED_TIMEOUTS } from './vanished-client.ts';
 
-/** How fast experience fades: after so long half of it counts. */
+/** Time after which half of an experience counts. */
 const HALF_LIFE_MS = 10_000;
 /** Late answers, per client watched, from which on they are taken for usual. */
 const USUAL_PER_CLIENT = 0.02;
 /** One client alone, or two, may have a bad line of its own. */
 const LEAST = 3;
-/** More than so many in a row make no difference: with the usual two after them they take minutes. */
+/** Most timeouts in a row that count: with the usual two after them more would take minutes. */
 const MOST_IN_A_ROW = 6;
 
 export class AnsweredTimeouts {

@@ -11,7 +11,7 @@ import type { Millis } from '../../base/clock.ts';
 export const MAX_TOP_FILES = 64;
 /** Cells of one file; a longer file has several chunks in a cell. */
 export const MAX_HEAT_CELLS = 200;
-/** After so long, what was counted is worth half. */
+/** Time after which a count is worth half. */
 const HALF_LIFE_MS = 600_000;
 
 /** One chunk that was delivered. */

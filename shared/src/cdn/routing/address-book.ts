@@ -5,7 +5,7 @@
 
 /** Addresses remembered at a time: anybody may name more. */
 export const MAX_ADDRESSES = 4000;
-/** An address that was only heard of is forgotten after so many questions in vain. */
+/** Unanswered questions after which an address that was only heard of is forgotten. */
 export const MAX_VAIN = 20;
 
 interface Address {

@@ -2,7 +2,7 @@
 
 import type { Millis } from '../../base/clock.ts';
 
-/** Time constant of the average: after so long, what was before counts for a third. */
+/** Time constant of the average: bytes from before it count for a third. */
 const TIME_CONSTANT_MS = 4000;
 const MIN_INTERVAL_MS = 200;
 

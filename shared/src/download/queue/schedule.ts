@@ -16,7 +16,7 @@ export interface ScheduleWindow {
   readonly fromMinute: number;
   /** Minutes after midnight, 0 to 1439; not after `fromMinute`: on the next day. */
   readonly toMinute: number;
-  /** Nothing runs (pause), or all together get so many bytes per second. */
+  /** Nothing runs (pause), or bytes per second for all together. */
   readonly effect: 'pause' | number;
 }
 

@@ -9,7 +9,7 @@ import type { Millis } from '../../base/clock.ts';
 const KiB = 1024;
 const MiB = 1024 * KiB;
 
-/** Blocks of the stored map: no more than so many, whatever the length of the file. */
+/** Most blocks of the stored map, whatever the length of the file. */
 const MAX_BLOCKS = 65_536;
 const MIN_GRID_BYTES = 64 * KiB;
 /** Requests begin and end at multiples of this where nothing else decides. */

@@ -13,9 +13,11 @@ import { type Choice, RETRY_MS, type SchedulerState, totalRate } from './schedul
 import type { KnownSource, Pace } from './source-table.ts';
 import { isWorth, takeoverStart } from './takeover.ts';
 
-/** A reader's bytes are rescued when, at the present rate, it could get to them in so long. */
+/**
+ * A reader's bytes are rescued when, at the present rate, it could get to them within this time.
+ */
 const RESCUE_MS = 2000;
-/** A request is not late before it has taken so many times as long as expected. */
+/** Multiple of its expected time after which a request is late. */
 const LATE = 2;
 
 /** Forecast for a new request to a source. */

@@ -6,11 +6,11 @@
 import type { Millis } from '../../base/clock.ts';
 import { Estimate } from '../../base/estimate.ts';
 
-/** Bytes are counted for so long before they make a sample. */
+/** Time for which bytes are counted before they make a sample. */
 const SAMPLE_MS = 500;
 /** Shorter than this, a body tells more about buffers than about the network. */
 const MIN_SAMPLE_MS = 100;
-/** Time constant of a request's present rate: silence of so long leaves a third of it. */
+/** Time constant of a request's present rate: silence of this length leaves a third of it. */
 const TIME_CONSTANT_MS = 1000;
 
 /** Experience with the requests to one source, over all of them; rates are those of one request. */

@@ -6,7 +6,7 @@ import type { StoredMap } from '../journal/stored-map.ts';
 import type { RunningRequest } from './running-request.ts';
 import type { SourceTable } from './source-table.ts';
 
-/** A source that has fallen silent is tried again after so long, and where so much time is left. */
+/** Pause before a source that has fallen silent is tried again, and least time left for that. */
 export const RETRY_MS = 5000;
 
 /** Everything that decisions are made from. */
@@ -14,7 +14,7 @@ export interface SchedulerState {
   readonly connections: number;
   /** Requests for one byte at a time. */
   readonly copies: number;
-  /** A request is late when more than so many have overtaken it. */
+  /** A request is late when more requests than this have overtaken it. */
   readonly progress: number;
   readonly redundantBytes: number;
   readonly stored: StoredMap;

@@ -7,11 +7,11 @@ import { firstHeld, type Holds } from './holdings.ts';
 import type { OwnChunks } from './own-chunks.ts';
 import type { RunningRequest } from './running-request.ts';
 
-/** Until something is known, the first byte is expected after so long. */
+/** Time to the first byte that is expected until something is known. */
 const FIRST_BYTE_MS = 250;
-/** A request that is silent for so long beyond twice the time to the first byte stands still. */
+/** Silence, beyond twice the time to the first byte, after which a request stands still. */
 const GRACE_MS = 500;
-/** A source that is silent for so long beyond the time to the first byte gets no new work. */
+/** Silence, beyond the time to the first byte, after which a source gets no new work. */
 const DOUBT_MS = 250;
 
 export interface KnownSource {

@@ -25,7 +25,7 @@ export const MAX_PER_HOST = 32;
 export const MAX_HOSTS = 1000;
 /** Refusals that come together are one: connections are refused in bunches. */
 const BUNCH_MS = 2000;
-/** Good service for so long, at the limit, before one more is tried. */
+/** Time of good service at the limit before one more request is tried. */
 const RAISE_AFTER_MS = 60_000;
 /** Age at which a host's refusal no longer counts. */
 const FORGET_AFTER_MS = 14 * 24 * 3600_000;

@@ -12,7 +12,7 @@ export interface Session<S> extends PatienceOptions {
   readonly signal: AbortSignal;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
-  /** Resolves after so long, or when the signal is aborted. */
+  /** Resolves after `ms`, or when the signal is aborted. */
   readonly wait: (ms: Millis, signal: AbortSignal) => Promise<void>;
   /**
    * Counts bytes as they come in.

@@ -8,7 +8,7 @@ import { useActions, useApp } from '../common/context.tsx';
 
 /** Less than this is a click with an unsteady hand. */
 const FAR_PX = 6;
-/** So near to the edge the list scrolls, by so much per move. */
+/** Distance from the edge at which the list scrolls, and its step per move. */
 const EDGE_PX = 36;
 const SCROLL_PX = 14;
 const DROP_QUIET_MS = 50;
