@@ -13,10 +13,10 @@ const ID_CHARS = 8;
 
 export function completionCommand(context: CliContext, program: Command): Command {
   return new Command('completion')
-    .description('print what a shell needs to complete commands, options and ids')
-    .summary('print what shells need to complete')
+    .description('print a script that completes commands, options and ids in a shell')
+    .summary('print a completion script')
     .addArgument(new Argument('<shell>', 'which').choices(SHELLS))
-    .option('--name <program>', 'what the program is called here', program.name())
+    .option('--name <program>', 'name of the program in your shell', program.name())
     .addHelpText(
       'after',
       `

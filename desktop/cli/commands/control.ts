@@ -51,7 +51,7 @@ export function resumeCommand(context: CliContext): Command {
       ...(others.length === 0 ? [] : await changed('millrace.resume')(daemon, others, {})),
     ];
   };
-  const what = 'go on with paused downloads, or try failed ones again';
+  const what = 'resume paused downloads, or try failed ones again';
   return onDownloads(context, 'resume', 'Resumed', what, resume);
 }
 
@@ -70,12 +70,11 @@ export function removeCommand(context: CliContext): Command {
     };
     return (await daemon.call('millrace.remove', params)).gids;
   };
-  const what =
-    'take downloads out of the queue, with what they have so far, into the trash; finished files stay';
+  const what = 'move downloads and their partial data to the trash; finished files stay';
   return onDownloads<RemoveOptions>(context, 'remove', 'Removed', what, remove)
     .alias('rm')
-    .option('--keep', 'leave what has been downloaded of an unfinished file')
-    .option('--forget', 'out of the history as well')
+    .option('--keep', 'keep the partial data of unfinished downloads')
+    .option('--forget', 'from the history as well')
     .option('--delete-file', 'the files of finished downloads as well')
     .option('--now', 'delete for good at once, not into the trash');
 }
@@ -96,7 +95,7 @@ function onDownloads<O extends WhichOptions>(
   return new Command(name)
     .description(description)
     .argument('[id...]', 'ids, or the beginnings of them', repeated(idValue))
-    .option('--all', 'all that this can be done to')
+    .option('--all', 'all eligible downloads')
     .option('--json', 'print one JSON document')
     .action(
       action<O, [string[]]>(context, (report, options, ids) => {

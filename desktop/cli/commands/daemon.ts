@@ -50,12 +50,12 @@ export function daemonCommand(context: CliContext): Command {
     );
   command
     .command('stop')
-    .description('end the daemon; downloads that run go on at its next start')
+    .description('stop the daemon; running downloads continue at its next start')
     .option('--json', 'print one JSON document')
     .action(action(context, (report) => stop(context, report)));
   command
     .command('status')
-    .description(`say how the daemon is; exit status ${NOT_RUNNING} if none runs`)
+    .description(`show the daemon’s status; exit status ${NOT_RUNNING} if none runs`)
     .option('--json', 'print one JSON document')
     .action(action(context, (report) => status(context, report)));
   return command;

@@ -34,9 +34,9 @@ const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
 
 export function exportCommand(context: CliContext): Command {
   return new Command('export')
-    .description('write downloads as a list: Millrace’s JSON, plain URLs, or a session of aria2')
+    .description('write downloads as a list: Millrace’s JSON, plain URLs, or an aria2 session')
     .summary('write downloads as a list')
-    .argument('[file]', 'where to; none: standard output')
+    .argument('[file]', 'file to write; default: standard output')
     .addOption(new Option('--format <format>', 'form').choices(FORMATS).default('json'))
     .addOption(
       new Option('--which <part>', 'which').choices(['queue', 'history', 'all']).default('all'),
@@ -66,7 +66,7 @@ export function exportCommand(context: CliContext): Command {
 
 export function importCommand(context: CliContext): Command {
   return new Command('import')
-    .description('add the downloads of a list: what "export" writes, or URLs, one per line')
+    .description('add the downloads of a list: the output of "export", or URLs, one per line')
     .summary('add the downloads of a list')
     .argument('<file>', '"-" for standard input')
     .addOption(new Option('--format <format>', 'form; none: guessed').choices(FORMATS))
@@ -76,7 +76,7 @@ export function importCommand(context: CliContext): Command {
       '--trusted',
       'take also what only a list of your own should say: folders elsewhere, overwriting, cookie files, netrc, proxies, header fields and edges',
     )
-    .option('--dry-run', 'only show what would be added')
+    .option('--dry-run', 'only show the downloads that would be added')
     .option('-y, --yes', 'do not ask')
     .option('--json', 'print one JSON document')
     .action(

@@ -10,8 +10,8 @@ const CELLS = 60;
 
 export function infoCommand(context: CliContext): Command {
   return new Command('info')
-    .description('tell everything about a download: sources, blocks, what went wrong')
-    .summary('tell everything about a download')
+    .description('show a download in detail: sources, blocks, failures')
+    .summary('show a download in detail')
     .argument('<id>', 'its id, or the beginning of it', idValue)
     .option('--json', 'print one JSON document')
     .action(

@@ -37,7 +37,7 @@ const most = () =>
 export function listCommand(context: CliContext): Command {
   return new Command('list')
     .alias('ls')
-    .description('list downloads: what runs, what comes, what is over')
+    .description('list downloads: running, waiting and finished ones')
     .summary('list downloads')
     .addArgument(new Argument('[filter]', 'which').choices(Object.keys(FILTERS)).default('all'))
     .addOption(
@@ -70,10 +70,10 @@ export function listCommand(context: CliContext): Command {
 }
 
 export function historyCommand(context: CliContext): Command {
-  const command = new Command('history').description('downloads that are over');
+  const command = new Command('history').description('finished downloads');
   command
     .command('list', { isDefault: true })
-    .description('list the latest downloads that are over')
+    .description('list the latest finished downloads')
     .addOption(most())
     .option('--json', 'print one JSON document')
     .action(
@@ -101,7 +101,7 @@ export function historyCommand(context: CliContext): Command {
     );
   command
     .command('clear')
-    .description('forget downloads that are over; their files stay')
+    .description('remove finished downloads from the history; their files stay')
     .option('--older-than <time>', 'such as 30d', reading(parseDuration))
     .option('--json', 'print one JSON document')
     .action(

@@ -24,11 +24,11 @@ const READ_BYTES = 256 * 1024;
 
 export function metalinkCommand(context: CliContext): Command {
   return new Command('metalink')
-    .description('describe a file for others: its digests, those of its pieces, where it is')
+    .description('write a Metalink of a file: its digests, those of its pieces, its URLs')
     .summary('describe a file for others')
     .argument('<file>', 'what to describe')
-    .option('--url <url>', 'where it is to be had, best first; may be repeated', repeated(urlValue))
-    .option('-o, --output <file>', 'where to; none: standard output')
+    .option('--url <url>', 'URL of the file, best first; may be repeated', repeated(urlValue))
+    .option('-o, --output <file>', 'file to write; default: standard output')
     .option('--overwrite', 'replace a file of that name')
     .option('--json', 'print one JSON document')
     .action(

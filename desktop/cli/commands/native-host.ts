@@ -62,7 +62,7 @@ export function nativeHostCommand(context: CliContext): Command {
       );
   add('install', 'register it with browsers', installHost, false);
   add('uninstall', 'take it away from browsers', uninstallHost, true);
-  add('status', 'say which browsers know it', hostStates, true);
+  add('status', 'show the browsers in which it is registered', hostStates, true);
   return command;
 }
 

@@ -14,7 +14,7 @@ interface OpenOptions extends CommonOptions {
 export function openCommand(context: CliContext): Command {
   return new Command('open')
     .description('open the interface in your browser; starts the daemon if none runs')
-    .option('--print', 'only print the address: it is good once, for a minute')
+    .option('--print', 'only print the address; it works once, for a minute')
     .option('--json', 'print one JSON document')
     .action(
       action<OpenOptions, []>(context, (report, options) => openPage(context, report, options)),

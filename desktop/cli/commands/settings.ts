@@ -39,7 +39,7 @@ export function limitCommand(context: CliContext): Command {
     )
     .option('--concurrent <number>', 'downloads at a time', wholeNumber(1, MAX_CONCURRENT))
     .option('--per-host <number>', 'downloads from one host; "none"', countOrNone(MAX_CONCURRENT))
-    .option('--forget-hosts', 'forget what has been learned of how much hosts stand')
+    .option('--forget-hosts', 'forget the learned limits of hosts')
     .option(...JSON_OPTION)
     .action(
       action<LimitOptions, [number | 'none' | undefined]>(context, (report, options, limit) =>
@@ -102,7 +102,7 @@ export function scheduleCommand(context: CliContext): Command {
     );
   command
     .command('clear')
-    .description('take the schedule away: downloads run at any time')
+    .description('remove the schedule: downloads run at any time')
     .option(...JSON_OPTION)
     .action(action<CommonOptions, []>(context, (report) => set(report, [])));
   return command;
@@ -156,7 +156,7 @@ export function categoriesCommand(context: CliContext): Command {
     );
   command
     .command('remove')
-    .description('take a category away; its folder and files stay')
+    .description('remove a category; its folder and files stay')
     .argument('<name>')
     .option(...JSON_OPTION)
     .action(

@@ -13,7 +13,7 @@ export function syncCommand(context: CliContext): Command {
   const command = new Command('sync').description('bring a folder to many machines');
   command
     .command('publish')
-    .description('describe a folder for others: write its manifest')
+    .description('write the manifest of a folder')
     .argument('<folder>', 'what to publish')
     .requiredOption('--url <url>', 'where the folder is served', folderUrl)
     .option('-o, --output <file>', 'the manifest (default: millrace-sync.json in the folder)')
@@ -31,7 +31,7 @@ export function syncCommand(context: CliContext): Command {
     );
   command
     .command('apply')
-    .description('make a folder what a manifest says: fetch only what differs')
+    .description('bring a folder to the state of a manifest: fetch only the differences')
     .argument('<manifest>', 'URL of the manifest, or a file')
     .argument('[folder]', 'the folder; it is made if it is not there')
     .addOption(requestOption('edge'))
@@ -41,9 +41,9 @@ export function syncCommand(context: CliContext): Command {
       'what the manifest must have, as "publish" prints it: sha-256=HEX',
       manifestDigest,
     )
-    .option('--delete', 'take away what the manifest does not name, once all else is right')
-    .option('--dry-run', 'say what would be done, and do nothing')
-    .option('--archive', 'fetch all in one where nothing of it is there yet')
+    .option('--delete', 'delete files that the manifest does not name, once all others are right')
+    .option('--dry-run', 'show the changes without making them')
+    .option('--archive', 'fetch the archive if the folder is empty')
     .option('--script <file>', `${SCRIPT}; nothing is done now`)
     .addOption(requestOption('proxy'))
     .addOption(requestOption('timeout'))

@@ -37,9 +37,9 @@ export function trashCommand(context: CliContext): Command {
     );
   command
     .command('restore')
-    .description('bring removed downloads back, with what they had')
+    .description('bring removed downloads back, with their data')
     .argument('[id...]', 'ids, or the beginnings of them', repeated(idValue))
-    .option('--last', 'what was removed last')
+    .option('--last', 'the last removal')
     .option('--json', 'print one JSON document')
     .action(
       action<WhichOptions, [string[]]>(context, (report, { last }, ids) => {
@@ -56,7 +56,7 @@ export function trashCommand(context: CliContext): Command {
     );
   command
     .command('empty')
-    .description('delete removed downloads for good, with what they have on disk')
+    .description('delete removed downloads and their data for good')
     .argument('[id...]', 'ids, or the beginnings of them', repeated(idValue))
     .option('--all', 'everything in the trash')
     .option('--json', 'print one JSON document')

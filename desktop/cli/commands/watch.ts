@@ -24,8 +24,8 @@ const MAX_STRIPS = 20;
 
 export function watchCommand(context: CliContext): Command {
   return new Command('watch')
-    .description('show downloads as they go on: a live table, or a line per change in a log')
-    .summary('watch downloads as they go on')
+    .description('watch downloads: a live table, or in a log a line per change')
+    .summary('watch downloads')
     .argument('[id...]', 'which; none: all', repeated(idValue))
     .option(
       '--until-done',

@@ -75,9 +75,15 @@ const DECLARED = {
       `requests at a time to one host, 1 to ${MAX_CONNECTIONS}`,
     ).argParser(connections),
   redundancy: () =>
-    new Option('--redundancy <how>', 'what is fetched twice where a source is slow').choices(MODES),
+    new Option('--redundancy <how>', 'bytes that are fetched twice where a source is slow').choices(
+      MODES,
+    ),
   checksum: () =>
-    several('--checksum <digest>', 'what the file must have, such as sha-256=HEX', digestValue),
+    several(
+      '--checksum <digest>',
+      'digest that the file must have, such as sha-256=HEX',
+      digestValue,
+    ),
   findChecksum: () =>
     new Option('--find-checksum', 'look for SHA256SUMS and the like beside the file'),
   header: () =>
@@ -87,10 +93,11 @@ const DECLARED = {
       headerValue,
     ),
   cookie: () => several('--cookie <name=value>', 'cookie for the origin', cookieValue),
-  cookies: () => new Option('--cookies <file>', 'cookies as browsers export them (cookies.txt)'),
+  cookies: () =>
+    new Option('--cookies <file>', 'file with cookies as browsers export them (cookies.txt)'),
   referer: () => new Option('--referer <url>', 'page with the link').argParser(oneUrl),
   userAgent: () =>
-    new Option('--user-agent <text>', 'what to call ourselves').argParser(visibleText),
+    new Option('--user-agent <text>', 'name that Millrace gives to servers').argParser(visibleText),
   user: () =>
     new Option('--user <name:password>', 'log-in for the origin')
       .env('MILLRACE_USER')
@@ -107,11 +114,9 @@ const DECLARED = {
     ),
   overwrite: () => new Option('--overwrite', 'replace a file of that name'),
   timeout: () =>
-    new Option('--timeout <time>', 'how long a server may be silent').argParser(
-      reading(parseDuration),
-    ),
+    new Option('--timeout <time>', 'longest silence of a server').argParser(reading(parseDuration)),
   retryFor: () =>
-    new Option('--retry-for <time>', 'how long to go on without a single byte').argParser(
+    new Option('--retry-for <time>', 'longest time without a single byte').argParser(
       reading(parseDuration),
     ),
 } satisfies Record<keyof RequestOptions, () => Option>;

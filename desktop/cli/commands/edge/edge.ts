@@ -54,7 +54,7 @@ export function edgeCommand(context: CliContext): Command {
   addPins(command, context);
   addDrain(command, context);
   command.addCommand(edgeSignCommand(context));
-  edgeOptions(command.command('status').description('say how the edge is')).action(
+  edgeOptions(command.command('status').description('show the status of an edge')).action(
     action<EdgeOptions, []>(context, async (report, options) => {
       const edge = await EdgeLink.open(context, options);
       const status = await edge.ask<EdgeStatus>('GET', 'status');
@@ -68,7 +68,7 @@ export function edgeCommand(context: CliContext): Command {
 function addPurge(parent: Command, context: CliContext): void {
   const command = parent
     .command('purge')
-    .description('serve nothing any more of what is cached of files')
+    .description('purge files from the cache')
     .argument('[url...]', 'files, or with --prefix folders and hosts')
     .option('--prefix', 'all files below each URL, which ends with a slash')
     .option('--etag <etag>', 'that version only: its ETag as clients see it, with the quotes')
@@ -114,8 +114,12 @@ function addPins(parent: Command, context: CliContext): void {
     .description('keep a file in the cache for a time, within the quota; prints a capability')
     .argument('<url>', 'file')
     .requiredOption('--for <time>', 'how long, such as 12h or 7d', reading(parseDuration))
-    .option('--bytes <size>', 'what it may grow to (default: what it has)', reading(parseBytes))
-    .option('--prefetch', 'fetch what is not there yet')
+    .option(
+      '--bytes <size>',
+      'size that the file may grow to (default: its present size)',
+      reading(parseBytes),
+    )
+    .option('--prefetch', 'fetch the missing chunks now')
     .option(...NETWORK);
   edgeOptions(pin).action(
     action<PinOptions, [string]>(context, async (report, options, url) => {
@@ -142,7 +146,7 @@ function addPins(parent: Command, context: CliContext): void {
   );
   const extend = parent
     .command('extend')
-    .description('let a pin end at another time; a token file may hold its capability')
+    .description('change the end of a pin; a token file may hold its capability')
     .argument('<pin>', 'its id')
     .requiredOption('--for <time>', 'how long from now, such as 12h or 7d', reading(parseDuration))
     .option(...NETWORK);
@@ -177,7 +181,7 @@ function addPins(parent: Command, context: CliContext): void {
 function addDrain(parent: Command, context: CliContext): void {
   const command = parent
     .command('drain')
-    .description('send clients elsewhere and take no more')
+    .description('send clients elsewhere and accept no more')
     .option('--undo', 'take clients again');
   edgeOptions(command).action(
     action<EdgeOptions & { readonly undo?: boolean }, []>(context, async (report, options) => {

@@ -32,7 +32,7 @@ export function addPrefetchCommands(parent: Command, context: CliContext): void 
     .argument('<url>', 'file')
     .option('--detach', 'do not wait for the end')
     .option('--rate <rate>', 'bytes per second at most, such as 10MiB/s', reading(parseRate))
-    .option('--sha256 <digest>', 'what the file must have, hexadecimal', sha256Value);
+    .option('--sha256 <digest>', 'SHA-256 that the file must have, hexadecimal', sha256Value);
   edgeOptions(prefetch).action(
     action<PrefetchOptions, [string]>(context, async (report, options, url) => {
       const edge = await EdgeLink.open(context, options);
