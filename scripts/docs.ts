@@ -1,6 +1,7 @@
 /**
  * The parts of the documents that the programs know themselves: commands, options, errors, metrics,
- * methods of the daemon. `npm run docs` writes them; a test fails while they differ from the programs.
+ * methods of the daemon; and the types of the interfaces' texts. `npm run docs` writes them; a test
+ * fails while they differ from the programs.
  */
 
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -9,9 +10,12 @@ import { type LimitSource, RESOURCES, type ResourceRow } from '../edge/src/admis
 import { edgeCommand } from '../edge/src/config/config.ts';
 import { ERRORS } from '../shared/src/base/errors.ts';
 import { edgeMetrics, type MetricRow } from './edge-metrics.ts';
+import { placeholders } from './placeholders.ts';
 import { rpcMethods, rpcObjects } from './rpc-reference.ts';
 
-type Generated = Readonly<Record<string, () => string | Promise<string>>>;
+type Part = () => string | Promise<string>;
+/** A whole document, or parts of it by their name. */
+type Generated = Part | Readonly<Record<string, Part>>;
 
 /** The documents with generated parts, by their path in the repository, and what makes each part. */
 export const DOCUMENTS: Readonly<Record<string, Generated>> = {
@@ -22,6 +26,8 @@ export const DOCUMENTS: Readonly<Record<string, Generated>> = {
   'desktop/RPC.md': { methods: rpcMethods, objects: rpcObjects },
   'edge/README.md': { admission, 'edge options': () => options(edgeCommand()) },
   'edge/METRICS.md': { metrics: async () => metrics(await edgeMetrics()) },
+  'desktop/ui/src/text/placeholders.ts': () => placeholdersIn('desktop/ui/src/text/en.json'),
+  'extension/src/text/placeholders.ts': () => placeholdersIn('extension/src/text/en.json'),
   'shared/README.md': { errors },
 };
 
@@ -32,8 +38,10 @@ export function documentUrl(path: string): URL {
 
 /** A document with its generated parts as they should be. @throws Error where a part has no place */
 export async function generate(path: string, text: string): Promise<string> {
+  const generated = DOCUMENTS[path] ?? {};
+  if (typeof generated === 'function') return generated();
   let whole = text;
-  for (const [name, make] of Object.entries(DOCUMENTS[path] ?? {})) {
+  for (const [name, make] of Object.entries(generated)) {
     whole = withPart(whole, name, await make());
   }
   return whole;
@@ -166,6 +174,10 @@ function metrics(rows: readonly MetricRow[]): string {
 
 function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('*', '\\*').replaceAll('<', '&lt;');
+}
+
+function placeholdersIn(catalogue: string): string {
+  return placeholders(JSON.parse(readFileSync(documentUrl(catalogue), 'utf8')));
 }
 
 if (import.meta.main) {

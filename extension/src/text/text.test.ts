@@ -1,26 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
+import { translationFaults } from '@millrace/shared/testing/catalogues';
+import { LANGUAGES } from '@millrace/shared/text/language';
 import { manifest } from '../manifest.mjs';
 import { CATALOGUES, textFor } from './text.ts';
 
-const names = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort();
-
 describe('catalogues', () => {
-  test('German says everything that English says, with the same values', () => {
-    const { en, de } = CATALOGUES;
-    expect(Object.keys(de).sort()).toEqual(Object.keys(en).sort());
-    for (const [key, text] of Object.entries(en)) {
-      const translated = de[key as keyof typeof en];
-      expect({ key, names: names(translated) }).toEqual({ key, names: names(text) });
-      expect(translated.trim()).not.toBe('');
-    }
-  });
-
-  test('every plural has both forms', () => {
-    const keys = Object.keys(CATALOGUES.en);
-    const forms = (form: string) =>
-      keys.flatMap((key) => (key.endsWith(`.${form}`) ? key.slice(0, -form.length) : []));
-    for (const base of forms('one')) expect(forms('other')).toContain(base);
+  test.each(LANGUAGES)('%s says everything that English says, with the same values', (language) => {
+    expect(translationFaults(CATALOGUES.en, language, CATALOGUES[language])).toEqual([]);
   });
 
   test.each(['chromium', 'firefox'])(
@@ -43,16 +30,16 @@ interface Message {
   readonly placeholders?: Readonly<Record<string, { readonly content: string }>>;
 }
 
-test('the browser’s own strings are the same in both languages, with the same values', () => {
-  const read = (language: string): Record<string, Message> => {
-    const file = new URL(`../../public/_locales/${language}/messages.json`, import.meta.url);
+test.each(LANGUAGES)('the browser’s own strings in %s are those in English', (language) => {
+  const read = (name: string): Record<string, Message> => {
+    const file = new URL(`../../public/_locales/${name}/messages.json`, import.meta.url);
     return JSON.parse(readFileSync(file, 'utf8'));
   };
-  const [en, de] = [read('en'), read('de')];
-  expect(Object.keys(de)).toEqual(Object.keys(en));
+  const [en, translated] = [read('en'), read(language)];
+  expect(Object.keys(translated)).toEqual(Object.keys(en));
   for (const [key, { message, placeholders = {} }] of Object.entries(en)) {
     const values = (text: string) => (text.match(/\$\w+\$/g) ?? []).sort();
-    const other = de[key] as Message;
+    const other = translated[key] as Message;
     expect({ key, values: values(other.message) }).toEqual({ key, values: values(message) });
     expect(other.placeholders ?? {}).toEqual(placeholders);
     expect(values(message)).toEqual(Object.keys(placeholders).map((n) => `$${n.toUpperCase()}$`));

@@ -1,18 +1,24 @@
 /** The words of the extension's pages, in the language of the browser. */
 
-import { Catalogue } from '@millrace/shared/text/catalogue';
+import { Catalogue, type Texts } from '@millrace/shared/text/catalogue';
 import { chooseLanguage, type Language, localeFor } from '@millrace/shared/text/language';
-import { de } from './de.ts';
-import { en, type Key } from './en.ts';
+import de from './de.json' with { type: 'json' };
+import en from './en.json' with { type: 'json' };
+import type { Placeholders } from './placeholders.ts';
 
-export type { Key } from './en.ts';
+export type Key = keyof typeof en;
 
-export const CATALOGUES: Readonly<Record<Language, Readonly<Record<Key, string>>>> = { en, de };
+/** English has every key; other languages may have further forms of plurals. */
+export const CATALOGUES: Readonly<Record<Language, Texts<Key>>> = { en, de };
 
-export type Text = Catalogue<typeof en>;
+export type Text = Catalogue<Key, Placeholders>;
 
 /** @param preferred the browser's languages, best first */
 export function textFor(preferred: readonly string[]): Text {
   const language = chooseLanguage('system', preferred);
-  return new Catalogue<typeof en>(language, CATALOGUES[language], localeFor(language, preferred));
+  return new Catalogue<Key, Placeholders>(
+    language,
+    CATALOGUES[language],
+    localeFor(language, preferred),
+  );
 }

@@ -1,46 +1,63 @@
-/** Texts of an interface in one language, filled in, with numbers as usual there. */
+/**
+ * Texts of an interface in one language, filled in, with numbers as usual there. The texts themselves
+ * are JSON files, one per language: translators need no other file.
+ */
 
-import type { Language } from './language.ts';
+import { LANGUAGE_FACTS, type Language } from './language.ts';
 
-type Texts = Readonly<Record<string, string>>;
+/** Texts by their key; placeholders stand between braces. */
+export type Texts<Key extends string = string> = Readonly<Record<Key, string>>;
 
-/** Names between braces in a text. */
-type Names<S extends string> = S extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | Names<Rest>
-  : never;
-type Values<S extends string> = [Names<S>] extends [never]
-  ? []
-  : [values: Readonly<Record<Names<S>, string | number>>];
+type Value = string | number;
+/** Values for the placeholders of a text; `Names` has the placeholders of all texts that have some. */
+type Values<Names, Key> = Key extends keyof Names
+  ? [values: Readonly<Record<Names[Key] & string, Value>>]
+  : [];
 
-/** Keys that come as `.one` and `.other`. */
-type PluralKey<T> = BaseOf<keyof T, '.one'> & BaseOf<keyof T, '.other'>;
-type BaseOf<K, End extends string> = K extends `${infer Base}${End}` ? Base : never;
+/** Keys of texts that depend on a number: those that have a form `.one` and a form `.other`. */
+type PluralKey<Key> = BaseOf<Key, 'one'> & BaseOf<Key, 'other'>;
+type BaseOf<Key, Form extends string> = Key extends `${infer Base}.${Form}` ? Base : never;
+/** Values for a text that depends on a number, beside the number itself. */
+type PluralValues<Names, Key extends string> = `${Key}.other` extends keyof Names
+  ? [Exclude<Names[`${Key}.other`], 'n'>] extends [never]
+    ? []
+    : [values: Readonly<Record<Exclude<Names[`${Key}.other`], 'n'> & string, Value>>]
+  : [];
 
-/** @typeParam T the texts in the language that the others follow, as constants */
-export class Catalogue<T extends Texts> {
+/**
+ * @typeParam Key keys of the texts
+ * @typeParam Names placeholders of the texts that have some, by key
+ */
+export class Catalogue<Key extends string, Names> {
   readonly language: Language;
+  /** In which its lines are read. */
+  readonly direction: 'ltr' | 'rtl';
   /** For numbers and dates: the language as it is used in the reader's country. */
   readonly locale: string;
-  readonly #texts: Readonly<Record<keyof T, string>>;
+  readonly #texts: Texts;
+  readonly #plurals: Intl.PluralRules;
   readonly #numbers = new Map<number, Intl.NumberFormat>();
   readonly #dates = new Map<Intl.DateTimeFormatOptions, Intl.DateTimeFormat>();
+  #percent: Intl.NumberFormat | undefined;
   #relative: Intl.RelativeTimeFormat | undefined;
 
-  constructor(language: Language, texts: Readonly<Record<keyof T, string>>, locale: string) {
+  constructor(language: Language, texts: Texts<Key>, locale: string) {
     this.language = language;
+    this.direction = LANGUAGE_FACTS[language].direction;
     this.locale = locale;
     this.#texts = texts;
+    this.#plurals = new Intl.PluralRules(locale);
   }
 
   /** A text, filled in. */
-  t<K extends keyof T>(key: K, ...[values]: Values<T[K]>): string {
-    return fill(this.#texts[key], values ?? {});
+  t<K extends Key>(key: K, ...[values]: Values<Names, K>): string {
+    return fill(this.#texts[key] ?? key, values ?? {});
   }
 
-  /** A text that depends on a number, `{n}` in it. */
-  n(key: PluralKey<T>, n: number, values: Readonly<Record<string, string | number>> = {}): string {
-    const form = n === 1 ? 'one' : 'other';
-    return fill(this.#texts[`${key}.${form}`], { ...values, n: this.number(n) });
+  /** A text in the form that its language has for a number, `{n}` in it. */
+  n<K extends PluralKey<Key>>(key: K, n: number, ...[values]: PluralValues<Names, K>): string {
+    const form = this.#texts[`${key}.${this.#plurals.select(n)}`] ?? this.#texts[`${key}.other`];
+    return fill(form ?? key, { ...values, n: this.number(n) });
   }
 
   /** @param digits after the decimal point, at most */
@@ -51,6 +68,12 @@ export class Catalogue<T extends Texts> {
       this.#numbers.set(digits, format);
     }
     return format.format(value);
+  }
+
+  /** @param share from 0 to 1 */
+  percent(share: number): string {
+    this.#percent ??= new Intl.NumberFormat(this.locale, { style: 'percent' });
+    return this.#percent.format(share);
   }
 
   /**
@@ -76,6 +99,6 @@ export class Catalogue<T extends Texts> {
 }
 
 /** Puts values where their names are between braces. */
-export function fill(text: string, values: Readonly<Record<string, string | number>>): string {
+export function fill(text: string, values: Readonly<Record<string, Value>>): string {
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }

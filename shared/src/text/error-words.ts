@@ -1,13 +1,20 @@
-/** Errors and remedies in the reader's language. */
+/** Errors of downloads and their remedies in the reader's language: one entry per error code. */
 
 import type { ErrorCode } from '../base/errors.ts';
-import { errorsDe } from './errors-de.ts';
-import { type ErrorWords, errorsEn } from './errors-en.ts';
+import de from './errors-de.json' with { type: 'json' };
+import en from './errors-en.json' with { type: 'json' };
 import type { Language } from './language.ts';
 
+export interface ErrorWords {
+  /** A few words, as shown in the list; no full stop. */
+  readonly title: string;
+  /** A remedy for the reader; a sentence or two. */
+  readonly help: string;
+}
+
 export const ERROR_WORDS: Readonly<Record<Language, Readonly<Record<ErrorCode, ErrorWords>>>> = {
-  en: errorsEn,
-  de: errorsDe,
+  en,
+  de,
 };
 
 /** The words for an error; its own where the code is of another version. */

@@ -1,11 +1,9 @@
 /** Sizes, rates, shares and times as the reader of a language expects them. */
 
-import type { Language } from './language.ts';
-
 /** Numbers of a language: a `Catalogue`. */
 export interface Numbers {
-  readonly language: Language;
   number(value: number, digits?: number): string;
+  percent(share: number): string;
 }
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
@@ -29,10 +27,10 @@ export function rate(numbers: Numbers, value: number): string {
   return `${bytes(numbers, value)}/s`;
 }
 
-/** A share from 0 to 1. What is not all there is never shown as 100 %. */
-export function percent({ language }: Numbers, share: number): string {
-  const whole = Math.min(100, Math.max(0, Math.floor(share * 100)));
-  return language === 'de' ? `${whole}${SPACE}%` : `${whole}%`;
+/** A share from 0 to 1, rounded down: only a complete file is shown as 100 %. */
+export function percent(numbers: Numbers, share: number): string {
+  const whole = Math.floor(share * 100);
+  return numbers.percent(Math.min(100, Math.max(0, whole)) / 100);
 }
 
 /** A span of time as a clock shows it: `0:07`, `12:34`, `3:04:05`; `2 d 3 h` from a day on. */

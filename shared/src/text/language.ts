@@ -1,7 +1,20 @@
 /** The languages that the interfaces speak, and which of them a reader is shown. */
 
-export const LANGUAGES = ['en', 'de'] as const;
-export type Language = (typeof LANGUAGES)[number];
+interface LanguageFacts {
+  /** In the language itself. */
+  readonly name: string;
+  readonly direction: 'ltr' | 'rtl';
+}
+
+/** A language of this table has its catalogue in every folder of texts. */
+const TABLE = {
+  en: { name: 'English', direction: 'ltr' },
+  de: { name: 'Deutsch', direction: 'ltr' },
+} as const satisfies Record<string, LanguageFacts>;
+
+export type Language = keyof typeof TABLE;
+export const LANGUAGE_FACTS: Readonly<Record<Language, LanguageFacts>> = TABLE;
+export const LANGUAGES = Object.keys(TABLE) as readonly Language[];
 
 /** The first of the reader's languages that is of a language, with its country. */
 export function localeFor(language: Language, preferred: readonly string[]): string {

@@ -81,10 +81,8 @@ export class Actions {
     const result = await this.#app.attempt(this.#app.call('millrace.remove', asked));
     if (result === undefined) return;
     const { length } = result.gids;
-    const said =
-      !files && onlyEntries(summary)
-        ? text.n('toast.off', length, { name })
-        : text.n('toast.removed', length, { name });
+    const what = !files && onlyEntries(summary) ? 'toast.off' : 'toast.removed';
+    const said = length === 1 ? text.t(`${what}.name`, { name }) : text.n(what, length);
     this.#toastRemoved(said, result.undo);
   }
 

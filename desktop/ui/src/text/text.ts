@@ -1,26 +1,26 @@
 /** The interface's words in one language: from the catalogues, with numbers and dates as usual there. */
 
 import type { NoteCode, NoteValues } from '@millrace/shared/base/notes';
-import { Catalogue, fill } from '@millrace/shared/text/catalogue';
-import { errorWords } from '@millrace/shared/text/error-words';
-import type { ErrorWords } from '@millrace/shared/text/errors-en';
+import { Catalogue, fill, type Texts } from '@millrace/shared/text/catalogue';
+import { type ErrorWords, errorWords } from '@millrace/shared/text/error-words';
 import type { Language } from '@millrace/shared/text/language';
-import { de } from './de.ts';
-import { en, type Key } from './en.ts';
+import de from './de.json' with { type: 'json' };
+import en from './en.json' with { type: 'json' };
+import type { Placeholders } from './placeholders.ts';
 
 export { ERROR_WORDS } from '@millrace/shared/text/error-words';
 export {
   chooseLanguage,
+  LANGUAGE_FACTS,
   LANGUAGES,
   type Language,
   localeFor,
 } from '@millrace/shared/text/language';
-export type { Key } from './en.ts';
 
-/** Languages' own names. */
-export const LANGUAGE_NAMES: Readonly<Record<Language, string>> = { en: 'English', de: 'Deutsch' };
+export type Key = keyof typeof en;
 
-export const CATALOGUES: Readonly<Record<Language, Readonly<Record<Key, string>>>> = { en, de };
+/** English has every key; other languages may have further forms of plurals. */
+export const CATALOGUES: Readonly<Record<Language, Texts<Key>>> = { en, de };
 
 interface NoteWords {
   readonly note?: string | undefined;
@@ -29,7 +29,7 @@ interface NoteWords {
   readonly text?: string | undefined;
 }
 
-export class Text extends Catalogue<typeof en> {
+export class Text extends Catalogue<Key, Placeholders> {
   constructor(language: Language, locale: string = language) {
     super(language, CATALOGUES[language], locale);
   }

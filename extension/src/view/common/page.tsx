@@ -28,6 +28,7 @@ export function openPage(runtime: Runtime = api.runtime): Page {
   applyKeptTheme();
   const text = textFor(navigator.languages);
   document.documentElement.lang = text.language;
+  document.documentElement.dir = text.direction;
   const background = backgroundOf(runtime);
   return {
     background,

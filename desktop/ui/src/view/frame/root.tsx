@@ -24,7 +24,9 @@ export function Root({ answer }: { answer: SessionAnswer | undefined }) {
   const loggedOut = useAppState(({ link }) => link.kind === 'logged-out');
   useTheme();
   useEffect(() => {
-    document.documentElement.lang = text.language;
+    const { documentElement: page } = document;
+    page.lang = text.language;
+    page.dir = text.direction;
   }, [text]);
   return loggedOut ? <LogIn answer={answer} /> : <Page />;
 }

@@ -1,6 +1,6 @@
 import { DENSITIES, THEMES } from '@millrace/shared/bridge/rpc/settings-api';
 import { Choice } from '@millrace/shared/ui/fields';
-import { LANGUAGE_NAMES, LANGUAGES } from '../../text/text.ts';
+import { LANGUAGE_FACTS, LANGUAGES } from '../../text/text.ts';
 import { useText } from '../common/context.tsx';
 import type { PageProps } from './page-props.ts';
 
@@ -33,7 +33,7 @@ export function LanguagePage({ settings, save }: PageProps) {
   const text = useText();
   const languages = LANGUAGES.map((value) => ({
     value: value as string,
-    label: LANGUAGE_NAMES[value],
+    label: LANGUAGE_FACTS[value].name,
   }));
   return (
     <>

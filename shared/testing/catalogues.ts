@@ -1,0 +1,72 @@
+/** Checks of an interface's texts: a translation lacks nothing, and promises nothing that English does not. */
+
+import type { Texts } from '../src/text/catalogue.ts';
+
+/** Counts up to here show every form of plurals that an interface needs. */
+const COUNTS = 1000;
+const FORM = /^(.+)\.(zero|one|two|few|many|other)$/;
+
+/** Placeholders of a text, sorted. */
+export function placeholdersOf(text: string): string[] {
+  return [...new Set([...text.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as string))].sort();
+}
+
+/** Plural forms that a language has for counts, `other` among them. */
+export function pluralForms(language: string): Set<string> {
+  const rules = new Intl.PluralRules(language);
+  const forms = new Set<string>(['other']);
+  for (let n = 0; n <= COUNTS; n++) forms.add(rules.select(n));
+  return forms;
+}
+
+/**
+ * Faults of a translation, in words; none if it is complete.
+ *
+ * @param language tag of the translation
+ */
+export function translationFaults(english: Texts, language: string, translated: Texts): string[] {
+  const wanted = wantedTexts(english, language);
+  const missing = [...wanted.keys()].filter((key) => !(translated[key]?.trim() ?? ''));
+  const extra = Object.keys(translated).filter((key) => !wanted.has(key));
+  const other = [...wanted].flatMap(([key, { names, all }]) => {
+    const text = translated[key];
+    if (text === undefined) return [];
+    const found = placeholdersOf(text);
+    const fits = all ? found.join() === names.join() : found.every((name) => names.includes(name));
+    return fits ? [] : [`${key} has {${found.join('} {')}}, not {${names.join('} {')}}`];
+  });
+  return [
+    ...missing.map((key) => `${key} is missing`),
+    ...extra.map((key) => `${key} is unknown`),
+    ...other,
+  ];
+}
+
+interface Wanted {
+  readonly names: readonly string[];
+  /** Every placeholder stands in the text; some forms of a plural may leave the number out. */
+  readonly all: boolean;
+}
+
+/** Texts that a language needs: those of English, with its own forms of plurals. */
+function wantedTexts(english: Texts, language: string): Map<string, Wanted> {
+  const wanted = new Map<string, Wanted>();
+  const forms = pluralForms(language);
+  for (const [key, text] of Object.entries(english)) {
+    const base = pluralBase(english, key);
+    if (base === undefined) wanted.set(key, { names: placeholdersOf(text), all: true });
+    else {
+      const names = placeholdersOf(english[`${base}.other`] as string);
+      for (const form of forms) wanted.set(`${base}.${form}`, { names, all: form === 'other' });
+    }
+  }
+  return wanted;
+}
+
+/** The key of a plural without its form; undefined for other texts. */
+function pluralBase(english: Texts, key: string): string | undefined {
+  const base = FORM.exec(key)?.[1];
+  return base !== undefined && `${base}.one` in english && `${base}.other` in english
+    ? base
+    : undefined;
+}
