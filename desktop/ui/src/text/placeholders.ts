@@ -97,6 +97,7 @@ export interface Placeholders {
   readonly 'note.edges-not-asked': 'why';
   readonly 'note.source-left-out': 'source' | 'why';
   readonly 'note.first-left-out': 'source';
+  readonly 'note.first-contradicts': 'source';
   readonly 'note.next-in-one-piece': 'source';
   readonly 'note.pieces-again': 'n';
   readonly 'note.digest-from': 'url';

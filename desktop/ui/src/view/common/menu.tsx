@@ -102,8 +102,9 @@ interface ButtonMenuProps {
 
 /** A menu below a button. */
 export function ButtonMenu({ label, face, className = 'icon-button', children }: ButtonMenuProps) {
+  const { direction } = useText();
   return (
-    <Dropdown.Root>
+    <Dropdown.Root dir={direction}>
       <Dropdown.Trigger className={className} aria-label={label} title={label}>
         {face}
       </Dropdown.Trigger>

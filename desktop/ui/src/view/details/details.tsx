@@ -59,7 +59,7 @@ function Download({ row, detail }: DownloadProps) {
   return (
     <>
       <Header row={row} />
-      <Tabs.Root className="tabs" defaultValue="overview">
+      <Tabs.Root className="tabs" defaultValue="overview" dir={text.direction}>
         <Tabs.List className="tab-list" aria-label={text.t('action.details')}>
           {TABS.map((tab) => (
             <Tabs.Trigger key={tab} value={tab} className="tab">

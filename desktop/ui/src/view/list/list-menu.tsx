@@ -12,8 +12,9 @@ import { useActions, useApp, useAppState, useText } from '../common/context.tsx'
 import { type MenuEntry, MenuGroups } from '../common/menu.tsx';
 
 export function ListMenu({ children }: { children: ReactNode }) {
+  const { direction } = useText();
   return (
-    <ContextMenu.Root>
+    <ContextMenu.Root dir={direction}>
       <ContextMenu.Trigger asChild>{children}</ContextMenu.Trigger>
       <ContextMenu.Portal>
         <ContextMenu.Content className="menu" collisionPadding={8}>

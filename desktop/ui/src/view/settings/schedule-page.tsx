@@ -145,6 +145,8 @@ function Week({ windows }: { windows: readonly WindowView[] }) {
   const text = useText();
   const schedule = useAppState(({ totals }) => totals?.schedule);
   const bars = weekBars(windows);
+  // The Chromium of Electron 9 has no logical property for it.
+  const start = text.direction === 'rtl' ? 'right' : 'left';
   const now =
     schedule?.now === 'limit' && schedule.limit !== undefined
       ? text.t('schedule.now.limit', { rate: rate(text, schedule.limit) })
@@ -159,7 +161,10 @@ function Week({ windows }: { windows: readonly WindowView[] }) {
               <i
                 key={`${from} ${to} ${pause}`}
                 className={pause ? 'pause' : 'slow'}
-                style={{ left: `${(from / 1440) * 100}%`, width: `${((to - from) / 1440) * 100}%` }}
+                style={{
+                  [start]: `${(from / 1440) * 100}%`,
+                  width: `${((to - from) / 1440) * 100}%`,
+                }}
               />
             ))}
           </div>

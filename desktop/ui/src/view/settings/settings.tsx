@@ -42,7 +42,12 @@ export function SettingsDialog({ page }: { page: SettingsPage }) {
   };
   return (
     <Dialog title={text.t('settings.title')} size="large">
-      <Tabs.Root className="settings" defaultValue={page} orientation="vertical">
+      <Tabs.Root
+        className="settings"
+        defaultValue={page}
+        orientation="vertical"
+        dir={text.direction}
+      >
         <Tabs.List className="settings-tabs" aria-label={text.t('settings.title')}>
           {PAGES.map(([name, icon]) => (
             <Tabs.Trigger key={name} value={name} className="side-item">
