@@ -145,3 +145,25 @@ test('sources that give the file in one piece only are asked one after the other
   expect(wholes).toBeGreaterThan(0);
   expect(stdout).toMatch(/asking the next source/);
 });
+
+test('a first source that contradicts itself about the length leaves the download to those that differed from it', async () => {
+  const { code, dir, stdout } = await get(
+    'contradicts',
+    (req, res, n) => {
+      if (isMirror(req)) return first(req, res, n);
+      const [, from = '0', to = ''] = /bytes=(\d+)-(\d*)/.exec(req.headers.range ?? '') ?? [];
+      const start = Number(from);
+      const bytes = BODY.subarray(start, to === '' ? undefined : Number(to) + 1);
+      res.writeHead(206, {
+        etag: '"a"',
+        'content-range': `bytes ${start}-${start + bytes.length - 1}/${BODY.length + 5}`,
+        'content-length': bytes.length,
+      });
+      res.end(bytes);
+    },
+    mirrors(),
+  );
+  expect(code).toBe(0);
+  expect(await digestIn(dir)).toBe(sha256(BODY));
+  expect(stdout).toContain('first-contradicts');
+});

@@ -30,6 +30,20 @@ describe('other ways', () => {
     expect(chosen('malformed-response', sources.slice(0, 1), 0).text).toBeUndefined();
   });
 
+  test('a first source that breaks the contract makes room for those that differed from it', () => {
+    const differs = source('c', 'different-file');
+    const sources = [source('a', 'wrong-range', 9), source('b', 'wrong-length', 9), differs];
+    const { text, excluded, ways } = chosen('wrong-range', sources, 9);
+    expect(text).toMatch(/contradicts/);
+    expect(excluded).toEqual(['a', 'b']);
+    // It comes to an end.
+    expect(ways.next(new MillraceError('wrong-range'), [differs], differs, 9)).toBeUndefined();
+    // A link that has expired says nothing against the file: what there is of it stays.
+    const expired = [source('a', 'origin-denied', 9), differs];
+    expect(chosen('origin-denied', expired, 9).text).toBeUndefined();
+    expect(chosen('wrong-range', [source('a', 'wrong-range', 9)], 9).text).toBeUndefined();
+  });
+
   test('whoever gave the wrong file is left out, those that differed from it are asked', () => {
     const sources = [source('a', undefined, 9), source('b', 'different-file')];
     expect(chosen('checksum-mismatch', sources, 0).excluded).toEqual(['a']);

@@ -17,6 +17,11 @@ export function isDoubted({ health }: HttpSource): boolean {
   return health.quarantine?.code === 'different-file';
 }
 
+/** True for a source whose own answers have shown that they are not to be believed. */
+function isRefuted(source: HttpSource): boolean {
+  return source.health.quarantine?.row.bytes === 'dropped' && !isDoubted(source);
+}
+
 export class OtherWays {
   /** Sources that are not asked any more. */
   readonly #excluded = new Set<string>();
@@ -50,6 +55,7 @@ export class OtherWays {
       return this.#withoutWrong(sources, error.code === 'checksum-mismatch');
     }
     if (error.row.exit === EXIT.checksum) return undefined;
+    if (isRefuted(first) && sources.some(isDoubted)) return this.#withoutFirst(sources, first);
     if (storedBytes === 0 && first.health.quarantine !== undefined && sources.length > 1) {
       this.#excluded.add(first.id);
       return noteOf('first-left-out', { source: first.label });
@@ -66,6 +72,17 @@ export class OtherWays {
     );
     for (const { id } of wrong) this.#excluded.add(id);
     return wrong.length === 0 ? undefined : noteOf('wrong-file');
+  }
+
+  /**
+   * The reference source has broken the range contract, so its word on what the file is counts no
+   * more than that of the sources that differed from it.
+   */
+  #withoutFirst(sources: readonly HttpSource[], first: HttpSource): Note {
+    for (const source of sources) {
+      if (isRefuted(source)) this.#excluded.add(source.id);
+    }
+    return noteOf('first-contradicts', { source: first.label });
   }
 
   /** Leaves in those that could not take part by ranges: they give the file in one piece, if at all. */

@@ -5,6 +5,7 @@ export const NOTES = {
   'edges-not-asked': 'no edge is asked, as the file may not be for everybody: {why}',
   'source-left-out': '{source} is not used any more: {why}',
   'first-left-out': '{source} has given nothing: the other sources say what the file is',
+  'first-contradicts': '{source} contradicts itself: the other sources say what the file is',
   'wrong-file': 'what has come is not the file: trying the other sources',
   'one-piece': 'no source is left that serves ranges: downloading in one piece',
   'next-in-one-piece': '{source} has not given the file: asking the next source for it',
