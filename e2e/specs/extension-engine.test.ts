@@ -129,14 +129,16 @@ describe('origins that do what they should not', () => {
 
   test('give no wrong byte, and do not keep the right ones away', async () => {
     const committed = new Map<string, Offered>();
+    const refused: Record<string, string> = {};
     const offerOne = async (name: string) => {
       const offer = atOwnHost(await offerOf(name));
       // A file that is not taken continues in the browser.
-      const taken = await taker.take(offer).then(
-        () => true,
-        () => false,
+      await taker.take(offer).then(
+        () => committed.set(name, offer),
+        (why: unknown) => {
+          refused[name] = String(why);
+        },
       );
-      if (taken) committed.set(name, offer);
     };
     const shown = names.filter(shows);
     for (let at = 0; at < shown.length; at += 20) {
@@ -152,18 +154,18 @@ describe('origins that do what they should not', () => {
       wrong.push(`${name}: ${error?.code ?? status}`);
     }
     expect(wrong).toEqual([]);
-    expect([...committed.keys()]).toEqual(
-      expect.arrayContaining([
-        'reset-after',
-        'short-body-once',
-        'bit-flips-digest',
-        'changed-in-the-middle',
-        'ranges-ignored-later',
-        'wrong-start-later',
-        'earlier-range',
-        'multipart-overlapping',
-      ]),
-    );
+    const mended = [
+      'reset-after',
+      'short-body-once',
+      'bit-flips-digest',
+      'changed-in-the-middle',
+      'ranges-ignored-later',
+      'wrong-start-later',
+      'earlier-range',
+      'multipart-overlapping',
+    ];
+    const left = mended.filter((name) => !committed.has(name));
+    expect(left.map((name) => `${name}: ${refused[name]}`)).toEqual([]);
   });
 });
 
