@@ -65,13 +65,13 @@ async function takeOptions(fake: FakeBackgroundBrowser): Promise<void> {
     settings: { alwaysTypes: ['iso'], offHosts: ['intranet.example.com'], edges, theme: 'light' },
   });
   const { page } = await fake.open('options.html', WINDOW);
-  const size = page.getByRole('textbox', { name: 'From this size on' });
+  const size = page.getByRole('textbox', { name: 'Smallest size' });
   await size.fill('32 MiB');
   await size.blur();
   await page.getByText('Saved').waitFor();
   await take(page, 'options');
   await page.getByRole('button', { name: 'Dismiss' }).click();
-  await page.getByRole('link', { name: 'Who downloads' }).click();
+  await page.getByRole('link', { name: 'Where downloads go' }).click();
   await take(page, 'options-taker');
   await fake.set({ settings: { theme: 'dark' } });
   await page.getByRole('link', { name: 'Edges' }).click();

@@ -112,7 +112,7 @@ describe('an edge', () => {
   ])('learns nothing of a file where %s', async (_, path, headers) => {
     const { stdout, asked } = await getByEdge(path, headers);
     expect(asked).toBe(false);
-    expect(stdout).toContain('no edge is asked, as the file may not be for everybody');
+    expect(stdout).toContain('edges are not used, because the file may not be public');
   });
 
   test('learns nothing of a link good for a time with --edges-only, nor is the origin asked', async () => {

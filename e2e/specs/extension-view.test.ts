@@ -105,9 +105,9 @@ describe('the popup', () => {
     await page.keyboard.press('Space');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Delete');
-    await page.getByText('Delete what is there of it?').waitFor();
+    await page.getByText('Delete the downloaded part?').waitFor();
     await page.keyboard.press('Escape');
-    await page.getByText('Delete what is there of it?').waitFor({ state: 'detached' });
+    await page.getByText('Delete the downloaded part?').waitFor({ state: 'detached' });
     expect(await hasFocus(list)).toBe(true);
     await page.keyboard.press('Delete');
     await until(() => hasFocus(button('Keep: planet-osm')));
@@ -132,7 +132,7 @@ describe('the popup', () => {
     await fake.set({ state: { host: { name: 'files.example', off: false } } });
     await openPopup();
     await page.getByRole('switch', { name: 'From files.example too' }).click();
-    await button('Leave the next one alone').click();
+    await button('Skip the next download').click();
     await button('The next download stays with the browser').click();
     await page.getByRole('switch', { name: 'Take large downloads' }).click();
     await page.getByText('Millrace is switched off').waitFor();
@@ -157,13 +157,13 @@ describe('the popup', () => {
     await fake.set({ state: { taker: 'browser', desktopProblem } });
     await page.getByText('This browser takes downloads').waitFor();
     await fake.set({ state: { taker: null, desktopProblem } });
-    await page.getByText('Nobody takes downloads now').waitFor();
+    await page.getByText('No downloads are taken now').waitFor();
     await page.getByText(desktopProblem).waitFor();
     const [options] = await Promise.all([
       fake.browser.context.waitForEvent('page'),
       button('Set up').click(),
     ]);
-    const part = options.getByRole('region', { name: 'Who downloads' });
+    const part = options.getByRole('region', { name: 'Where downloads go' });
     await part.getByText('millrace native-host install').waitFor();
     await until(() => part.evaluate((e) => Math.abs(e.getBoundingClientRect().top) < 100));
     await options.close();
@@ -205,11 +205,11 @@ describe('the options', () => {
 
   test('are saved at once, and changed back', async () => {
     await open('options.html');
-    await field('From this size on').fill('1,5 GiB');
-    await field('From this size on').blur();
+    await field('Smallest size').fill('1,5 GiB');
+    await field('Smallest size').blur();
     await button('Undo').click();
     await page.getByText('Changed back').waitFor();
-    expect(await field('From this size on').inputValue()).toBe('16 MiB');
+    expect(await field('Smallest size').inputValue()).toBe('16 MiB');
     const [first, second] = await fake.waitFor(2);
     expect(first?.settings).toMatchObject({ minBytes: 1.5 * 1024 ** 3, on: true });
     expect(second?.settings).toMatchObject({ minBytes: 16 * 1024 ** 2, on: true });
@@ -217,8 +217,8 @@ describe('the options', () => {
 
   test('take no nonsense, and say so beside the field', async () => {
     await open('options.html');
-    await field('From this size on').fill('a lot');
-    await page.getByText('This is no size such as').waitFor();
+    await field('Smallest size').fill('a lot');
+    await page.getByText('Enter a size, for example').waitFor();
     await field('Always these types').fill('.ISO, *.zip');
     await field('Always these types').blur();
     expect(await saved()).toMatchObject([
@@ -227,23 +227,23 @@ describe('the options', () => {
     await field('Never these types').fill('zip');
     await page.getByText('“zip” is in both lists.').waitFor();
     expect(await field('Never these types').getAttribute('aria-invalid')).toBe('true');
-    await field('Leave these alone').fill('https://www.example.com/page\nb c!');
-    await page.getByText('“c!” is no site such as example.com.').waitFor();
-    await field('Leave these alone').fill('https://www.example.com/page\n*.example.org');
-    await field('Leave these alone').blur();
+    await field('Leave these to the browser').fill('https://www.example.com/page\nb c!');
+    await page.getByText('“c!” is not a site like example.com.').waitFor();
+    await field('Leave these to the browser').fill('https://www.example.com/page\n*.example.org');
+    await field('Leave these to the browser').blur();
     expect(await saved()).toMatchObject([{ offHosts: ['www.example.com', 'example.org'] }]);
-    expect(await field('Leave these alone').inputValue()).toBe('www.example.com\nexample.org');
+    expect(await field('Leave these to the browser').inputValue()).toBe('www.example.com\nexample.org');
   });
 
   test('let edges be added with their sites, and removed', async () => {
     await open('options.html');
     await button('Add edge').click();
-    await page.getByText('This is no address such as').waitFor();
+    await page.getByText('Enter an address like').waitFor();
     expect(await hasFocus(field('Address of the edge'))).toBe(true);
     await field('Address of the edge').fill('https://me:secret@edge.example.net');
     await page.getByText('An address with a password').waitFor();
     await field('Address of the edge').fill('https://edge.example.net/');
-    await page.getByText('Name one site at least.').waitFor();
+    await page.getByText('Name at least one site.').waitFor();
     await field('For files of these sites').fill('example.com');
     await page.keyboard.press('Enter');
     const edge = { url: 'https://edge.example.net', hosts: ['example.com'] };
@@ -264,7 +264,7 @@ describe('the options', () => {
     await open('options.html');
     await page.getByRole('switch', { name: 'Notifications' }).waitFor();
     await fake.set({ settings: { offHosts: ['popup.example'] } });
-    await until(async () => (await field('Leave these alone').inputValue()) === 'popup.example');
+    await until(async () => (await field('Leave these to the browser').inputValue()) === 'popup.example');
     await page.getByRole('radio', { name: 'Shift' }).check();
     await page.getByRole('radio', { name: 'Dark' }).check();
     await page.locator('html[data-theme="dark"]').waitFor();
@@ -383,7 +383,7 @@ describe('the picker', () => {
 
   test('says where there are none, and what did not work', async () => {
     await open('picker.html?key=unheard-of');
-    await page.getByText('The links are not here any more').waitFor();
+    await page.getByText('The links are no longer here').waitFor();
     await fake.set({ links: { k: { ...found, links: links.slice(-2) } } });
     await page.goto(page.url().replace('unheard-of', 'k'));
     await page.getByText('No link to download').waitFor();
@@ -462,7 +462,7 @@ describe('for everybody', () => {
       expect(await page.locator('html').getAttribute('lang')).toBe('de');
       const words = {
         row: 'Der Server verweigert',
-        textbox: 'Ab dieser Größe',
+        textbox: 'Kleinste Größe',
         option: 'Links von A',
       };
       await page.getByText(words[first]).first().waitFor();

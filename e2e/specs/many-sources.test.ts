@@ -71,7 +71,7 @@ describe('mirrors', () => {
     const second = mirror.add('/a.iso', { body: change(body), etag: '"two"' });
     const result = await get(url, '--mirror', second, '--limit', '3M');
     expect(result).toMatchObject({ code: OK });
-    expect(result.stdout).toMatch(/is not used any more: The source has another file/);
+    expect(result.stdout).toMatch(/is no longer used: The source has another file/);
     expect(await saved('a.iso')).toBe(sha256(body));
     expect(mirror.sentBytes).toBeLessThan(SAMPLE_BYTES);
   });
@@ -173,7 +173,7 @@ describe('digests', () => {
     const result = await get(url, '--connections', '1');
     expect(result).toMatchObject({ code: OK });
     expect(damaged).toBe(1);
-    expect(result.stdout).toMatch(/another digest: they are fetched again/);
+    expect(result.stdout).toMatch(/do not match their checksum: fetching them again/);
     expect(await saved('a.iso')).toBe(sha256(body));
     // The answer may have gone on into further pieces.
     expect(origin.sentBytes).toBeLessThan(SIZE * 1.7);
@@ -186,7 +186,7 @@ describe('digests', () => {
     const checksum = `sha-256=${sha256(body)}`;
     const result = await get(url, '--mirror', second, '--checksum', checksum, '--limit', '3M');
     expect(result).toMatchObject({ code: OK });
-    expect(result.stdout).toMatch(/what has come is not the file: trying the other sources/);
+    expect(result.stdout).toMatch(/the data received is not the file: trying the other sources/);
     expect(await saved('a.iso')).toBe(sha256(body));
   });
 

@@ -103,7 +103,7 @@ ui.when('a download', () => {
     await ui.page.getByRole('button', { name: 'Add downloads' }).click();
     const dialog = ui.page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Links' }).fill(url);
-    await dialog.getByText('was downloaded before').waitFor();
+    await dialog.getByText('downloaded before').waitFor();
     const box = dialog.getByRole('checkbox', { name: /Add big file.iso/ });
     expect(await box.isChecked()).toBe(false);
     expect(await dialog.getByRole('button', { name: 'Add', exact: true }).isDisabled()).toBe(true);
@@ -131,7 +131,7 @@ ui.when('a download', () => {
     await says(rowOf(ui.page, 'from-metalink.iso'), /Done/);
     await rowOf(ui.page, 'from-metalink.iso').click();
     await ui.page.getByRole('tab', { name: 'File' }).click();
-    await ui.page.getByText('checked: the file has it').waitFor();
+    await ui.page.getByText('verified').waitFor();
     await ui.page.getByText(digest).waitFor();
   });
 
@@ -143,9 +143,9 @@ ui.when('a download', () => {
     await dialog.getByText('1 link found').waitFor();
     await dialog.getByRole('button', { name: 'More options' }).click();
     await dialog.getByRole('textbox', { name: 'Checksum' }).fill('12345');
-    await dialog.getByText(/This is no checksum: 5 digits/).waitFor();
+    await dialog.getByText(/Not a checksum: none has 5 digits/).waitFor();
     await dialog.getByRole('textbox', { name: 'Checksum' }).fill('0'.repeat(64));
-    await dialog.getByText('Taken as SHA-256').waitFor();
+    await dialog.getByText('Read as SHA-256').waitFor();
     await dialog.getByRole('button', { name: 'Add 1 download' }).click();
 
     const row = rowOf(ui.page, 'checked.bin');
@@ -178,7 +178,7 @@ ui.when('a download', () => {
     await row.click();
     await ui.page.keyboard.press('Delete');
     await row.waitFor({ state: 'detached' });
-    await ui.page.getByText('signed.bin taken off the list').waitFor();
+    await ui.page.getByText('signed.bin removed from the list').waitFor();
     await ui.page.getByRole('button', { name: 'Undo' }).click();
     await row.waitFor();
   });
@@ -189,7 +189,7 @@ ui.when('a limit', () => {
     await ui.page.getByRole('button', { name: 'No limit' }).click();
     const dialog = ui.page.getByRole('dialog', { name: /Speed limit/ });
     await dialog.getByRole('combobox').fill('as fast as possible');
-    await dialog.getByText('This is no speed such as 500 KiB/s.').waitFor();
+    await dialog.getByText('Enter a speed, for example 500 KiB/s.').waitFor();
     await dialog.getByRole('combobox').fill('1.5 MiB/s');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await ui.page.getByRole('button', { name: /Limit: 1.5 MiB\/s/ }).waitFor();

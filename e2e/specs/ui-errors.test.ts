@@ -16,11 +16,11 @@ const ui = new UiStage('error messages in the interface', async (stage) => {
 /** Fault of the origin, what is said in the list, the first button beside it, and a part of the help. */
 const FAULTS = [
   ['not-found', 'The server has no such file', 'New link', /get a new one from the page/],
-  ['gone', 'The file has been taken off the server', 'New link', /Get a new link/],
+  ['gone', 'The file has been removed from the server', 'New link', /Get a new link/],
   ['forbidden', 'The server refuses access', 'New link', /may have expired/],
   ['server-error', 'The server has a problem', 'Try again', /Try again later/],
-  ['redirect-loop', 'The link leads on and on', 'New link', /Open it in a browser/],
-  ['redirect-to-file', 'The link leads nowhere', 'New link', /look for another link/],
+  ['redirect-loop', 'The link redirects too often', 'New link', /Open it in a browser/],
+  ['redirect-to-file', 'The link redirects to an address that cannot be used', 'New link', /look for another link/],
 ] as const;
 
 ui.when('a failure', () => {
@@ -56,14 +56,14 @@ ui.when('a failure', () => {
     const gid = await ui.daemon.add({ urls, retryForMs: 0 });
     await ui.daemon.reaches(gid, 'waiting');
     const row = rowOf(ui.page, 'later.bin');
-    await says(row, /Tries again (in|soon).*The server has a problem/);
+    await says(row, /Trying again (in|soon).*The server has a problem/);
     const { attempts } = await ui.daemon.call('millrace.status', { gid });
     await row.click();
     await ui.page.getByRole('complementary').getByRole('button', { name: 'Try again' }).click();
     await ui.daemon.reaches(gid, 'waiting');
     await ui.page.getByRole('tab', { name: 'Log' }).click();
     await ui.page
-      .getByText(/Will be tried again at/)
+      .getByText(/Trying again at/)
       .nth(attempts)
       .waitFor();
   });
@@ -92,17 +92,17 @@ ui.when('a source that fails', () => {
     await rowOf(ui.page, file.name).click();
     await ui.page.getByRole('tab', { name: 'Sources' }).click();
     const sources = ui.page.getByRole('tabpanel').getByRole('rowgroup');
-    await sources.filter({ hasText: /Origin.*survived \d+ broken connection/ }).waitFor();
+    await sources.filter({ hasText: /Origin.*resumed after \d+ broken connection/ }).waitFor();
     const breach = 'The server sent another part of the file than asked for';
-    await sources.filter({ hasText: new RegExp(`Mirror.*not used any more.*${breach}`) }).waitFor();
-    await sources.filter({ hasText: /Mirror.*not used any more.*It has another file/ }).waitFor();
+    await sources.filter({ hasText: new RegExp(`Mirror.*no longer used.*${breach}`) }).waitFor();
+    await sources.filter({ hasText: /Mirror.*no longer used.*It has another file/ }).waitFor();
 
     await ui.daemon.call('millrace.change', { gid, limit: null });
     const { path } = await ui.daemon.reaches(gid, 'complete');
     expect(sha256(await readFile(path))).toBe(origin.digest(urls[0] as string));
     // It stays to be read when all is over, in the user's language.
     await ui.daemon.call('millrace.setSettings', { language: 'de' });
-    await sources.getByText(/\d+ Abbr[uü]ch.* überstanden/).waitFor();
+    await sources.getByText(/nach \d+ Abbr[uü]ch.* fortgesetzt/).waitFor();
     await sources.getByText('Dort liegt eine andere Datei').waitFor();
     await ui.page.getByRole('tab', { name: 'Protokoll' }).click();
     const log = ui.page.getByRole('tabpanel').getByRole('listitem');

@@ -51,7 +51,7 @@ ui.when('a new link', () => {
       await dialog.getByRole('textbox').fill(link);
       await dialog.getByRole('button', { name: 'Use this link' }).click();
       await dialog.getByText(words).waitFor();
-      await dialog.getByText(/Nothing has been changed/).waitFor();
+      await dialog.getByText(/Nothing has changed/).waitFor();
       expect(await map()).toEqual(before);
       const { urls } = await ui.daemon.call('millrace.status', { gid });
       expect(urls).toEqual([url]);

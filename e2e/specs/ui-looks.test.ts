@@ -128,7 +128,7 @@ ui.when('a narrow window', () => {
     await filters.getByRole('button', { name: /Failed/ }).click();
     await filters.waitFor({ state: 'hidden' });
     await rowOf(ui.page, 'gone.zip').dblclick();
-    await details.getByText('The file has been taken off the server').waitFor();
+    await details.getByText('The file has been removed from the server').waitFor();
     expect(await overflow(ui.page)).toBe(0);
     await ui.page.getByRole('button', { name: 'Close details' }).click();
     await ui.page.setViewportSize({ width: 1280, height: 800 });
@@ -140,7 +140,7 @@ ui.when('in German', () => {
   test('everything is German at once, and fits', async () => {
     await ui.daemon.call('millrace.setSettings', { language: 'de' });
     await ui.page.getByRole('button', { name: 'Einstellungen' }).waitFor();
-    await rowOf(ui.page, 'gone.zip').getByText('Die Datei wurde vom Server genommen').waitFor();
+    await rowOf(ui.page, 'gone.zip').getByText('Die Datei wurde vom Server entfernt').waitFor();
     expect(await ui.page.locator('html').getAttribute('lang')).toBe('de');
     for (const width of [1280, 420]) {
       await ui.page.setViewportSize({ width, height: 760 });

@@ -51,7 +51,7 @@ ui.when('somebody who is not logged in', () => {
     await ui.page.reload();
     await ui.page.getByRole('textbox', { name: 'Token' }).fill('not the token');
     await ui.page.getByRole('button', { name: 'Log in' }).click();
-    await ui.page.getByText('This token is not right.').waitFor();
+    await ui.page.getByText('This token is wrong.').waitFor();
     await ui.page.getByRole('textbox', { name: 'Token' }).fill(ui.daemon.token);
     await ui.page.getByRole('button', { name: 'Log in' }).click();
     await rowOf(ui.page, 'interrupted.iso').waitFor();

@@ -124,11 +124,11 @@ ui.when('the list', () => {
     await writeFile(file, `${link}\n dir=/etc/cron.d\nftp://example.com/five.zip\n`);
     await page.locator('input[type="file"]').setInputFiles(file);
     await page.getByText('Entry 1: Folder outside the download folder: /etc/cron.d').waitFor();
-    await page.getByText('1 thing is left out').waitFor();
+    await page.getByText('1 risky setting is left out').waitFor();
     await page.getByText('I trust this list').click();
     await page.getByText('1 download to /etc/cron.d:').waitFor();
     await page.getByText('I trust this list').click();
-    await page.getByText('1 thing is left out').waitFor();
+    await page.getByText('1 risky setting is left out').waitFor();
     await page.getByText('Add them paused').click();
     await page.getByRole('button', { name: 'Add 1 download' }).click();
     await page.getByText('1 download added').waitFor();

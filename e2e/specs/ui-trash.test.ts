@@ -77,8 +77,8 @@ ui.when('a removal', () => {
     const path = join(ui.folder, 'downloads', 'long.bin');
     await ui.page.getByRole('navigation').getByRole('button', { name: /^Done/ }).click();
     await rowOf(ui.page, 'long.bin').click({ button: 'right' });
-    await ui.page.getByRole('menuitem', { name: 'Take off the list' }).click();
-    await ui.page.getByText('long.bin taken off the list').waitFor();
+    await ui.page.getByRole('menuitem', { name: 'Remove from the list' }).click();
+    await ui.page.getByText('long.bin removed from the list').waitFor();
     expect(existsSync(path)).toBe(true);
     await ui.page.getByRole('button', { name: 'Undo' }).last().click();
     await rowOf(ui.page, 'long.bin').click({ button: 'right' });

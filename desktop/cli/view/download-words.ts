@@ -36,7 +36,7 @@ const PHASES: Readonly<Record<string, string>> = {
   checking: 'checking',
 };
 const HELD: Readonly<Record<string, string>> = {
-  host: 'its host has enough to do',
+  host: 'its host is busy',
   schedule: 'the schedule says to wait',
 };
 

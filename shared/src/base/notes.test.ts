@@ -12,6 +12,6 @@ test('notes are filled in; what is missing shows', () => {
 test('the reason is there in English, and as a code', () => {
   const error = new MillraceError('wrong-range', 'asked for 0-1');
   const { text, values } = noteOfError('source-left-out', error, { source: 'a.example' });
-  expect(text).toBe(`a.example is not used any more: ${error.message}`);
+  expect(text).toBe(`a.example is no longer used: ${error.message}`);
   expect(values).toMatchObject({ code: 'wrong-range', source: 'a.example' });
 });
