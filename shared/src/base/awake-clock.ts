@@ -1,7 +1,7 @@
 /**
  * A monotonic clock that stands still while this process does: swapped out, stopped, or busy with
- * one long turn of its event loop. What others have sent meanwhile waits unread, so that none of
- * that time says anything about them. Timeouts measured with it never blame them for it.
+ * one long turn of its event loop. Messages that arrive in the meantime lie unread, so that time
+ * says nothing about their senders, and timeouts measured with this clock do not blame them.
  */
 
 import type { Millis } from './clock.ts';
@@ -21,7 +21,7 @@ export class AwakeClock {
     this.#maxStepMs = maxStepMs;
   }
 
-  /** To be called at intervals, from the event loop whose standing still is not to count. */
+  /** Advances the clock. Call it at intervals from the event loop whose pauses do not count. */
   tick(now: Millis): void {
     this.#heldUpMs += Math.max(0, now - this.#tickedAt - this.#maxStepMs);
     this.#tickedAt = now;

@@ -3,7 +3,7 @@
  * modules run in edge, engine, extension and simulator.
  */
 
-/** A point in time in milliseconds. Monotonic where intervals are measured, else Unix time. */
+/** A point in time in milliseconds: monotonic where intervals are measured, otherwise Unix time. */
 export type Millis = number;
 
 /** A source of random numbers, uniform in [0, 1). */

@@ -64,7 +64,8 @@ export function digestFromHex(algorithm: DigestAlgorithm, text: string): Digest 
 /** A digest of base64; undefined if it is none, or not of as many bytes as needed. */
 export function digestFromBase64(algorithm: DigestAlgorithm, text: string): Digest | undefined {
   const bytes = DIGEST_DIGITS[algorithm] / 2;
-  // Checked before decoding: what decodes white space away would let two spellings be one.
+  // Checked before decoding: a decoder that ignores white space would accept two spellings of one
+  // digest.
   if (text.length > bytes * 2 || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined;
   try {
     const hex = Array.from(atob(text), (char) => char.charCodeAt(0).toString(16).padStart(2, '0'));

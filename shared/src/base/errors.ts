@@ -1,7 +1,7 @@
 /**
  * The one table of errors. Every failure that a user, a client or an operator can see has a row
- * here: a stable code, the HTTP status an edge answers with, what it means to those who decide what
- * follows, the exit status of the command line, and what to do about it.
+ * here: a stable code, the HTTP status an edge answers with, its consequences for the code that
+ * decides what follows, the exit status of the command line, and advice.
  */
 
 /**
@@ -12,9 +12,9 @@
 export type FaultScope = 'client' | 'source' | 'node' | 'download';
 
 /**
- * Whether asking again can help: not without a change; only by beginning anew (with a new version,
- * once there is room); the same server after a pause; the same server at once, for the rest, as
- * the connection broke and not the answer (ANYCAST 3.1.1).
+ * Whether asking again can help: not without a change; only from the beginning (with a new version,
+ * once there is room); the same server after a pause; the same server at once, for the rest,
+ * because the connection broke and not the answer (ANYCAST 3.1.1).
  */
 export type Again = 'no' | 'anew' | 'later' | 'at once';
 
@@ -24,7 +24,7 @@ export type Again = 'no' | 'anew' | 'later' | 'at once';
 export interface Meaning {
   readonly scope: FaultScope;
   readonly again: Again;
-  /** Whether the bytes that came in the same answer are to be believed. */
+  /** Whether the bytes that came in the same answer are trusted. */
   readonly bytes: 'kept' | 'dropped';
   /** Change of the file known under the URL that the failure implies, if any. */
   readonly file: 'gone' | 'other version' | undefined;
@@ -636,12 +636,12 @@ export type ErrorCode = keyof typeof ERRORS;
 
 const CODES: ReadonlySet<string> = new Set(Object.keys(ERRORS));
 
-/** True for codes of this table; what other programs and older versions say may have others. */
+/** True for codes of this table. Other programs and older versions may send other codes. */
 export function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && CODES.has(code);
 }
 
-/** An error of the table, with what is particular to this occurrence. */
+/** An error of the table, with the details of this occurrence. */
 export class MillraceError extends Error {
   override readonly name = 'MillraceError';
   readonly code: ErrorCode;
@@ -685,7 +685,7 @@ export function isMillraceError(error: unknown, code?: ErrorCode): error is Mill
   return error instanceof MillraceError && (code === undefined || error.code === code);
 }
 
-/** Returns `error` itself if it is of the table, else wraps it as `internal`. */
+/** Returns `error` itself if it is of the table, otherwise wraps it as `internal`. */
 export function asMillraceError(error: unknown): MillraceError {
   if (error instanceof MillraceError) return error;
   const detail = error instanceof Error ? error.message : String(error);

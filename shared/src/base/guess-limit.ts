@@ -1,11 +1,14 @@
-/** Slows down those who guess at a secret: after a few wrong ones, each takes longer than the last. */
+/**
+ * Slows down clients that guess at a secret: after a few wrong guesses, each further one takes
+ * longer than the last.
+ */
 
 import type { Millis } from './clock.ts';
 
-/** Wrong ones that cost nothing: people mistype. */
+/** Wrong guesses without a delay: people mistype. */
 const FREE = 3;
 const FIRST_WAIT_MS = 1000;
-/** Longest time that wrong guesses of others keep out a caller who knows the secret. */
+/** Longest time that wrong guesses of other clients delay a caller who knows the secret. */
 const MAX_WAIT_MS = 8000;
 /** Time without a wrong guess after which all are forgotten. */
 const FORGET_MS = 600_000;
@@ -15,7 +18,7 @@ export class GuessLimit {
   #wrongAt: Millis = 0;
   #nextAt: Millis = 0;
 
-  /** How long nobody may try; 0: now. */
+  /** How long no guess is accepted; 0: a guess is accepted now. */
   waitMs(now: Millis): Millis {
     return Math.max(0, this.#nextAt - now);
   }

@@ -1,8 +1,8 @@
 /** Suggestions for mistyped names. */
 
 /**
- * The candidate most like `text`, or undefined if none is like it: more than about a third of the
- * letters would have to change.
+ * The candidate most like `text`, or undefined if more than about a third of the letters would have
+ * to change.
  */
 export function nearest(text: string, candidates: Iterable<string>): string | undefined {
   let best: string | undefined;

@@ -1,4 +1,7 @@
-/** The table of notes: what a download says of itself beside its state, by code and in English. */
+/**
+ * The table of notes: events of a download that users should know beside its state, by code and in
+ * English.
+ */
 
 export const NOTES = {
   'edges-left-out': 'edges do not carry header fields: downloading directly',

@@ -2,7 +2,7 @@
 
 /** Ends that are that long ago do not count. */
 const WINDOW_MS = 120_000;
-/** Ends within the window from which starting again mends nothing. */
+/** Ends within the window after which restarting is pointless. */
 const MAX_ENDS = 5;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 8000;

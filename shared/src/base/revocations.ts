@@ -1,7 +1,6 @@
 /**
- * Sessions that have been ended before their time, where a session is a signed text that nobody
- * keeps: what has to be remembered are the few that are good no more, and no longer than they would
- * have been good.
+ * Sessions that were ended before their time. A session is a signed text that the server does not
+ * store, so only the few revoked ones are remembered, each until it would have expired anyway.
  */
 
 import type { Millis } from './clock.ts';
@@ -11,14 +10,14 @@ export const MAX_REVOKED = 10_000;
 
 /** The state that one process tells another or keeps on disk. */
 export interface RevocationsSnapshot {
-  /** Every session that would end at this time or before it has ended; Unix milliseconds. */
+  /** Every session that expires at this time or before has ended; Unix milliseconds. */
   readonly until: Millis;
-  /** Others: their names, and when they would have ended. */
+  /** Other revoked sessions: their names, and when they would have expired. */
   readonly sessions: readonly (readonly [id: string, until: Millis])[];
 }
 
 export class Revocations {
-  /** By name, with the time when they would have ended. */
+  /** Revoked sessions by name, with the time when they would have expired. */
   readonly #sessions = new Map<string, Millis>();
   #until: Millis = 0;
 
@@ -28,8 +27,9 @@ export class Revocations {
   }
 
   /**
-   * Ends sessions: those of the snapshot, in addition to what has ended before. Beyond 10,000, all that
-   * would end first do so now: somebody may have to log in again, and nobody stays in.
+   * Ends the sessions of the snapshot, in addition to those that have ended before. Beyond 10,000,
+   * those that expire first all end now: a user may have to log in again, but no revoked session
+   * becomes valid.
    *
    * @param now Unix milliseconds
    */
@@ -45,7 +45,7 @@ export class Revocations {
     for (const [id, at] of this.#sessions) if (at <= this.#until) this.#sessions.delete(id);
   }
 
-  /** @param until when the session would end by itself, Unix milliseconds */
+  /** @param until when the session would expire by itself, Unix milliseconds */
   isRevoked(id: string, until: Millis): boolean {
     return until <= this.#until || this.#sessions.has(id);
   }

@@ -1,8 +1,8 @@
 import type { Millis } from './clock.ts';
 
 /**
- * One answer for all who ask within a time: however many they are, it is made once. What fails is
- * forgotten, so that the next one tries again.
+ * One answer for all callers within a period: it is made once, however many callers there are. A
+ * failure is not kept, so that the next caller tries again.
  */
 export class SharedAnswer<T> {
   readonly #make: () => Promise<T>;
@@ -11,7 +11,8 @@ export class SharedAnswer<T> {
   #latest: { readonly at: Millis; readonly answer: Promise<T>; made: boolean } | undefined;
 
   /**
-   * @param maxAgeMs how old an answer may be, from when it began to be made; 0: each gets its own
+   * @param maxAgeMs age up to which an answer is shared, from when its making began; 0: each caller
+   *   gets its own
    * @param now monotonic milliseconds
    */
   constructor(make: () => Promise<T>, maxAgeMs: Millis, now: () => Millis) {
@@ -20,7 +21,7 @@ export class SharedAnswer<T> {
     this.#now = now;
   }
 
-  /** The answer. @throws whatever keeps it from being made */
+  /** The answer. @throws the error with which making it failed */
   get(): Promise<T> {
     if (this.#maxAgeMs <= 0) return this.#make();
     const known = this.#latest;

@@ -124,7 +124,7 @@ describe('SingleFlight', () => {
     expect(second.joined).toBe(false);
     await settle();
     expect(runs).toHaveLength(2);
-    // The cancelled run ends late: that is nobody's business any more.
+    // The cancelled run ends late: its result is ignored.
     run(0).reject(new Error('cancelled'));
     await settle();
     expect(flights.has('k')).toBe(true);

@@ -51,7 +51,8 @@ export class SingleFlight<K, T> {
           this.#forget(key, flight);
         }),
     };
-    // Every caller may have left by the time it fails: then nobody is there to handle it.
+    // Every caller may have left by the time it fails; without a handler the rejection would end
+    // the process.
     flight.result.catch(() => {});
     this.#flights.set(key, flight);
     return { joined: false, result: this.#join(key, flight, signal) };
@@ -71,7 +72,7 @@ export class SingleFlight<K, T> {
       signal.removeEventListener('abort', onAbort);
       flight.callers--;
       if (flight.callers === 0 && !flight.settled) {
-        // A caller that comes after this must start afresh, not join what is being cancelled.
+        // A later caller must start a new run, not join the one that is being cancelled.
         this.#forget(key, flight);
         flight.controller.abort(signal.reason);
       }

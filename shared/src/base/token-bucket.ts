@@ -42,7 +42,7 @@ export class TokenBucket {
     return this.#tokens >= count ? 0 : Math.ceil((count - this.#tokens) / this.#perMs);
   }
 
-  /** True when nothing has been taken for so long that the bucket is as good as new. */
+  /** True when the bucket has been left alone long enough to be full again. */
   full(now: Millis): boolean {
     this.#refill(now);
     return this.#tokens >= this.#burst;

@@ -45,7 +45,7 @@ export class Turns {
   }
 
   #end(key: string, line: Line): void {
-    // The next in line takes the turn over, so nobody can slip in before.
+    // The next waiter takes the turn over directly, so that no newcomer can slip in before.
     const next = line.waiting.take();
     if (next !== undefined) next();
     else if (--line.running === 0) this.#lines.delete(key);

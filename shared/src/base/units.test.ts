@@ -10,7 +10,7 @@ import {
 } from './units.ts';
 
 const badOption = expect.objectContaining({ code: 'bad-option' });
-/** The readers give a usable number or a clear refusal, nothing else. */
+/** The readers give a usable number or a clear refusal. */
 function isRefusedOr(check: (value: number) => boolean, read: () => number) {
   try {
     return check(read());

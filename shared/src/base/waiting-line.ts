@@ -1,12 +1,12 @@
 /**
- * A line in which anybody may give up waiting: taking the first and removing any other cost the
+ * A line whose entries can leave at any time: taking the first and removing any other cost the
  * same, however long the line is.
  */
 export class WaitingLine<T> {
   readonly #entries = new Set<T>();
   /**
-   * Where the first entry is. Kept, because a new iterator steps over all that have been deleted
-   * before the first entry, again and again.
+   * Iterator at the first entry. Kept, because a new iterator would step again and again over all
+   * entries deleted before the first.
    */
   #from: Iterator<T> | undefined;
 
@@ -27,7 +27,7 @@ export class WaitingLine<T> {
     return was;
   }
 
-  /** Takes the first entry out of the line; undefined if nobody waits. */
+  /** Takes the first entry out of the line; undefined if the line is empty. */
   take(): T | undefined {
     if (this.#entries.size === 0) return undefined;
     this.#from ??= this.#entries.values();

@@ -1,4 +1,4 @@
-/** Methods for adding downloads, and for what the dialog asks before it. */
+/** Methods for adding downloads, and for the questions of the dialog before that. */
 
 import { z } from 'zod';
 import { MAX_LINKS, MAX_TEXT_CHARS } from '../../download/request/links-in-text.ts';

@@ -1,7 +1,7 @@
 /**
  * The contract of the daemon's own methods, by name: one object of parameters, one result. Server,
- * clients and the OpenRPC document are typed and made from it. Errors are JSON-RPC errors; those of
- * the table of errors carry `FailureData` in `data`.
+ * clients and the OpenRPC document derive their types and contents from it. Errors are JSON-RPC
+ * errors; those of the table of errors carry `FailureData` in `data`.
  *
  * Calls on a WebSocket are answered in order; notifications between them are as new as the answers.
  */

@@ -17,7 +17,7 @@ const list = z.strictObject({
     .describe('Take also what only the user’s own lists should say, such as folders elsewhere.'),
 });
 
-/** A list that is to be imported. */
+/** A list to import. */
 export type ImportList = z.output<typeof list>;
 
 export const EXCHANGE_ROWS = {

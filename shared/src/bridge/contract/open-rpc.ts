@@ -50,7 +50,7 @@ const SCHEMAS = '#/components/schemas/';
 
 /**
  * @param version of the daemon
- * @returns parameters as callers give them: what has a default is not required
+ * @returns parameters as callers give them: members with a default are optional
  */
 export function openRpcOf(rows: Rows, version: string): OpenRpc {
   const names = new Map<z.ZodType, string>([...OBJECTS].map(([name, object]) => [object, name]));

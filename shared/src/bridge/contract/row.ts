@@ -1,4 +1,6 @@
-/** One method of the daemon, as the contract has it: what it takes, what it gives, what it needs. */
+/**
+ * One method of the daemon in the contract: its parameters, its result, and the access it needs.
+ */
 
 import type { z } from 'zod';
 import type { Read } from '../results/named.ts';
@@ -12,7 +14,7 @@ export interface Row {
   readonly asked?: z.ZodObject;
   /** An object with a name. The daemon's answers are not checked against it: tests do that. */
   readonly result: z.ZodType;
-  /** The result in this method's words, where its own description does not say enough. */
+  /** The result in this method's words, where its own description is too general. */
   readonly gives?: string;
   /** socket: answered only on a WebSocket; token: only for callers that have shown the token. */
   readonly needs?: 'socket' | 'token';

@@ -1,4 +1,4 @@
-/** Methods for what the daemon is set to. */
+/** Methods for the daemon's settings. */
 
 import { z } from 'zod';
 import {

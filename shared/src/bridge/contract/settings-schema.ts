@@ -1,4 +1,4 @@
-/** Shapes of settings as callers give them: of the methods, and of what is kept. */
+/** Shapes of settings, in calls and on the disk. */
 
 import { z } from 'zod';
 import {
@@ -50,7 +50,7 @@ export const categoriesSchema = z.array(
   z.strictObject({ name: z.string(), folder: z.string(), extensions: z.array(z.string()) }),
 );
 
-/** Members that are left out stay as they are. */
+/** Omitted members keep their values. */
 export const limitsChange = z.strictObject({
   limit: bytesPerSecond.nullable().optional().describe('Bytes per second over all; null: none.'),
   concurrent: downloadsAtATime.optional().describe('Downloads at a time.'),
@@ -81,7 +81,7 @@ export const appParts = {
   preferences: z.record(preferenceName, preference),
 };
 
-/** Members that are left out stay; lists are replaced as a whole. */
+/** Omitted members keep their values; lists are replaced as a whole. */
 export const settingsChange = z.strictObject({
   proxy: appParts.proxy.optional(),
   defaults: z.strictObject(appParts.defaults.shape).partial().optional(),

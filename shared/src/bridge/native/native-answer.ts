@@ -1,4 +1,4 @@
-/** Parses what the native host sends to the browser: it may be of another version than we are. */
+/** Parses messages from the native host to the browser: the host may be of another version. */
 
 import { MillraceError } from '../../base/errors.ts';
 import { isObject } from '../rpc/json-rpc.ts';
@@ -18,7 +18,7 @@ const NAME = { max: 1024 };
 const TEXT = { max: 4096 };
 const CODE = { max: 64 };
 
-/** A parser per answer: the compiler sees to it that each gives what its type says. */
+/** A parser per answer: the compiler checks that each returns the type of its answer. */
 const RESULTS: { readonly [T in NativeType]: (given: Fields) => NativeCalls[T]['result'] } = {
   hello: (given) => ({
     version: given.whole('version', 0),
@@ -43,7 +43,7 @@ const RESULTS: { readonly [T in NativeType]: (given: Fields) => NativeCalls[T]['
 /**
  * Reads any message of the host.
  *
- * @returns undefined for one that we do not know: a newer host may have more of them
+ * @returns undefined for an unknown event: a newer host may have more events
  */
 export function parseNativeMessage(value: unknown): NativeMessage | undefined {
   if (!isObject(value)) return undefined;
@@ -52,7 +52,7 @@ export function parseNativeMessage(value: unknown): NativeMessage | undefined {
   if (typeof id !== 'number' || !Number.isSafeInteger(id)) return undefined;
   if (isObject(result)) return { id, result };
   if (!isObject(error)) return undefined;
-  // Not by String(), which runs what an object says of itself.
+  // Not by String(), which would run the object's own conversion.
   const text = (name: string) => {
     const value = error[name];
     return typeof value === 'string' ? value.slice(0, TEXT.max) : '';
@@ -61,7 +61,7 @@ export function parseNativeMessage(value: unknown): NativeMessage | undefined {
 }
 
 /**
- * Reads what a request was answered with.
+ * Reads the result in an answer.
  *
  * @throws MillraceError `malformed-response`
  */

@@ -10,7 +10,7 @@ export const NATIVE_HOST = 'dev.millrace.host';
 export const NATIVE_VERSION = 1;
 /** Browsers take no longer messages from a host. */
 export const MAX_TO_BROWSER_BYTES = 1024 * 1024;
-/** Longer ones from a browser are refused: offers are small, lists of links are cut up. */
+/** Longest message from a browser: offers are small, and lists of links are split. */
 export const MAX_FROM_BROWSER_BYTES = 4 * 1024 * 1024;
 
 /** Identities of our extension, which alone may talk to the host. */
@@ -39,7 +39,7 @@ export type NativeOfferState =
   | { readonly state: 'unknown' | 'proving' | 'proven' }
   | { readonly state: 'committed'; readonly gid: string };
 
-/** Requests, by `type`, with what they are answered with. */
+/** Requests by `type`, with their parameters and results. */
 export interface NativeCalls {
   /** The first one: before it, all others are refused. */
   hello: {
@@ -54,20 +54,20 @@ export interface NativeCalls {
   offer: { params: NativeOffer; result: Record<string, never> };
   commit: { params: { readonly handOff: string }; result: { readonly gid: string } };
   /**
-   * Leaves nothing of it. What was committed and is not complete is removed as well: the browser's
-   * own download goes on in its place.
+   * Removes every trace of the hand-off, also of one that was committed and is not complete: the
+   * browser's own download continues in its place.
    */
   withdraw: { params: { readonly handOff: string }; result: Record<string, never> };
   /**
-   * Removes a download with all that is there of it, its file included where it is complete: the
-   * browser has the same file, or nobody wants it. One that is not there (any more) is no error.
+   * Removes a download with all its data, including a complete file: the browser has the same file,
+   * or the user does not want it. Removing an unknown download is not an error.
    */
   discard: {
     params: {
       readonly gid: string;
       /**
-       * Absolute path of the browser's own file. Where the download has the same name, the file that
-       * is there stays: the browser may have put its own in its place.
+       * Absolute path of the browser's own file. Where the download has the same path, the existing
+       * file stays: the browser may have saved its own under that name.
        */
       readonly kept?: string | undefined;
     };
@@ -122,21 +122,21 @@ export type NativeRequest = {
   [T in NativeType]: { readonly id: number; readonly type: T } & NativeCalls[T]['params'];
 }[NativeType];
 
-/** A typed error: a code of the table of errors, with what it says. */
+/** A typed error: a code of the table of errors and its message. */
 export interface NativeFailure {
   readonly code: string;
   readonly message: string;
   readonly detail: string;
 }
 
-/** From the host. Ids are those of requests, from 1; 0: what was sent could not be read. */
+/** From the host. Ids are those of requests, from 1; 0 answers a message that could not be read. */
 export type NativeMessage =
   | { readonly id: number; readonly result: object }
   | { readonly id: number; readonly error: NativeFailure }
   /** Not an answer: the list has changed. */
   | { readonly event: 'changed' }
   /**
-   * The daemon has ended. The host goes on: the next request starts another, and whoever watches is
-   * told `changed` when there is one again.
+   * The daemon has ended. The host keeps running: the next request starts another daemon, and
+   * watchers get `changed` once it is there.
    */
   | { readonly event: 'ended' };

@@ -15,7 +15,7 @@ export class Fields {
   readonly #fields: Readonly<Record<string, unknown>>;
   readonly #where: string;
 
-  /** @param where what the object is in the message, for errors; empty: the message itself */
+  /** @param where path of the object in the message, for errors; empty: the message itself */
   constructor(value: unknown, where = '') {
     this.#where = where;
     if (!isObject(value)) throw new MillraceError('bad-option', `${where || 'it'} is no object`);

@@ -1,4 +1,4 @@
-/** Parses what the browser sends to the native host: nothing of it is believed before. */
+/** Parses messages from the browser to the native host; none is trusted before. */
 
 import { MillraceError } from '../../base/errors.ts';
 import { MAX_ETAG_CHARS, MAX_URL_CHARS } from '../../base/limits.ts';
@@ -36,7 +36,7 @@ const PATH: TextRules = { min: 1, max: 32_768, pattern: /^[^\0]+$/ };
 
 const COMMANDS = ['pause', 'resume', 'remove', 'open', 'show'] as const;
 
-/** A parser per request: the compiler sees to it that each gives what its type says. */
+/** A parser per request: the compiler checks that each returns the type of its request. */
 const PARAMS: { readonly [T in NativeType]: (given: Fields) => NativeCalls[T]['params'] } = {
   hello: (given) => ({
     version: given.whole('version', 0, 1_000_000),
@@ -60,7 +60,7 @@ const PARAMS: { readonly [T in NativeType]: (given: Fields) => NativeCalls[T]['p
 /**
  * Reads a request.
  *
- * @throws MillraceError `bad-option` that says what is wrong
+ * @throws MillraceError `bad-option` with the fault that was found
  */
 export function parseNativeRequest(value: unknown): NativeRequest {
   const given = new Fields(value);
@@ -79,7 +79,7 @@ export function parseHandOff(value: unknown): string {
   return new Fields({ handOff: value }).text('handOff', HAND_OFF);
 }
 
-/** The id to answer with, whatever else is wrong; 0 where there is none. */
+/** The id to answer with, even if the rest of the message is wrong; 0 where there is none. */
 export function nativeIdOf(value: unknown): number {
   const id = isObject(value) ? value.id : undefined;
   return Number.isSafeInteger(id) && Number(id) > 0 ? (id as number) : 0;

@@ -11,7 +11,7 @@
 export const SESSION_PATH = '/session';
 export const RPC_PATH = '/jsonrpc';
 
-/** The daemon's token, or a code of `millrace.loginLink`, which is good once and for a minute. */
+/** The daemon's token, or a code of `millrace.loginLink`, which is valid once and for a minute. */
 export type SessionRequest = { readonly token: string } | { readonly code: string };
 
 /** WebSocket close code: the session has ended; log in again. */

@@ -12,7 +12,7 @@ export interface ShellPreferences {
   readonly watchClipboard: boolean;
   /** Starts, without a window, when the user logs in. */
   readonly startAtLogin: boolean;
-  /** Closing the window leaves the app in the tray, and downloads go on. */
+  /** Closing the window leaves the app in the tray, and downloads continue. */
   readonly stayInTray: boolean;
   readonly notifications: boolean;
   /** Opens `.meta4` files and `millrace:` links. */
@@ -71,7 +71,7 @@ export interface ShellApi {
   /** To the clipboard, which the page itself may not touch. */
   copyText(text: string): Promise<ShellAnswer>;
   getPreferences(): Promise<ShellPreferences>;
-  /** Those left out stay. @returns what holds now */
+  /** Omitted preferences stay. @returns the preferences that now apply */
   setPreferences(changes: Partial<ShellPreferences>): Promise<ShellPreferences>;
   /** Messages that arrive before the first listener are kept for it. @returns ends it */
   onMessage(listener: (message: ShellMessage) => void): () => void;

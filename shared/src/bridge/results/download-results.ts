@@ -1,4 +1,4 @@
-/** A download as lists show it, and what the daemon tells of itself. */
+/** A download as lists show it, and the daemon's facts about itself. */
 
 import { z } from 'zod';
 import { count, digest, gid, named, rate, time } from './named.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { CallLost, Calls } from './calls.ts';
 
-/** Calls over a connection that keeps what is sent. */
+/** Calls over a connection that records the sent messages. */
 function calls() {
   const sent: { id: number; method: string; params: unknown[] }[] = [];
   const told: [string, readonly unknown[]][] = [];

@@ -73,7 +73,7 @@ export class Calls {
     });
   }
 
-  /** One message has come. What is none of the protocol is nobody's answer. */
+  /** Takes a message from the server. A message outside the protocol is dropped. */
   onMessage(text: string): void {
     const message = parseFromServer(parsed(text));
     if (message === undefined) return;

@@ -55,7 +55,7 @@ export function parseCall(value: unknown): JsonRpcCall | { id: JsonRpcId; error:
   return { id, method, params };
 }
 
-/** Reads what a server sends: an answer or a notification; undefined if it is neither. */
+/** Reads a message from a server: an answer or a notification; undefined if it is neither. */
 export function parseFromServer(value: unknown): JsonRpcResponse | JsonRpcNotification | undefined {
   if (!isObject(value)) return undefined;
   if (typeof value.method === 'string') {

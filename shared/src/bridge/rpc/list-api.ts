@@ -1,4 +1,4 @@
-/** Lists of downloads: what can be asked for, a page at a time, and the figures beside them. */
+/** Lists of downloads: filters and sort keys, pages, and the figures beside them. */
 
 import type { listPage, totals } from '../results/download-results.ts';
 import type { Shape } from '../results/named.ts';
@@ -16,7 +16,7 @@ export const SORT_KEYS = [
   'finished',
 ] as const;
 
-/** queue: what runs, then the line in its order, then finished ones, newest first. */
+/** queue: running downloads, then the queue in its order, then finished ones, newest first. */
 export type SortKey = (typeof SORT_KEYS)[number];
 
 export interface ListQuery {

@@ -1,6 +1,6 @@
 /**
- * Live updates over a WebSocket: after `millrace.watch`, the notification `millrace.onUpdate` comes at
- * most four times a second, only when something has changed, with only what has changed.
+ * Live updates over a WebSocket: after `millrace.watch`, the notification `millrace.onUpdate` comes
+ * at most four times a second, only after changes, and carries only the changes.
  */
 
 import type { watchResult } from '../results/detail-results.ts';
@@ -12,7 +12,7 @@ import type { AppSettings } from './settings-api.ts';
 
 export const ON_UPDATE = 'millrace.onUpdate';
 
-/** A call replaces what an earlier one asked for on the same connection. */
+/** A call replaces the earlier request on the same connection. */
 export interface WatchRequest {
   /** Changed rows, totals and settings; default true. */
   readonly list?: boolean;

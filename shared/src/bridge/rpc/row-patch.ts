@@ -1,4 +1,4 @@
-/** Rows of a list, and what has changed of them. */
+/** Rows of a list, and patches with the members that changed. */
 
 import type { DownloadView } from './daemon-api.ts';
 import type { RowPatch } from './live-api.ts';
@@ -20,10 +20,9 @@ export function figuresOf(row: DownloadView): RowPatch {
 }
 
 /**
- * A row with its changes. A patch that has `urls` is a complete row, and takes the place of what was
- * known before.
+ * A row with its changes. A patch that has `urls` is a complete row and replaces the one before.
  *
- * @param row undefined: not known before; such ones come complete
+ * @param row undefined: not known before; then the patch is complete
  */
 export function applyRowPatch(row: DownloadView | undefined, patch: RowPatch): DownloadView {
   const result: Record<string, unknown> = 'urls' in patch ? {} : { ...row };

@@ -34,9 +34,9 @@ export type LearnedLimits = Shape<typeof learnedLimits>;
 export type ScheduleNow = Shape<typeof scheduleNow>;
 export type ScheduleView = Shape<typeof schedule>;
 
-/** Changes to settings: members that are left out stay; lists are replaced as a whole. */
+/** Changes to settings: omitted members stay; lists are replaced as a whole. */
 export interface SettingsChange {
-  /** null: the one that the daemon was started with. */
+  /** null: the folder that the daemon was started with. */
   readonly dir?: string | null;
   readonly categories?: readonly CategoryView[];
   readonly limits?: Partial<LimitsView>;

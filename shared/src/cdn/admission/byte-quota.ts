@@ -1,6 +1,6 @@
 /**
- * Quotas of bytes per time, by name: so many bytes in each span of time, which all begin at the same
- * moments for everybody. Pure but for what it remembers, which is bounded.
+ * Quotas of bytes per span of time, by name. The spans begin at the same moments for all names.
+ * Pure except for its bounded memory.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -14,7 +14,7 @@ export interface QuotaUse {
   readonly bytes: number;
 }
 
-/** Names remembered; the ones used longest ago are forgotten first. */
+/** Names remembered; those unused for longest are forgotten first. */
 const MAX_NAMES = 10_000;
 const MAX_NAME_CHARS = 300;
 
@@ -49,7 +49,7 @@ export class ByteQuotas {
     return [...this.#used.values()].filter(({ span, per }) => span === Math.floor(now / per));
   }
 
-  /** Takes back what was saved; what does not look like it is left out. */
+  /** Restores a saved state; malformed parts of it are left out. */
   restore(saved: unknown): void {
     if (!Array.isArray(saved)) return;
     for (const use of saved.slice(0, MAX_NAMES)) if (isUse(use)) this.#used.set(use.name, use);

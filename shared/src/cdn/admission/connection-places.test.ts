@@ -63,7 +63,7 @@ describe('ConnectionPlaces', () => {
     for (const name of open(all, 'b', 1)) all.begin(name);
     expect(all.add('c1', 'c')).toEqual({ connection: 'a3', client: 'a', inUse: true });
     all.begin('c1');
-    // Now nobody has more than a share: the newcomer is turned away.
+    // No client has more than a share now: the newcomer is turned away.
     expect(all.add('c2', 'c')).toEqual({ connection: 'c2', client: 'c', inUse: false });
     expect(all.size).toBe(4);
   });
@@ -91,7 +91,7 @@ describe('ConnectionPlaces', () => {
     open(all, 'a', 1);
     expect(all.add('b1', 'b')).toMatchObject({ connection: 'a1' });
     expect(all.add('proxy2', undefined)).toMatchObject({ connection: 'b1' });
-    // All are trusted: there is nobody to make room.
+    // All holders are trusted: none makes room.
     expect(all.add('c1', 'c')).toMatchObject({ connection: 'c1' });
     expect(all.clients).toBe(0);
   });
@@ -114,7 +114,8 @@ describe('ConnectionPlaces', () => {
             const idle = [...alive.values()].some((c) => c.requests === 0 && !c.trusted);
             const held = [...alive.values()].filter((c) => c.client === `${client}`).length;
             const displaced = all.add(next, `${client}`);
-            // Within its share, a newcomer always finds a place where somebody holds an idle one.
+            // Within its share, a newcomer always finds a place while another client holds an idle
+            // one.
             if (idle && held < 2) expect(displaced?.connection).not.toBe(next);
             if (displaced?.connection !== next) {
               alive.set(next, { client: `${client}`, requests: 0, trusted: false });

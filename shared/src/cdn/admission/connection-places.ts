@@ -1,8 +1,8 @@
 /**
- * Decides which client keeps a connection when all are taken. A new connection gets the place of
- * an idle one, the longest idle one of the client with most. Where every connection is in use, the
- * client with most loses its newest, if it has more than its share and more than the newcomer
- * would have; else the new one is turned away.
+ * Decides which client keeps a connection when all are taken. A new connection displaces an idle
+ * one: the longest idle one of the client with most. Where every connection is in use, the client
+ * with most loses its newest, if it has more than its share and more than the newcomer would have;
+ * otherwise the new connection is turned away.
  */
 
 import { CountRanking } from '../figures/count-ranking.ts';
@@ -11,13 +11,13 @@ export interface ConnectionPlacesOptions {
   /** Connections at a time. */
   readonly max: number;
   /**
-   * Connections that one client keeps while they are in use, whoever else wants one; an equal part of
-   * all where that is less, so that a few clients cannot keep everybody else out.
+   * Connections in use that one client keeps whoever else wants one; an equal part of all where
+   * that is less, so that a few clients cannot keep all others out.
    */
   readonly share: number;
 }
 
-/** A connection that has to be closed. It has no place any more. */
+/** A connection that has to be closed. It no longer has a place. */
 export interface Displaced<C> {
   readonly connection: C;
   /** The client that it belongs to; undefined if it counts for no client. */
@@ -35,7 +35,7 @@ interface Holder<C> {
 }
 
 interface Place<C> {
-  /** Undefined: of somebody trusted, who never has to make room. */
+  /** Undefined: a trusted client, which never has to make room. */
   holder: Holder<C> | undefined;
   requests: number;
 }
@@ -69,8 +69,8 @@ export class ConnectionPlaces<C> {
   /**
    * Takes a new connection, on which no request is under way yet.
    *
-   * @param client key of the client; undefined for somebody trusted, who never has to make room
-   * @returns what has to be closed for it, perhaps the new connection itself
+   * @param client key of the client; undefined for a trusted one, which never has to make room
+   * @returns the connection to close for it, perhaps the new one itself
    */
   add(connection: C, client: string | undefined): Displaced<C> | undefined {
     let displaced: Displaced<C> | undefined;
@@ -114,7 +114,7 @@ export class ConnectionPlaces<C> {
     this.#leave(connection, place.holder);
   }
 
-  /** Connections on which no request is under way, but for those of somebody trusted. */
+  /** Connections without a request under way, except those of trusted clients. */
   *idle(): Iterable<C> {
     for (const { idle } of this.#holders.values()) yield* idle;
   }

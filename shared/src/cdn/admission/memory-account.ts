@@ -1,7 +1,7 @@
 /**
- * One account of what a process holds in memory, with a hard stop. Every structure that strangers
- * can make large has a share in it and says what that weighs. The memory that the system sees the
- * process have is a second witness, for what no share knows of.
+ * One account of the memory that a process holds, with a hard stop. Every structure that strangers
+ * can make large has a share in it and reports the share's weight. The memory that the system
+ * attributes to the process is a second witness, for anything that no share covers.
  *
  * Below the stop nothing changes. Above it new transfers are refused and the slowest readers are
  * reset (as Envoy's overload manager does); at the limit no more chunk memory is lent.
@@ -13,7 +13,7 @@ const MIN_HEADROOM_BYTES = 48 * 1024 * 1024;
 const MAX_HEADROOM_BYTES = 256 * 1024 * 1024;
 /** Share of V8's largest heap above which a process is about to end for want of memory. */
 const MAX_HEAP_SHARE = 0.85;
-/** Transfers that are admitted whatever the system says, as long as the account has room. */
+/** Transfers that are admitted whatever the system reports, as long as the account has room. */
 const ALWAYS_ADMITTED = 8;
 
 /** Memory of the process as the system and V8 see it, bytes. */
@@ -64,8 +64,8 @@ export class MemoryAccount {
   }
 
   /**
-   * Adds a share of memory that is idle: the next transfers use it before they take any of the
-   * system. It counts against the limit, and not against the stop, which is about what others need.
+   * Adds a share of idle memory: the next transfers use it before they take any from the system. It
+   * counts against the limit, but not against the stop, which is about memory that others need.
    *
    * @param read as in `share`
    */
@@ -87,7 +87,7 @@ export class MemoryAccount {
     return bytes;
   }
 
-  /** Takes down what the system says. */
+  /** Records the system's figures. */
   observe({ residentBytes, heapBytes, heapLimitBytes }: Witness): void {
     this.#residentBytes = residentBytes;
     this.#unknownBytes = Math.max(0, residentBytes - this.chargedBytes);
@@ -104,29 +104,31 @@ export class MemoryAccount {
     return this.#residentBytes - this.#idle() - this.stopBytes;
   }
 
-  /** Bytes above the stop, or above what V8's heap may be, by the witness; 0 or less: below. */
+  /**
+   * Bytes above the stop, or above the limit of V8's heap, as the system sees it; 0 or less: below.
+   */
   get witnessedExcess(): number {
     return Math.max(this.#residentExcess, this.#heapExcess);
   }
 
-  /** Bytes above the stop, by whoever sees the most; 0 or less: below it. */
+  /** Bytes above the stop, by the larger of the two figures; 0 or less: below it. */
   get excess(): number {
     return Math.max(this.chargedExcess, this.witnessedExcess);
   }
 
-  /** True from half of the stop on: from there on it is worth knowing who the slow readers are. */
+  /** True from half of the stop on: slow readers are worth finding from there. */
   get isFilling(): boolean {
     const bytes = Math.max(this.chargedBytes, this.#residentBytes);
     return bytes > this.stopBytes / 2 || this.#isHeapHalfFull;
   }
 
   /**
-   * Whether a new transfer is refused. The first one of a client is admitted for somewhat longer:
-   * those who fill the memory have others. What no share knows of cannot keep everybody out, since
-   * nothing that is refused here would free it.
+   * Whether a new transfer is refused. A client's first transfer is admitted for somewhat longer,
+   * since the clients that fill the memory have others. Memory that no share covers cannot keep all
+   * clients out: refusing a transfer would free none of it.
    *
    * @param running transfers under way
-   * @param own those of the client that wants another
+   * @param own transfers of the client that wants another
    */
   refuses(running: number, own: number): boolean {
     const room = own === 0 ? (this.limitBytes - this.stopBytes) / 2 : 0;
@@ -135,7 +137,7 @@ export class MemoryAccount {
     return this.#heapExcess > 0 || this.#residentExcess > room;
   }
 
-  /** Whether so many more bytes may be taken of the system below the limit. */
+  /** Whether this number of further bytes may be taken from the system below the limit. */
   mayLend(bytes: number): boolean {
     return this.chargedBytes + this.#unknownBytes + bytes <= this.limitBytes;
   }

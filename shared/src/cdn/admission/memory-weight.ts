@@ -17,7 +17,7 @@ export function textBytes(text: string | undefined): number {
   return text === undefined ? 0 : TEXT_BYTES + text.length;
 }
 
-/** A value as JSON has them, with all that is in it; what occurs twice is counted once. */
+/** A JSON value with its contents; a part that occurs twice is counted once. */
 export function valueBytes(value: unknown, counted = new Set<object>()): number {
   if (typeof value === 'string') return textBytes(value);
   if (typeof value !== 'object' || value === null || counted.has(value)) return 0;

@@ -45,7 +45,7 @@ describe('OriginPlaces', () => {
     // A place that was cut off ends later, and has nothing to give back.
     held[2]?.leave(5);
     expect([places.size, places.inUse]).toEqual([4, 4]);
-    // Now nobody has more than a newcomer would.
+    // No client has more than a newcomer would have now.
     expect(places.enter('f', 'z')).toBeUndefined();
     expect(places.enter('f', 'x')).toBeUndefined();
   });

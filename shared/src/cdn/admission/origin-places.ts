@@ -16,11 +16,11 @@ export interface OriginPlacesOptions {
 
 /** A request under way to an origin. */
 export interface OriginPlace {
-  /** An origin whose connections have to be closed for this one, all of them idle. */
+  /** Origin whose idle connections have to be closed for this one. */
   readonly evicted: string | undefined;
-  /** An origin whose connections have to be cut off for this one, and the client that loses it. */
+  /** Origin whose connections have to be cut off for this one, and the client that loses it. */
   readonly displaced: { readonly origin: string; readonly client: string } | undefined;
-  /** Whether the origin has been cut off for somebody else since. */
+  /** Whether the origin has since been cut off for another client. */
   readonly lost: boolean;
   /** The request is over; further calls do nothing. */
   leave(now: Millis): void;
@@ -29,7 +29,7 @@ export interface OriginPlace {
 interface Origin {
   readonly name: string;
   requests: number;
-  /** Requests by client; those of nobody in particular are in `requests` alone. */
+  /** Requests by client; those without a client are counted in `requests` alone. */
   readonly clients: Map<Holder, number>;
   idleSince: Millis;
 }
@@ -52,7 +52,7 @@ export class OriginPlaces {
     this.#options = options;
   }
 
-  /** Origins that have a place, idle ones included. */
+  /** Origins with a place, including idle ones. */
   get size(): number {
     return this.#origins.size;
   }
@@ -66,8 +66,9 @@ export class OriginPlaces {
    * A request is about to be sent.
    *
    * @param origin scheme, host and port
-   * @param client whom it is for; undefined: nobody in particular
-   * @param hasShare false for clients that stand for many others: they are bounded only by each other
+   * @param client for which the origin is asked; undefined: for no client
+   * @param hasShare false for clients that stand for many others: only each other's places bound
+   *   them
    * @returns undefined where the client has too many origins in use, or all are
    */
   enter(origin: string, client: string | undefined, hasShare = true): OriginPlace | undefined {
@@ -109,7 +110,10 @@ export class OriginPlaces {
     };
   }
 
-  /** Takes out origins that have been idle since before `time`. @returns whose connections to close */
+  /**
+   * Removes origins that have been idle since before `time`. @returns the origins whose connections
+   * to close
+   */
   takeIdle(time: Millis): string[] {
     const taken: string[] = [];
     for (const origin of this.#idle) {
@@ -187,8 +191,8 @@ export class OriginPlaces {
 }
 
 /**
- * Whether all who use an origin have more origins than `wanted`: those with fewer must not lose what
- * they use, and those with many must not protect each other by using the same ones.
+ * Whether all clients of an origin have more origins than `wanted`: clients with fewer must not
+ * lose an origin they use, and clients with many must not protect each other by sharing origins.
  */
 function isOnlyOfMany(origin: Origin, wanted: number): boolean {
   let requests = 0;

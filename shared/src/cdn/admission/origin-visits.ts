@@ -1,7 +1,7 @@
 /**
- * How many different origins each client makes an edge ask over time. An origin that the client has
- * used lately costs nothing; another one costs a token, so that nobody can have an edge look through
- * the internet. All of it takes bounded memory, however many clients come.
+ * Bounds how many different origins each client makes an edge ask over time. An origin that the
+ * client has used lately costs nothing; another one costs a token, so that no client can scan the
+ * internet through an edge. Memory is bounded, however many clients come.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -15,9 +15,12 @@ export interface OriginVisitsOptions {
    * client.
    */
   readonly burst: number;
-  /** Makes a number of an origin: whoever cannot guess it finds no two origins with the same one. */
+  /**
+   * Maps an origin to a number, keyed with a secret: clients cannot find two origins with the same
+   * number.
+   */
   readonly digest: (origin: string) => number;
-  /** Clients remembered at a time; the ones that have asked for nothing for longest are forgotten. */
+  /** Clients remembered at a time; those idle for longest are forgotten. */
   readonly maxClients?: number;
   /** Origins remembered at a time, of all clients together. */
   readonly maxOrigins?: number;
@@ -57,7 +60,8 @@ export class OriginVisits {
    * @param client its key
    * @param origin scheme, host and port
    * @param now monotonic milliseconds
-   * @returns 0 where it may, which is remembered; else milliseconds until it may
+   * @returns 0 where the client may use the origin, which is remembered; otherwise milliseconds to
+   *   wait
    */
   visit(client: string, origin: string, now: Millis): Millis {
     const { digest, burst } = this.#options;
@@ -91,7 +95,7 @@ export class OriginVisits {
     return visitor;
   }
 
-  /** @param client who stays: it has just asked */
+  /** @param client the one that has just asked: it stays */
   #makeRoom(client: string): void {
     const { maxClients = MAX_CLIENTS, maxOrigins = MAX_ORIGINS } = this.#options;
     while (this.#visitors.size > maxClients || this.#origins > maxOrigins) {

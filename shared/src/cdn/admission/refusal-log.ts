@@ -96,7 +96,8 @@ export class RefusalLog {
     }
     let error = 0;
     if (counts.size >= MAX_REFUSED_CLIENTS) {
-      // A new client takes the place of the one counted least, and its count as a possible error.
+      // A new client takes the place of the one with the lowest count, and inherits that count as
+      // its possible error.
       let least: [string, Count] | undefined;
       for (const entry of counts) {
         if (least === undefined || entry[1].count < least[1].count) least = entry;
@@ -130,7 +131,7 @@ export function mergeRefusals(reports: readonly RefusalReport[]): RefusalReport 
 }
 
 /**
- * The clients refused most, whatever it was; a client that was refused several resources is named
+ * The clients refused most, for any reason; a client that was refused several resources is listed
  * with each.
  *
  * @param max the most that are named
@@ -142,7 +143,10 @@ export function mostRefused(clients: RefusalReport['clients'], max: number): Ref
   return ranked(all).slice(0, max);
 }
 
-/** By what is certain: newcomers have the counts of those whose places they took. */
+/**
+ * Ranks by the certain part of the count: newcomers inherited the counts of the clients they
+ * replaced.
+ */
 function ranked<C extends RefusedClient>(clients: C[]): C[] {
   const sure = ({ count, error }: C) => count - error;
   return clients.toSorted(

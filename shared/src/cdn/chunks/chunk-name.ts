@@ -1,11 +1,11 @@
 /**
- * Chunk names (NSDI 3.2, figure 2): a chunk is an object with a name of its own, made of the
- * file's URL and the chunk's position. Routing, caching and single flight see nothing else.
+ * Chunk names (NSDI 3.2, figure 2): a chunk is an object with its own name, made of the file's URL
+ * and the chunk's position. Routing, caching and single flight see only the name.
  *
- *     <origin URL>,start=<first byte>[letters],end=<last byte>[,v=<version tag>]
+ * <origin URL>,start=<first byte>[letters],end=<last byte>[,v=<version tag>]
  *
- * The letters are the agent's retry salt (NSDI 3.3, WORLDS 3): no part of the number, but part of
- * what is hashed, so that another node serves the retry.
+ * The letters are the agent's retry salt (NSDI 3.3, WORLDS 3). They are not part of the number, but
+ * they are hashed, so that another node serves the retry.
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -33,7 +33,7 @@ export function formatChunkName(name: ChunkName): string {
 
 /**
  * Reads a chunk's name, from the right: the URL itself may contain commas and even `,start=`.
- * Whether the range is one that a file may be cut into is for `isLegalChunk` to say.
+ * `isLegalChunk` decides whether a file may have a chunk with that range.
  *
  * @returns undefined if the text is no chunk name
  */
@@ -49,7 +49,7 @@ export function parseChunkName(text: string): ChunkName | undefined {
   return { url: url as string, range: { start, end }, salt: salt as string, tag };
 }
 
-/** The name without its retry salt: what a cache stores the chunk under. */
+/** The name without its retry salt: the cache's key for the chunk. */
 export function cacheKey(name: ChunkName): string {
   return formatChunkName({ ...name, salt: '' });
 }

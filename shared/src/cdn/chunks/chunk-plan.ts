@@ -15,9 +15,9 @@ export function chunkRange(index: number, chunkBytes: number, fileBytes: number)
 }
 
 /**
- * True when `range` is a chunk that some node may ask for: aligned to a legal size, or the tail of
- * a file so aligned. Anything else would let strangers fill caches with ranges of their choice and
- * make the origin send more than is used.
+ * True when `range` is a chunk that another node may ask for: aligned to a legal size, or the tail
+ * of a file so aligned. Other ranges would let strangers fill caches with pieces of their choice
+ * and make the origin send more than is used.
  *
  * @param fileBytes length of the file, where it is known
  */
@@ -37,7 +37,7 @@ function tailSize(range: ByteRange): number | undefined {
   return undefined;
 }
 
-/** A piece of an answer: the part of one chunk that is to be sent. */
+/** A piece of an answer: the part of one chunk to send. */
 export interface Slice {
   /** Index of the chunk in the file. */
   readonly chunk: number;
@@ -72,7 +72,7 @@ export class SlicePlan {
   /**
    * The slice with the given index.
    *
-   * @param index 0 to count - 1; anything else is a fault of the caller
+   * @param index 0 to count - 1; other values are a fault of the caller
    */
   at(index: number): Slice {
     let r = this.#firsts.length - 1;

@@ -17,7 +17,7 @@ export class OriginPause {
   /**
    * The origin answered 429 or 503.
    *
-   * @param retryAfterMs what its Retry-After said, where it had one
+   * @param retryAfterMs value of its Retry-After, where it had one
    * @returns the error to report
    */
   onBusy(status: number, retryAfterMs: Millis | undefined, now: Millis): MillraceError {

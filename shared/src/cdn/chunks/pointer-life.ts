@@ -1,4 +1,4 @@
-/** For how long what an edge knows of a file's current version holds, and what ends that. */
+/** How long an edge's knowledge of a file's current version is valid, and what ends it. */
 
 import type { Millis } from '../../base/clock.ts';
 import { ERRORS, type ErrorCode, isPassing } from '../../base/errors.ts';
@@ -11,8 +11,8 @@ import {
 } from '../../http/answers/freshness.ts';
 
 /**
- * How long content that has the digest that was asked for needs no revalidation: it cannot change.
- * Not for ever, so that the origin can take back what it gives out.
+ * How long content with the requested digest needs no revalidation: it cannot change. Bounded, so
+ * that the origin can withdraw content.
  */
 const VERIFIED_MS = 3_600_000;
 
@@ -20,8 +20,8 @@ const VERIFIED_MS = 3_600_000;
 const UNVERIFIED_MS = 60_000;
 
 /**
- * Freshness of content that was asked for by its digest (WORLDS 4.2): what is known to be it stays
- * it, and what may be it is looked at again soon.
+ * Freshness of content that was requested by its digest (WORLDS 4.2): content proven to match stays
+ * valid, and content that may match is checked again soon.
  *
  * @param stated by the origin
  * @param verified whether the content is known to have the digest
@@ -37,7 +37,7 @@ export function freshnessByDigest(stated: Freshness, verified: boolean): Freshne
 }
 
 /**
- * True where a request can be answered with what is known, without asking.
+ * True where a request can be answered from the pointer, without asking the origin.
  *
  * @param now Unix milliseconds
  */
@@ -49,15 +49,15 @@ export function isGoodFor(
   return isFresh(freshness, now) && currentAge(freshness, now) <= maxAgeMs;
 }
 
-/** Seconds for which it stays fresh; less than 0: it has not been fresh for that time. */
+/** Seconds for which it stays fresh; below 0: seconds since it went stale. */
 export function secondsLeft(freshness: Freshness, now: Millis): number {
   return Math.floor((freshness.lifetimeMs - currentAge(freshness, now)) / 1000);
 }
 
 /**
- * Decides about a pointer when nobody could say which version is current: it is used although it
- * is `stale` (RFC 5861 4), `forgotten` where the failure says that it no longer holds, or `kept`
- * for later requests.
+ * Decides about a pointer when no source could name the current version: it is used although it is
+ * `stale` (RFC 5861 4), `forgotten` where the failure shows that it no longer holds, or `kept` for
+ * later requests.
  *
  * @param freshness of the pointer; undefined: there is none
  * @param now Unix milliseconds

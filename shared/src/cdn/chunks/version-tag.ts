@@ -6,7 +6,7 @@
 
 import type { Validators } from '../../http/fields/validators.ts';
 
-/** Characters of a tag: unreserved ones of RFC 3986 and percent-escapes; never a comma. */
+/** Characters of a tag: unreserved ones of RFC 3986 and percent-escapes, without commas. */
 const TAG = /^[emd]\.[A-Za-z0-9._~%-]{1,900}$/;
 /** A client's digest, before the tag of the version or alone. */
 const DIGEST_TAG = /^d\.([0-9a-f]{64})(?:\.|$)/;
@@ -15,9 +15,9 @@ const DIGEST_TAG = /^d\.([0-9a-f]{64})(?:\.|$)/;
  * The tag of a version: from its strong entity tag, else from Last-Modified and the length.
  * Injective: two versions have the same tag only if their validators are the same.
  *
- * @param digest SHA-256 that a client has asked for, hexadecimal. It goes before the rest, so that
- *   nothing that was fetched for anybody else has the name (WORLDS 4.2); the rest stays, so that
- *   chunks of two versions do not mix where the origin has something else after all
+ * @param digest SHA-256 that a client has asked for, hexadecimal. It precedes the rest, so that
+ *   chunks fetched for other clients never have the name (WORLDS 4.2); the rest stays, so that
+ *   chunks of two versions do not mix if the origin turns out to have other content
  * @returns undefined where nothing pins the version (see `canPin`)
  */
 export function versionTag(
@@ -29,7 +29,7 @@ export function versionTag(
   return tag === undefined || digest === undefined ? tag : `${digestTag(digest)}.${tag}`;
 }
 
-/** The tag of whatever version has that content: what a node asks another for. */
+/** The tag of any version with that content: the name in requests between nodes. */
 export function digestTag(digest: string): string {
   return `d.${digest}`;
 }
@@ -40,7 +40,7 @@ export function digestOfTag(tag: string): string | undefined {
 }
 
 /**
- * The tag of the same version as those have it who do not know its digest.
+ * The tag of the same version for nodes that do not know its digest.
  *
  * @returns undefined where the tag is a digest and names no version
  */
@@ -64,7 +64,7 @@ export function isVersionTag(text: string): boolean {
 }
 
 /**
- * The version that a tag stands for: what `versionTag` made it of.
+ * The version that a tag was made from by `versionTag`.
  *
  * @param length of the file, which only some tags contain
  * @returns undefined where the tag is none that `versionTag` makes for a file of that length

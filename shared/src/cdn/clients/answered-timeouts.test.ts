@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { AnsweredTimeouts } from './answered-timeouts.ts';
 
-/** Experience of so many late answers, one every 10 ms from time 0 on. */
+/** Experience of a number of late answers, one every 10 ms from time 0 on. */
 function after(answers: number, inARow = 1): AnsweredTimeouts {
   const experience = new AnsweredTimeouts();
   for (let i = 0; i < answers; i++) experience.onAnswered(inARow, 10 * i);

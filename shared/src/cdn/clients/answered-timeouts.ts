@@ -10,11 +10,11 @@ import { UNANSWERED_TIMEOUTS } from './vanished-client.ts';
 
 /** Time after which half of an experience counts. */
 const HALF_LIFE_MS = 10_000;
-/** Late answers, per client watched, from which on they are taken for usual. */
+/** Late answers per watched client from which late answers count as usual. */
 const USUAL_PER_CLIENT = 0.02;
-/** One client alone, or two, may have a bad line of its own. */
+/** Fewest clients with late answers: one or two may just have bad lines. */
 const LEAST = 3;
-/** Most timeouts in a row that count: with the usual two after them more would take minutes. */
+/** Most timeouts in a row that count: with the usual two after them, more would take minutes. */
 const MOST_IN_A_ROW = 6;
 
 export class AnsweredTimeouts {
@@ -37,8 +37,8 @@ export class AnsweredTimeouts {
   }
 
   /**
-   * How many timeouts a client must leave unanswered to be taken for vanished: two more than those
-   * that are there usually do (`UNANSWERED_TIMEOUTS` where none do).
+   * How many timeouts a client must leave unanswered to count as vanished: two more than the
+   * clients that are there usually leave (`UNANSWERED_TIMEOUTS` where they leave none).
    *
    * @param clients how many are watched
    * @param own the most after which this very client has answered
@@ -50,7 +50,7 @@ export class AnsweredTimeouts {
     return UNANSWERED_TIMEOUTS + Math.max(usual, Math.min(own, MOST_IN_A_ROW));
   }
 
-  /** Experience that is left since it was last added to. */
+  /** The part of the experience that has not decayed since the last addition. */
   #left(now: Millis): number {
     return 0.5 ** (Math.max(0, now - this.#at) / HALF_LIFE_MS);
   }

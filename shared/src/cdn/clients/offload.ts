@@ -1,18 +1,19 @@
 /**
  * Chooses the transfers that an overloaded node resets (ANYCAST 3.3): a reset sends a client to
- * another node, where it continues with a range request. Clients that have said they do so come
- * first, and of those the ones with the most still to come: one reset takes the most load away.
+ * another node, where it continues with a range request. Clients that have announced this come
+ * first, and among those the ones with the most bytes to come: one reset then removes the most
+ * load.
  */
 
 /** A transfer under way. */
 export interface Offloadable {
-  /** The client has said that it goes on after a reset. */
+  /** The client has announced that it resumes after a reset. */
   readonly aware: boolean;
   /** Body bytes still to be sent. */
   readonly remainingBytes: number;
 }
 
-/** Share of all transfers that may be reset at a time: those who come back elsewhere come at once. */
+/** Share of all transfers that may be reset at a time: reset clients arrive elsewhere at once. */
 const MAX_SHARE = 0.1;
 
 /**

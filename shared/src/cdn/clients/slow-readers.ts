@@ -1,7 +1,7 @@
 /**
- * Chooses the readers that are reset when memory is short: those that take the least for the
- * memory they hold. A reader that takes all it holds within two seconds is never chosen. Nor is a
- * reader that has taken all it was handed: the node owes it bytes, and not for long.
+ * Chooses the readers that are reset when memory is short: those that take the fewest bytes for the
+ * memory they hold. A reader that takes all it holds within two seconds is never chosen. A reader
+ * that has taken all it was handed is chosen only after the node has owed it bytes for long.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -11,12 +11,12 @@ const FAST_MS: Millis = 2000;
 /** Weight of the latest measurement in a reader's pace. */
 const LATEST_WEIGHT = 0.5;
 /**
- * A reader that is owed bytes for longer holds its memory for nothing: whoever asks an origin that
- * sends next to nothing is a slow reader as well.
+ * Time after which a reader that is owed bytes holds its memory in vain: a client that asks a very
+ * slow origin counts as a slow reader as well.
  */
 const OWED_MS: Millis = 10_000;
 
-/** How fast a reader takes what it is sent. Begins when memory first runs short. */
+/** How fast a reader takes its bytes. Begins when memory first runs short. */
 export class ReaderPace {
   #takenBytes: number;
   #at: Millis;
@@ -55,16 +55,16 @@ export class ReaderPace {
 
 /** A transfer, as a reader that holds memory. */
 export interface SlowReader {
-  /** Bytes that its end would free, as far as is known. */
+  /** Bytes that ending it would free, as far as known. */
   readonly heldBytes: number;
-  /** Undefined while that is not known or not the reader's doing: it is left alone. */
+  /** Undefined while unknown, or while the reader is not the cause: it is left alone. */
   readonly bytesPerMs: number | undefined;
 }
 
 /**
  * The readers to reset now, the slowest for what they hold first.
  *
- * @param excessBytes that have to be freed; no more readers are chosen than that takes
+ * @param excessBytes bytes to free; no more readers are chosen than that takes
  */
 export function chooseSlowest<T extends SlowReader>(
   readers: readonly T[],

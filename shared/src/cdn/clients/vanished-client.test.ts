@@ -134,9 +134,9 @@ describe('nothing follows', () => {
 });
 
 /**
- * The kernel's side of a connection with one segment outstanding: a timeout whenever the retry
- * interval is over, which doubles each time. An answer comes `delayMs` later, if at all, and does
- * not take the segment.
+ * Models the kernel's side of a connection with one segment outstanding: a timeout whenever the
+ * retry interval is over, which doubles each time. An answer comes `delayMs` later, if at all, and
+ * does not acknowledge the segment.
  */
 function statesOf(o: { rtoMs: number; delayMs: number; silentFrom: number; closed: boolean }) {
   // 0, then 1, 3, 7 ... times the first interval.

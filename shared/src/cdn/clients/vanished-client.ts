@@ -1,15 +1,15 @@
 /**
- * Tells a client that is gone from one that is slow (ANYCAST 3.1.2). The paper lets the kernel give
- * up a connection after a single retry, by a socket option of its own. The nearest that a stock
- * kernel has, TCP_USER_TIMEOUT, also ends connections whose window stays closed, and without a RST.
- * But the kernel says how a connection stands, which is enough to decide outside: a client that
- * leaves a timeout and that of the retry without any acknowledgement is gone; one that acknowledges
- * anything at all, be it with a closed window, is not.
+ * Tells a vanished client from a slow one (ANYCAST 3.1.2). The paper lets the kernel give up a
+ * connection after a single retry, by a socket option of its own. The nearest option of a stock
+ * kernel, TCP_USER_TIMEOUT, also ends connections whose window stays closed, and without a RST. But
+ * the kernel reports the state of a connection, which is enough to decide outside: a client that
+ * lets a timeout and the retry's timeout pass without any acknowledgement has vanished; one that
+ * acknowledges anything, even with a closed window, has not.
  */
 
 import type { Millis } from '../../base/clock.ts';
 
-/** How a connection stands by the kernel's account. Times are ages. */
+/** State of a connection as the kernel reports it. Times are ages. */
 export interface TcpState {
   /** Retransmission timeouts in a row since data was last acknowledged; 0 to 255. */
   readonly retransmits: number;
@@ -21,7 +21,7 @@ export interface TcpState {
   readonly unsentBytes: number;
   /** Since data, new or repeated, last went out. */
   readonly lastSentMs: Millis;
-  /** Since the last acknowledgement came, of whatever it was. */
+  /** Age of the last acknowledgement of any kind. */
   readonly lastAckMs: Millis;
 }
 
@@ -35,19 +35,22 @@ export const MIN_SILENCE_MS = 600;
  */
 export const UNANSWERED_PROBES = 3;
 
-/** Kernels count in ticks of up to 10 ms: what moves by less has not moved. */
+/** Kernels count in ticks of up to 10 ms: a change below this is none. */
 const CLOCK_SLACK_MS = 20;
 
 /** Watches one connection. */
 export class VanishedClientDetector {
   #lastAckAt = Number.NEGATIVE_INFINITY;
-  /** Of the timeouts that the kernel counts, those that an acknowledgement has come after. */
+  /** Timeouts, among those the kernel has counted, that an acknowledgement followed. */
   #answered = 0;
   /** Timeouts in a row that were not answered when the connection was last looked at. */
   #unanswered = 0;
   #answeredLate = 0;
 
-  /** After how many timeouts in a row the client has answered since the look before; 0: it has not. */
+  /**
+   * Number of timeouts in a row before the client's late answer since the look before; 0: no late
+   * answer.
+   */
   get answeredLate(): number {
     return this.#answeredLate;
   }
@@ -55,7 +58,7 @@ export class VanishedClientDetector {
   /**
    * Takes in how the connection stands now.
    *
-   * @param state undefined where that is unknown, of which nothing follows
+   * @param state undefined where unknown: nothing follows from it
    * @param outstanding false while the client has nothing to acknowledge
    * @param now monotonic
    * @param timeouts how many in a row must go unanswered

@@ -12,7 +12,7 @@ type Answer = { readonly ms: number | 'never'; readonly error?: MillraceError };
 
 const LIMIT_MS = 3_600_000;
 
-/** A driver in virtual time, whose requests and sends are written down. */
+/** A driver in virtual time that records its requests and sends. */
 function drive(
   slices: number,
   answer: (slice: number, attempt: number) => Answer,

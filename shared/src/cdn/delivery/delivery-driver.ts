@@ -1,7 +1,7 @@
 /**
- * The shell's half that every shell of a `DeliveryMachine` has in common: carries out what the machine
- * orders, knows which requests are wanted, and wakes it when it asked to be woken. Sockets, stores and
- * clocks are the shell's own: an edge's in service, models in simulations.
+ * The part that all shells of a `DeliveryMachine` have in common: it carries out the machine's
+ * orders, tracks which requests are wanted, and wakes the machine at its deadlines. Sockets, stores
+ * and clocks belong to the shell: an edge's in service, models in simulations.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -23,8 +23,8 @@ export interface DeliveryShell {
   /** Hands a slice that has been fetched to the client, behind those handed over before; ends in `sent`. */
   send(slice: number): void;
   /**
-   * Everything has been sent (`undefined`), or cannot be; what is under way then is given up after
-   * this. Called once at most.
+   * Everything has been sent (`undefined`), or cannot be; requests under way are given up after
+   * this. Called at most once.
    */
   ended(error: MillraceError | undefined): void;
 }
@@ -49,7 +49,7 @@ export class DeliveryDriver {
     return this.#over;
   }
 
-  /** Does what there is to do now. Call it to begin; after reports it happens by itself. */
+  /** Carries out everything due now. Call it to begin; later reports call it themselves. */
   advance(): void {
     if (this.#advancing || this.#over) return;
     this.#advancing = true;
@@ -63,7 +63,7 @@ export class DeliveryDriver {
     this.#schedule();
   }
 
-  /** False if nobody waits for that request any more: what it brings is to be thrown away. */
+  /** False if no part of the delivery waits for that request: its bytes are dropped. */
   wants(slice: number, attempt: number): boolean {
     return this.#requests.has(keyOf(slice, attempt));
   }
@@ -100,7 +100,7 @@ export class DeliveryDriver {
   }
 
   /**
-   * Gives up whatever is under way. The shell is not told of an end.
+   * Gives up all requests under way. The shell is not told of an end.
    *
    * @returns false if the transfer was over before
    */

@@ -317,7 +317,7 @@ describe('DeliveryMachine', () => {
     expect(run.times('fetch', 0)).toEqual([0, 3000]);
     expect(run.times('cancel', 0)).toEqual([]);
     expect(run.end).toEqual({ kind: 'done' });
-    // It failed by itself: nobody killed it.
+    // It failed by itself; the machine did not cancel it.
     expect(run.window.size).toBe(4);
   });
 

@@ -1,7 +1,7 @@
 /**
- * The agent: turns one response into fetches of chunks, in parallel, with a window and retries,
- * and says what may be sent when (NSDI 3.3, 5.5; LOGIN). A state machine without I/O: the shell
- * reports what happened, asks `step` what to do, and calls again at `nextDeadline`.
+ * The agent: turns one response into fetches of chunks, in parallel, with a window and retries, and
+ * decides what may be sent when (NSDI 3.3, 5.5; LOGIN). A state machine without I/O: the shell
+ * reports events, asks `step` for orders, and calls again at `nextDeadline`.
  *
  * Calling order: `step` first; every fetch it orders ends in exactly one `onFetched` or `onFailed`
  * unless a `cancel` for it came before; every send ends in `onSent`.
@@ -33,15 +33,15 @@ export interface DeliveryMachineOptions {
   /** False while memory is short: then one slice at a time is begun. */
   readonly spare?: () => boolean;
   /**
-   * Whether the response waits where no memory can be had for a chunk; by default it does. It fails
-   * otherwise, and others have what it holds.
+   * Whether the response waits where no memory is free for a chunk, which is the default. Otherwise
+   * it fails, and its memory goes to others.
    */
   readonly waitsForMemory?: () => boolean;
 }
 
 /**
- * Slices handed to the client's socket at a time: one being sent, and the next ones behind it, which
- * the system is given in one call where the client is fast.
+ * Slices handed to the client's socket at a time: one being sent and the next ones behind it, which
+ * the system gets in one call where the client is fast.
  */
 const MAX_SENDING = 4;
 /** Requests for one chunk at a time (NSDI 3.3; LOGIN): they compete, the first to finish wins. */
@@ -96,7 +96,7 @@ export class DeliveryMachine {
     return actions;
   }
 
-  /** When `step` must be called next even if nothing happens; undefined: not at all. */
+  /** When `step` must be called next even without an event; undefined: no such time. */
   nextDeadline(): Millis | undefined {
     let earliest: Millis | undefined;
     if (this.#ended) return undefined;
@@ -186,7 +186,7 @@ export class DeliveryMachine {
     if (a.attempts.size >= MAX_COMPETING) {
       const aliveUntil = (this.#options.progressAt(slice) ?? Number.NEGATIVE_INFINITY) + patience;
       if (aliveUntil > now) {
-        // Slow, but alive: killing it would throw away bytes that have been paid for.
+        // Slow, but alive: cancelling it would waste the bytes that have come.
         a.deadline = aliveUntil;
         return;
       }
@@ -203,8 +203,8 @@ export class DeliveryMachine {
   }
 
   #startNew(now: Millis, actions: DeliveryAction[]): void {
-    // Chunks that are held for the client count like those under way: memory per client is
-    // bounded by the window, and a slow client slows the fetching.
+    // Chunks held for the client count like those under way: the window bounds memory per client,
+    // and a slow client slows the fetching.
     const limit = this.#options.spare?.() === false ? 1 : this.#options.window.limit;
     while (this.#nextToStart < this.#options.slices && this.#active.size < limit) {
       const slice = this.#nextToStart++;

@@ -8,11 +8,12 @@ import { Estimate } from '../../base/estimate.ts';
 
 /** Before any chunk has come (NSDI 3.3: generous, so as not to overload slow origins). */
 export const FIRST_CHUNK_TIMEOUT_MS = 3000;
-/** Never less than this, or chance alone would cause retries. */
+/** Shortest timeout: below this, chance alone would cause retries. */
 export const MIN_TIMEOUT_MS = 500;
 /**
  * A competing request goes to the same origin, which is as busy for it: it helps where a connection
- * hangs, and hardly anywhere else. In a crowd this node itself may not come to reading for a while.
+ * hangs, and hardly elsewhere. In a crowd this node itself may not get round to reading for a
+ * while.
  */
 export const MIN_ORIGIN_TIMEOUT_MS = 2000;
 /** Longest time to wait for a chunk that makes no progress (NSDI 3.3). */
@@ -46,7 +47,7 @@ export class RetryTimer {
    *
    * The paper's hard limit of 10 s fits chunks of 60 KB. With chunks of 512 KiB a slow but honest
    * origin may need longer, so the limit gives way where the average itself is above half of it;
-   * an attempt that makes no progress at all is cut off by the caller's stall limit.
+   * the caller's stall limit cuts off an attempt without any progress.
    *
    * @param attempt 0 for the first
    */

@@ -8,13 +8,13 @@ export const paperGrowth: Growth = (size) =>
 
 const FIRST_CHUNKS = 4;
 const FIRST_BYTES = 1024 * 1024;
-/** With one chunk at a time nothing would come while that one is late. */
+/** Fewest chunks to begin with: with one, nothing would come while that one is late. */
 const MIN_FIRST_CHUNKS = 2;
 
 /**
  * Chunks that a response begins with: four, if they are no more than 1 MiB (the paper: 10 of 60 KB,
- * NSDI 5.5). Before a thin origin chunks that are asked for together come together, and late: the
- * fewer bytes that are, the earlier the client gets what it waits for.
+ * NSDI 5.5). Before a thin origin, chunks requested together arrive together, and late: with fewer
+ * bytes in the first batch, the client gets its first bytes earlier.
  *
  * @param chunkBytes size of a chunk, at least 1
  * @returns whole chunks, 2 to 4
@@ -27,7 +27,7 @@ export function firstWindow(chunkBytes: number): number {
 /**
  * The agent's congestion window (NSDI 5.5; LOGIN): how many chunks of one response may be fetched
  * or held at a time. In the spirit of TCP Vegas it grows while chunks come faster than average and
- * shrinks by one whenever the first attempt at a chunk has to be given up.
+ * shrinks by one whenever the first attempt at a chunk has to be cancelled.
  */
 export class CongestionWindow {
   readonly #max: number;
@@ -62,10 +62,10 @@ export class CongestionWindow {
   }
 
   /**
-   * A chunk was in memory, which says nothing of the network, and costs it nothing: until the network
-   * has shown to be short, others like it are to be expected.
+   * A chunk was in memory. That says nothing about the network and costs it nothing, so until the
+   * network proves short, more such chunks are likely.
    *
-   * @param chunks so many may be under way from now on, as far as the bound allows
+   * @param chunks number that may be under way from now on, as far as the bound allows
    */
   onLocalChunk(chunks: number): void {
     if (this.#hasShrunk) return;
