@@ -126,6 +126,17 @@ describe('origins that do what they should not', () => {
     (name) => FAULT_NAMES.includes(name) && !/^(?:stall-body|trickle)$/.test(name),
   );
   const shows = (name: string) => !['silent', 'either'].includes(classOf(name));
+  /** Faults that the engine takes files in spite of. */
+  const mended = [
+    'reset-after',
+    'short-body-once',
+    'bit-flips-digest',
+    'changed-in-the-middle',
+    'ranges-ignored-later',
+    'wrong-start-later',
+    'earlier-range',
+    'multipart-overlapping',
+  ];
 
   test('give no wrong byte, and do not keep the right ones away', async () => {
     const committed = new Map<string, Offered>();
@@ -144,6 +155,10 @@ describe('origins that do what they should not', () => {
     for (let at = 0; at < shown.length; at += 20) {
       await Promise.all(shown.slice(at, at + 20).map(offerOne));
     }
+    const missed = () => mended.filter((name) => !committed.has(name));
+    // An answer that is late on a busy machine leaves a file with the browser, and rightly so.
+    for (let again = 0; again < 2; again++) for (const name of missed()) await offerOne(name);
+    expect(missed().map((name) => `${name}: ${refused[name]}`)).toEqual([]);
     const wrong: string[] = [];
     for (const [name, { handOff, url, fileName }] of committed) {
       const { status, error } = await taker.ended(handOff);
@@ -154,18 +169,6 @@ describe('origins that do what they should not', () => {
       wrong.push(`${name}: ${error?.code ?? status}`);
     }
     expect(wrong).toEqual([]);
-    const mended = [
-      'reset-after',
-      'short-body-once',
-      'bit-flips-digest',
-      'changed-in-the-middle',
-      'ranges-ignored-later',
-      'wrong-start-later',
-      'earlier-range',
-      'multipart-overlapping',
-    ];
-    const left = mended.filter((name) => !committed.has(name));
-    expect(left.map((name) => `${name}: ${refused[name]}`)).toEqual([]);
   });
 });
 
