@@ -5,7 +5,7 @@ import { ChunkFlights, type Ways } from './chunk-flights.ts';
 const forEver = new AbortController().signal;
 const toPeer: Route<{ name: string }> = { to: 'peer', peer: { name: 'b' }, keep: true };
 
-/** Ways to a chunk that count what they are used for, and end when the test says so. */
+/** Ways to a chunk that count their uses, and end when the test orders it. */
 function ways(route: Route<{ name: string }> | undefined) {
   const begun = { forward: 0, own: 0 };
   let end: (chunk: string) => void = () => {};

@@ -2,9 +2,9 @@
  * Lets requests for one chunk share one fetch on a node (NSDI 5.3).
  *
  * There are two kinds of fetches: a node's own, from its disk or the origin, which waits for no
- * other node, and by way of the network, one per hop. A request that was forwarded more often than
- * the one under way never waits for it, so that nodes with different views cannot wait for each
- * other in a circle.
+ * other node, and fetches by way of the network, one per hop. A request that was forwarded more
+ * often than the one under way never waits for it, so that nodes with different views cannot wait
+ * for each other in a circle.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -19,7 +19,7 @@ type UnderWay = Pick<CompetingFetch<Loan>, 'hedge' | 'progressAt' | 'share'>;
 export interface Ways<N, T> {
   /** Route to the chunk; undefined where there are no other nodes. */
   route(): Route<N> | undefined;
-  /** Fetches it by way of the network, until everybody who waits for it has left. */
+  /** Fetches it by way of the network, until every waiter has left. */
   forward(route: Route<N> & { readonly to: 'peer' }, signal: AbortSignal): Promise<T>;
   /** Fetches it from this node's disk or the origin. */
   own(signal: AbortSignal): Promise<T>;
@@ -35,11 +35,11 @@ export class ChunkFlights<T> {
   }
 
   /**
-   * Gets a chunk, or joins those who wait for it.
+   * Gets a chunk, or joins its waiters.
    *
    * @param key name of the chunk; after a purge it is another
    * @param hops how often the request has been forwarded
-   * @param signal the caller's: its end cancels the fetch only if nobody else waits for it
+   * @param signal the caller's: its end cancels the fetch only if no other waiter is left
    */
   get<N>(key: string, hops: number, signal: AbortSignal, ways: Ways<N, T>) {
     if (!this.hasOwn(key)) {
@@ -57,7 +57,7 @@ export class ChunkFlights<T> {
   }
 
   /**
-   * Runs a fetch so that those who wait for its chunk can ask how it gets on.
+   * Runs a fetch whose waiters can ask for its progress.
    *
    * @param hops undefined for a node's own fetch
    */
@@ -72,12 +72,12 @@ export class ChunkFlights<T> {
     try {
       return await fetch.run(signal);
     } finally {
-      // If everybody left and somebody came anew, the entry is the new fetch's.
+      // If all waiters left and a new one came, the entry belongs to the new fetch.
       if (this.#fetches.get(name) === fetch) this.#fetches.delete(name);
     }
   }
 
-  /** Somebody finds the chunk late. */
+  /** A waiter finds the chunk late. */
   hedge(key: string, hops: number): void {
     for (const fetch of this.#underWay(key, hops)) fetch.hedge();
   }

@@ -22,7 +22,7 @@ function buffer(name: string) {
 }
 
 /**
- * A fetch whose requests end when the test says so, and whose clock the test moves.
+ * A fetch whose requests end when the test orders it, and whose clock the test moves.
  *
  * @param atOnce whether requests find a connection at once
  */

@@ -42,7 +42,7 @@ export interface CompetingFetchOptions<T extends Loan> {
   /** Bytes that a request brings. */
   readonly bytes: number;
   /**
-   * How many times longer than usual the rest of a request may take that has brought so many bytes
+   * How many times longer than usual the rest of a request may take after this number of bytes
    * (`RequestProgress.patience`); 1 unless given.
    */
   readonly patience?: (receivedBytes: number) => number;
@@ -50,9 +50,9 @@ export interface CompetingFetchOptions<T extends Loan> {
   readonly lateAfterMs: (attempt: number) => Millis;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
-  /** When the other side of a request last gave a sign of life, by whatever means. */
+  /** When the other side of a request last showed any sign of life. */
   readonly heardAt?: (attempt: number) => Millis | undefined;
-  /** A request is found late that has not given one sign of life. */
+  /** A request is late without a single sign of life. */
   readonly onSilent?: (attempt: number) => void;
   /** Told which of several requests was the first to bring an answer. */
   readonly onRaced?: (winner: number) => void;
@@ -78,7 +78,7 @@ export class CompetingFetch<T extends Loan> {
     return this.#progressAt;
   }
 
-  /** How much of what is wanted has come, 0 to 1: of the request that is farthest. */
+  /** Share of the wanted bytes that has come, 0 to 1: of the request that is farthest. */
   get share(): number {
     let most = 0;
     for (const { receivedBytes } of this.#running.values()) most = Math.max(most, receivedBytes);
@@ -110,13 +110,13 @@ export class CompetingFetch<T extends Loan> {
 
   /**
    * A client finds the chunk late. Another request is sent if the latest one is late by this
-   * fetch's own measure too: many clients share it, and each has a timer of its own.
+   * fetch's own measure too: many clients share it, and each has its own timer.
    */
   hedge(): void {
     const now = this.#options.now();
     const latest = [...this.#running.values()].at(-1);
     if (this.#settled || latest === undefined || this.#begun > MAX_BACKOFFS) return;
-    // A request that has not been sent is not late: another would only make the queue longer.
+    // A request that has not been sent is not late: another would only lengthen the queue.
     if (latest.sentAt === undefined) return;
     const lateAfterMs = this.#options.lateAfterMs(this.#begun - 1);
     const heardAt = this.#options.heardAt?.(this.#begun - 1) ?? 0;

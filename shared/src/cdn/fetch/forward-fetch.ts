@@ -1,7 +1,7 @@
 /**
- * A chunk by way of other nodes: each request asks a node that has not been asked yet, one that
- * fails is replaced at once, one that is late gets a competitor, and where nobody is left the node
- * fetches the chunk itself (NSDI 5.1; LOGIN).
+ * A chunk by way of other nodes: each request asks a node that has not been asked yet, a failed one
+ * is replaced at once, a late one gets a competitor, and where no node is left the node fetches the
+ * chunk itself (NSDI 5.1; LOGIN).
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -13,7 +13,7 @@ import { PeerFailure } from './peer-failure.ts';
 /** The other nodes, as one fetch of one chunk sees them. */
 export interface ForwardNetwork<N extends { readonly name: string }, T extends Loan> {
   /**
-   * Chooses who serves the chunk.
+   * Chooses the node that serves the chunk.
    *
    * @param attempt 0 for the first request of this node for the chunk
    * @param tried names of nodes that this fetch has asked already
@@ -32,17 +32,17 @@ export interface ForwardNetwork<N extends { readonly name: string }, T extends L
     signal: AbortSignal,
     observer: AttemptObserver,
   ): Promise<T>;
-  /** This node's own fetch, which has competitors of its own. */
+  /** This node's own fetch, with its own competitors. */
   own(signal: AbortSignal): Promise<T>;
   /**
    * How long the chunk may take by way of peers before another is asked.
    *
-   * @param peer whom it has been asked of; undefined: nobody yet
+   * @param peer the node that was asked; undefined: none yet
    */
   lateAfterMs(peer: string | undefined): Millis;
   /** When a node last said anything in answer to any request. */
   heardAt(peer: string): Millis | undefined;
-  /** A node has not given one sign of life for long. */
+  /** A node has shown no sign of life for long. */
   onSilent(peer: string): void;
 }
 
@@ -60,7 +60,7 @@ export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
   readonly #network: ForwardNetwork<N, T>;
   /** Names of nodes asked, in that order. */
   readonly #tried = new Set<string>();
-  /** Of these, the ones that failed. Those that are merely late may have the chunk all the same. */
+  /** The failed ones among them. A node that is merely late may still have the chunk. */
   readonly #failed = new Set<string>();
   /** The node that an attempt is waiting for. */
   readonly #asked = new Map<number, string>();
@@ -76,7 +76,7 @@ export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
       now,
       heardAt: (attempt) => {
         const peer = this.#asked.get(attempt);
-        // Without a peer it is this node's own fetch, which has competitors of its own.
+        // Without a peer it is this node's own fetch, with its own competitors.
         return peer === undefined ? now() : network.heardAt(peer);
       },
       onSilent: (attempt) => {
@@ -100,7 +100,7 @@ export class ForwardFetch<N extends { readonly name: string }, T extends Loan> {
       this.#tried.add(name);
       this.#asked.set(attempt, name);
       try {
-        // The others should not go to those that have failed either.
+        // The other nodes should not ask the failed ones either.
         return await network.ask(route.peer, attempt, [...this.#failed], signal, observer);
       } catch (error) {
         if (signal.aborted || !(error instanceof PeerFailure)) throw error;

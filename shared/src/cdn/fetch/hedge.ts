@@ -1,8 +1,8 @@
 /**
  * Decides whether another request beside one under way is worth its bytes (NSDI 3.3; LOGIN). The
- * papers ask only how long the first has taken. With chunks of 512 KiB that is not enough: when
- * everything is slow alike, as in a crowd, a late chunk is mostly there already, and asking for
- * all of it again would make the origin send more of what it is short of.
+ * papers look only at the time the first has taken. With chunks of 512 KiB that is not enough: when
+ * everything is equally slow, as in a crowd, a late chunk is mostly there already, and fetching all
+ * of it again would waste the bandwidth that the origin lacks.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -20,21 +20,21 @@ export interface RequestProgress {
 }
 
 /**
- * How many times longer a request may take that has brought nothing, where the other side is alive:
- * it is busy with others, and what it is asked for may come any moment.
+ * How many times longer a request without a byte may take while the other side is alive: it is busy
+ * with others, and the first byte may come any moment.
  */
 export const PATIENCE_WITH_THE_LIVING = 4;
 
 /**
- * How many times longer the rest of a request to an origin may take. Another would go to the same
- * place over the same way: where bytes come slowly it hardly gets them faster, and takes from the
- * first what there is. It helps where this one's connection alone is that slow.
+ * How many times longer the rest of a request to an origin may take. A second request would take
+ * the same path to the same place: where bytes come slowly it hardly gets them faster, and competes
+ * with the first. It helps only where this connection alone is slow.
  */
 export const PATIENCE_AT_THE_ORIGIN = 8;
 
 /**
- * The same for a chunk that another node is still receiving. Any other node would have to get it from
- * the origin too; and the one that is at it finds out earlier, and more surely, what would help.
+ * The same for a chunk that another node is still receiving. Any other node would have to get it
+ * from the origin too, and the receiving node can judge earlier and better what would help.
  */
 export const PATIENCE_WITH_RECEIVERS = 16;
 

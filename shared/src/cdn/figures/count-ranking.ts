@@ -34,7 +34,10 @@ export class CountRanking<T> {
     if (items?.size === 0) this.#items.delete(count);
   }
 
-  /** Of the items with the highest count the one that has had it longest; undefined for none. */
+  /**
+   * The item with the highest count; among equals the one that has had it longest; undefined for an
+   * empty ranking.
+   */
   most(): T | undefined {
     if (this.#counts.size === 0) {
       this.#highest = 0;

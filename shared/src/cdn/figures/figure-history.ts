@@ -69,7 +69,7 @@ export class FigureHistory<Name extends string> {
     return { stepMs: this.#stepMs, first: from, series };
   }
 
-  /** Makes room for a step, and for those in which nothing was recorded. */
+  /** Makes room for a step, and for the empty ones before it. */
   #open(step: number): void {
     const missed = Math.min(step - this.#latest, this.#steps);
     for (let i = 0; i < missed; i++) {

@@ -62,12 +62,15 @@ export class TopFiles {
     this.#halvedAt = now;
   }
 
-  /** Counts a chunk. A lookup where the file is known, else a search of `maxFiles` entries. */
+  /**
+   * Counts a chunk. Costs a lookup where the file is known, otherwise a search of `maxFiles`
+   * entries.
+   */
   record(use: ChunkUse, now: Millis): void {
     if (now - this.#halvedAt >= HALF_LIFE_MS) this.#age(now);
     let entry = this.#entries.get(use.url);
     entry ??= this.#admit(use);
-    // Another version may have another length: its cells stand for other places.
+    // Another version may have another length: its cells mean other places.
     if (entry.length !== use.length) Object.assign(entry, places(use));
     entry.count++;
     entry.bytes += use.bytes;
@@ -87,7 +90,10 @@ export class TopFiles {
     }));
   }
 
-  /** A new file takes the place of the one asked for least, and its count as a possible error. */
+  /**
+   * A new file takes the place of the one with the fewest requests, and inherits that count as its
+   * possible error.
+   */
   #admit(use: ChunkUse): Entry {
     let error = 0;
     if (this.#entries.size >= this.#maxFiles) {
@@ -129,7 +135,7 @@ export function mergeTopFiles(lists: readonly (readonly FileHeat[])[], limit: nu
 }
 
 function added(a: FileHeat, b: FileHeat): FileHeat {
-  // Of two versions the one asked for more is shown.
+  // Of two versions, the one with more requests is shown.
   const [main, other] = a.count >= b.count ? [a, b] : [b, a];
   const alike = main.length === other.length && main.cells.length === other.cells.length;
   return {
@@ -146,7 +152,10 @@ function places({ length, chunkBytes }: ChunkUse) {
   return { length, chunks, cells: new Float64Array(Math.min(chunks, MAX_HEAT_CELLS)) };
 }
 
-/** By what is certain: of thousands asked for once, those that came last have the others' counts. */
+/**
+ * Ranks by the certain part of the count: among thousands of files requested once, the latest
+ * inherited the counts of others.
+ */
 function ranked<T extends Pick<FileHeat, 'url' | 'count' | 'error'>>(
   files: readonly T[],
   limit: number,

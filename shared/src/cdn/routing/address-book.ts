@@ -3,7 +3,7 @@
  * (NSDI 4.2, where all nodes are asked in turn).
  */
 
-/** Addresses remembered at a time: anybody may name more. */
+/** Addresses remembered at a time: strangers may name more. */
 export const MAX_ADDRESSES = 4000;
 /** Unanswered questions after which an address that was only heard of is forgotten. */
 export const MAX_VAIN = 20;
@@ -46,14 +46,14 @@ export class AddressBook {
     return true;
   }
 
-  /** Sets the addresses that the operator's names stand for now; earlier ones count as hearsay. */
+  /** Sets the addresses that the operator's names resolve to now; earlier ones count as hearsay. */
   setSeeds(urls: Iterable<string>): void {
     const seeds = new Set(urls);
     for (const [url, address] of this.#addresses) address.isSeed = seeds.has(url);
     for (const url of seeds) this.addSeed(url);
   }
 
-  /** The address whose turn it is: all in turn, but for those where a node is that is known. */
+  /** The next address to ask: all take turns, except those of known nodes. */
   next(): string | undefined {
     if (this.#queue.length === 0) this.#queue = this.urls;
     let url = this.#queue.shift();
@@ -63,7 +63,9 @@ export class AddressBook {
     return url;
   }
 
-  /** @param isOther by what it says it is this node itself, or one known under another address */
+  /**
+   * @param isOther by its own account it is this node itself, or one known under another address
+   */
   onAnswer(url: string, isOther: boolean): void {
     const address = this.#addresses.get(url);
     if (address !== undefined) Object.assign(address, { isOther, vain: 0 });

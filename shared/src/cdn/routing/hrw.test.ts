@@ -20,8 +20,8 @@ function countOwned(keys: readonly string[], nodes: readonly HrwNode[]): Map<str
   return counts;
 }
 
-// The same functions once more, in whole numbers that cannot overflow: what the ones under test do
-// with 32-bit tricks must not depend on them.
+// The same functions once more, in integers that cannot overflow: results must not depend on the
+// 32-bit tricks of the functions under test.
 const WORD = (1n << 32n) - 1n;
 const times = (a: bigint, b: bigint) => (a * b) & WORD;
 const rotate = (a: bigint, by: bigint) => ((a << by) | (a >> (32n - by))) & WORD;

@@ -12,7 +12,7 @@ export const INSIDE = {
   hops: 'x-millrace-hops',
   via: 'x-millrace-via',
   auth: 'x-millrace-auth',
-  /** Name of the node that is asked; without it, whoever is at the address. */
+  /** Name of the node that is asked; without it, any node at the address may answer. */
   to: 'x-millrace-to',
   /** Length of the whole file (NSDI figure 4). */
   fileLength: 'x-filelen',
@@ -26,13 +26,13 @@ export const INSIDE = {
   finalUrl: 'x-millrace-final-url',
   /** `version`: which version is current is wanted, not the chunk. */
   want: 'x-millrace-want',
-  /** Purges that cover what is asked for, as the asking node knows them. */
+  /** Purges that cover the requested file, as the asking node knows them. */
   purges: 'x-millrace-purges',
   /** Port that the asking node listens on, so that the asked one can ask back. */
   nodePort: 'x-millrace-port',
   /** Permit of the signed link that a client has come by: it vouches for itself. */
   permit: 'x-millrace-permit',
-  /** Address of the asking node, where it is not the one it is seen from. */
+  /** Address of the asking node, where it differs from the one it connects from. */
   nodeUrl: 'x-millrace-url',
 } as const;
 
@@ -78,7 +78,7 @@ export function parseAuthentication(value: string | undefined): Authentication |
   return { at: Number(match[1]), nonce: match[2] as string, mac: match[3] as string };
 }
 
-/** Remembers what has been seen within the window, so that nothing is accepted twice. */
+/** Remembers the requests seen within the window, so that none is accepted twice. */
 export class ReplayGuard {
   readonly #seen = new Map<string, Millis>();
 

@@ -77,7 +77,7 @@ describe('which peers', () => {
 });
 
 describe('who stays', () => {
-  /** 59 near members and one far away, always full: whom does the outsider push out? */
+  /** 59 near members and one far away, always full: which member does the outsider displace? */
   function select(outsider: number[], member: number[], isMember = true): Set<string> {
     const near = many(59, 110, 'near');
     const current = names([...near, ...(isMember ? [peer('member', member)] : [])]);

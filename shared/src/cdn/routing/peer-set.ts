@@ -1,7 +1,7 @@
 /**
  * Chooses the nodes that a node works with (NSDI 4.2, 5.2): near ones, enough of them in any case,
- * and not others every minute, because a chunk's owner must stay the same for a while. Nodes that
- * enough others use already are passed over (`peer-use.ts`).
+ * and stable ones, because a chunk's owner must stay the same for a while. Nodes that enough others
+ * use already are passed over (`peer-use.ts`).
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -55,7 +55,7 @@ export function selectPeers(
   return members.map(({ peer }) => peer);
 }
 
-/** Nodes that are open, and others only where there would be too few. */
+/** Open nodes; others only where there would be too few. */
 function withRoom(byDistance: Candidate[], isOpen: (peer: Peer) => boolean): Candidate[] {
   const open = byDistance.filter(({ peer }) => isOpen(peer));
   let missing = Math.min(MIN_PEERS, byDistance.length) - open.length;

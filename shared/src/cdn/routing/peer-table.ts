@@ -1,7 +1,7 @@
 /**
  * A node's knowledge of the others (NSDI 4.1, 4.2): round-trip times of the last heartbeats,
- * whether they answer, what they tell of themselves. A node learns everything by asking; nodes
- * agree on nothing.
+ * whether they answer, and what they report. A node learns everything by asking; nodes agree on
+ * nothing.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -11,7 +11,7 @@ import type { Hearsay } from './route.ts';
 
 /** Heartbeats remembered per node (NSDI 4.2). */
 export const SAMPLES = 32;
-/** Heartbeats in vain after which a node is no candidate any more. */
+/** Missed heartbeats after which a node is no longer a candidate. */
 export const MAX_MISSES = 3;
 /** How long a node may give no sign of life before it is doubted, at least and at most. */
 export const MIN_SILENCE_MS = 2000;
@@ -20,9 +20,9 @@ export const MAX_SILENCE_MS = 10_000;
 const PATIENCE = 4;
 /** Heartbeats that say how busy a node is at the moment. */
 const RECENT = 8;
-/** How long a node that sent damaged chunks is left alone. */
+/** How long a node that sent damaged chunks is not used. */
 export const ISOLATION_MS = 10 * 60_000;
-/** Nodes known at a time: what strangers and mistakes can make a node remember. */
+/** Nodes remembered at a time: bounds what strangers and mistakes can make a node remember. */
 export const MAX_NODES = 2000;
 
 /** Nodes that may use this one as a peer (NSDI 4.1). */
@@ -60,7 +60,7 @@ export interface Peer {
   trusted: boolean;
   /** A node that sent damaged chunks is not asked before. */
   isolatedUntil: Millis;
-  /** When it last said anything, in answer to whatever. */
+  /** When it last answered anything. */
   heardAt: Millis;
 }
 
@@ -75,8 +75,8 @@ export class PeerTable {
   readonly #use: PeerUse;
 
   /**
-   * @param own this node's name, which is never a peer's, and its organisation
-   * @param use who uses whom, as far as nodes have told; simulated nodes can share it
+   * @param own this node's name, which no peer may have, and its organisation
+   * @param use which nodes use which, as far as they have reported it; simulated nodes can share it
    */
   constructor(
     own: { readonly name: string; readonly org: string | undefined },
@@ -100,12 +100,12 @@ export class PeerTable {
    *
    * @param url where it was reached
    * @returns `self` for this node under whatever address, `other` where another address of a known
-   *   node answered (the known one stays), `full` if no more nodes can be
-   *   remembered, all being alive
+   *   node answered (the known one stays), `full` if no more nodes can be remembered because all
+   *   are alive
    */
   onAnswer(url: string, info: PeerInfo, rtt: Millis): 'peer' | 'self' | 'other' | 'full' {
-    // For whoever was at this address before, it was a heartbeat in vain: a node that was restarted
-    // may have another name now.
+    // The node known at this address before has missed its heartbeat: a restarted node may have
+    // another name now.
     this.#countMiss(url, info.name);
     if (info.name === this.#own.name) return 'self';
     let peer = this.#peers.get(info.name);
@@ -132,8 +132,8 @@ export class PeerTable {
   }
 
   /**
-   * A heartbeat to an address had no answer, or none for long. Who has said something else since is
-   * busy, not dead.
+   * A heartbeat to an address had no answer, or none for long. A node that has answered anything
+   * else since is busy, not dead.
    *
    * @param sentAt when the heartbeat went out; undefined where the address refuses connections
    */
@@ -166,8 +166,8 @@ export class PeerTable {
   }
 
   /**
-   * How long a node may be silent before it counts as hanging. Busy nodes, which answer heartbeats
-   * late as well, are given more time: to pass them by makes the origin send what they have.
+   * How long a node may be silent before it counts as hanging. Busy nodes, which also answer
+   * heartbeats late, get more time: passing them by would make the origin send what they have.
    *
    * @param name undefined: any node
    */
@@ -205,7 +205,7 @@ export class PeerTable {
     }
   }
 
-  /** Makes room for a node. @returns false if all that are known are alive */
+  /** Makes room for a node. @returns false if all known nodes are alive */
   #forgetDead(): boolean {
     for (const peer of this.#peers.values()) {
       if (!this.isAlive(peer)) return this.#peers.delete(peer.name);
@@ -214,8 +214,9 @@ export class PeerTable {
   }
 
   /**
-   * Nodes that this one cannot reach at the moment, but some of the given ones say they can. What
-   * this node may not or should not use is none of them: the way round is for broken lines only.
+   * Nodes that this one cannot reach at the moment, although some of the given ones report that
+   * they can. Nodes that this one may not or should not use are left out: the detour is for broken
+   * lines only.
    */
   hearsay<P extends Peer>(members: readonly P[], now: Millis): Hearsay<P>[] {
     const through = new Map<string, P[]>();

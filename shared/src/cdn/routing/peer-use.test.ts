@@ -9,7 +9,7 @@ const nodes = (count: number, prefix: string) =>
 const others = (count: number) => nodes(count, 'other').map(({ name }) => name);
 const HUB = node('hub');
 
-/** Each of so many users has the hub and others as peers, so many in all. */
+/** Gives each of a number of users the hub and others as peers, `peers` in all. */
 function used(users: number, peers: number) {
   const use = new PeerUse();
   const all = nodes(users, 'user');
@@ -101,7 +101,7 @@ test('choosing again and again ends, with nobody over-used and all as near as ca
           next.set(self.name, open.slice(0, PEERS));
           if (next.get(self.name)?.join() !== chosen.get(self.name)?.join()) changed = true;
         }
-        // All at once, from what was told before: the worst that delays can do.
+        // All at once, from the reports of before: the worst that delays can do.
         chosen = next;
         for (const self of line) use.onTold(self, chosen.get(self.name) ?? []);
       }
@@ -109,7 +109,8 @@ test('choosing again and again ends, with nobody over-used and all as near as ca
       for (const names of chosen.values()) {
         for (const name of names) users.set(name, (users.get(name) ?? 0) + 1);
       }
-      // A third of what each asks for goes to each of two peers: four make more than is right.
+      // A third of each node's requests goes to each of two peers: four users make more than is
+      // right.
       expect(Math.max(...users.values())).toBeLessThanOrEqual(4);
     }),
     { numRuns: 30 },

@@ -1,20 +1,21 @@
 /**
- * How much others use a node, and who of them should let go of it where that is too much. If all
- * chose the nearest only (NSDI 4.2), nodes with good lines in the middle of large networks would be
- * peers of three times as many as others, and would serve three times as much; no choice among
- * replicas makes up for that.
+ * How much others use a node, and which of them should drop it where that is too much. If all chose
+ * only the nearest (NSDI 4.2), nodes with good lines in the middle of large networks would be peers
+ * of three times as many as others, and would serve three times as much; no choice among replicas
+ * makes up for that.
  *
- * Nodes say in their heartbeats whom they see. From that everybody works out alike who has a place
- * at a node: the first in an order that is drawn once for each node, by hash, up to what one node
- * sends on average. Who has none chooses the next nearest instead, and so on; that ends, as in
- * deferred acceptance (Gale and Shapley), because places are only ever lost to those ahead.
+ * Nodes report in their heartbeats which nodes they see. From that, every node derives the same
+ * places: a node's users rank in an order drawn once per node, by hash, and the first have a place,
+ * up to what one node sends on average. A user without a place chooses the next nearest node, and
+ * so on; that ends, as in deferred acceptance (Gale and Shapley), because places are lost only to
+ * users ahead.
  */
 
 import { type Hash64, hashText, score } from './hrw.ts';
 
 /**
  * Places at a node, in requests: 1 is what one node's clients ask for, spread over its peers. More
- * than 1 so that near nodes can be chosen, less than it takes to be a burden.
+ * than 1, so that near nodes can be chosen; less than what would burden the node.
  */
 const PLACES = 1.1;
 const ROUNDING = 1e-9;
@@ -45,7 +46,7 @@ export class PeerUse {
   readonly #used = new Map<string, Used>();
   readonly #uses = new Map<string, ReadonlySet<string>>();
 
-  /** A node has said whom it sees. */
+  /** A node has reported which nodes it sees. */
   onTold(user: Known, sees: Iterable<string>): void {
     const now = new Set(sees);
     const before = this.#uses.get(user.name);
@@ -67,7 +68,7 @@ export class PeerUse {
     this.#uses.set(user.name, now);
   }
 
-  /** A node is gone, and uses nobody. */
+  /** A node is gone, and uses no other. */
   forget(user: string): void {
     for (const name of this.#uses.get(user) ?? []) this.#remove(name, user);
     this.#uses.delete(user);

@@ -18,8 +18,8 @@ export function loadSteps(transfers: number): number {
 }
 
 /**
- * The replication factor of NSDI 5.4, equation 1: so many replicas that a client's parallel fetches
- * spread evenly over all peers.
+ * The replication factor of NSDI 5.4, equation 1: the number of replicas with which a client's
+ * parallel fetches spread evenly over all peers.
  *
  * @param peers nodes in the peer set, this one included
  * @param chunkBytes size of a chunk
@@ -36,7 +36,7 @@ export function replicationFactor(
 }
 
 /**
- * One of the replicas: of those with the least load, at random (figure 8).
+ * One of the replicas with the least load, at random (figure 8).
  *
  * @param replicas not empty
  */

@@ -143,7 +143,7 @@ describe('nodes to avoid', () => {
 });
 
 describe('a whole path', () => {
-  /** Follows a request from node to node; `view` says whom each knows. */
+  /** Follows a request from node to node; `view` lists the nodes that each knows. */
   function follow(
     start: RouteNode,
     view: (self: RouteNode) => RouteNode[],
@@ -235,7 +235,7 @@ describe('a node that only others can reach', () => {
 });
 
 describe('nodes too far to be peers', () => {
-  /** The best two are far from the others, who are peers of each other. */
+  /** The best two are far from the others, and the others are each other's peers. */
   const near = RANKED.slice(2);
   const far = () => RANKED.slice(0, 2);
 

@@ -2,14 +2,14 @@
  * Chooses the node that serves a chunk that this node does not have: the one decision of routing,
  * in one place (NSDI 5.1, 5.3, 5.4; LOGIN).
  *
- * The first hop spreads requests over a broad set of replicas. A node that a request was forwarded
- * to asks itself whether it is the best node for the chunk in its own view; if not, it forwards
- * the request once more, so that differences between the views of nodes do not make several of
- * them fetch the chunk from the origin.
+ * The first hop spreads requests over a broad set of replicas. A node that gets a forwarded request
+ * checks whether it is the best node for the chunk in its own view; if not, it forwards the request
+ * once more, so that differences between the views of nodes do not make several of them fetch the
+ * chunk from the origin.
  *
- * In a network of more nodes than a node has as peers, each region has a best node of its own:
- * with 400 nodes and 120 peers the papers count 7 to 9 copies (NSDI table 2). Here the best node
- * of a region asks the best of all nodes it knows of, however far, before it turns to the origin.
+ * In a network with more nodes than a node has peers, each region has its own best node: with 400
+ * nodes and 120 peers the papers count 7 to 9 copies (NSDI table 2). Here the best node of a region
+ * asks the best of all nodes it knows, however far, before it turns to the origin.
  */
 
 import type { Random } from '../../base/clock.ts';
@@ -23,9 +23,9 @@ export interface RouteNode extends HrwNode {
 }
 
 /**
- * A node that this one cannot reach, but nodes that it can reach say they can. Without such
- * hearsay, a node that is second for a chunk and blind to the first takes itself for the first: its
- * own clients' requests go to the origin beside the true owner's.
+ * A node that this one cannot reach, although reachable nodes report that they can. Without such
+ * hearsay, a node that is second for a chunk and cannot see the first would take itself for the
+ * first: its own clients' requests would go to the origin beside the true owner's.
  */
 export interface Hearsay<N extends RouteNode> extends RouteNode {
   /** Nodes that can reach it; not empty. */
@@ -53,7 +53,7 @@ export interface RouteQuestion<N extends RouteNode> {
   readonly nodes: readonly N[];
   /** Nodes known by hearsay only. */
   readonly hearsay: readonly Hearsay<N>[];
-  /** Nodes that could be used but are too far to be peers; asked only before the origin would be. */
+  /** Usable nodes that are too far to be peers; asked only before the origin would be. */
   readonly far?: () => readonly N[];
   /** How often the request has been forwarded; 0: it comes from this node's own client. */
   readonly hops: number;
@@ -64,7 +64,7 @@ export interface RouteQuestion<N extends RouteNode> {
   readonly maxHops: number;
   /** Replicas to choose from at the first hop. */
   readonly replicas: number;
-  /** Names of nodes not to be asked: on the path already, or tried in vain. */
+  /** Names of nodes not to ask: on the path already, or tried without success. */
   readonly avoid: ReadonlySet<string>;
   readonly random: Random;
 }
@@ -72,7 +72,7 @@ export interface RouteQuestion<N extends RouteNode> {
 /** Default of `RouteQuestion.maxHops`: one forward, and one more where views differ. */
 export const MAX_HOPS = 2;
 
-/** Decides who serves the chunk. */
+/** Decides which node serves the chunk. */
 export function decideRoute<N extends RouteNode>(q: RouteQuestion<N>): Route<N> {
   return (q.hops < q.maxHops && amongPeers(q)) || amongAll(q);
 }
@@ -83,12 +83,12 @@ function amongPeers<N extends RouteNode>(q: RouteQuestion<N>): Route<N> | undefi
     q.avoid.size === 0
       ? [...q.nodes]
       : q.nodes.filter((node) => node === q.self || !q.avoid.has(node.name));
-  // The last hop must not be spent on somebody who would have to forward once more.
+  // The last hop must not be spent on a node that would have to forward once more.
   if (q.hops + 2 <= q.maxHops) candidates.push(...reachable(q));
   const replicas = rank(q.key, candidates, q.hops === 0 ? q.replicas : 1);
   const [best] = replicas;
-  // Also on the first hop: a replica would not send the request back to where it comes from, but to
-  // the second best, which would fetch the chunk from the origin beside this node.
+  // Also on the first hop: a replica would send the request to the second best instead of back, and
+  // that one would fetch the chunk from the origin beside this node.
   if (best === undefined || best === q.self) return undefined;
   if (q.hops === 0) {
     const chosen = pickReplica(replicas, q.random);
@@ -98,7 +98,7 @@ function amongPeers<N extends RouteNode>(q: RouteQuestion<N>): Route<N> | undefi
   return { to: 'peer', peer: next(q.key, best), keep: true };
 }
 
-/** Nobody near is better, or the hops are used up: the best of all nodes, or the origin. */
+/** No near node is better, or the hops are used up: the best of all nodes, or the origin. */
 function amongAll<N extends RouteNode>(q: RouteQuestion<N>): Route<N> {
   const far = q.hops > q.maxHops ? [] : (q.far?.() ?? []);
   if (far.length === 0) return { to: 'origin' };

@@ -3,9 +3,10 @@
  * carries the generation in which its fetch began, and an entry is void once a later purge covers
  * it. A fetch that was under way during a purge so brings nothing back.
  *
- * The table is bounded. When it is full, the older half of its purges become wider: those of
+ * The table is bounded. When it is full, the older half of its purges become wider: purges of
  * versions cover the file, those of files the folder, those of folders the host, those of hosts
- * everything that was stored before. Nothing purged ever comes back; what is lost is fetched again.
+ * everything stored before. No purged content ever comes back; content purged in excess is fetched
+ * again.
  */
 
 import { withoutDigest } from '../chunks/version-tag.ts';
@@ -35,8 +36,8 @@ export class Generations {
   #all: Purge | undefined;
   #current = 0;
   /**
-   * Ids carried out lately, in two halves, the older of which goes as a whole: nothing is purged
-   * twice for having been heard twice.
+   * Ids of recent purges, in two halves, the older of which is dropped as a whole: a purge that is
+   * announced twice is carried out once.
    */
   #seen = new Set<string>();
   #seenBefore = new Set<string>();
@@ -46,7 +47,7 @@ export class Generations {
     this.#maxChars = options.maxChars ?? MAX_PURGE_CHARS;
   }
 
-  /** The present generation: what a fetch that begins now is marked with. */
+  /** The present generation, with which new fetches are marked. */
   get current(): number {
     return this.#current;
   }
@@ -68,7 +69,7 @@ export class Generations {
   }
 
   /**
-   * Begins a generation: whatever the target covers and was stored before is void.
+   * Begins a generation: everything that the target covers and that was stored before is void.
    *
    * @param id the same id a second time changes nothing
    * @returns undefined where that is so
@@ -134,7 +135,7 @@ export class Generations {
       return;
     }
     const key = targetKey(purge.target);
-    // Taken out first, so that the order stays that of generations.
+    // Deleted first, so that the order stays that of generations.
     if (!purges.delete(key)) this.#chars += key.length;
     else if (purge.target.kind === 'prefix') this.#prefixes--;
     if (purge.target.kind === 'prefix') this.#prefixes++;
@@ -152,8 +153,8 @@ export class Generations {
       this.#prefixes = 0;
       for (const [, { target, id, generation }] of older) {
         const wider = widened(target);
-        // A younger purge of the same covers it as well. The id is a new one: who knows the old one
-        // has purged less.
+        // A younger purge of the same target covers it as well. The id is a new one: nodes that
+        // know the old one have purged less.
         if (younger.has(targetKey(wider))) continue;
         this.#put(this.#purges, { target: wider, id: `${id.slice(0, 60)}~`, generation });
       }

@@ -1,21 +1,24 @@
 /**
- * The pins that all nodes of a network are to hold, as each node remembers them, so that one which
- * was away can learn what was pinned, extended or released meanwhile. Two nodes compare digests with
- * their heartbeats; where these differ, one reads what the other remembers and takes it up.
+ * The pins that all nodes of a network should hold, as each node remembers them, so that a node
+ * that was away can learn of pins made, extended or released meanwhile. Two nodes compare digests
+ * with their heartbeats; where these differ, one reads the other's pins and merges them.
  *
- * Of two states of one pin the later counts: whatever order nodes hear of them in, they come to the
- * same. A pin that is released, or cut short, is remembered until all leases that it ever had are
- * over, because a node that was away may still believe in one of them. There may be more pins than a
- * node has room for: what it then holds is its own matter (`pin-ledger.ts`).
+ * Of two states of one pin the later counts, so nodes agree whatever the order in which they hear
+ * of them. A pin that is released, or cut short, is remembered until all leases that it ever had
+ * are over, because a node that was away may still believe in one of them. There may be more pins
+ * than a node has room for: the node then chooses by itself what it holds (`pin-ledger.ts`).
  */
 
 import type { Millis } from '../../base/clock.ts';
 import type { Pin } from './pin-ledger.ts';
 import { combined, digestText, hashItem } from './set-digest.ts';
 
-/** Pins remembered, the released ones among them. */
+/** Pins remembered, including released ones. */
 export const MAX_NETWORK_PINS = 2000;
-/** Characters of their URLs and versions together: what one node reads of another at a time. */
+/**
+ * Characters of their URLs and versions together: the most that one node reads from another at a
+ * time.
+ */
 export const MAX_NETWORK_PIN_CHARS = 1024 * 1024;
 
 /** A pin as nodes tell it to each other. */
@@ -41,7 +44,7 @@ export class NetworkPins {
     this.#maxChars = options.maxChars ?? MAX_NETWORK_PIN_CHARS;
   }
 
-  /** All pins that are remembered, released ones among them. */
+  /** All remembered pins, including released ones. */
   get pins(): readonly NetworkPin[] {
     return [...this.#pins.values()];
   }
@@ -51,8 +54,8 @@ export class NetworkPins {
   }
 
   /**
-   * The same for two nodes exactly if they remember the same leases (but for an accident in 2^64).
-   * The version that is pinned is not part of it: nodes find out by themselves what is current.
+   * Equal for two nodes exactly if they remember the same leases (but for an accident in 2^64). The
+   * pinned version is not part of it: nodes find out by themselves which one is current.
    *
    * @param now Unix milliseconds
    */
@@ -68,16 +71,16 @@ export class NetworkPins {
     return this.#digest;
   }
 
-  /** The time of a change to be made now: later than all that is known of the pin. */
+  /** The time for a new change: later than all known changes of the pin. */
   stamp(id: string, now: Millis): Millis {
-    // Clocks of nodes differ: what is done last must not lose to what was done a second before.
+    // Clocks of nodes differ: a new change must not lose to one made a second before.
     return Math.max(now, (this.#pins.get(id)?.at ?? 0) + 1);
   }
 
   /**
-   * Takes up what has been asked for here, or what another node remembers.
+   * Merges pins requested here or remembered by another node.
    *
-   * @returns what is new, as it is from now on
+   * @returns the changed pins in their new state
    */
   merge(pins: readonly NetworkPin[], now: Millis): NetworkPin[] {
     const changed = new Set<string>();
@@ -93,8 +96,8 @@ export class NetworkPins {
   }
 
   /**
-   * Forgets what is over and, of too many, those that are over first: a choice that all nodes make
-   * alike, so that none tells another again and again what that one has no room for.
+   * Forgets pins that are over and, of too many, those that end first: a choice that all nodes make
+   * alike, so that none keeps sending another the pins it has no room for.
    */
   #bound(now: Millis): void {
     const lasting = this.pins.filter(({ until }) => until > now);
@@ -110,7 +113,7 @@ export class NetworkPins {
   }
 }
 
-/** True while somebody wants it held. @param now Unix milliseconds */
+/** True while the pin is wanted. @param now Unix milliseconds */
 export function isLeased(
   { at, expiresAt }: Pick<NetworkPin, 'at' | 'expiresAt'>,
   now: Millis,

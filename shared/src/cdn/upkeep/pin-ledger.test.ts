@@ -46,7 +46,7 @@ describe('PinLedger', () => {
     expect(() => pins.extend('a', 31 * DAY, 5)).toThrow(refused);
     expect(() => pins.extend('b', 1, 5)).toThrow(unknown);
     expect(() => pins.allocate(request('c', 1), 31 * DAY, 0)).toThrow(refused);
-    // Over, though nobody has looked yet.
+    // Over, though the ledger has not been asked since.
     expect(() => pins.extend('a', 1, 6)).toThrow(unknown);
   });
 

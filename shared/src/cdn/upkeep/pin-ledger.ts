@@ -1,7 +1,7 @@
 /**
  * Leases of cache room: LOCI's time-limited allocations (LOCI 2.1, the allocations of IBP). A pin
- * says that a file is not to be evicted for a time; it is charged to a quota from the beginning to
- * its end, ends by itself, and can be extended or released by whoever holds its capability.
+ * protects a file from eviction for a time; it is charged to a quota from its beginning to its end,
+ * ends by itself, and can be extended or released with its capability.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -90,7 +90,7 @@ export class PinLedger {
     return added;
   }
 
-  /** Takes up a pin of an earlier run, whatever the quota is now: it was promised. */
+  /** Restores a pin of an earlier run, whatever the quota is now: it was promised. */
   restore(pin: Pin): void {
     this.#pins.set(pin.id, pin);
   }
@@ -119,7 +119,7 @@ export class PinLedger {
     return pin;
   }
 
-  /** Ends what is over. @returns the pins that it was */
+  /** Ends pins whose time is over. @returns those pins */
   expire(now: Millis): Pin[] {
     const over = this.pins.filter(({ expiresAt }) => expiresAt <= now);
     for (const { id } of over) this.#pins.delete(id);
@@ -134,7 +134,7 @@ export class PinLedger {
 
   /**
    * Another version of a file has become current: its pins hold that one from now on, if it is not
-   * larger than what they are charged for.
+   * larger than the bytes they are charged for.
    *
    * @returns the pins that changed, before and after
    */

@@ -81,7 +81,7 @@ describe('PrefetchPace', () => {
   ])('beside %d transfers with %d bytes/s it gets as much as one of them', (transfers, rate) => {
     const share = (10 * rate) / transfers;
     expect(begun(transfers, rate)).toBeGreaterThan(share * 0.95);
-    // And what was saved up, and one chunk of debt.
+    // Plus the saved credit, and one chunk of debt.
     expect(begun(transfers, rate)).toBeLessThan(share * 1.15 + 2 * CHUNK);
   });
 

@@ -1,7 +1,7 @@
 /**
  * Fetching a file ahead of its clients: which chunk is next, and how fast, so that clients hardly
- * notice. While transfers of clients run, all prefetches of a node together get what one of these
- * transfers gets on average, and never less than a little; alone they go as fast as they can.
+ * notice. While client transfers run, all prefetches of a node together get as much as one of these
+ * transfers on average, and never less than a little; alone they run at full speed.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -64,7 +64,7 @@ export class PrefetchPlan {
     return this.#planned((again as { index: number }).index);
   }
 
-  /** When a chunk that failed is to be asked for again. */
+  /** When a failed chunk is requested again. */
   get nextDeadline(): Millis | undefined {
     if (this.#again.length === 0) return undefined;
     return Math.min(...this.#again.map(({ at }) => at));
@@ -91,9 +91,9 @@ export class PrefetchPlan {
   }
 }
 
-/** Bytes per second that prefetches get whatever clients do. */
+/** Bytes per second that prefetches always get, whatever clients do. */
 export const MIN_PREFETCH_RATE = 256 * 1024;
-/** Credit that can be saved up, in seconds of what it grows by: bursts stay short. */
+/** Longest time for which credit is saved: bursts stay short. */
 const MAX_SAVED_MS = 1000;
 
 /** How fast all prefetches of a node together may go. */

@@ -1,8 +1,8 @@
 /**
- * The purges that all nodes of a network are to carry out, as each node remembers them: the latest
+ * The purges that all nodes of a network have to carry out, as each node remembers them: the latest
  * ones, bounded in number and size, in an order that is the same everywhere. Two nodes compare
- * digests with their heartbeats; where these differ, one reads the other's log and carries out what
- * it has missed. A node that has missed more than the log holds purges everything once.
+ * digests with their heartbeats; where these differ, one reads the other's log and carries out the
+ * purges it has missed. A node that has missed more than the log holds purges everything once.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -18,7 +18,7 @@ import {
 
 /** Purges told to others. */
 export const MAX_LOGGED = 4096;
-/** Characters of their targets together: what one node reads of another at a time. */
+/** Characters of their targets together: the most that one node reads from another at a time. */
 export const MAX_LOGGED_CHARS = 1024 * 1024;
 
 export interface LoggedPurge {
@@ -32,7 +32,7 @@ export interface LoggedPurge {
 export interface Dropped {
   readonly at: Millis;
   readonly id: string;
-  /** Digest of all that was dropped, hexadecimal. */
+  /** Digest of all dropped purges, hexadecimal. */
   readonly digest: string;
 }
 
@@ -72,7 +72,7 @@ export class PurgeLog {
     return this.#ids.has(id);
   }
 
-  /** Takes a purge into the log; what is older than all that it can hold stays out. */
+  /** Adds a purge to the log; one older than everything that fits stays out. */
   add(purge: LoggedPurge): void {
     if (this.#ids.has(purge.id) || compare(purge, this.#dropped) <= 0) return;
     let at = this.#purges.length;
@@ -89,10 +89,10 @@ export class PurgeLog {
   }
 
   /**
-   * Takes up what another node remembers.
+   * Merges another node's log.
    *
-   * @returns purges to be carried out, those that are known among them; `all` where this node has
-   *   missed some that nobody can tell any more
+   * @returns purges to carry out, including known ones; `all` where this node has missed some that
+   *   no log holds any more
    */
   merge({ dropped, purges }: PurgeLogSnapshot): { purges: LoggedPurge[]; all: boolean } {
     const all = this.#catchUp(dropped);
@@ -108,7 +108,7 @@ export class PurgeLog {
     const until = this.#purges.findIndex((purge) => compare(purge, theirs) > 0);
     this.#drop(until < 0 ? this.#purges.length : until);
     const mine = this.#dropped.digest;
-    // Of two nodes that dropped different ones up to the same place one must give way.
+    // Of two nodes that dropped different ones up to the same place, one must give way.
     if (mine === theirs.digest || (order === 0 && mine > theirs.digest)) {
       this.#dropped = { ...theirs, digest: mine };
       return false;

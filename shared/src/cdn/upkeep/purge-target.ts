@@ -13,8 +13,8 @@ export type PurgeTarget =
   | { readonly kind: 'all' };
 
 /**
- * Folders of a path that a prefix can name. Whoever looks up a URL looks up each of its folders, so
- * that strangers must not be able to make these many.
+ * Folders of a path that a prefix can name. A lookup of a URL looks up each of its folders, so
+ * strangers must not be able to make these many.
  */
 export const MAX_PREFIX_DEPTH = 32;
 
@@ -45,7 +45,10 @@ export function prefixesOf(url: string): string[] {
   return prefixes;
 }
 
-/** True if the target is a form that `prefixesOf` and the others can give: what peers may name. */
+/**
+ * True if the target has a form that `prefixesOf` and the others can give: peers may name only
+ * those.
+ */
 export function isTarget(target: PurgeTarget): boolean {
   try {
     if (target.kind === 'all') return true;
@@ -76,7 +79,7 @@ export function widened(target: PurgeTarget): PurgeTarget {
 /**
  * Reads the URL of a file as an operator writes it: with or without scheme.
  *
- * @throws MillraceError `bad-url` and those of `parsePrefixedTarget`
+ * @throws MillraceError `bad-url`, and the errors of `parsePrefixedTarget`
  */
 export function parseFileUrl(text: string, defaultScheme: 'http' | 'https'): URL {
   try {
@@ -91,8 +94,8 @@ export function parseFileUrl(text: string, defaultScheme: 'http' | 'https'): URL
  * Reads a prefix as an operator writes it: a host, or a host and a folder, with or without scheme
  * and with or without a `*` behind.
  *
- * @throws MillraceError `bad-url` for one that does not end with a slash: whether `/v1` covers `/v10`
- *   is not left to guessing
+ * @throws MillraceError `bad-url` for one that does not end with a slash: it would be unclear
+ *   whether `/v1` covers `/v10`
  */
 export function parsePrefix(text: string, defaultScheme: 'http' | 'https'): PurgeTarget {
   const plain = text.endsWith('/*') ? text.slice(0, -1) : text;

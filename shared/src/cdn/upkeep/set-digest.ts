@@ -1,6 +1,6 @@
 /**
- * Digests of sets, by which two nodes find out whether they remember the same: 64 bits, which do not
- * depend on the order of what is in them. They tell apart what differs by accident, not by malice.
+ * Digests of sets, by which two nodes find out whether they remember the same: 64 bits, independent
+ * of the order of the members. They protect against accident, not against malice.
  */
 
 import { hashText } from '../routing/hrw.ts';
@@ -29,7 +29,7 @@ export function digestText([high, low]: Pair): string {
   return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0');
 }
 
-/** The digest of nothing at all. */
+/** The digest of the empty set. */
 export const NOTHING_DIGEST: string = digestText([0, 0]);
 
 /** @param text as `digestText` writes it */

@@ -1,17 +1,20 @@
-/** A file cut into equal parts, as it is shown: how much of each is there, and who brought it. */
+/**
+ * A file in equal parts, as the interface shows it: the share of each that is stored, and its
+ * source.
+ */
 
 import type { ByteRange } from '../../base/byte-range.ts';
 
 export interface Giver {
   /** Ascending, disjoint. */
   readonly ranges: readonly ByteRange[];
-  /** Not to be trusted: what it gave may have been fetched again from others. */
+  /** Suspect: its bytes may have been fetched again from others. */
   readonly suspect: boolean;
 }
 
-/** A source, as far as it has been noted what it gave. */
+/** A source, with the ranges it is known to have given. */
 export interface NotedGiver extends Giver {
-  /** Over the network, whatever has become of them. */
+  /** Over the network, including bytes that were discarded. */
   readonly receivedBytes: number;
 }
 
@@ -55,7 +58,7 @@ function bytesPerCell(ranges: readonly ByteRange[], starts: readonly number[]): 
 
 /**
  * Share of each part that is in the ranges, 0 to 1. Where there are more parts than bytes, parts
- * without any show the one before.
+ * without a byte show the one before.
  *
  * @param ranges ascending, disjoint
  * @param length of the file; 0 or undefined: nothing is there

@@ -28,7 +28,7 @@ describe('RateMeter', () => {
   test('early on the first moment does not count for more than its share', () => {
     const meter = new RateMeter(0);
     feed(meter, 0, 500, 500, 1);
-    // Over the one second that there has been, the average is 2000.
+    // Over the one second since the beginning, the average is 2000.
     expect(feed(meter, 500, 1500, 500, 1)).toBeGreaterThan(1700);
   });
 

@@ -27,7 +27,7 @@ export class RateMeter {
     const elapsed = now - this.#at;
     if (elapsed < MIN_INTERVAL_MS) return this.#rate;
     const current = (this.#bytes * 1000) / elapsed;
-    // At the beginning the average is over what there has been, not over zeros before it.
+    // At the beginning the average covers the time since the beginning, without zeros before it.
     const horizon = Math.min(TIME_CONSTANT_MS, now - this.#startedAt);
     const weight = 1 - Math.exp(-elapsed / horizon);
     this.#rate = this.#rate === 0 ? current : this.#rate + weight * (current - this.#rate);

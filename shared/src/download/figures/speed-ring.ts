@@ -19,15 +19,15 @@ export class SpeedRing {
   #count = 0;
   #endsAt: Millis = 0;
 
-  /** Samples ever taken: what `since` goes by. */
+  /** Number of all samples so far: the positions that `since` takes. */
   get count(): number {
     return this.#count;
   }
 
   /**
-   * Adds a sample. Seconds since the last one that nobody took a sample of count as none.
+   * Adds a sample. Seconds without a sample count as zero.
    *
-   * @param at Unix milliseconds; a clock that was set back begins anew from there
+   * @param at Unix milliseconds; a clock that was set back restarts the series from there
    */
   add(bytesPerSecond: number, at: Millis): void {
     const missed = this.#count === 0 ? 0 : Math.round((at - this.#endsAt) / STEP_MS) - 1;

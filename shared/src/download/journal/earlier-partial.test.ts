@@ -32,7 +32,7 @@ describe('judgeEarlier', () => {
     expect(judge({ before })).toBe('unproven');
     expect(judge({ before, keepUnproven: false })).toBe('useless');
     expect(judge({ before, ownUrls: [url, elsewhere] })).toBe('proven');
-    // To a download that knows no other URLs, whatever has its name is its own.
+    // A download that knows no other URLs owns every partial file with its name.
     expect(judge({ before, ownUrls: undefined })).toBe('proven');
   });
 

@@ -14,8 +14,8 @@ export interface EarlierPartial {
   /** Of this run. */
   readonly header: PartialHeader;
   /**
-   * URLs of the file, where more than one is known. What has been downloaded from any other is not
-   * given up for it without being told to. Undefined: it is.
+   * URLs of the file, where more than one is known. Bytes from any other URL are given up only on
+   * the user's order. Undefined: they are given up.
    */
   readonly ownUrls: readonly string[] | undefined;
   /** Whether bytes are kept that may be of another version, until they have been compared. */
@@ -26,7 +26,8 @@ export interface EarlierPartial {
 
 /**
  * `proven`: they are of this version. `unproven`: they may be, and stay until that is known.
- * `useless`: they are given up. `foreign`: they are of another download, and nobody's to give up.
+ * `useless`: they are discarded. `foreign`: they belong to another download and must not be
+ * discarded.
  */
 export type EarlierVerdict = 'proven' | 'unproven' | 'useless' | 'foreign';
 

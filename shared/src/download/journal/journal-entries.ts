@@ -48,10 +48,10 @@ export class JournalEntries {
   }
 
   /**
-   * Adds an entry; older ones for any of its bytes go.
+   * Adds an entry; older ones that share a byte with it are dropped.
    *
    * @param entry of bytes within one unit
-   * @returns the entries that together fill the unit, where it is now filled by several: whoever
+   * @returns the entries that together fill the unit, where several fill it now: a caller that
    *   knows the unit's digest can add that instead
    * @throws RangeError for bytes of several units
    */
@@ -75,7 +75,7 @@ export class JournalEntries {
   /**
    * Takes out all entries that say anything about the bytes of a range.
    *
-   * @returns their ranges: what lies beside the given one is without a digest now
+   * @returns their ranges: the parts outside the given one have no digest now
    */
   remove(range: ByteRange): ByteRange[] {
     const gone: ByteRange[] = [];

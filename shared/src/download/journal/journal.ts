@@ -1,9 +1,9 @@
 /**
  * The journal beside a partial file: which bytes of it are known to be right. Text, one JSON value
- * a line: first what is being downloaded, then one line per stretch of bytes with its digest, as
- * soon as they are written. That is believed only where the bytes still have the digest: they
- * survive the end of the process, but not that of the machine. Once they are on disk for good, a
- * line says so. A torn or damaged line costs its stretch, nothing else.
+ * per line: first a description of the download, then one line per stretch of bytes with its
+ * digest, as soon as they are written. A line is trusted only where the bytes still have the
+ * digest, because written bytes survive the end of the process, but not that of the machine. Once
+ * they are durably on the disk, a line says so. A torn or damaged line costs only its stretch.
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -26,7 +26,7 @@ export interface JournalEntry {
 
 export interface Journal {
   readonly header: JournalHeader;
-  /** In the order written; later ones are as good as earlier ones. */
+  /** In the order written; later ones do not outrank earlier ones. */
   readonly entries: readonly JournalEntry[];
   /** Number of entries, from the first on, that were on disk for good. */
   readonly flushed: number;
@@ -47,7 +47,7 @@ export function formatEntry({ range, digest }: JournalEntry): string {
 /**
  * A line that says that the bytes of some lines are on disk for good, line end included.
  *
- * @param lines how many, counted from the one after the first
+ * @param lines number of lines, counted from the one after the first
  */
 export function formatFlushed(lines: number): string {
   return `${JSON.stringify(['flushed', lines])}\n`;
@@ -56,8 +56,8 @@ export function formatFlushed(lines: number): string {
 /**
  * Reads a journal.
  *
- * @returns undefined if it is none or of a format that is not understood; lines that cannot be
- *   understood are left out
+ * @returns undefined if the text is not a journal or of an unknown format; unreadable lines are
+ *   left out
  */
 export function parseJournal(text: string): Journal | undefined {
   const lines = text.split('\n');
@@ -70,7 +70,7 @@ export function parseJournal(text: string): Journal | undefined {
   /** Lines up to each entry, to find those that are flushed. */
   const ends: number[] = [];
   for (const [index, line] of lines.entries()) {
-    // Lines of nothing are left out without an exception for each.
+    // Empty lines are skipped without an exception for each.
     const value = line.startsWith('[') ? parseJson(line) : undefined;
     if (!Array.isArray(value)) continue;
     const entry = readEntry(value, header.length);
@@ -96,7 +96,7 @@ function parseHeader(line: string): JournalHeader | undefined {
   return { url, length: length as number, validators };
 }
 
-/** A damaged validator could be taken for that of another version. */
+/** A damaged validator could pass for that of another version. */
 function areValidators(value: unknown): value is Validators {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const { etag, weakEtag, lastModified, lastModifiedIsStrong } = value as Record<string, unknown>;

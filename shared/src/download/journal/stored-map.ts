@@ -1,6 +1,6 @@
 /**
- * Stored bytes of a file of any size: a row of blocks, each empty, complete or in parts. Only
- * blocks in parts, of which there are few at a time, are kept byte by byte.
+ * Stored bytes of a file of any size: a row of blocks, each empty, complete or partial. Only
+ * partial blocks, of which there are few at a time, are kept byte by byte.
  */
 
 import { type ByteRange, intersect, RangeSet, rangeBytes } from '../../base/byte-range.ts';

@@ -118,7 +118,7 @@ ${other}  f.iso
         unit: fc.oneof(fc.constantFrom('\\', '\n', '\r', '*', ')', '(', '=', '/'), fc.string()),
       })
       .map((s) => s.normalize('NFC'))
-      // Space at the ends is lost; what is a path is matched by its last part.
+      // Space at the ends is lost; paths are matched by their last part.
       .filter(
         (s) => s.trim() === s && s !== '' && s !== '-' && !/[/\\\ufeff]|[\n\r]/.test(s[0] ?? ''),
       )

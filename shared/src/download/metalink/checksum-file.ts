@@ -1,7 +1,7 @@
 /**
- * Checksum files as they lie beside downloads: SHA256SUMS and the like, in the formats of GNU
- * coreutils, of BSD and OpenSSL, or with nothing but a digest, and any of them signed in clear.
- * Signatures are not checked: what a checksum file says is worth what its server is worth.
+ * Checksum files as servers place them beside downloads: SHA256SUMS and the like, in the formats of
+ * GNU coreutils, BSD and OpenSSL, or with a bare digest, also with a clear-text signature.
+ * Signatures are not checked: a checksum file is as trustworthy as its server.
  */
 
 import {
@@ -31,16 +31,16 @@ const SIGNATURE = '-----BEGIN PGP SIGNATURE-----';
 const GNU = /^(\\?)([0-9a-fA-F]{32,128})(?:[ \t][ *]?(.*))?$/;
 /** `SHA256 (name) = digest` of BSD, `SHA2-256(name)= digest` of OpenSSL. */
 const BSD = /^(\\?)([A-Za-z0-9/-]{3,12}) ?\((.*)\) ?= ?([0-9a-fA-F]{32,128})$/;
-/** Algorithms with digests as long as those of ours. */
+/** Algorithms whose digests are as long as those of supported ones. */
 const FOREIGN =
   /sha-?3|shake|keccak|blake|whirlpool|ripemd|rmd|512[-_/]2|(?:^|[^a-z0-9])(?:b[23]|sm3|md[24]|xxh)/;
 
 /**
- * Reads a checksum file. Lines that cannot be understood are left out; so is everything outside of
- * the signed text where there is one, and a file of more than 1 MiB.
+ * Reads a checksum file. Unreadable lines are left out, and so is everything outside of a signed
+ * text; a file of more than 1 MiB is ignored.
  *
- * @param suffix what the file's name says of the algorithm: its name, without that of the file it
- *   is about
+ * @param suffix part of the checksum file's name after that of the file, which may name the
+ *   algorithm
  */
 export function parseChecksumFile(file: string | Uint8Array, suffix: string): ChecksumEntry[] {
   if (file.length > MAX_CHECKSUM_FILE_BYTES) return [];
@@ -60,7 +60,8 @@ export function parseChecksumFile(file: string | Uint8Array, suffix: string): Ch
  * @param checksumName the name of the checksum file
  * @param fileName the name that the file has beside it
  * @returns one digest per algorithm; none if the file is not mentioned
- * @throws MillraceError `contradicting-statements` if there are two different ones of an algorithm
+ * @throws MillraceError `contradicting-statements` if there are two different digests of one
+ *   algorithm
  */
 export function findDigests(
   file: string | Uint8Array,
@@ -76,7 +77,8 @@ export function findDigests(
   const path = (name: string) => name.normalize('NFC').replace(/^(?:\.\/)+/, '');
   const matching = (matches: (name: string) => boolean) =>
     entries.filter(({ name }) => name !== undefined && matches(path(name)));
-  // The file beside the checksums; else one of that name in some folder; else the only one meant.
+  // The file beside the checksums; otherwise one of that name in some folder; otherwise the only
+  // one.
   let found = matching((name) => name === wanted);
   if (found.length === 0) found = matching((name) => name.split(/[/\\]/).pop() === wanted);
   if (found.length === 0 && own) found = entries.filter(({ name }) => name === undefined);
@@ -151,7 +153,7 @@ function algorithmOf(hex: string, suffix: string): DigestAlgorithm | undefined {
   return objects ? undefined : algorithm;
 }
 
-/** Undoes what GNU's tools do to line ends and backslashes in names. */
+/** Undoes the escapes of GNU's tools for line ends and backslashes in names. */
 function withoutEscapes(name: string): string {
   const meant: Readonly<Record<string, string>> = { '\\n': '\n', '\\r': '\r', '\\\\': '\\' };
   return name.replace(/\\[nr\\]/g, (pair) => meant[pair] as string);

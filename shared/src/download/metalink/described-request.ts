@@ -11,7 +11,7 @@ import { orderReplicas } from './description-merge.ts';
 
 const MAX_URLS = 64;
 
-/** A choice of a description's files; members that are left out exclude none. */
+/** A choice of a description's files; omitted members exclude none. */
 export interface FileChoice {
   /** Names, whole or only their last part. */
   readonly names?: readonly string[] | undefined;
@@ -22,10 +22,10 @@ export interface FileChoice {
 }
 
 /**
- * Chooses files of a description, in its order. Files that do not say for which operating system
- * or language they are, are for all.
+ * Chooses files of a description, in its order. Files without an operating system or language fit
+ * all.
  *
- * @throws MillraceError `bad-option` if a name is none of them, or no file is left
+ * @throws MillraceError `bad-option` if a name matches none of them, or no file is left
  */
 export function chooseFiles(description: Description, choice: FileChoice = {}): FileDescription[] {
   const { names, os, language } = choice;
@@ -71,7 +71,7 @@ export type RequestSettings = Pick<DownloadRequest, 'dir'> &
 
 /**
  * The request to download a described file: from its HTTP replicas that have not expired, the best
- * 64, best first; to the path that its name says, unless the settings say another.
+ * 64, best first; to the path in the description, unless the settings name another.
  *
  * @throws MillraceError `bad-metalink` if none of its replicas can be used
  */
@@ -103,7 +103,7 @@ export function requestOf(
   };
 }
 
-/** The digests of pieces worth checking: the strongest, of those the smallest pieces. */
+/** The best digests of pieces: of the strongest algorithm, the smallest pieces. */
 export function bestPieces(pieces: readonly PieceDigests[]): PieceDigests | undefined {
   const rank = ({ algorithm }: PieceDigests) => DIGEST_ALGORITHMS.indexOf(algorithm);
   return [...pieces].sort((a, b) => rank(b) - rank(a) || a.pieceBytes - b.pieceBytes)[0];
@@ -115,18 +115,18 @@ export interface DownloadFacts {
   readonly name: string;
   /** Bytes. */
   readonly size?: number | undefined;
-  /** URLs that hold this very file, best first. Neither edges nor what has been quarantined. */
+  /** URLs of this very file, best first, without edges and quarantined sources. */
   readonly urls: readonly string[];
   readonly digests: readonly Digest[];
   readonly pieces?: PieceDigests | undefined;
 }
 
 /**
- * Describes a download for others. User names and passwords in URLs are left out; what is secret
- * in a query is not known as such and stays.
+ * Describes a download for others. User names and passwords in URLs are left out; secrets in a
+ * query cannot be recognised and stay.
  *
- * @param before the description it was started from: what else that says is kept, and of its
- *   replicas those of other schemes
+ * @param before the description it was started from: its other statements are kept, and its
+ *   replicas of other schemes
  */
 export function describeDownload(facts: DownloadFacts, before?: FileDescription): FileDescription {
   const { name, size, digests, pieces } = facts;

@@ -1,6 +1,6 @@
 /**
- * Merges several statements about one file: the user's, those of a Metalink file, of answers, of
- * checksum files. Of two that contradict each other neither is chosen.
+ * Merges several statements about one file: those of the user, of a Metalink file, of answers, of
+ * checksum files. Of two contradicting statements neither is chosen.
  */
 
 import { type Digest, formatDigest, type PieceDigests } from '../../base/digest.ts';
@@ -74,8 +74,8 @@ export function mergeStatements(statements: readonly Statement[]): Agreement {
 }
 
 /**
- * Replicas best first: by priority, those of the same in the order given; each URL once, as where
- * it is said first with the best of its priorities.
+ * Replicas, best first: by priority, equal ones in the given order; each URL once, at its first
+ * place, with the best of its priorities.
  */
 export function orderReplicas(replicas: readonly Replica[]): Replica[] {
   const found = new Map<string, Replica>();
@@ -92,7 +92,7 @@ interface Said<T> {
   readonly by: string;
 }
 
-/** Things of which there can be one per key, and who said so first. */
+/** Values of which there can be one per key, and the source that stated each first. */
 class Agreeing<T> {
   readonly #said = new Map<string, Said<T>>();
   readonly #identity: (value: T) => string;

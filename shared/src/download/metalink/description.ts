@@ -10,10 +10,10 @@ import type { Millis } from '../../base/clock.ts';
 import type { Digest, PieceDigests } from '../../base/digest.ts';
 import type { XmlAttribute, XmlElement } from './xml-tree.ts';
 
-/** Priorities go from 1, the best, to this one, which is also that of those without one. */
+/** The worst priority, which also applies without one; 1 is the best. */
 export const LAST_PRIORITY = 999_999;
 
-/** Where the file is to be had. */
+/** A location of the file. */
 export interface Replica {
   /** Absolute, of any scheme. */
   readonly url: string;
@@ -26,7 +26,7 @@ export interface Replica {
   readonly attributes?: readonly XmlAttribute[] | undefined;
 }
 
-/** Where another description of the file is to be had, such as a torrent. */
+/** Location of another description of the file, such as a torrent. */
 export interface Metaurl {
   readonly url: string;
   /** 1, the best, to 999999. */
@@ -49,7 +49,7 @@ export interface Signature {
 
 /** One file. */
 export interface FileDescription {
-  /** Name, or path relative to the folder of the download, one that `faultOfFileName` finds no fault with. */
+  /** Name, or path relative to the download folder, that passes `faultOfFileName`. */
   readonly name: string;
   /** Bytes. */
   readonly size?: number | undefined;
@@ -69,7 +69,7 @@ export interface FileDescription {
   readonly languages: readonly string[];
   /** Operating systems, by the names of IANA's registry. */
   readonly os: readonly string[];
-  /** Kept for those who can check them; nothing here does. */
+  /** Kept for programs that can check them; Millrace does not. */
   readonly signatures: readonly Signature[];
   /** Elements that are not understood, kept to be written again. */
   readonly extra: readonly XmlElement[];
@@ -81,7 +81,7 @@ export interface Description {
   readonly files: readonly FileDescription[];
   /** The program that wrote it. */
   readonly generator?: string | undefined;
-  /** Where it came from; if `dynamic`, newer versions of it are to be had there. */
+  /** Location of the description; if `dynamic`, newer versions appear there. */
   readonly origin?: { readonly url: string; readonly dynamic: boolean } | undefined;
   /** Times as written (RFC 3339); nothing depends on them. */
   readonly published?: string | undefined;
@@ -90,7 +90,7 @@ export interface Description {
   readonly attributes?: readonly XmlAttribute[] | undefined;
 }
 
-/** A file of which nothing is known but its name. */
+/** A file with a name only. */
 export function emptyFile(name: string): FileDescription {
   return {
     name,

@@ -45,7 +45,7 @@ export function otherAttributes(
   return others.length === 0 ? undefined : others;
 }
 
-/** The text of an element that must hold nothing else, trimmed. */
+/** The trimmed text of an element that may contain only text. */
 export function textOf(doc: XmlDocument, node: XmlNode): string {
   let text = '';
   for (const part of node.content) {

@@ -1,6 +1,6 @@
 /**
- * Reading Metalink 3.0, which some mirrors still hand out. It is only read: what is written is
- * version 4, so that elements of version 3 without a successor are left out.
+ * Reads Metalink 3.0, which some mirrors still hand out. Documents are always written in version 4,
+ * so elements of version 3 without a successor are left out.
  */
 
 import type { Digest, PieceDigests } from '../../base/digest.ts';
@@ -37,7 +37,7 @@ export function readMetalink3(doc: XmlDocument, base: string | undefined): Descr
   const { root } = doc;
   const inside = baseInside(doc, root, base);
   const files = children(root, 'files').flatMap((list) => children(list, 'file'));
-  // Members of the root hold for every file without its own.
+  // Members of the root apply to every file without its own.
   const common = { ...textsOf(doc, root), ...publisherOf(doc, root) };
   const generator = attribute(root, 'generator');
   const origin = absoluteUrl(attribute(root, 'origin') ?? '', inside);
@@ -88,7 +88,7 @@ function readFile(doc: XmlDocument, node: XmlNode, base: string | undefined): Fi
   };
 }
 
-/** Where a file is to be had: URLs of files, and of torrents that describe them. */
+/** Locations of a file: URLs of files, and of torrents that describe them. */
 function resources(doc: XmlDocument, file: XmlNode, base: string | undefined) {
   const replicas: Replica[] = [];
   const metaurls: Metaurl[] = [];

@@ -103,7 +103,7 @@ function replicaElement({ url, priority, location, expires, attributes }: Replic
   return textElement('url', url, own, attributes);
 }
 
-/** A time as RFC 3339 has it; undefined for those that it cannot write. */
+/** A time in the form of RFC 3339; undefined for times outside its range. */
 function timeText(time: Millis | undefined): string | undefined {
   if (time === undefined || !(time >= 0 && time < YEAR_10000)) return undefined;
   return new Date(time).toISOString();
@@ -126,10 +126,10 @@ function textElement(
   return [`  ${begin}${escapeText(text)}</${name}>`];
 }
 
-/** An element of any namespace, with all that is in it, as it was: no space is added. */
+/** An element of any namespace with its contents, unchanged: no space is added. */
 function formatElement(element: XmlElement): string {
   const name = checkedName(element.local);
-  // Each says its namespace itself, and holds whatever it stands in.
+  // Each element states its own namespace, and so is independent of the one around it.
   const begin = openTag(name, { xmlns: element.uri }, element.attributes);
   const content = element.content.map((part) =>
     typeof part === 'string' ? escapeText(part) : formatElement(part),

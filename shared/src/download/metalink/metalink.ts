@@ -1,6 +1,6 @@
 /**
- * Reading Metalink documents (RFC 5854). What decides over bytes is read strictly: names, sizes,
- * digests, pieces, URLs. What is not understood is kept.
+ * Reads Metalink documents (RFC 5854). Elements that decide over bytes are read strictly: names,
+ * sizes, digests, pieces, URLs. Unknown elements are kept.
  */
 
 import type { Digest, PieceDigests } from '../../base/digest.ts';

@@ -1,6 +1,6 @@
 /**
- * Mirrors and descriptions that a server names in its answer: Metalink/HTTP (RFC 6249). What it
- * says is a hint: a mirror is used only after it has been shown to hold the same file.
+ * Mirrors and descriptions that a server names in its answer: Metalink/HTTP (RFC 6249). They are
+ * hints: a mirror is used only after it has been shown to hold the same file.
  */
 
 import { MAX_URL_CHARS } from '../../base/limits.ts';
@@ -29,7 +29,7 @@ export interface MirrorLinks {
 /**
  * Reads the links of an answer.
  *
- * @param url what was asked, after redirects: relative links are relative to it
+ * @param url requested URL after redirects: relative links are relative to it
  */
 export function parseMirrorLinks(headers: Headers, url: string): MirrorLinks {
   const mirrors: Mirror[] = [];
@@ -73,11 +73,11 @@ function priority(text: string | undefined): number {
   return /^\d{1,6}$/.test(text ?? '') && number >= 1 ? number : LAST_PRIORITY;
 }
 
-/** The target of a link, if it is about what was asked and can be fetched. */
+/** The target of a link, if the link is about the requested file and can be fetched. */
 function fetchable({ target, parameters }: Link, base: string): string | undefined {
   if (target === '' || target.length > MAX_URL_CHARS) return undefined;
   try {
-    // A link that speaks of something else (RFC 8288, 3.2).
+    // A link about another resource (RFC 8288, 3.2).
     const anchor = parameters.get('anchor');
     if (anchor !== undefined && new URL(anchor, base).href !== new URL(base).href) return undefined;
     const url = new URL(target, base);

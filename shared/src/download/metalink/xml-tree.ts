@@ -53,12 +53,12 @@ export class XmlDocument {
   constructor(document: string | Uint8Array) {
     this.#text = decode(document);
     const half = this.#text.search(/\p{Surrogate}/u);
-    // XML has none (XML 1.0, 2.2): the parser would take them for letters of names.
+    // XML does not allow it (XML 1.0, 2.2): the parser would take it for a letter of a name.
     if (half >= 0) throw this.#error(half, 'half a character (a lone surrogate)');
     this.root = this.#parse();
   }
 
-  /** Throws `bad-metalink` about an element: its line, its column, its name and what is wrong. */
+  /** Throws `bad-metalink` about an element: its line, its column, its name and the fault. */
   fail(node: XmlNode, why: string): never {
     throw this.#error(node.offset, why, node.local);
   }
@@ -93,7 +93,7 @@ export class XmlDocument {
     parser.on('text', text);
     parser.on('cdata', text);
     parser.on('opentagstart', (tag) => {
-      // The parser stands behind what ends the name: one character, or a line end of two.
+      // The parser stands after the character, or the two-character line end, that ends the name.
       begins = this.#text.lastIndexOf('<', parser.position - tag.name.length - 2);
       attributes = 0;
       if (open.length >= MAX_DEPTH) refuse(`more than ${MAX_DEPTH} elements inside each other`);
@@ -115,7 +115,7 @@ export class XmlDocument {
   }
 }
 
-/** An element without what only reading needs. */
+/** An element without the members that only reading needs. */
 export function plainElement(node: XmlNode): XmlElement {
   const { uri, local, attributes, content } = node;
   const plain = content.map((part) => (typeof part === 'string' ? part : plainElement(part)));
