@@ -18,7 +18,7 @@ const event = fc.record({
   wanted: fc.integer({ min: 0, max: 7 }),
 });
 
-/** Downloads that open every connection they may, and end what they have to. */
+/** Downloads that open every connection they may, and end those they have to. */
 class Downloads {
   readonly slots: ConnectionSlots<string>;
   readonly wanted = new Map<string, number>();
@@ -48,7 +48,7 @@ class Downloads {
     this.settle();
   }
 
-  /** Carries out what is due. @returns connections that were ended for others */
+  /** Carries out everything due. @returns connections that were ended for others */
   settle(): number {
     let ended = 0;
     for (const { key, host, count } of this.slots.excess(this.now)) {

@@ -1,8 +1,8 @@
 /**
- * Shares out connections among downloads: so many to one host, so many in total. Each host is divided
- * by max-min fairness (Bertsekas and Gallager, Data Networks, 6.5.2): nobody gets more than a download
- * that still wants one, and what some do not want goes to the others. Where a host has more downloads
- * than connections, they take turns.
+ * Shares out connections among downloads, within a limit per host and one for all. Each host is
+ * divided by max-min fairness (Bertsekas and Gallager, Data Networks, 6.5.2): no download gets more
+ * than another that still wants one, and unwanted shares go to the others. Where a host has more
+ * downloads than connections, they take turns.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -61,7 +61,7 @@ export class ConnectionSlots<K> {
     return active;
   }
 
-  /** Connections to a host that a download may have at a time, those it has included. */
+  /** Connections to a host that a download may have at a time, including those it has. */
   share(key: K, host: string): number {
     return this.#hosts.get(host)?.get(key)?.share ?? 0;
   }
@@ -73,10 +73,10 @@ export class ConnectionSlots<K> {
   }
 
   /**
-   * Says how many connections to a host a download could use at present. It replaces what it said
-   * before.
+   * Sets how many connections to a host a download could use at present, in place of its earlier
+   * claim.
    *
-   * @param wanted 0 or more, those it has included
+   * @param wanted 0 or more, including those it has
    * @returns true if the shares of others may have changed
    */
   claim(key: K, host: string, wanted: number, now: Millis): boolean {
@@ -139,8 +139,8 @@ export class ConnectionSlots<K> {
   }
 
   /**
-   * The connections that have to end now: what is above a share, and the last one of those whose turn
-   * is over while others wait for theirs.
+   * The connections that have to end now: those above a share, and the last one of each download
+   * whose turn is over while others wait.
    */
   excess(now: Millis): Excess<K>[] {
     for (const claims of this.#hosts.values()) {
@@ -170,7 +170,9 @@ export class ConnectionSlots<K> {
     return [...found];
   }
 
-  /** True while a download that wants a connection has no share: `excess` has to be asked again. */
+  /**
+   * True while a download that wants a connection has no share: `excess` has to be called again.
+   */
   get takesTurns(): boolean {
     for (const claims of this.#hosts.values()) {
       for (const { wanted, share } of claims.values()) if (wanted > 0 && share === 0) return true;
@@ -194,7 +196,7 @@ export class ConnectionSlots<K> {
     }
   }
 
-  /** Takes back what is above the total, from the downloads that have most. */
+  /** Takes the connections above the total from the downloads that have most. */
   #divideTotal(shares: Map<Claim<K>, number>): void {
     const byKey = this.#byKey();
     const all = [...byKey.values()].sort((a, b) => firstTurn(a) - firstTurn(b));
@@ -234,9 +236,9 @@ export class ConnectionSlots<K> {
 }
 
 /**
- * Sends as many as wait for their turn to the end of the line, of those that were served longest.
+ * Sends the longest-served downloads to the end of the line, as many as wait for their turn.
  *
- * @param groups those who compete with each other: claims on one host, or downloads
+ * @param groups the competitors: claims on one host, or downloads
  */
 function passTurn<K>(groups: readonly Claim<K>[][], now: Millis, nextTurn: () => number): void {
   const wanting = groups.filter((group) => group.some(({ wanted }) => wanted > 0));
@@ -255,10 +257,10 @@ const firstTurn = (claims: readonly { turn: number }[]) =>
   Math.min(...claims.map(({ turn }) => turn));
 
 /**
- * Divides a number of equal things: nobody has more than is wanted, all of it is given out where
- * enough is wanted, and two of whom both want more differ by one at most.
+ * Divides a number of equal things: no party gets more than it wants, everything is given out where
+ * enough is wanted, and two parties that both want more differ by at most one.
  *
- * @param wanted 0 or more each; earlier ones come first where it does not come out even
+ * @param wanted 0 or more each; earlier ones come first where the division leaves a rest
  * @returns as many each as they get
  */
 export function fairShares(wanted: readonly number[], capacity: number): number[] {

@@ -1,13 +1,14 @@
 /**
- * One rate limit shared by many: whoever has had the fewest bytes is served next (start-time fair
- * queueing; round robin where all ask for the same), within one in the order of asking. So a
- * download with thirty connections gets no more than one with two, and no connection starves.
+ * One rate limit shared by many: the one with the fewest bytes so far is served next (start-time
+ * fair queueing; round robin where all ask for the same), and its own requests in the order of
+ * asking. So a download with thirty connections gets no more than one with two, and no connection
+ * starves.
  */
 
 import type { Millis } from '../../base/clock.ts';
 import { TokenBucket } from '../../base/token-bucket.ts';
 
-/** Seconds of the rate that may be saved up while nobody asks. */
+/** Longest time for which the unused rate is saved up. */
 const BURST_SECONDS = 0.25;
 
 interface Ticket {
@@ -17,7 +18,7 @@ interface Ticket {
 
 interface Share {
   readonly tickets: Ticket[];
-  /** Bytes had, in virtual time: one that comes back starts where the others are. */
+  /** Bytes served, in virtual time: a returning one starts where the others are. */
   served: number;
 }
 
@@ -26,7 +27,7 @@ export class FairShare<K> {
   #bucket: TokenBucket | undefined;
   #rate: number | undefined;
   #nextId = 1;
-  /** Virtual time: what the one served last had had. */
+  /** Virtual time: the bytes of the one served last. */
   #time = 0;
   #waiting = 0;
 
@@ -44,7 +45,7 @@ export class FairShare<K> {
     return this.#waiting;
   }
 
-  /** Changes the limit; those that wait are served by the new one. */
+  /** Changes the limit; waiting requests are served by the new one. */
   setRate(rate: number | undefined, now: Millis): void {
     if (rate === this.#rate && (rate === undefined || this.#bucket !== undefined)) return;
     this.#rate = rate;
@@ -55,7 +56,7 @@ export class FairShare<K> {
   /**
    * Asks for bytes.
    *
-   * @returns undefined if they are granted at once, else a ticket for `grant` to name
+   * @returns undefined if they are granted at once, otherwise a ticket for `grant`
    */
   ask(key: K, bytes: number, now: Millis): number | undefined {
     if (this.#bucket === undefined && this.#waiting === 0) return undefined;
@@ -72,7 +73,7 @@ export class FairShare<K> {
   }
 
   /**
-   * Grants what can be granted now.
+   * Grants all tickets that are due.
    *
    * @returns the tickets granted, in order, and when to call again while some wait
    */
@@ -90,7 +91,7 @@ export class FairShare<K> {
     return { granted, nextAt: undefined };
   }
 
-  /** Takes a ticket back: nobody waits for it any more. */
+  /** Withdraws a ticket whose waiter has left. */
   cancel(key: K, id: number): void {
     const tickets = this.#shares.get(key)?.tickets;
     const at = tickets?.findIndex((ticket) => ticket.id === id) ?? -1;
@@ -99,7 +100,7 @@ export class FairShare<K> {
     this.#waiting--;
   }
 
-  /** Forgets one that has ended; its tickets go with it. */
+  /** Forgets one that has ended, and its tickets. */
   leave(key: K): void {
     this.#waiting -= this.#shares.get(key)?.tickets.length ?? 0;
     this.#shares.delete(key);

@@ -1,19 +1,19 @@
 /**
- * The line of a queue: one order by priority, highest first, and by rank among those of one
- * priority. A place anywhere in it is kept as a priority and a rank, so that it outlives a restart.
+ * The line of a queue: ordered by priority, highest first, then by rank. A place anywhere in it is
+ * stored as a priority and a rank, so that it outlives a restart.
  */
 
 /** An entry with a place in the line. */
 export interface Ranked {
   /** Higher first, MIN_PRIORITY to MAX_PRIORITY. */
   priority: number;
-  /** Order among those of one priority, lower first. */
+  /** Order within one priority, lower first. */
   rank: number;
 }
 
 export const MIN_PRIORITY = -100;
 export const MAX_PRIORITY = 100;
-/** Between ranks closer than this nothing fits any more: all are dealt anew. */
+/** Smallest gap between ranks into which another still fits; below it all ranks are reassigned. */
 const MIN_GAP = 1e-6;
 
 export class QueueLine<T extends Ranked> {
@@ -26,7 +26,7 @@ export class QueueLine<T extends Ranked> {
     return this.#items;
   }
 
-  /** @returns from 0; -1 for one that does not stand in line */
+  /** @returns from 0; -1 for one that is not in the line */
   placeOf(item: T): number {
     return this.#items.indexOf(item);
   }
@@ -38,7 +38,7 @@ export class QueueLine<T extends Ranked> {
     return rank;
   }
 
-  /** A rank that somebody has: `nextRank` gives higher ones. */
+  /** Notes a rank in use: `nextRank` gives higher ones. */
   noteRank(priority: number, rank: number): void {
     this.#ranks.set(priority, Math.max(rank, this.#ranks.get(priority) ?? rank));
   }
@@ -55,7 +55,7 @@ export class QueueLine<T extends Ranked> {
     this.#items.splice(low, 0, item);
   }
 
-  /** @returns false if it did not stand in line */
+  /** @returns false if it was not in the line */
   takeOut(item: T): boolean {
     const at = this.placeOf(item);
     if (at >= 0) this.#items.splice(at, 1);
@@ -63,11 +63,11 @@ export class QueueLine<T extends Ranked> {
   }
 
   /**
-   * Moves one that stands in line. Where the new place is among others of another priority, theirs
-   * is taken on.
+   * Moves a member of the line. Where the new place is among another priority, it takes on that
+   * priority.
    *
    * @param position from 0, inside the line
-   * @returns those whose priority or rank has changed
+   * @returns the members whose priority or rank has changed
    */
   move(item: T, position: number): readonly T[] {
     this.takeOut(item);

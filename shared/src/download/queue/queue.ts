@@ -1,6 +1,6 @@
 /**
- * The queue: which downloads run now, which come next, and which are tried again when. Holds what is
- * not finished; what is complete, failed or removed leaves it.
+ * The queue: which downloads run now, which come next, and which are tried again when. Holds
+ * unfinished downloads; complete, failed and removed ones leave it.
  */
 
 import type { Millis, Random } from '../../base/clock.ts';
@@ -19,7 +19,7 @@ export interface QueueItem {
   readonly state: QueueState;
   /** Higher first, MIN_PRIORITY to MAX_PRIORITY. */
   readonly priority: number;
-  /** Order among those of one priority, lower first. */
+  /** Order within one priority, lower first. */
   readonly rank: number;
   /** Failures in a row. */
   readonly attempts: number;
@@ -28,7 +28,7 @@ export interface QueueItem {
   /** Not before this time, as its user wants it. */
   readonly startAt: Millis | undefined;
   readonly held: Held | undefined;
-  /** Its last attempt failed: it starts after those of its priority that have not. */
+  /** Its last attempt failed: it starts after those of its priority that have not failed. */
   readonly behind: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface QueueLimits {
 export interface Plan {
   /** Downloads that begin now, in order; they count as active from here on. */
   readonly start: readonly string[];
-  /** When to ask again if nothing else happens. */
+  /** When to ask again if no event comes before. */
   readonly nextAt: Millis | undefined;
 }
 
@@ -94,7 +94,7 @@ export class DownloadQueue {
   /**
    * Adds a download, as the last of its priority or at a position.
    *
-   * @param item what is kept of it; `rank` as it was before a restart, else undefined
+   * @param item its stored facts; `rank` as it was before a restart, otherwise undefined
    * @param position from 0; takes on a priority that fits there, as with `move`
    * @returns the gids whose priority or rank is new
    */
@@ -145,8 +145,8 @@ export class DownloadQueue {
    * among others of another priority, theirs is taken on.
    *
    * @param how set: counted from the beginning; current: from where it is; end: from the end
-   * @returns the place it has got, and the gids whose priority or rank has changed; place -1 if it
-   *   does not stand in line
+   * @returns its new place, and the gids whose priority or rank has changed; place -1 if it is not
+   *   in the line
    */
   move(gid: string, offset: number, how: Move): { position: number; changed: string[] } {
     const item = this.#items.get(gid);
@@ -201,13 +201,13 @@ export class DownloadQueue {
     return true;
   }
 
-  /** An active download has been stopped from outside: it stands in line again where it was. */
+  /** An active download was stopped from outside: it returns to its old place in the line. */
   requeue(gid: string): void {
     const item = this.#items.get(gid);
     if (item?.state === 'active') this.#stand(item, 'queued');
   }
 
-  /** An active download is to wait, through no fault of its own. */
+  /** An active download has to wait, through no fault of its own. */
   postpone(gid: string, until: Millis): void {
     const item = this.#items.get(gid);
     if (item?.state !== 'active') return;
@@ -215,7 +215,7 @@ export class DownloadQueue {
     item.retryAt = until;
   }
 
-  /** Makes one that waits for another attempt try at once. */
+  /** Ends the wait of a download for its next attempt. */
   hurry(gid: string): void {
     const item = this.#items.get(gid);
     if (item?.state !== 'waiting') return;
@@ -223,7 +223,7 @@ export class DownloadQueue {
     item.behind = false;
   }
 
-  /** Ends the wait for another attempt, because what it waited for has changed. Its place stays. */
+  /** Ends the wait for another attempt, because its reason has changed. Its place stays. */
   endWait(gid: string): void {
     const item = this.#items.get(gid);
     if (item?.state === 'waiting') item.retryAt = undefined;
@@ -237,8 +237,8 @@ export class DownloadQueue {
 
   /**
    * A download has failed in a way that may pass: it is tried again, later each time. Until then it
-   * holds no slot, and then downloads that have not failed start first: two that bring a few bytes
-   * each time would else take turns, and nothing behind them would ever start.
+   * holds no slot, and downloads that have not failed start first: otherwise two that bring a few
+   * bytes each time would take turns, and no later one would ever start.
    */
   retry(gid: string, random: Random, now: Millis, retryAfterMs = 0): void {
     const item = this.#items.get(gid);
@@ -293,7 +293,7 @@ export class DownloadQueue {
     return { start: begin.map((item) => item.gid), nextAt };
   }
 
-  /** The line with those that are behind after the others of their priority, longest due first. */
+  /** The line with failed ones after the others of their priority, longest due first. */
   *#inOrderOfStart(): Iterable<Mutable> {
     const behind: Mutable[] = [];
     let priority: number | undefined;

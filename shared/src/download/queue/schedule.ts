@@ -22,7 +22,7 @@ export interface ScheduleWindow {
 
 /** Effect of the schedule at a moment. */
 export interface ScheduleState {
-  /** free: no window; else the strictest of the windows that are open. */
+  /** free: no window; otherwise the strictest of the open windows. */
   readonly effect: 'free' | 'pause' | number;
   /** When that changes; undefined: never. */
   readonly nextChangeAt: Millis | undefined;
@@ -36,7 +36,7 @@ export const MAX_WINDOWS = 100;
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1440;
 const DAY_MS = DAY_MINUTES * MINUTE_MS;
-/** A window that is there at all opens or closes within a week and a day. */
+/** Days to look ahead: every window opens or closes within a week and a day. */
 const HORIZON_DAYS = 9;
 
 /** @param now Unix milliseconds */

@@ -32,9 +32,9 @@ export function expiresAt({ removedAt }: Pick<TrashEntry, 'removedAt'>, days: nu
 }
 
 /**
- * Decides what is deleted for good: what is older than it may get, then the oldest until the rest
- * fits. Of what was removed last everything stays, however large: else a removal of much could not
- * be undone at all.
+ * Decides which entries are deleted for good: those past their age, then the oldest until the rest
+ * fits. Everything from the latest removal stays, however large: otherwise a large removal could
+ * not be undone.
  *
  * @param entries oldest first
  * @returns their gids, oldest first

@@ -1,7 +1,7 @@
 /**
- * URLs that are good for whoever has them: signed, for a time, or with an identifier that nobody can
- * guess. They are for those they were given to, and stay with them. Rather too many than too few are
- * taken for one: all that it costs is that no edge is asked.
+ * URLs that admit anyone who has them: signed, valid for a time, or with an unguessable identifier.
+ * They stay with the user who got them. A public URL that is taken for one costs only the use of
+ * edges, so doubtful cases count as capability URLs.
  */
 
 import { isAmong } from '../../http/urls/host-list.ts';
@@ -20,7 +20,10 @@ export type Capability =
 /** Parameters that are named after a secret, by their last word. */
 const SECRET_NAME =
   /(?:^|[-_.])(?:token|tkn|secret|pass|passwd|password|passcode|pwd|(?:api|access|auth|resource|rl|share|download|license|licence|session)?[-_]?key|jwt|jws|session|session[-_]?id|jsessionid|phpsessid|sid|signature|sign|sig|hmac|mac|credentials?|policy|ticket|otp|nonce|once|auth|verify|verification|confirm|share|shared|share[-_]?id|invite|grant|assertion|saml\w*)$/;
-/** Signing schemes whose parameters begin alike: S3, Google, Alibaba, Volcano, Huawei, Tencent, Akamai. */
+/**
+ * Signing schemes whose parameters share prefixes: S3, Google, Alibaba, Volcano, Huawei, Tencent,
+ * Akamai.
+ */
 const SIGNING_PREFIX =
   /^(?:x-(?:amz|goog|oss|tos|obs|cos|ms)-|q-sign|hdn(?:ts|ea|tl)|bcdn_|__gda__)/;
 /** `?md5=...&expires=...`, `?st=...&e=...`: alone these names mean all kinds of things. */
@@ -34,7 +37,7 @@ const CONTENT_NAME =
   /^(?:sha-?(?:1|2|224|256|384|512)|b2|blake[23]\w*|checksum|integrity|rev|revision|ref|commit|version|ver|v|build|build[-_]?id|etag)$/;
 const JWT = /(?:^|[^A-Za-z0-9_-])eyJ[\w-]{6,}\.[\w-]{2,}\.[\w-]*/;
 
-/** Hosts whose files are shared by links that nobody can guess. */
+/** Hosts that share files by unguessable links. */
 const SHARING_HOSTS: readonly string[] = [
   ...['dropbox.com', 'dropboxusercontent.com', 'drive.google.com', 'docs.google.com'],
   ...['drive.usercontent.google.com', 'onedrive.live.com', '1drv.ms', 'sharepoint.com', '1drv.com'],
@@ -68,8 +71,8 @@ const REVISION_HOSTS: readonly string[] = [
 /**
  * Finds the feature that makes a URL a capability.
  *
- * @param url as it would be asked for
- * @returns undefined where it looks like the address of a file for everybody
+ * @param url as it would be requested
+ * @returns undefined where it looks like the address of a public file
  */
 export function capabilityIn(url: URL): Capability | undefined {
   if (url.username + url.password !== '') return 'user-name';
@@ -129,7 +132,7 @@ function capabilityOfPath(url: URL, segments: readonly string[]): Capability | u
   return undefined;
 }
 
-/** A file's name without what says which kind it is of: `x86_64.tar.gz` is no part of an identifier. */
+/** A file's name without its type: `x86_64.tar.gz` is not part of an identifier. */
 function stem(name: string, isFile: boolean): string {
   return isFile ? name.replace(/(?:\.[A-Za-z][A-Za-z0-9]{0,9}){1,3}$/, '') : name;
 }

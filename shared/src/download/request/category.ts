@@ -16,7 +16,7 @@ const MAX_EXTENSIONS = 200;
 const MAX_NAME_CHARS = 64;
 const MAX_FOLDER_CHARS = 1024;
 
-/** Categories that everybody has to begin with; all in the download folder until changed. */
+/** Categories of a new installation; all in the download folder until changed. */
 export const DEFAULT_CATEGORIES: readonly Category[] = [
   { name: 'images', folder: '', extensions: ['iso', 'img', 'qcow2', 'vmdk', 'vdi', 'dmg', 'wim'] },
   { name: 'video', folder: '', extensions: ['mp4', 'mkv', 'webm', 'avi', 'mov', 'm4v', 'ts'] },

@@ -79,7 +79,7 @@ describe('edges may be asked for', () => {
 });
 
 describe('what the answer says decides first', () => {
-  /** With a status in every row: for an argument that is left out Jest waits for a callback. */
+  /** With a status in every row: for a missing argument Jest would wait for a callback. */
   const rows = (given: [string, Headers, number?][]) =>
     given.map(([name, headers, status = 200]) => [name, headers, status] as const);
   const saying = (headers: Headers, status = 200) =>
@@ -136,7 +136,7 @@ describe('the edges of a file', () => {
     hosts,
   });
   const edges: fc.Arbitrary<OfferedEdge[]> = fc.array(edge, { maxLength: 30 });
-  /** Names of public files. Drawn characters would at times look like an identifier to keep. */
+  /** Names of public files. Random characters would at times look like an identifier to protect. */
   const path = fc
     .array(fc.constantFrom('pub', 'releases', '24.04', 'a.iso', 'x86_64', 'a%20b'), {
       maxLength: 4,

@@ -1,8 +1,7 @@
 /**
- * Decides which edges may be asked for a file. Edges see what they are asked for, keep it, and
- * give it to others, so they are asked only for files that are for everybody. The one rule for
- * every taker: the desktop's engine, the engine in the extension, and the extension itself, which
- * knows what the user has allowed.
+ * Decides which edges may be asked for a file. Edges see what they fetch, keep it, and give it to
+ * others, so they are asked only for public files. One rule for every taker: the desktop's engine,
+ * the engine in the extension, and the extension itself, which knows what the user has allowed.
  */
 
 import { parseCacheControl } from '../../http/answers/freshness.ts';
@@ -31,8 +30,8 @@ export interface OfferedEdge {
   /** Base URL. */
   readonly url: string;
   /**
-   * Hosts, subdomains included, whose files the user lets it have. Undefined: it was named for this
-   * very file, by whoever knows what is allowed.
+   * Hosts, subdomains included, whose files the user allows it to fetch. Undefined: the edge was
+   * named for this very file by a caller that knows what is allowed.
    */
   readonly hosts?: readonly string[] | undefined;
 }
@@ -40,7 +39,7 @@ export interface OfferedEdge {
 /** More do not make a download faster. */
 export const MAX_USED_EDGES = 8;
 
-/** Fields that say nothing of who the user is to the server. All others may be a log-in. */
+/** Fields that do not identify the user to the server. All others may be a log-in. */
 const IMPERSONAL: ReadonlySet<string> = new Set([
   'accept',
   'accept-encoding',
@@ -55,21 +54,22 @@ export type HomeReason =
   | 'fields'
   /** The file is in the user's own network. */
   | 'own-network'
-  /** The link looks like one that is not for everybody. */
+  /** The link looks private. */
   | Capability
   /** The answer has `Cache-Control: private` or `no-store`. */
   | 'answer-private'
   | 'answer-cookie'
-  /** It differs by who asks. */
+  /** The answer differs by client. */
   | 'answer-varies'
-  /** It is given to those only who have logged in. */
+  /** Only logged-in users get it. */
   | 'answer-denied';
 
 /**
- * The edges that may be asked for a file: none where it is not shown to be for everybody.
+ * The edges that may be asked for a file: none unless the file is known to be public.
  *
- * @param requests the user's, in order: first the one that edges would be asked for, then where
- *   redirects have led. What is not known cannot speak against it: without any, nothing is shown
+ * @param requests the user's, in order: first the one that edges would be asked for, then the
+ *   targets of redirects. Unknown requests cannot be judged: without any, nothing is shown to be
+ *   public
  * @param edges in the order in which they are preferred
  * @returns base URLs, each once, at most `MAX_USED_EDGES`
  */
@@ -85,10 +85,11 @@ export function usableEdges(
 }
 
 /**
- * Why no edge may be asked, if so. It may not where one of the requests was made with a cookie, a
- * log-in or another field that may be one, or went to a host that is not of the public internet.
- * A name may still lead to a private address: that is for edges to see (`private-address`). Of
- * URLs only the first is what edges are told: public files are often given by way of a signed one.
+ * The reason why no edge may be asked, if there is one: one of the requests was made with a cookie,
+ * a log-in or another field that may be one, or went to a host outside the public internet. A name
+ * may still lead to a private address: edges check that themselves (`private-address`). Of the URLs
+ * only the first is judged, because edges are told only that: public files are often given by way
+ * of a signed one.
  *
  * @param requests as for `usableEdges`
  */
@@ -125,7 +126,7 @@ export function reasonInAnswer({ status, headers }: OriginAnswer): HomeReason | 
 const CACHE_FIELDS = ['cache-control', 'cdn-cache-control', 'surrogate-control'] as const;
 const PERSONAL_VARIANTS: ReadonlySet<string> = new Set(['*', 'cookie', 'authorization']);
 
-/** True for header fields that cannot log anybody in. */
+/** True for header fields that cannot log a user in. */
 export function isImpersonal(name: string): boolean {
   return IMPERSONAL.has(name.toLowerCase());
 }

@@ -1,6 +1,6 @@
 /**
- * Files that are merely shown when they are opened. All others may do something, and are asked
- * about: what runs as a program is different on each system, and there are new kinds every year.
+ * Files that are merely shown when they are opened. The user is asked before any other is opened:
+ * programs have different forms on each system, and there are new kinds every year.
  */
 
 /** Pictures, sound, films, text, archives and disk images that nothing in common use runs. */
@@ -16,8 +16,8 @@ const SHOWN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * True where a user should be asked before the file is opened: for everything but what is known to
- * be shown only, files without an ending among it.
+ * True where the user should be asked before the file is opened: for everything that is not known
+ * to be shown only, including files without an extension.
  *
  * @param path or name, of any system
  */

@@ -1,6 +1,6 @@
 /**
- * Names for downloaded files, from what servers say. A server-sent name never leaves the target
- * folder, never hides what it is, and can exist on every file system.
+ * Names for downloaded files, from server-sent names. A server-sent name never leaves the target
+ * folder, never hides its type, and can exist on every file system.
  */
 
 /** Longest name in bytes of UTF-8: file systems allow 255; suffixes of partial files need room. */
@@ -11,13 +11,13 @@ const FALLBACK = 'download';
 const FORBIDDEN = /[/\\:*?"<>|\x00-\x1f\x7f-\x9f]/g;
 /** Invisible and direction-changing characters: `exe.` spelt backwards must not look like a name. */
 const DECEPTIVE = /[\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff0-\uffff]/g;
-/** Names that Windows takes for devices, whatever their extension. */
+/** Names of devices on Windows, whatever their extension. */
 const DEVICE = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i;
 
 /**
- * Makes a safe name of what a server sent.
+ * Makes a safe name from a server-sent one.
  *
- * @param name from Content-Disposition or a URL; anything at all
+ * @param name from Content-Disposition or a URL; any text
  * @returns a name of 1 to 200 bytes without folder parts
  */
 export function safeFileName(name: string): string {
@@ -56,7 +56,7 @@ function shorten(name: string): string {
     if (room < 0) break;
     stem += char;
   }
-  // Where it was cut there may be what a name cannot end in.
+  // The cut may end in characters that a name must not end in.
   return extension === '' ? withoutEnd(stem) : stem.trimEnd() + extension;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Where a download is saved that a browser hands over: in the app's folder, or where the browser would
- * have put it. The extension says where that is, and is not believed further than this rule goes.
+ * Where a download that a browser hands over is saved: in the app's folder, or where the browser
+ * would have put it. The extension names the browser's folder, and is trusted only as far as this
+ * rule goes.
  */
 
 /** Folders that the system hides, and from which it starts programs. */
@@ -8,7 +9,7 @@ const SYSTEM_FOLDERS: ReadonlySet<string> = new Set(['appdata', 'library']);
 
 /** All paths are absolute, without links in them. */
 export interface HandOffFolders {
-  /** The user wants the browser's folder where nothing else is chosen. */
+  /** The user wants the browser's folder unless another is chosen. */
   readonly wanted: boolean;
   /** The app's folder for this file. */
   readonly app: string;
@@ -18,13 +19,13 @@ export interface HandOffFolders {
   readonly browser: { readonly path: string; readonly own: boolean } | undefined;
   /** The user's home folder. */
   readonly home: string;
-  /** Folders that the app keeps its own state in. */
+  /** Folders with the app's own state. */
   readonly state: readonly string[];
   /** True where upper and lower case are the same, and `\` separates names. */
   readonly windows: boolean;
 }
 
-/** @returns whose folder it is; `browser` also where both have the same */
+/** @returns the owner of the folder; `browser` also where both have the same */
 export function handOffFolder(folders: HandOffFolders): 'app' | 'browser' {
   const { wanted, chosen, app, browser, home, state, windows } = folders;
   if (browser === undefined) return 'app';

@@ -1,6 +1,6 @@
 /**
  * Where downloads of a stranger's list may be saved: below the user's download folder. Folders and
- * names come as whoever wrote the list wrote them, for this system or for another one.
+ * names come as the list's author wrote them, for this system or for another one.
  */
 
 import { safeFileName } from './file-name.ts';
@@ -43,7 +43,7 @@ export function folderBelow(base: string, listed: string, windows: boolean): str
 /**
  * A listed name, or path relative to its folder, every part made safe.
  *
- * @returns undefined for what would leave the folder
+ * @returns undefined for a path that would leave the folder
  */
 export function nameBelow(listed: string): string | undefined {
   const name = listed.replace(/\\/g, '/');
@@ -56,7 +56,7 @@ function parts(path: string): PathParts | undefined {
     return undefined;
   }
   const plain = path.replace(/\\/g, '/');
-  // Devices and shares (UNC), homes that a shell would put in, and paths relative to a drive.
+  // Devices and shares (UNC), homes that a shell would expand, and paths relative to a drive.
   if (/^(?:\/\/|~|[a-z]:(?!\/))/i.test(plain)) return undefined;
   const [root = ''] = /^(?:\/|[a-z]:\/)/i.exec(plain) ?? [];
   const names = plain

@@ -7,7 +7,10 @@ export const MAX_LINKS = 1000;
 /** Text after this is not looked at. */
 export const MAX_TEXT_CHARS = 4 * 1024 * 1024;
 
-/** Ends at what no URL has: white space, quotes, angle brackets, and what Markdown puts around. */
+/**
+ * Ends at characters that no URL contains: white space, quotes, angle brackets, and the brackets of
+ * Markdown.
+ */
 const LINK = /\bhttps?:\/\/[^\s"<>`^{|}\\\u0000-\u001f]+/gi;
 /** Characters after a link in a sentence that are no part of it. */
 const TRAILING = new Set(".,;:!?'*_~]");

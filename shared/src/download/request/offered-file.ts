@@ -1,6 +1,6 @@
 /**
- * Whether what a server sends is the file that a browser is downloading from it: the one decides
- * whether the browser's download may be ended.
+ * Decides whether a server sends the file that a browser is downloading from it: the only ground on
+ * which the browser's download may be ended.
  */
 
 import { MillraceError } from '../../base/errors.ts';

@@ -1,23 +1,23 @@
 /**
  * How a media player is told what to play. All users of a machine can read the command lines of its
  * processes, and the address of a stream is its password: players that are known to read playlists
- * get the name of a file with the address in it.
+ * get the name of a file that contains the address.
  */
 
-/** Stands for the address itself in a command: whoever writes it shows the address to others. */
+/** Placeholder for the address itself in a command: its author accepts that others can see it. */
 export const URL_PLACE = '{url}';
 /** Stands for the name of a file with the address, a playlist (M3U). */
 export const PLAYLIST_PLACE = '{playlist}';
 
 /**
- * Players that play the playlist that is their last argument. None that hands it to another process
- * of its own and ends: the file would be gone before that has read it.
+ * Players that play a playlist given as their last argument. Excluded are those that hand it to
+ * another process of theirs and end: the file would be gone before that process has read it.
  */
 const READ_PLAYLISTS: ReadonlySet<string> = new Set(['mpv', 'vlc', 'cvlc', 'nvlc', 'qvlc']);
 
 /**
- * The arguments of a player with a place for what it plays: the last one, unless the command has a
- * place of its own. Programs that are not known, such as scripts, get the address.
+ * The arguments of a player with a placeholder: as the last one, unless the command has a
+ * placeholder itself. Unknown programs, such as scripts, get the address.
  *
  * @param command program and arguments
  */
@@ -33,7 +33,7 @@ export function needsPlaylist(args: readonly string[]): boolean {
 }
 
 /**
- * Puts into the places what they stand for.
+ * Fills the placeholders.
  *
  * @param playlist path of the file; undefined where it has no place
  */

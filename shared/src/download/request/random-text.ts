@@ -14,7 +14,9 @@ const MIN_WEAK = 7;
 /** Changes between kinds of characters, for each pair of neighbours: words have fewer. */
 const STRONG_CHANGES = 0.36;
 const WEAK_CHANGES = 0.2;
-/** Letters alone have to be more, as names are written LikeThis. */
+/**
+ * Fewest letters where there are no digits: more are needed, because names are written LikeThis.
+ */
 const MIN_LETTERS = 20;
 const MIN_WEAK_LETTERS = 12;
 

@@ -12,7 +12,7 @@ export type RedundancyMode = 'basic' | 'aggressive' | 'progress';
 export interface DownloadRequest {
   /** URLs of one and the same file, best first, 1 to 64. The first names the download. */
   readonly urls: readonly string[];
-  /** Those of `urls` that a list or a description has named, and not the user. */
+  /** Those of `urls` that come from a list or a description, and not from the user. */
   readonly listed?: readonly string[] | undefined;
   /** Base URLs of edges to download through, best first. */
   readonly edges: readonly string[];
@@ -41,15 +41,15 @@ export interface DownloadRequest {
   readonly redundantShare: number;
   /** Header fields for the origins: cookies, authorization and referrer among them. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Header fields for edges: what they should know of the content. */
+  /** Header fields for edges: what they should know about the content. */
   readonly edgeHeaders?: Readonly<Record<string, string>> | undefined;
   /** User name and password for the first URL's origin. */
   readonly login?: { readonly user: string; readonly password: string } | undefined;
   /** Path of a file of cookies, as browsers' exporters and curl write it. */
   readonly cookieFile?: string | undefined;
-  /** Take a log-in from the user's netrc file if nothing else gives one. */
+  /** Take a log-in from the user's netrc file where there is no other. */
   readonly netrc?: boolean | undefined;
-  /** http://, https:// or socks5:// URL; `direct` for none at all; undefined: the environment's. */
+  /** http://, https:// or socks5:// URL; `direct`: no proxy; undefined: the environment's. */
   readonly proxy?: string | undefined;
   /** Bytes that the file must have, where that is known. */
   readonly length?: number | undefined;
@@ -62,7 +62,7 @@ export interface DownloadRequest {
   readonly limit?: number | undefined;
   /** How long connecting, answering, and sending nothing may each take. */
   readonly timeoutMs: Millis;
-  /** How long to go on without a single byte from anywhere; undefined: for ever. */
+  /** How long to continue without a single byte from any source; undefined: for ever. */
   readonly retryForMs?: Millis | undefined;
 }
 

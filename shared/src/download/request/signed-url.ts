@@ -33,7 +33,7 @@ export function looksSigned(url: string): boolean {
   return parameters.some((pair) => SIGNING.has(pair.replace(/=.*$/s, '').toLowerCase()));
 }
 
-/** Query parameters that name what may be used once, in lower case. */
+/** Query parameters that mark single use, in lower case. */
 const ONE_TIME: ReadonlySet<string> = new Set([
   'nonce',
   'once',
@@ -43,7 +43,7 @@ const ONE_TIME: ReadonlySet<string> = new Set([
   'ticket',
 ]);
 
-/** True if the URL looks as if the second request for it would be refused. */
+/** True if the URL looks as if a second request for it would be refused. */
 export function looksOneTime(url: string): boolean {
   const parameters = new URL(url).search.slice(1).split('&');
   return parameters.some((pair) => ONE_TIME.has(pair.replace(/=.*$/s, '').toLowerCase()));

@@ -1,7 +1,7 @@
 /**
- * How many bytes one request asks for: blocks adapt to the speed of their source (LOCI 5), so
- * that a request takes a few seconds wherever it goes, and to what is left of the file, so that
- * all connections come to an end together.
+ * How many bytes one request asks for: blocks adapt to the speed of their source (LOCI 5), so that
+ * a request takes a few seconds at any source, and to the remaining bytes, so that all connections
+ * finish together.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -12,16 +12,16 @@ const MiB = 1024 * KiB;
 /** Most blocks of the stored map, whatever the length of the file. */
 const MAX_BLOCKS = 65_536;
 const MIN_GRID_BYTES = 64 * KiB;
-/** Requests begin and end at multiples of this where nothing else decides. */
+/** Granularity of requests: they begin and end at multiples of this unless another rule decides. */
 export const ALIGN_BYTES = 64 * KiB;
 /** The first request to a source nothing is known about. */
 const FIRST_BYTES = 256 * KiB;
 const MAX_BYTES = 64 * MiB;
 /** How long a request should take. */
 const TARGET_MS = 4000;
-/** The same where somebody is waiting for the bytes. */
+/** The same where a reader waits for the bytes. */
 const URGENT_MS = 1000;
-/** Requests are no shorter than this, lest connections do nothing but ask. */
+/** Shortest request: below this connections would spend their time asking. */
 const MIN_MS = 100;
 /** Requests that each connection gets at least of the missing bytes. */
 const SHARES = 2;
@@ -42,7 +42,7 @@ export interface BlockSizeInput {
   readonly missing: number;
   /** Requests at a time over all sources. */
   readonly connections: number;
-  /** True if somebody waits for these bytes: a player. */
+  /** True if a reader, such as a player, waits for these bytes. */
   readonly urgent: boolean;
   /** Time that others need for their smallest request; 0 unless given. */
   readonly behindMs?: Millis;
@@ -60,8 +60,8 @@ export function requestBytes(input: BlockSizeInput): number {
 }
 
 /**
- * Bytes that the other requests bring before this source could bring its smallest one. If that
- * is all that is left, asking a slow source would only mean waiting for it.
+ * Bytes that the other requests bring before this source could bring its smallest request. If no
+ * more are left, a request to a slow source would only delay the end.
  */
 export function reachBytes({
   rate,

@@ -1,6 +1,6 @@
 /**
- * The decisions of the scheduler: of everything that a free connection could fetch, what comes
- * first. LOCI 3.2's rules, with forecasts (LOCI 5), and with takeovers before redundancy.
+ * The decisions of the scheduler: which of the bytes that a free connection could fetch come first.
+ * LOCI 3.2's rules, with forecasts (LOCI 5), and with takeovers before redundancy.
  */
 
 import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
@@ -29,7 +29,7 @@ interface Taker {
   readonly known: boolean;
 }
 
-/** Chooses what a free connection of `source` does next; undefined: nothing. */
+/** Chooses the next request of a free connection of `source`; undefined: none. */
 export function choose(
   state: SchedulerState,
   source: KnownSource,
@@ -49,8 +49,8 @@ export function choose(
 }
 
 /**
- * A source that has fallen silent, asked for something that nobody else brings either: perhaps
- * only a connection has died.
+ * A silent source is asked for bytes that no other source is bringing either: perhaps only a
+ * connection has died.
  */
 function retrySilent(state: SchedulerState, source: KnownSource, now: Millis): Choice | undefined {
   for (const request of state.running) {
@@ -80,8 +80,8 @@ function takerOf(state: SchedulerState, source: KnownSource, now: Millis): Taker
 
 /**
  * LOCI 3.2, rule 1: a request that more than P have overtaken is made once more from here, though
- * only if it takes longer than expected: here requests of slow sources are small, not late. What a
- * reader waits for comes first whether it has been overtaken or not: an earlier deadline is never
+ * only if it takes longer than expected: requests of slow sources are small here, not late. Bytes
+ * that a reader waits for come first whether overtaken or not: an earlier deadline is never
  * sacrificed for a later one.
  */
 function rescue(state: SchedulerState, taker: Taker | undefined, now: Millis): Choice | undefined {
@@ -123,7 +123,7 @@ function takeOverLast(
   const { request, pace } = last;
   const { start: position, end } = tailOf(request) as ByteRange;
   if (taker === undefined) {
-    // Nothing is known of anybody: only what stands still is worth a try.
+    // No pace is known yet: only a request that stands still is worth taking over.
     return pace.rate === 0 ? takeOver(state, { start: position, end }) : undefined;
   }
   const start = takeoverStart({
@@ -135,7 +135,7 @@ function takeOverLast(
     takerFirstByteMs: taker.firstByteMs,
   });
   if (start === undefined) return undefined;
-  // A source that has not shown anything yet gets no more than its first request.
+  // A source that has not proven itself yet gets no more than its first request.
   const most = taker.known ? end : requestBytes({ ...FIRST_REQUEST, missing: end - start });
   return takeOver(state, { start: Math.max(start, end - most), end });
 }
@@ -149,7 +149,7 @@ const FIRST_REQUEST: BlockSizeInput = {
   urgent: false,
 };
 
-/** LOCI 3.2, rule 3: at the end, what others are fetching already. */
+/** LOCI 3.2, rule 3: at the end, bytes that others are already fetching. */
 function duplicateLast(
   state: SchedulerState,
   taker: Taker | undefined,
@@ -165,10 +165,10 @@ function duplicateLast(
 }
 
 /**
- * Asks for the rest of a request once more: at another source, forecast to be faster, and only
- * while every byte that could come in twice is within what is allowed.
+ * Requests the rest of a request once more: at another source with a faster forecast, and only
+ * while every byte that could come twice is within the allowance.
  *
- * @param kept bytes of what is allowed that are not to be used
+ * @param kept bytes of the allowance that must stay unused
  */
 function duplicate(
   state: SchedulerState,
@@ -190,7 +190,9 @@ function duplicate(
   return { range: { start, end: Math.floor(start + bytes) }, redundant: true };
 }
 
-/** From here on these bytes are the new request's: whoever else has asked for them stops there. */
+/**
+ * From here on these bytes belong to the new request: others that have asked for them stop there.
+ */
 function takeOver(state: SchedulerState, range: ByteRange): Choice {
   for (const request of state.running) {
     if (request.end > range.start && request.position < range.end) {
@@ -202,7 +204,7 @@ function takeOver(state: SchedulerState, range: ByteRange): Choice {
   return { range, redundant: false };
 }
 
-/** The request that will be the last to finish as things stand, of those that are eligible. */
+/** The eligible request that will finish last as things stand. */
 function slowest(
   state: SchedulerState,
   now: Millis,
@@ -217,7 +219,7 @@ function slowest(
   return last;
 }
 
-/** When the bytes of a request will be there, whichever of those that fetch them brings them. */
+/** When the bytes of a request will be there, from the fastest of the requests that fetch them. */
 function bestPace(state: SchedulerState, request: RunningRequest, now: Millis): Pace | undefined {
   let best = state.sources.pace(request, now);
   for (const other of state.running) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { Forecast, RequestRate } from './forecast.ts';
 
-/** A request of which `bytes` come in every 50 ms from `at` on, for so long. */
+/** Lets `bytes` of a request arrive every 50 ms from `at` on, for a time. */
 function run(rate: RequestRate, bytes: number, at: number, ms: number): number {
   const end = at + ms;
   for (let now = at; now < end; now += 50) rate.add(bytes, now);

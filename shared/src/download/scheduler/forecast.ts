@@ -13,7 +13,7 @@ const MIN_SAMPLE_MS = 100;
 /** Time constant of a request's present rate: silence of this length leaves a third of it. */
 const TIME_CONSTANT_MS = 1000;
 
-/** Experience with the requests to one source, over all of them; rates are those of one request. */
+/** Experience with the requests to one source together; rates are those of one request. */
 export class Forecast {
   readonly #rate = new Estimate();
   readonly #firstByte = new Estimate();
@@ -46,7 +46,7 @@ export class RequestRate {
   #firstByteAt: Millis | undefined;
   #heardAt: Millis;
   #total = 0;
-  /** Bytes since the first ones, each counting for less the longer ago it came. */
+  /** Bytes since the first ones, weighted down with age. */
   #recent = 0;
   #recentAt: Millis = 0;
   #sampleBytes = 0;
@@ -85,7 +85,7 @@ export class RequestRate {
     if (now - this.#sampleAt >= SAMPLE_MS) this.#sample(now);
   }
 
-  /** The request is over: what has not been counted yet is. */
+  /** The request is over: bytes not counted yet are counted now. */
   end(now: Millis): void {
     if (this.#firstByteAt === undefined) return;
     if (now - this.#sampleAt >= MIN_SAMPLE_MS) return this.#sample(now);

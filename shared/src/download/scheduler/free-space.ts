@@ -1,6 +1,6 @@
 /**
- * Bytes that nobody has asked for yet, and which of them a source is given: how many, and how far
- * from where they are needed next.
+ * Bytes that no request covers yet, and which of them a source is given: how many, and how far from
+ * the position needed next.
  */
 
 import { type ByteRange, rangeBytes } from '../../base/byte-range.ts';
@@ -10,7 +10,7 @@ import { heldRuns } from './holdings.ts';
 import { type Choice, RETRY_MS, type SchedulerState, totalRate } from './scheduler-state.ts';
 import type { KnownSource } from './source-table.ts';
 
-/** LOCI 3.2, rule 2: bytes that nobody has asked for. A source begins with the chunks it owns. */
+/** LOCI 3.2, rule 2: bytes that no request covers. A source begins with the chunks it owns. */
 export function fetchFree(
   state: SchedulerState,
   source: KnownSource,

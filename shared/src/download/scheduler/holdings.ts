@@ -1,4 +1,7 @@
-/** The parts of a file that a source has: an upload that goes on, a depot that stores some of it. */
+/**
+ * The parts of a file that a source has: of an upload in progress, or of a depot that stores some
+ * of it.
+ */
 
 import type { ByteRange } from '../../base/byte-range.ts';
 

@@ -15,7 +15,7 @@ export class OwnChunks {
   readonly #owns: (position: number) => boolean;
   /** Answers of `owns`, so that a chunk is hashed once. */
   readonly #known: Uint8Array;
-  /** No chunk of its own below has anything left to fetch. */
+  /** Index below which no own chunk has anything left to fetch. */
   #cursor = 0;
 
   /** @param owns whether the source is the owner of the chunk that begins at a position */
@@ -49,7 +49,7 @@ export class OwnChunks {
     return undefined;
   }
 
-  /** Where the row of its own chunks from the cursor on ends, `bytes` or one chunk at most. */
+  /** Where the row of own chunks from the cursor ends, `bytes` or one chunk at most. */
   #rowEnd(bytes: number): number {
     const most = this.#cursor + Math.max(1, Math.floor(bytes / this.#chunkBytes));
     let chunk = this.#cursor + 1;

@@ -96,7 +96,7 @@ describe('playback', () => {
         fc.integer({ min: 2, max: 6 }),
         fc.integer({ min: 20, max: 3000 }),
         (count, blockMs) => {
-          // One block at a time arrives for whom it is preferred, every `blockMs`.
+          // One block at a time arrives for the preferred reader, every `blockMs`.
           const logic = new Playback();
           let longest = 0;
           const readers = Array.from({ length: count }, (_, i) => ({ at: i * 1000, servedAt: 0 }));

@@ -1,13 +1,13 @@
 /**
- * Decides which bytes of a download in progress media players need first. A player has several
- * readers at a time (the header at the start, an index at the end, the scene that is shown); its
- * user looks at the latest seek, but no reader may wait for ever (LOCI 5: the deadline of an
- * earlier block is never given up for a later one).
+ * Decides which bytes of a running download media players need first. A player has several readers
+ * at a time (the header at the start, an index at the end, the current scene); its user looks at
+ * the latest seek, but no reader may wait for ever (LOCI 5: the deadline of an earlier block is
+ * never given up for a later one).
  */
 
 import type { Millis } from '../../base/clock.ts';
 
-/** How much longer an earlier reader waits than the one of the latest seek, at most. */
+/** Longest time that an earlier reader waits beyond the one of the latest seek. */
 const PATIENCE_MS: Millis = 2000;
 
 interface Reader {
@@ -15,13 +15,13 @@ interface Reader {
   readonly number: number;
   /** The next byte that it needs. */
   position: number;
-  /** Since when it waits for that byte; undefined while it has what it needs. */
+  /** Since when it has waited for that byte; undefined while it has the byte. */
   waitingSince: Millis | undefined;
 }
 
 /**
  * The readers of one download. For every reader: `opened`, then `waits` and `advanced` in turn,
- * then `closed`. What is needed first changes with these calls only, never by time alone.
+ * then `closed`. The position needed first changes only with these calls, never by time alone.
  */
 export class Playback {
   readonly #readers = new Map<object, Reader>();
@@ -57,9 +57,9 @@ export class Playback {
   }
 
   /**
-   * The position whose bytes are needed first; undefined without readers. Of the readers that wait
-   * it is the latest, unless another has waited more than 2 s longer. If none waits, the latest is
-   * read ahead for.
+   * The position whose bytes are needed first; undefined without readers. Among waiting readers it
+   * is that of the latest seek, unless another has waited more than 2 s longer. If none waits, it
+   * is the read-ahead of the latest.
    */
   preferred(): number | undefined {
     let latest: Reader | undefined;

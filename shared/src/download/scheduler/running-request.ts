@@ -1,4 +1,4 @@
-/** A range request under way, as the scheduler sees it, and what all of them together imply. */
+/** A range request under way, as the scheduler sees it, and sums over all of them. */
 
 import { type ByteRange, RangeSet, rangeBytes } from '../../base/byte-range.ts';
 import type { Millis } from '../../base/clock.ts';
@@ -12,7 +12,7 @@ export interface Assignment {
   readonly range: ByteRange;
   /** Stop reading here: less than `range.end` once another request has taken over the rest. */
   readonly end: number;
-  /** Somebody else is fetching the same bytes already. */
+  /** Another request is already fetching the same bytes. */
   readonly redundant: boolean;
 }
 
@@ -22,11 +22,11 @@ export class RunningRequest implements Assignment {
   readonly redundant: boolean;
   readonly rate: RequestRate;
   readonly startedAt: Millis;
-  /** When it should be done, by what was known when it began. */
+  /** When it should be done, by the forecast at its beginning. */
   readonly dueAt: Millis;
   /** Requests for later bytes that have been completed meanwhile (LOCI 3.2). */
   overtaken = 0;
-  /** Nothing is left to do for it: its connection is to be ended. */
+  /** It has nothing left to do: its connection has to be ended. */
   obsolete = false;
   /** The caller has been told so. */
   told = false;
@@ -88,8 +88,8 @@ export function sharedBytes(a: RunningRequest, b: RunningRequest): number {
 }
 
 /**
- * How many bytes may still come in twice if nothing is ended early: what a request will bring
- * though it is stored, and what two requests will both bring.
+ * How many bytes may still come twice if no request is ended early: stored bytes that a request
+ * will bring again, and bytes that two requests will both bring.
  */
 export function redundantBytesToCome(
   requests: readonly RunningRequest[],

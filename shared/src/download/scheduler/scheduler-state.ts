@@ -22,7 +22,7 @@ export interface SchedulerState {
   readonly running: RunningRequest[];
   /** Bytes that have come in twice. */
   spent: number;
-  /** Somebody who reads the file while it comes in. */
+  /** A reader of the file while it is downloaded. */
   reader: { readonly position: number; readonly lookAhead: number } | undefined;
   /** The client holds its sources back: that they are slow is no fault of theirs. */
   throttled: boolean;

@@ -22,7 +22,7 @@ const unread = ({ assignment, at }: Reading): ByteRange => ({
   end: Math.max(at, assignment.end),
 });
 
-/** Lets chance play the network against a scheduler and keeps its own account of what is true. */
+/** Plays a random network against a scheduler and keeps its own account of the truth. */
 class Game {
   readonly scheduler: Scheduler;
   readonly options: SchedulerOptions;
@@ -151,7 +151,7 @@ class Game {
       const id = this.sources[i % this.sources.length] as string;
       const asked = this.readings.length < this.options.connections && this.ask(id);
       const idle = !asked && this.readings.length === 0;
-      // Where nobody has the whole file, another source may have what is missing.
+      // Where no source has the whole file, another may have the missing bytes.
       const others = this.held.length > 0 ? this.sources : [];
       if (idle && !others.some((other) => this.ask(other))) throw new Error('nobody does anything');
       const reading = this.readings[this.below(this.readings.length)] as Reading;

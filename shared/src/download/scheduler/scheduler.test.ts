@@ -25,7 +25,7 @@ class Reading {
   get unread(): ByteRange {
     return { start: this.at, end: Math.max(this.at, this.assignment.end) };
   }
-  /** Reads up to so many bytes; the requests that it has made superfluous. */
+  /** Reads up to `bytes`; returns the requests that this made superfluous. */
   read(scheduler: Scheduler, bytes: number, now: number): readonly Assignment[] {
     const end = Math.min(this.assignment.end, this.at + bytes);
     if (end <= this.at) return [];
@@ -128,7 +128,7 @@ describe('Scheduler', () => {
 });
 
 describe('the last requests', () => {
-  /** A slow request has brought 10 KiB in 2.5 s; a fast source has done all else. */
+  /** A slow request has brought 10 KiB in 2.5 s; a fast source has brought all other bytes. */
   function tail(options: Partial<SchedulerOptions> = {}) {
     const scheduler = schedule({ length: 9 * MiB, ...options }, ['slow', 'fast']);
     const slow = take(scheduler, 'slow') as Reading;

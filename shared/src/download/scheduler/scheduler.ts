@@ -34,7 +34,7 @@ const COPIES = 2;
 const PROGRESS = 6;
 /** How far ahead of a reader bytes count as urgent. */
 const LOOK_AHEAD_BYTES = 32 * 1024 * 1024;
-/** Most blocks of the stored map, whoever chooses their size. */
+/** Most blocks of the stored map, whatever size the caller chooses. */
 const MAX_BLOCKS = 4 * 1024 * 1024;
 
 export interface SchedulerOptions {
@@ -117,7 +117,7 @@ export class Scheduler {
     return this.#state.stored.nextMissing(range.start) >= range.end;
   }
 
-  /** A source that may be asked from now on. What is known of its speed stays if it was there. */
+  /** Adds a source to ask from now on. Its known speed stays if it was there before. */
   addSource(id: string, { owns, chunkBytes, holds }: SourceOptions = {}): void {
     const own =
       owns === undefined || chunkBytes === undefined
@@ -126,7 +126,7 @@ export class Scheduler {
     this.#state.sources.add(id, own, holds);
   }
 
-  /** A source that is not asked any more. The caller ends what it still has under way. */
+  /** Removes a source. The caller ends its requests under way. */
   removeSource(id: string): void {
     this.#state.sources.remove(id);
   }
@@ -147,7 +147,7 @@ export class Scheduler {
     return source === undefined ? undefined : this.#state.sources.forecast(source, now);
   }
 
-  /** Somebody reads the file from `position` on; undefined: nobody does any more. */
+  /** A reader reads the file from `position` on; undefined: it has ended. */
   prefer(position: number | undefined, lookAheadBytes = LOOK_AHEAD_BYTES): void {
     this.#state.reader =
       position === undefined ? undefined : { position, lookAhead: lookAheadBytes };
@@ -173,12 +173,12 @@ export class Scheduler {
   }
 
   /**
-   * Chooses what a free connection of a source fetches next: the rest of a request that a reader
-   * waits for or that is late (LOCI 3.2, rule 1); else bytes that nobody has asked for (rule 2);
-   * else the end of the request that would finish last; else, once more, the bytes of that request
-   * (rule 3).
+   * Chooses the next bytes for a free connection of a source: the rest of a request that a reader
+   * waits for or that is late (LOCI 3.2, rule 1); otherwise bytes that no request covers (rule 2);
+   * otherwise the end of the request that would finish last; otherwise, once more, the bytes of
+   * that request (rule 3).
    *
-   * @returns bytes that the source has; undefined if there is nothing for it to do now
+   * @returns bytes that the source has; undefined if it has nothing to do now
    */
   next(id: string, now: Millis): Assignment | undefined {
     const { sources, running } = this.#state;
@@ -196,7 +196,7 @@ export class Scheduler {
   /**
    * Bytes of a request are stored. Only bytes below the request's `end` may be passed.
    *
-   * @returns requests that have nothing left to do now: their connections are to be ended
+   * @returns requests that have nothing left to do: the caller ends their connections
    */
   onBytes(assignment: Assignment, range: ByteRange, now: Millis): readonly Assignment[] {
     const request = assignment as RunningRequest;
@@ -216,7 +216,7 @@ export class Scheduler {
   }
 
   /**
-   * A request is over; what it has not brought is free for others at once.
+   * A request is over; its missing bytes are free for others at once.
    *
    * @param outcome `complete` if it has brought everything up to its `end`
    */
@@ -236,7 +236,7 @@ export class Scheduler {
     for (const other of running) if (other.range.start < start) other.overtaken++;
   }
 
-  /** True if `other` need not go on, now that `winner` has brought something. */
+  /** True if `other` need not continue, now that `winner` has brought bytes. */
   #isOutdone(other: RunningRequest, winner: RunningRequest, now: Millis): boolean {
     if (other === winner || other.told) return false;
     if (other.obsolete) return true;

@@ -1,4 +1,4 @@
-/** The sources of a download with what is known of each, and the pace of the requests to them. */
+/** The sources of a download, the facts known about each, and the pace of the requests to them. */
 
 import type { Millis } from '../../base/clock.ts';
 import { ALIGN_BYTES } from './block-size.ts';
@@ -55,7 +55,7 @@ export class SourceTable {
     for (const source of this.#sources.values()) source.own?.reopen(position);
   }
 
-  /** True if some sources have parts of the file only, and no other than this one a certain byte. */
+  /** True if some sources have only parts of the file, and this one alone has a certain byte. */
   isSole(source: KnownSource, position: number): boolean {
     const byte = { start: position, end: position + 1 };
     let somePartial = false;
@@ -77,7 +77,7 @@ export class SourceTable {
     source.waitingSince = now;
   }
 
-  /** A request to the source has ended. What was silent stays so until it sends something. */
+  /** A request to the source has ended. A silent source stays silent until it sends something. */
   onEnd(source: KnownSource, now: Millis): void {
     source.running = Math.max(0, source.running - 1);
     if (source.running === 0 && !this.isSilent(source, now)) source.waitingSince = undefined;

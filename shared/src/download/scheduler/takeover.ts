@@ -1,7 +1,7 @@
 /**
- * The slow last percent: when every byte has been asked for, a free connection takes over the end
- * of the request that would be the last to finish. No byte is asked for twice by that; a little comes
- * in vain where the answer was on its way already.
+ * The slow last percent: when every byte has been requested, a free connection takes over the end
+ * of the request that would finish last. No byte is requested twice by that; a few come twice where
+ * the answer was already on its way.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -16,7 +16,7 @@ export interface TakeoverInput {
   /** First byte that the request under way has not brought. */
   readonly position: number;
   readonly end: number;
-  /** When it would be finished, from now, at `rate`; infinite for one that stands still. */
+  /** Time until it is finished at `rate`; infinite for one that stands still. */
   readonly etaMs: Millis;
   /** Bytes per second that it brings; 0 or more. */
   readonly rate: number;
@@ -28,7 +28,7 @@ export interface TakeoverInput {
 /**
  * Where to cut a request in two so that both parts finish together.
  *
- * @returns the first byte to take over; undefined if too little would be won
+ * @returns the first byte to take over; undefined if too little would be gained
  */
 export function takeoverStart(input: TakeoverInput): number | undefined {
   const { position, end, etaMs, rate, takerRate, takerFirstByteMs } = input;

@@ -123,7 +123,7 @@ describe('a transfer', () => {
     const gone = new MillraceError('origin-gone');
     whole.always = { refused: gone };
     const world = new TransferWorld(LENGTH, [a, whole]);
-    // However long it may wait for bytes: nobody can bring them.
+    // However long it may wait for bytes: no source can bring them.
     await expect(world.until(world.transfer({ connections: 2 }).run())).rejects.toBe(gone);
     expect(world.stored.bytes).toBe(5 * MiB);
 

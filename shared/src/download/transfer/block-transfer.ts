@@ -1,7 +1,8 @@
 /**
- * Fetches the missing bytes of a file over several connections at a time, from every source that may
- * be asked, until all are stored (LOCI 3.2; ANYCAST 3.1). What to fetch from whom is the scheduler's
- * to say, and which source may be asked is the pool's; this carries it out, for app and extension.
+ * Fetches the missing bytes of a file over several connections at a time, from every usable source,
+ * until all are stored (LOCI 3.2; ANYCAST 3.1). The scheduler decides which bytes are fetched from
+ * which source, and the pool which sources are usable; this class carries it out, for app and
+ * extension.
  */
 
 import { RangeSet } from '../../base/byte-range.ts';
@@ -15,7 +16,10 @@ import type { BlockTransferOptions, OpenAnswer, RangeWriter, Sink } from './tran
 import type { TransferSource } from './transfer-source.ts';
 import { Wakeable } from './wakeable.ts';
 
-/** Ends a request whose bytes others have brought or taken over, or whose connection others get. */
+/**
+ * Ends a request whose bytes came from others or were taken over, or whose connection goes to
+ * another download.
+ */
 const ENOUGH = new Error('enough');
 
 export class BlockTransfer<S extends TransferSource> {
@@ -40,7 +44,7 @@ export class BlockTransfer<S extends TransferSource> {
     this.#patience = new Patience(this.#session, this.#session.now());
   }
 
-  /** True while there is nobody to ask. */
+  /** True while no source can be asked. */
   get idle(): boolean {
     return this.#running.size === 0 && this.#pausing.count > 0 && !this.#options.scheduler.done;
   }
@@ -48,7 +52,7 @@ export class BlockTransfer<S extends TransferSource> {
   /**
    * Runs until every byte is stored.
    *
-   * @throws MillraceError; the signal's reason. What has come in by then is stored.
+   * @throws MillraceError; the signal's reason. The bytes received by then are stored.
    */
   async run(): Promise<void> {
     const { scheduler, connections } = this.#options;
@@ -72,7 +76,7 @@ export class BlockTransfer<S extends TransferSource> {
     if (!scheduler.done) throw this.#stop.signal.reason;
   }
 
-  /** Something has changed outside: a source was added, or the order of what is wanted. */
+  /** Something has changed outside: a source was added, or the order of the wanted bytes. */
   kick(): void {
     if (this.#working.size > 0) this.#attend();
     this.#pausing.wakeAll();
@@ -101,7 +105,7 @@ export class BlockTransfer<S extends TransferSource> {
   /**
    * Ends the youngest requests to a host, as other downloads have a right to their connections.
    *
-   * @param count how many, those that are ending already included
+   * @param count number of requests, including those that are already ending
    */
   giveBack(host: string, count: number): void {
     this.#running.endYoungest(host, count, ENOUGH);
@@ -114,9 +118,9 @@ export class BlockTransfer<S extends TransferSource> {
   }
 
   /**
-   * Gives every source but the first a connection of its own (LOCI 3.2.1: so many threads per
-   * server). Else one that never comes to an end could hold all connections, and no free one would
-   * be left to take over from it.
+   * Gives every source but the first its own connection (LOCI 3.2.1: threads per server). Otherwise
+   * one that never finishes could hold all connections, and no free one would be left to take over
+   * from it.
    */
   #attend(): void {
     const { pool, ownConnections = 0 } = this.#options;
@@ -134,7 +138,7 @@ export class BlockTransfer<S extends TransferSource> {
   }
 
   /**
-   * One connection: request after request until there is nothing left.
+   * One connection: request after request until nothing is left.
    *
    * @param own the only source that it asks; undefined: any
    */
@@ -209,7 +213,7 @@ export class BlockTransfer<S extends TransferSource> {
     const { assignment, checked } = running;
     const writer = this.#options.store.writer(assignment.range.start, checked);
     const take: Sink = (position, bytes) => this.#take(running, writer, position, bytes);
-    // The end may have come nearer: what is beyond it is another connection's.
+    // The end may have moved closer: the bytes beyond belong to another connection.
     const room = writer.room?.bind(writer);
     try {
       await answer.read(take, room && (() => room(assignment.end)));
@@ -287,8 +291,8 @@ export class BlockTransfer<S extends TransferSource> {
   }
 
   /**
-   * Takes back what a source in quarantine has given since it was last shown to keep the contract.
-   * Only when none of its requests is under way: what they are still writing would count again.
+   * Discards the bytes that a quarantined source has given since it was last shown to keep the
+   * contract. Waits until none of its requests is under way: their later writes would count again.
    */
   async #doubt(source: S): Promise<void> {
     const reason = source.health.quarantine;
@@ -297,7 +301,7 @@ export class BlockTransfer<S extends TransferSource> {
     await this.#discard(source.takeUnproven());
   }
 
-  /** The store first: what it still has would not be written again. */
+  /** The store first: bytes it still has would not be written again. */
   async #discard({ ranges }: RangeSet): Promise<void> {
     if (ranges.length === 0) return;
     const { store, scheduler } = this.#options;
@@ -330,7 +334,7 @@ export class BlockTransfer<S extends TransferSource> {
     });
   }
 
-  /** True if none of the sources that may ever be asked again has bytes that are missing. */
+  /** True if none of the sources that may ever be asked again has the missing bytes. */
   get #restMissing(): boolean {
     const { pool, scheduler } = this.#options;
     const left = pool.sources.filter(({ health }) => health.quarantine === undefined);

@@ -45,7 +45,7 @@ describe('learned limits', () => {
     const limits = new LearnedHostLimits();
     expect(limits.onRefused('a', 1, T0, 30_000)).toBe(true);
     expect(limits.restsUntil('a', T0)).toBe(T0 + 30_000);
-    // A shorter one that comes later does not cut it.
+    // A shorter rest that is announced later does not cut it.
     limits.onRefused('a', 1, T0 + 1, 1000);
     expect(limits.restsUntil('a', T0 + 1)).toBe(T0 + 30_000);
     expect(limits.restsUntil('a', T0 + 40_000)).toBe(T0 + 40_000);

@@ -19,7 +19,7 @@ export interface HostLimit {
   readonly restsUntil: Millis;
 }
 
-/** Most that is ever allowed to one host. */
+/** Highest limit for any host. */
 export const MAX_PER_HOST = 32;
 /** Hosts remembered; those that refused longest ago are forgotten first. */
 export const MAX_HOSTS = 1000;
@@ -37,7 +37,7 @@ type Mutable = { -readonly [K in keyof HostLimit]: HostLimit[K] };
 export class LearnedHostLimits {
   readonly #hosts = new Map<string, Mutable>();
 
-  /** @param known as remembered; what cannot be is left out */
+  /** @param known as remembered; entries that cannot be right are left out */
   constructor(known: Iterable<HostLimit> = []) {
     for (const entry of known) {
       const limit = Math.floor(entry.limit);
@@ -47,7 +47,7 @@ export class LearnedHostLimits {
     }
   }
 
-  /** All that is known, for remembering and for showing. */
+  /** All entries, for remembering and for showing. */
   get known(): readonly HostLimit[] {
     return [...this.#hosts.values()].map((entry) => ({ ...entry }));
   }
@@ -66,7 +66,7 @@ export class LearnedHostLimits {
 
   /** When the host may be asked again: its Retry-After, or now. */
   restsUntil(host: string, now: Millis): Millis {
-    // A clock that was wrong when it was noted must not stop downloads for ever.
+    // A wrong clock at the time of the note must not stop downloads for ever.
     const until = this.#hosts.get(host)?.restsUntil ?? 0;
     return until > now + MAX_REST_MS ? now : Math.max(now, until);
   }
@@ -102,7 +102,7 @@ export class LearnedHostLimits {
   onServed(host: string, active: number, now: Millis): boolean {
     const entry = this.#hosts.get(host);
     if (entry === undefined) return false;
-    // Below its limit a host shows nothing about what lies above.
+    // Below its limit a host shows nothing about higher limits.
     if (active < entry.limit || entry.limit >= MAX_PER_HOST) return false;
     if (now < entry.changedAt) entry.changedAt = now;
     if (now - entry.changedAt < RAISE_AFTER_MS) return false;

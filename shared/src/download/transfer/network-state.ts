@@ -11,11 +11,11 @@ export interface NetworkLook {
   readonly addresses: readonly string[];
   /** Monotonic; some systems let it stand still in sleep, others do not. */
   readonly now: Millis;
-  /** Unix time, which goes on in sleep. */
+  /** Unix time, which continues during sleep. */
   readonly wallNow: Millis;
 }
 
-/** More than clocks are ever set by in passing, and than a busy machine forgets to look. */
+/** Longer than usual corrections of a clock, and than the delays of a busy machine. */
 const SLEEP_MS = 15_000;
 
 export class NetworkState {
@@ -28,7 +28,7 @@ export class NetworkState {
   /**
    * Compares with the look before.
    *
-   * @param everyMs how long after the one before this look was meant to be
+   * @param everyMs intended time between this look and the one before
    * @returns why to try again, if so
    */
   observe(look: NetworkLook, everyMs: Millis): 'changed' | 'woke' | undefined {
@@ -36,7 +36,7 @@ export class NetworkState {
     this.#last = look;
     const slept = look.wallNow - before.wallNow - everyMs > SLEEP_MS;
     const overslept = look.now - before.now - everyMs > SLEEP_MS;
-    // Without any address there is nothing to try with, whatever has changed.
+    // Without any address no attempt is worthwhile, whatever has changed.
     const usable = look.addresses.length > 0;
     if (usable && key(look.addresses) !== key(before.addresses)) return 'changed';
     return slept || overslept ? 'woke' : undefined;

@@ -1,6 +1,6 @@
 /**
- * The patience of a transfer without incoming bytes: it ends when waiting for a source would be in
- * vain, or when other downloads are to have its turn.
+ * The patience of a transfer without incoming bytes: it ends when waiting for a source would be
+ * pointless, or when other downloads should have its turn.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -9,7 +9,7 @@ import type { Millis } from '../../base/clock.ts';
 const LIFELESS_MS = 3000;
 
 export interface PatienceOptions {
-  /** Longest time without a single byte from anywhere; undefined: for ever. */
+  /** Longest time without a single byte from any source; undefined: for ever. */
   readonly retryForMs?: Millis | undefined;
   /** Longest time with no request under way; undefined: as long as `retryForMs`. */
   readonly yieldsAfterMs?: Millis | undefined;
@@ -39,8 +39,8 @@ export class Patience {
   }
 
   /**
-   * Decides whether to wait for a source while no request is under way. A server may ask for hours
-   * of patience (Retry-After): no user is kept waiting in vain.
+   * Decides whether to wait for a source while no request is under way. A server may demand hours
+   * (Retry-After): the user is not kept waiting for nothing.
    *
    * To be called at each such moment: the first one starts the clock of `yieldsAfterMs`.
    *

@@ -1,7 +1,7 @@
 /**
- * Whether bytes of a file that the user asked for by https: may come over a connection that others
- * can change. Entity tags and samples prove nothing there: whoever sits on the way gives the right
- * ones and changes the rest. Only a digest of the whole file shows that.
+ * Whether bytes of a file that the user requested by https: may come over a connection that others
+ * can change. Entity tags and samples prove nothing there: an attacker on the way gives the right
+ * ones and changes the rest. Only a digest of the whole file proves it.
  */
 
 /** Where a source has its address from. */
@@ -10,7 +10,7 @@ export type NamedBy =
   | 'origin'
   /** An edge that the user has set up or named. */
   | 'own-edge'
-  /** A mirror, whoever has named it, or an edge that another edge has named. */
+  /** A mirror, from any origin, or an edge that another edge has named. */
   | 'other';
 
 export interface PlainSource {
@@ -19,14 +19,14 @@ export interface PlainSource {
   readonly namedBy: NamedBy;
   /** URL that the source is asked for, before any redirect. */
   readonly start: URL;
-  /** A digest of the whole file is known from somebody who could not be tampered with. */
+  /** A digest of the whole file is known from a source that could not be tampered with. */
   readonly digestKnown: boolean;
 }
 
 /**
- * True if a request may be sent, at each redirect anew.
+ * True if a request may be sent; checked again at each redirect.
  *
- * @param target what is to be asked
+ * @param target URL to ask
  */
 export function mayAskPlainly(target: URL, source: PlainSource): boolean {
   const { download, namedBy, start, digestKnown } = source;

@@ -46,10 +46,10 @@ export class RequestsUnderWay<S> {
   }
 
   /**
-   * Ends the youngest requests to a host: those lose the least, and what is believed only when it is
-   * complete is let end where that is possible.
+   * Ends the youngest requests to a host: they lose the least. A request whose bytes count only
+   * when it is complete is allowed to finish where possible.
    *
-   * @param count how many, those that are ending already included
+   * @param count number of requests, including those that are already ending
    */
   endYoungest(host: string, count: number, reason: unknown): void {
     const there = [...this.#requests].filter((request) => request.host === host);

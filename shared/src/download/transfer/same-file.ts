@@ -24,11 +24,11 @@ export type SameFile =
   | { readonly kind: 'unknown' };
 
 /**
- * Compares what two sources say.
+ * Compares the versions that two sources state.
  *
- * Digests decide. A strong entity tag that two servers have in common is taken for the same file:
- * servers make it from length and date at least (nginx) or from more. Tags that differ say nothing
- * where the servers are different ones; whether they are is the caller's to know.
+ * Digests decide. A strong entity tag that two servers have in common counts as the same file:
+ * servers make it at least from length and date (nginx). Different tags prove nothing where the
+ * servers differ; the caller knows whether they do.
  *
  * @param oneServer true if both are answers of one server about one URL: then its validators must
  *   agree

@@ -1,6 +1,6 @@
 /**
- * One attempt of a download as its requests see it: its clock and its patience, and whom they tell
- * of bytes, failures and waiting. Everything that asks sources on behalf of a download gets this.
+ * One attempt of a download as its requests see it: its clock, its patience, and the listeners for
+ * bytes, failures and waiting. Everything that asks sources on behalf of a download gets this.
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -18,7 +18,7 @@ export interface Session<S> extends PatienceOptions {
    * Counts bytes as they come in.
    *
    * @param signal of the request that brought them: its end ends the wait, too
-   * @returns what to wait for before more is read (rate limit); undefined: nothing
+   * @returns promise to wait for before more is read (rate limit); undefined: none
    */
   readonly onBytes: (source: S, count: number, signal: AbortSignal) => Promise<void> | undefined;
   /** Told of a source that has failed; its health says whether it is used any more. */

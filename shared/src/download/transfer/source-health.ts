@@ -17,7 +17,7 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 /** Breaches of the range contract that damage on the way can cause: a few in a row are forgiven. */
 const MAX_BREACHES = 4;
 
-/** Failures before anything was said: nobody there, or no network (ANYCAST 3.1.1). */
+/** Failures before any answer: the server is not there, or there is no network (ANYCAST 3.1.1). */
 const HANDSHAKE: ReadonlySet<ErrorCode> = new Set([
   'origin-unreachable',
   'origin-refused',
@@ -25,7 +25,7 @@ const HANDSHAKE: ReadonlySet<ErrorCode> = new Set([
   'network-away',
 ]);
 
-/** Of these, what can only be the server's: the network has brought the answer. */
+/** Those that only the server can have caused: the network has brought the answer. */
 const SERVER_AWAY: ReadonlySet<ErrorCode> = new Set(['origin-refused', 'origin-unknown']);
 
 /** Statuses with which servers mean that one client asks for too much at a time. */
@@ -44,8 +44,8 @@ const TOO_MANY: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /**
- * True for failures that teach how many requests at a time a host stands. A 403 teaches nothing: it
- * may be about the file, the link or the user, and what is learned outlives the download.
+ * True for failures that show how many requests at a time a host accepts. A 403 shows nothing: it
+ * may be about the file, the link or the user, and the learned limit outlives the download.
  *
  * @param crowded as for `onFailure`: other requests were under way at a source that has served us
  */
@@ -80,7 +80,7 @@ export class SourceHealth {
     return this.#last !== undefined && HANDSHAKE.has(this.#last.code);
   }
 
-  /** True while the server, and not the network, is what is missing: no port, or no such name. */
+  /** True while the server is missing, and not the network: no port, or no such name. */
   get isServerAway(): boolean {
     return this.#last !== undefined && SERVER_AWAY.has(this.#last.code);
   }
@@ -90,7 +90,7 @@ export class SourceHealth {
     return this.#quarantine === undefined && this.#restsUntil > now;
   }
 
-  /** The network has changed: whatever could not be reached is worth a try at once. */
+  /** The network has changed: every unreachable source is worth a try at once. */
   retryNow(now: Millis): void {
     if (this.isDown) this.#restsUntil = now;
   }
@@ -106,7 +106,7 @@ export class SourceHealth {
     return this.#quarantine === undefined ? this.#restsUntil : undefined;
   }
 
-  /** Bytes came in: whatever was wrong before is over; breaches of the contract are remembered. */
+  /** Bytes came in: earlier failures are over; breaches of the contract are remembered. */
   onBytes(): void {
     this.#failures = 0;
     this.#last = undefined;

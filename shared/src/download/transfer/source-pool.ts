@@ -1,6 +1,6 @@
 /**
- * The sources of a download: which of them a free connection should use, how many requests at a time
- * each of them stands, and what follows when one fails (LOCI 3.2.1; ANYCAST 3.1.1; NSDI 3.3).
+ * The sources of a download: which of them a free connection should use, how many requests at a
+ * time each accepts, and the consequences when one fails (LOCI 3.2.1; ANYCAST 3.1.1; NSDI 3.3).
  */
 
 import type { Millis } from '../../base/clock.ts';
@@ -15,7 +15,7 @@ export interface HostDemand {
   readonly host: string;
   /** Requests of the download under way. */
   readonly active: number;
-  /** Requests at a time that its sources there stand, of those that may be asked now. */
+  /** Requests at a time that its usable sources accept together. */
   readonly wanted: number;
 }
 
@@ -23,7 +23,10 @@ export interface HostDemand {
 export interface Seats {
   /** Requests to one source at a time, at most. */
   readonly perSource: number;
-  /** Requests that the download may have at a host beside the `active` ones under way; below 0: too many. */
+  /**
+   * Requests that the download may have at a host beside the `active` ones under way; below 0: too
+   * many.
+   */
   room(host: string, active: number): number;
   /** A request is about to be made. @returns false where there is no connection for it */
   take(host: string): boolean;
@@ -31,7 +34,7 @@ export interface Seats {
   release(host: string): void;
   /** True where others have all connections to the host that this download could use. */
   isCrowdedOut?(host: string): boolean;
-  /** Told what could be used, before it is decided who is asked. */
+  /** Told the possible demand, before sources are chosen. */
   claim?(demands: readonly HostDemand[]): void;
   /** The host served `active` requests at a time. */
   onServed?(host: string, active: number): void;
@@ -78,8 +81,8 @@ export class SourcePool<S extends TransferSource> {
   }
 
   /**
-   * The sources to ask now, best first: those that may be asked, with fewer requests under way than
-   * they stand. The origin stands behind its edges, as long as one of them may be used at all.
+   * The sources to ask now, best first: usable ones with fewer requests under way than they accept.
+   * The origin comes after its edges, as long as one of them is usable at all.
    *
    * @param lifeless true if no byte has come for so long that the origin should help its edges
    */
@@ -109,12 +112,12 @@ export class SourcePool<S extends TransferSource> {
     return times.length === 0 ? undefined : Math.min(...times);
   }
 
-  /** True if every source that is left cannot be reached at all: it may be the network. */
+  /** True if every remaining source is unreachable: the network may be the cause. */
   get allDown(): boolean {
     return this.#allLeft(({ health }) => health.isDown);
   }
 
-  /** True if every source that is left refuses connections or has no name that exists. */
+  /** True if every remaining source refuses connections or has an unknown name. */
   get allServersAway(): boolean {
     return this.#allLeft(({ health }) => health.isServerAway);
   }
@@ -135,7 +138,7 @@ export class SourcePool<S extends TransferSource> {
 
   /**
    * @param host that the request was sent to
-   * @param served true if it brought all that it was for
+   * @param served true if it brought all its bytes
    */
   ended(source: S, host: string, served: boolean): void {
     const member = this.#member(source);
@@ -158,7 +161,7 @@ export class SourcePool<S extends TransferSource> {
   }
 
   /**
-   * A request has failed: what follows for its source.
+   * A request has failed: decides the consequences for its source.
    *
    * @param isThere true if the source has sent something since the request was made
    */
@@ -175,7 +178,7 @@ export class SourcePool<S extends TransferSource> {
     member.served = 0;
   }
 
-  /** The network may have come back: whoever could not be reached is worth a try. */
+  /** The network may be back: every unreachable source is worth a try. */
   retryNow(): void {
     for (const { health } of this.sources) health.retryNow(this.now());
   }
@@ -220,7 +223,7 @@ export class SourcePool<S extends TransferSource> {
     claim.call(this.#seats, demands);
   }
 
-  /** An edge all of whose connections others have at present. */
+  /** An edge all of whose connections other downloads have at present. */
   #isCrowdedOut({ kind, host }: S): boolean {
     return kind === 'edge' && this.#seats.isCrowdedOut?.(host) === true;
   }
@@ -229,7 +232,7 @@ export class SourcePool<S extends TransferSource> {
     return this.#seats.room(host, this.#activeAt(host));
   }
 
-  /** Requests under way to other sources at the same host: they share what it stands. */
+  /** Requests under way to other sources at the same host: they share its limit. */
   #othersAt(source: S): number {
     let others = 0;
     for (const [other, { active }] of this.#members) {

@@ -1,5 +1,5 @@
 /**
- * The ports of a transfer: sources that can be asked for ranges, and a store for what they send. The
+ * The ports of a transfer: sources that can be asked for ranges, and a store for their bytes. The
  * app has HTTP connections and files for them, the extension has `fetch` and the browser's own file
  * system.
  */
@@ -13,7 +13,7 @@ import type { TransferSource } from './transfer-source.ts';
 /**
  * Takes bytes at a position of the file; they are copied before it returns.
  *
- * @returns undefined to go on, or a promise to hold the source back until it resolves
+ * @returns undefined to continue, or a promise to hold the source back until it resolves
  */
 export type Sink = (position: number, bytes: Uint8Array) => Promise<void> | undefined;
 
@@ -24,9 +24,9 @@ export interface OpenAnswer {
   /**
    * Hands the body on.
    *
-   * @param room memory to read the next bytes into, asked anew for each piece
-   * @throws MillraceError where the body is not what was announced; the signal's reason; what `sink`
-   *   throws. The answer is given up then
+   * @param room memory to read the next bytes into, requested again for each piece
+   * @throws MillraceError where the body does not match its announcement; the signal's reason;
+   *   errors of `sink`. The answer is abandoned then
    */
   read(sink: Sink, room?: () => Uint8Array): Promise<void>;
 }
@@ -37,12 +37,12 @@ export interface TransferStore {
    * Makes a writer for the bytes of one answer.
    *
    * @param start position that the first are expected at
-   * @param provisional what is written counts for nothing until `confirm`
+   * @param provisional written bytes count for nothing until `confirm`
    */
   writer(start: number, provisional: boolean): RangeWriter;
   /** Bytes that were written provisionally are right. @throws MillraceError of the disk */
   confirm(range: ByteRange): Promise<void>;
-  /** Takes bytes out for good: they are to be fetched again. @throws MillraceError of the disk */
+  /** Discards bytes for good: they have to be fetched again. @throws MillraceError of the disk */
   forget(ranges: readonly ByteRange[]): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ export abstract class TransferSource {
   readonly health: SourceHealth;
   /** Stored bytes that it gave since it was last shown to keep the contract. */
   readonly unproven = new RangeSet();
-  /** Bytes that it has sent, those that were not wanted any more included. */
+  /** Bytes that it has sent, including unwanted ones. */
   receivedBytes = 0;
   /** When bytes of the file came last, monotonic milliseconds. */
   heardAt: Millis = Number.NEGATIVE_INFINITY;

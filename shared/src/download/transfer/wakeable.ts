@@ -3,7 +3,7 @@
 export class Wakeable {
   readonly #waiting = new Set<AbortController>();
 
-  /** Number of those that wait. */
+  /** Number of waiters. */
   get count(): number {
     return this.#waiting.size;
   }
