@@ -1,4 +1,7 @@
-/** One deadline at a time: what came while this process was kept waiting is read before it passes. */
+/**
+ * One deadline at a time: data that arrived while this process was blocked is read before the
+ * deadline passes.
+ */
 
 export class Deadline {
   readonly #onPassed: () => void;
@@ -9,7 +12,7 @@ export class Deadline {
     this.#onPassed = onPassed;
   }
 
-  /** Replaces the one before. @param ms from now, milliseconds */
+  /** Replaces the earlier deadline. @param ms from now, milliseconds */
   set(ms: number): void {
     clearTimeout(this.#timer);
     const timer = setTimeout(() => {

@@ -4,18 +4,18 @@
  */
 
 export interface FatalError {
-  /** Whether it was thrown, or the reason of a promise that nobody has looked at. */
+  /** Whether it was thrown, or is the reason of an unhandled promise. */
   readonly origin: NodeJS.UncaughtExceptionOrigin;
   readonly error: { readonly type: string; readonly message: string; readonly stack: string };
 }
 
-/** Longest message and stack that are logged, in characters: what is thrown may quote a stranger. */
+/** Longest message and stack that are logged, in characters: errors may quote strangers. */
 const MAX_CHARACTERS = 8192;
 
 /**
  * Tells of an error that ends the process. To be called once, as soon as there is a log.
  *
- * @param write has to write synchronously: the process ends when it returns; what it throws is
+ * @param write has to write synchronously: the process ends when it returns; its own errors are
  *   dropped
  */
 export function onFatalError(write: (error: FatalError) => void): void {

@@ -1,4 +1,4 @@
-/** Collects the head of an answer, and what has come of its body with it. */
+/** Collects the head of an answer, and the part of its body that arrived with it. */
 
 import { MillraceError } from '../src/base/errors.ts';
 import { type MessageHead, parseMessageHead } from '../src/http/messages/message-head.ts';
@@ -6,8 +6,8 @@ import { type MessageHead, parseMessageHead } from '../src/http/messages/message
 /** Longest response head. */
 const MAX_HEAD_BYTES = 32 * 1024;
 /**
- * Most bytes of the body that are read with the end of its head. They must be copied, and arrive
- * whatever becomes of the request: no more than most heads take.
+ * Most bytes of the body that are read with the end of its head. They have to be copied, and arrive
+ * even if the request is abandoned: no more than most heads take.
  */
 const READ_BYTES = 8 * 1024;
 /** Room for the longest head and the beginning of the body that comes with it. */
@@ -24,7 +24,9 @@ export class HeadBuffer {
     return this.#rest;
   }
 
-  /** Memory for the next read: never empty, though nothing is to be read into it when it is full. */
+  /**
+   * Memory for the next read: never empty, even when the buffer is full and must not be read into.
+   */
   get room(): Uint8Array {
     const from = Math.min(this.#bytes, BUFFER_BYTES - 1);
     return this.#memory.subarray(from, from + READ_BYTES);
@@ -36,7 +38,7 @@ export class HeadBuffer {
   }
 
   /**
-   * Takes what has been read.
+   * Takes the bytes just read.
    *
    * @param read `room`, or memory that was handed out before the last head was done with
    * @param onInterim told of interim responses (1xx), which precede the answer

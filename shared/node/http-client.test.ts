@@ -208,7 +208,7 @@ describe('HttpClient', () => {
     const timeoutMs = 300;
     const response = await client(timeoutMs).get(served.url, {}, forEver);
     const silent = await serve(() => {});
-    // A request that begins now would be given up with the first one if the first one's time
+    // A request that begins now would be abandoned with the first one if the first one's time
     // counted.
     const untilTimeout = () => expect(text(client(timeoutMs), silent)).rejects.toThrow();
     const pieces: Buffer[] = [];

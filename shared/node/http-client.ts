@@ -1,6 +1,6 @@
 /**
- * GET requests the cheapest way there is: plain http: over connections of our own, which spend a
- * quarter of the processor time on large bodies; everything else through undici.
+ * GET requests at the lowest cost: plain http: over our own connections, which need a quarter of
+ * the processor time for large bodies; everything else through undici.
  */
 
 import type { Dispatcher } from 'undici';
@@ -20,7 +20,7 @@ export interface HttpClientOptions {
   readonly direct: RangeClientOptions | undefined;
 }
 
-/** An answer whose body is handed on piece by piece, or given up. */
+/** An answer whose body is handed on piece by piece, or discarded. */
 export interface HttpStream {
   readonly status: number;
   readonly headers: Headers;
@@ -34,13 +34,13 @@ export interface HttpStream {
    * @returns settles when the body has ended, cleanly or not
    */
   pipe(take: TakePiece, room?: RoomForPiece): Promise<void>;
-  /** Gives the body up; the connection is closed if any of it is left. */
+  /** Discards the body; the connection is closed if any of it is left. */
   discard(): void;
 }
 
 type Fields = Readonly<Record<string, string>>;
 
-/** Fields that say how a connection is used: undici knows what to make of them, or refuses them. */
+/** Fields about the use of a connection: undici handles or refuses them. */
 const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   ...['connection', 'content-length', 'expect', 'host', 'keep-alive'],
   ...['te', 'trailer', 'transfer-encoding', 'upgrade'],

@@ -1,4 +1,4 @@
-/** One GET through undici, its body left to whoever takes it; no buffers, no redirects. */
+/** One GET through undici, whose body goes to the caller; no buffers, no redirects. */
 
 import type { Dispatcher } from 'undici';
 import { MillraceError } from '../src/base/errors.ts';
@@ -8,7 +8,10 @@ import { HttpResponse } from './http-response.ts';
 import { networkError } from './network-error.ts';
 
 export interface HttpGetOptions {
-  /** How long the whole head may take from when the request goes out, milliseconds; else for ever. */
+  /**
+   * Longest time for the whole head, from the sending of the request, milliseconds; undefined: no
+   * limit.
+   */
   readonly headMs?: number;
   /** The exchange is over, with its body read, given up, or broken. Not called where no head came. */
   readonly onDone?: () => void;

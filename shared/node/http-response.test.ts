@@ -17,7 +17,7 @@ afterEach(async () => {
   server?.close();
 });
 
-/** The answer to one request, of which the server sends what `send` says. */
+/** The answer to one request; `send` writes the server's side of it. */
 async function open(
   send: (socket: Socket) => unknown,
   signal = new AbortController().signal,

@@ -1,13 +1,13 @@
 /**
- * One response as it comes in from undici: the header is there, the body waits until
- * somebody says where it goes. Nothing is buffered here; an unread body is held back in the socket.
+ * One response as it comes in from undici: the header is there, the body waits until the caller
+ * chooses its target. Nothing is buffered here; an unread body is held back in the socket.
  */
 
 import type { Dispatcher } from 'undici';
 import { MillraceError } from '../src/base/errors.ts';
 import type { Headers } from '../src/http/fields/headers.ts';
 
-/** An answer whose body is read as a whole or given up. */
+/** An answer whose body is read as a whole or discarded. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -24,7 +24,7 @@ export interface HttpAnswer {
    *   `origin-reset` or `origin-timeout` for a broken one
    */
   readInto(into: Buffer, onBytes: (count: number) => void): Promise<void>;
-  /** Gives the body up; the connection is closed if any of it is left. */
+  /** Discards the body; the connection is closed if any of it is left. */
   discard(): void;
 }
 

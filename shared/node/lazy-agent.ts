@@ -3,8 +3,8 @@
 import type { Agent } from 'undici';
 
 /**
- * Loading undici is a good part of an edge's start. Much of what could need it never does: plain
- * http: goes over connections of our own, and who has no peers asks none.
+ * Loading undici takes a good part of an edge's start, and many edges never need it: plain http:
+ * uses our own connections, and an edge without peers asks none.
  */
 export class LazyAgent {
   readonly #options: Agent.Options;
@@ -22,7 +22,7 @@ export class LazyAgent {
     return this.#agent;
   }
 
-  /** Breaks off whatever is under way. */
+  /** Aborts all requests under way. */
   async destroy(): Promise<void> {
     this.#destroyed = true;
     await (await this.#agent)?.destroy();

@@ -1,4 +1,4 @@
-/** Signing and checking links: the HMAC of what `signed-link.ts` says is signed. */
+/** Signing and checking links: the HMAC of the signed parts in `signed-link.ts`. */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -10,8 +10,8 @@ import { formatPermit, parsePermit, permitText } from '../src/http/urls/signed-l
 const MIN_SECRET_CHARS = 16;
 
 /**
- * Reads the secrets of a file: one per line, the first of which signs, while all are good: that is
- * how they are replaced.
+ * Reads the secrets of a file: one per line. The first one signs, and all are valid, so that
+ * secrets can be rotated.
  *
  * @throws MillraceError `bad-option`
  */

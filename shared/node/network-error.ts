@@ -9,12 +9,12 @@ const TIMEOUTS = new Set([
   'ETIMEDOUT',
 ]);
 
-/** Faults of certificates by OpenSSL's names (X509_V_ERR_...), and those that Node adds. */
+/** Faults of certificates by OpenSSL's names (X509_V_ERR_...), and Node's additional ones. */
 const CERTIFICATE_ERROR =
   /^(CERT_|ERR_TLS_CERT_|UNABLE_TO_(GET|DECRYPT|DECODE|VERIFY)_|DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_|ERROR_IN_CERT_|INVALID_(CA|PURPOSE)$|PATH_LENGTH_EXCEEDED$|HOSTNAME_MISMATCH$)/;
 
 /**
- * @param error what undici, the socket or the resolver reported
+ * @param error as undici, the socket or the resolver reported it
  * @param afterHead true when the response had begun
  */
 export function networkError(error: unknown, afterHead: boolean): MillraceError {
@@ -52,7 +52,7 @@ function isMalformed(error: unknown, code: string, afterHead: boolean): boolean 
   return code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH' && !afterHead;
 }
 
-/** Several addresses tried in vain come as one AggregateError: its first cause is as good as any. */
+/** Several failed addresses come as one AggregateError: its first cause is as good as any. */
 function innermost(error: unknown): unknown {
   if (error instanceof MillraceError) return error;
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors[0];

@@ -4,7 +4,7 @@ import { connect as connectTcp, type LookupFunction, type OnReadOpts, type Socke
 
 /**
  * @param url of the origin: scheme, host and port count
- * @param onread memory to read into, and who is told of what has come
+ * @param onread memory to read into, and the callback for received bytes
  * @param onConnect called once when bytes can be sent, after the handshake of TLS
  */
 export function openSocket(

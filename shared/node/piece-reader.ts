@@ -1,4 +1,4 @@
-/** Hands a body on piece by piece, however it is delimited, to somebody who may ask for a pause. */
+/** Hands a body on piece by piece, however it is delimited, to a receiver that may pause it. */
 
 import { BodyDecoder, bodyFraming } from '../src/http/messages/body-decoder.ts';
 import type { MessageHead } from '../src/http/messages/message-head.ts';
@@ -6,20 +6,20 @@ import type { MessageHead } from '../src/http/messages/message-head.ts';
 /**
  * Takes a piece of a body, which must be copied before it returns.
  *
- * @returns false to be given no more until `resume` is called, but for what has been read already
+ * @returns false to get no more until `resume` is called, except bytes that have already been read
  */
 export type TakePiece = (piece: Buffer, resume: () => void) => boolean;
 
 /**
- * Memory to read the next bytes of a body into, so that whoever takes them need not copy them. It
- * is asked anew after every piece, and not read into any more once it has been, or once `pipe` has
+ * Memory to read the next bytes of a body into, so that the receiver need not copy them. It is
+ * requested again after every piece, and no longer written to after that, or once `pipe` has
  * settled.
  */
 export type RoomForPiece = () => Uint8Array;
 
 export interface PieceReaderOptions {
   readonly take: TakePiece;
-  /** Used where the body has a Content-Length: else lengths stand between its bytes. */
+  /** Used where the body has a Content-Length: otherwise lengths stand between its bytes. */
   readonly room: RoomForPiece | undefined;
   /** More is wanted again. */
   readonly onResume: () => void;
@@ -56,10 +56,10 @@ export class PieceReader {
   }
 
   /**
-   * Takes what has been read.
+   * Takes the bytes just read.
    *
    * @returns how many bytes were of the body and its framing
-   * @throws what `take` throws; MillraceError `malformed-response`
+   * @throws errors of `take`; MillraceError `malformed-response`
    */
   push(bytes: Buffer): number {
     return this.#decoder.push(bytes, (start, end) => {

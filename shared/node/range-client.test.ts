@@ -62,7 +62,7 @@ async function get(from: RangeClient, { url }: Seen, signal = forEver): Promise<
   return into.toString();
 }
 
-/** Resolves when the server has got so many requests. */
+/** Resolves when the server has received `count` requests. */
 async function requests({ heads }: Seen, count: number): Promise<void> {
   while (heads.length < count) await new Promise((resolve) => setImmediate(resolve));
 }

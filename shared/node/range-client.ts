@@ -92,8 +92,8 @@ export class RangeClient {
       } catch (error) {
         this.#giveBack(pool, connection);
         if (signal.aborted) throw signal.reason;
-        // A kept-alive connection may have been closed just as it was used again; or what comes is
-        // still part of an earlier answer, which was longer than it said.
+        // A kept-alive connection may have been closed just as it was used again; or the bytes
+        // still belong to an earlier answer, which was longer than announced.
         if (!reused || !(isBreak(error) || isMillraceError(error, 'malformed-response')))
           throw error;
       }
@@ -104,8 +104,7 @@ export class RangeClient {
    * Closes the connections to an origin, and forgets it.
    *
    * @param origin scheme, host and port
-   * @param error what requests fail with that are under way or wait for a connection; without it they
-   *   go on
+   * @param error for requests under way or waiting for a connection; without it they continue
    */
   closeOrigin(origin: string, error?: MillraceError): void {
     const pool = this.#pools.get(origin);
@@ -247,7 +246,7 @@ async function exchange(
     readInto: (into, onBytes) => read(connection.readInto(into, onBytes)),
     pipe: (take, room) => read(connection.pipe(take, room)),
     discard() {
-      // Where the body has been read, the connection is somebody else's by now.
+      // Once the body has been read, the connection may already serve another request.
       if (finished) return;
       connection.discard();
       finish();
@@ -255,7 +254,7 @@ async function exchange(
   };
 }
 
-/** True for what a connection fails with that the other side has closed. */
+/** True for the errors of a connection that the other side has closed. */
 function isBreak(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
   return code === 'origin-reset' || code === 'ECONNRESET' || code === 'EPIPE';

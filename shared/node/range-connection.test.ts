@@ -129,7 +129,7 @@ describe('RangeConnection', () => {
 
   test('a head that is read into memory handed out before the last one was done with', async () => {
     // Each answer comes whole in one packet: its body is taken out of the head's memory, and the
-    // kernel has been given the rest of that memory for what comes next.
+    // kernel has the rest of that memory for the next bytes.
     const bodies = Array.from({ length: 8 }, (_, i) => bytes(20 + 37 * i));
     const connection = await connect((socket, nth) => {
       const pad = nth % 2 === 0 ? [] : [`X-Pad: ${'p'.repeat(200)}`];
@@ -359,7 +359,7 @@ describe('RangeConnection', () => {
 });
 
 describe('what drips', () => {
-  /** Sends a byte now and then, for as long as somebody is there to read. */
+  /** Sends a byte now and then, while the other side reads. */
   function drip(socket: Socket, bytes: (at: number) => string | Uint8Array): void {
     let at = 0;
     const timer = setInterval(() => {

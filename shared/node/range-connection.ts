@@ -18,7 +18,7 @@ export interface RangeConnectionOptions {
   /** How long connecting, answering, and sending nothing may each take, milliseconds. */
   readonly timeoutMs: number;
   readonly connectTimeoutMs: number;
-  /** How long a whole head may take, interim ones included, milliseconds; unless given for ever. */
+  /** Longest time for a whole head, interim ones included, milliseconds; undefined: no limit. */
   readonly headTimeoutMs?: number;
 }
 
@@ -151,7 +151,7 @@ export class RangeConnection {
    * Hands the body on piece by piece, however it is delimited.
    *
    * @param room used where the body has a Content-Length
-   * @throws what `take` throws; MillraceError `malformed-response`, `origin-reset` where it is not
+   * @throws errors of `take`; MillraceError `malformed-response`, `origin-reset` where it is not
    *   complete, `origin-timeout`
    */
   pipe(take: TakePiece, room?: RoomForPiece): Promise<void> {
@@ -189,7 +189,7 @@ export class RangeConnection {
   /**
    * Closes the connection at once.
    *
-   * @param error what the exchange under way fails with
+   * @param error with which the exchange under way fails
    */
   destroy(error = new MillraceError('origin-reset', 'given up')): void {
     this.#socket.destroy();
@@ -217,8 +217,8 @@ export class RangeConnection {
     const state = this.#state;
     switch (state.kind) {
       case 'body':
-        // The first read after the head goes to the memory that was handed out before anybody
-        // knew where the body would go.
+        // The first read after the head goes to memory that was provided before the body's target
+        // was known.
         if (buffer !== this.#direct) {
           if (this.#filled + count > state.into.length) this.#fail(tooLong());
           else state.into.set(buffer.subarray(0, count), this.#filled);
@@ -231,7 +231,7 @@ export class RangeConnection {
         // Wherever it has been read into: it is copied from there.
         return this.#piecesRead(state, Buffer.from(buffer.buffer, buffer.byteOffset, count));
       default:
-        // Nobody asked for anything: whatever this is, it is not an answer.
+        // Nothing was requested: these bytes are not an answer.
         this.#fail(new MillraceError('malformed-response', 'bytes that nobody asked for'));
         return false;
     }
@@ -253,7 +253,7 @@ export class RangeConnection {
     this.#head = head;
     this.#state = { kind: 'held' };
     state.resolve(head);
-    // Held back until somebody says where the body goes.
+    // Held back until the caller chooses the body's target.
     this.#socket.pause();
     return false;
   }
@@ -315,7 +315,7 @@ export class RangeConnection {
     this.#socket.resume();
   }
 
-  /** As `SilenceTimer`: what came while this process was kept waiting is read first. */
+  /** As in `SilenceTimer`: bytes that arrived while this process was blocked are read first. */
   #onTimer(): void {
     const { bytesRead } = this.#socket;
     setImmediate(() => {
@@ -325,7 +325,7 @@ export class RangeConnection {
 
   #onTimeout(): void {
     const state = this.#state;
-    // It is we who are slow.
+    // This process is the slow side.
     if (state.kind === 'held' || (state.kind === 'pieces' && state.reader.paused)) return;
     const what = !this.#connected
       ? 'no connection came about'

@@ -1,7 +1,7 @@
 /**
- * Says when somebody has been silent for too long. A process that was itself kept from running finds
- * its timers due before it has read what came meanwhile: that is read first, so that nobody else is
- * blamed for it.
+ * Reports when a peer has been silent for too long. A process that was itself blocked finds its
+ * timers due before it has read the bytes that arrived meanwhile: those are read first, so that the
+ * peer is not blamed.
  */
 
 import type { Millis } from '../src/base/clock.ts';
@@ -18,7 +18,7 @@ export class SilenceTimer {
     this.#wait();
   }
 
-  /** There was a sign of life: the time begins anew. */
+  /** The peer showed a sign of life: the time starts again. */
   heard(): void {
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);

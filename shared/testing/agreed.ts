@@ -2,7 +2,7 @@
 
 import { CONTRACT, type MethodName, type ResultOf } from '../src/bridge/contract/contract.ts';
 
-/** The result of a method; of those that are not ours, such as aria2's, nothing is known. */
+/** The result of a method; for foreign methods, such as aria2's, it is unknown. */
 export type Answer<M extends string> = M extends MethodName ? ResultOf<M> : unknown;
 
 /** @throws Error where the result is not as the contract has it */

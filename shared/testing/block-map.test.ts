@@ -5,7 +5,7 @@ import { BASIC, BlockMap, chooseBlockBytes, type Redundancy } from './block-map.
 
 const map = (count: number) => new BlockMap(count * 10, 10);
 
-/** Starts what `next` names, `times` times over; undefined where there is nothing. */
+/** Starts the requests that `next` names, up to `times`; undefined where there are none. */
 function startNext(blocks: BlockMap, redundancy = BASIC, times = 1): (number | undefined)[] {
   return Array.from({ length: times }, () => {
     const block = blocks.next(redundancy);

@@ -16,7 +16,7 @@ describe('a length of which no number can be made', () => {
   };
 
   test.each(Object.entries(schemas))('is refused by %s', (_, schema) => {
-    // Where zod refuses it by itself, nobody needs this file.
+    // Once zod refuses it by itself, this file is no longer needed.
     expect(() => schema.safeParse(value)).toThrow(TypeError);
     const { success, error } = tryRead(schema as z.ZodType, value);
     expect(success).toBe(false);

@@ -1,6 +1,6 @@
 /**
- * The one place that asks a schema. Zod itself is no use for what a stranger or a file on disk can
- * shape: it throws a TypeError where it should refuse.
+ * The one place that runs a schema. Zod alone is not safe for input that strangers or damaged files
+ * can shape: it throws a TypeError where it should refuse.
  */
 
 import { z } from 'zod';
@@ -8,11 +8,11 @@ import { z } from 'zod';
 /**
  * Reads a value by a schema.
  *
- * @returns as `safeParse`; a refusal also where the schema's own checks throw. Zod (4.6) compares the
- *   `length` or `size` of whatever has one, before it looks at the kind: of
- *   `{"length":{"toString":null}}` no number can be made. Values inside values without end exceed the
- *   stack.
- * @throws what a transformation of ours throws, and nothing that depends on zod
+ * @returns as `safeParse`; a refusal also where the schema's own checks throw. Zod (4.6) compares
+ *   the `length` or `size` of any value that has one before it looks at the kind, and
+ *   `{"length":{"toString":null}}` cannot be converted to a number. Endlessly nested values exceed
+ *   the stack.
+ * @throws errors of our own transformations, never of zod
  */
 export function tryRead<S extends z.ZodType>(
   schema: S,
@@ -29,9 +29,10 @@ export function tryRead<S extends z.ZodType>(
 }
 
 /**
- * Reads a list of which one bad item costs no other.
+ * Reads a list in which a bad item does not affect the others.
  *
- * @returns what could be read, in order, and how much could not; a value that is no list counts as one
+ * @returns the readable items, in order, and the number of unreadable ones; a value that is no list
+ *   counts as one
  */
 export function readList<S extends z.ZodType>(
   item: S,

@@ -1,7 +1,7 @@
 /**
- * Manifests: what a folder has to contain (WORLDS 4.2, where it is a script). A JSON document that is
- * read strictly: what is not understood could be what keeps a file from being wrong, so that a
- * document with it is refused as a whole.
+ * Manifests: the required contents of a folder (WORLDS 4.2, where it is a script). A JSON document
+ * that is read strictly: an unknown member might be the one that keeps a file from being wrong, so
+ * a document with one is refused as a whole.
  */
 
 import { z } from 'zod';
@@ -30,7 +30,7 @@ export interface SyncContent {
 export interface SyncFile extends SyncContent {
   /** Relative to the folder, `/` between names. */
   readonly path: string;
-  /** Permission bits as they were, three octal digits; that it can be executed is what counts. */
+  /** Permission bits, three octal digits; only the execute bits are used. */
   readonly mode: string;
   /** When it was changed, Unix milliseconds. */
   readonly modified: number;
@@ -53,7 +53,7 @@ export const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca49
 
 const MIN_PIECE_BYTES = 64 * 1024;
 const MAX_PIECES_OF_A_FILE = 4096;
-/** Year 9999: what file systems and touch(1) can do. */
+/** Year 9999: the limit of file systems and touch(1). */
 const MAX_TIME = 253_402_300_799_999;
 
 const SHA256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -92,7 +92,7 @@ const DOCUMENT = z.strictObject({
 /**
  * Reads a manifest.
  *
- * @param windows true where its files are to be on Windows
+ * @param windows true where its files go to Windows
  * @throws MillraceError `bad-manifest`, with the first thing that is wrong
  */
 export function parseManifest(text: string, windows: boolean): Manifest {
@@ -106,7 +106,7 @@ export function parseManifest(text: string, windows: boolean): Manifest {
   const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };
   if (format !== FORMAT) throw bad('it is none of Millrace');
   if (version !== VERSION) {
-    // Not by String(), which runs what an object says of itself.
+    // Not by String(), which would run the object's own conversion.
     throw bad(`version ${JSON.stringify(version)?.slice(0, 20)} is not known here`);
   }
   const read = tryRead(DOCUMENT, value);
@@ -121,7 +121,7 @@ export function parseManifest(text: string, windows: boolean): Manifest {
 /**
  * Writes a manifest, one file per line, sorted: of the same folder always the same text.
  *
- * @throws MillraceError `bad-manifest` for one that could not be read again
+ * @throws MillraceError `bad-manifest` for one that could not be read back
  */
 export function formatManifest(manifest: Manifest): string {
   const { url, archive, folders, files } = checkManifest(manifest, false);
@@ -138,7 +138,7 @@ export function isExecutable({ mode }: Pick<SyncFile, 'mode'>): boolean {
   return (Number.parseInt(mode, 8) & 0o100) !== 0;
 }
 
-/** Checks what one entry alone cannot show. @throws MillraceError `bad-manifest` */
+/** Checks the rules that span several entries. @throws MillraceError `bad-manifest` */
 function checkManifest(manifest: Manifest, windows: boolean): Manifest {
   const url = folderUrl(manifest.url);
   const clashes = new PathClashes();

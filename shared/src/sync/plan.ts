@@ -9,7 +9,7 @@ import { clashKey, foldersAbove } from './sync-path.ts';
 /** Something in the folder. */
 export type LocalEntry =
   | { readonly kind: 'folder' }
-  /** Symbolic links, whatever they lead to. */
+  /** Symbolic links, whatever their target. */
   | { readonly kind: 'link' }
   /** Devices, pipes, sockets. */
   | { readonly kind: 'special' }
@@ -33,7 +33,7 @@ export interface Wanted {
 }
 
 export interface SyncPlan {
-  /** Stand where something else has to be: go first. */
+  /** In the way of wanted entries: removed first. */
   readonly clear: readonly string[];
   /** Folders to make, outer ones first. */
   readonly folders: readonly string[];
@@ -42,7 +42,7 @@ export interface SyncPlan {
   readonly copy: readonly (Wanted & { readonly from: string })[];
   /** Right but for the time or the execution bit. */
   readonly settle: readonly SyncFile[];
-  /** Entries that the manifest does not name: files and links, then folders, inner ones first. */
+  /** Entries that are not in the manifest: files and links, then folders, inner ones first. */
   readonly remove: readonly string[];
   /** Entries in the way that may not be removed; with any of these nothing is done. */
   readonly obstacles: readonly { readonly path: string; readonly kind: LocalEntry['kind'] }[];
@@ -54,13 +54,13 @@ export interface SyncPlan {
 }
 
 export interface PlanOptions {
-  /** Whether what the manifest does not name goes. */
+  /** Whether entries that are not in the manifest are removed. */
   readonly remove: boolean;
   /** False where files have no execution bit. */
   readonly modes: boolean;
 }
 
-/** True for files of the folder whose digest decides: of the right length, and not empty. */
+/** True for files in the folder whose digest decides: of the right length, and not empty. */
 export function needsDigest(file: SyncFile, local: LocalEntry | undefined): local is LocalFile {
   return local?.kind === 'file' && local.size === file.size && file.size > 0;
 }
@@ -68,8 +68,8 @@ export function needsDigest(file: SyncFile, local: LocalEntry | undefined): loca
 /**
  * Makes the plan.
  *
- * @param local what is in the folder, by path: at least whatever stands at paths of the manifest
- *   and above them; all of it where things are to be removed
+ * @param local entries of the folder, by path: at least those at paths of the manifest and above
+ *   them; all of them where entries are to be removed
  */
 export function planSync(
   manifest: Manifest,
@@ -120,7 +120,7 @@ export function planSync(
   };
 }
 
-/** All folders that there have to be. */
+/** All folders that the manifest needs. */
 export function foldersOf({ files, folders }: Manifest): Set<string> {
   const all = new Set(folders);
   for (const path of folders) for (const above of foldersAbove(path)) all.add(above);
@@ -139,8 +139,8 @@ function isSettled(file: SyncFile, entry: LocalFile, modes: boolean): boolean {
 }
 
 /**
- * A link where a file goes is no obstacle: the file takes its place, and what it leads to is left
- * alone. One where a folder has to be is: files must not be written to where it leads.
+ * A link in the place of a file is no obstacle: the file replaces it, and its target is left alone.
+ * A link in the place of a folder is one: files must not be written to its target.
  */
 function findInTheWay(
   files: readonly SyncFile[],

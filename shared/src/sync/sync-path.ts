@@ -1,14 +1,14 @@
 /**
- * Paths of files in a folder that is synchronised: relative, with `/` between names. What a stranger
- * names must stay inside the folder on every system, and mean one file only.
+ * Paths of files in a synchronised folder: relative, with `/` between names. A stranger's path must
+ * stay inside the folder on every system, and mean one file only.
  */
 
 import { MAX_SYNC_DEPTH, MAX_SYNC_NAME_BYTES, MAX_SYNC_PATH_BYTES } from '../base/limits.ts';
 
-/** Folder of our own at the top: what is under way is kept there. */
+/** Our own folder at the top, for unfinished files. */
 export const STAGING = '.millrace-sync';
 
-/** Names that Windows takes for devices, whatever their extension. */
+/** Names of devices on Windows, whatever their extension. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])[ ]*(?:[.:]|$)/i;
 /** Characters that Windows has no files with; a colon also names a hidden stream of a file. */
 const NOT_ON_WINDOWS = /[<>:"|?*]/;
@@ -55,9 +55,9 @@ function nameFault(name: string, windows: boolean): string | undefined {
 }
 
 /**
- * Equal for paths that are one file on some system: those that take upper for lower case, that
- * compare composed and decomposed letters alike, or that leave characters aside which nobody sees.
- * Rather too many than too few are equal.
+ * Equal for paths that are one file on some system: one that ignores case, that treats composed and
+ * decomposed letters alike, or that drops invisible characters. When in doubt, paths count as
+ * equal.
  */
 export function clashKey(path: string): string {
   return path
@@ -94,7 +94,7 @@ function utf8Bytes(text: string): number {
 /** Finds paths that cannot be beside each other in one folder. */
 export class PathClashes {
   readonly #files = new Set<string>();
-  /** How each folder was spelt first, by what it is equal to. */
+  /** First spelling of each folder, by its key. */
   readonly #folders = new Map<string, string>();
 
   /** @returns a clause; undefined if the file can be there beside all others so far */

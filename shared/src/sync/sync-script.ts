@@ -1,6 +1,6 @@
 /**
- * The script of cosync (WORLDS 4.2): does what `sync apply` does, one file after the other, on
- * machines that have a POSIX shell, curl and sha256sum and nothing else.
+ * The script of cosync (WORLDS 4.2): does the work of `sync apply`, one file after the other, on
+ * machines that only have a POSIX shell, curl and sha256sum.
  */
 
 import { formatKnownDigest } from '../http/fields/known-digest.ts';
@@ -63,7 +63,7 @@ export function touchTime(modified: number): string {
   return `${date.replaceAll('-', '')}${hours}${minutes}.${seconds}`;
 }
 
-/** A word of the shell that stands for this text and nothing else. */
+/** Quotes any text as a word of the shell. */
 export function quote(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,6 +1,6 @@
 /**
- * In which order a file of a manifest is tried: through the edge that is best for it, past what that
- * edge has, through other edges, and at last from the origin itself.
+ * The order in which a file of a manifest is tried: through its best edge, past that edge's cache,
+ * through other edges, and at last from the origin itself.
  */
 
 import type { Millis, Random } from '../base/clock.ts';
@@ -15,7 +15,7 @@ export interface Way {
   readonly revalidate: boolean;
 }
 
-/** An edge, and what decides which files are asked of it. */
+/** An edge, with the values that decide which files are asked of it. */
 export interface RankedEdge extends HrwNode {
   readonly url: string;
 }
@@ -24,12 +24,14 @@ export interface RankedEdge extends HrwNode {
 const MORE_EDGES = 2;
 /** How often all ways are tried. */
 const MAX_ROUNDS = 6;
-/** How often somebody who is busy is waited for. */
+/** How often to wait for a busy server. */
 const MAX_WAITS = 40;
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
 
-/** Somebody is busy: that is to be waited for, or the origin would get what edges are there for. */
+/**
+ * The server is busy: waiting is right, or the origin would get the load that edges are there for.
+ */
 const BUSY: readonly ErrorCode[] = [
   'too-many-requests',
   'too-many-transfers',

@@ -14,7 +14,7 @@ type Values<Names, Key> = Key extends keyof Names
   ? [values: Readonly<Record<Names[Key] & string, Value>>]
   : [];
 
-/** Keys of texts that depend on a number: those that have a form `.one` and a form `.other`. */
+/** Keys of texts that depend on a number: those with a form `.one` and a form `.other`. */
 type PluralKey<Key> = BaseOf<Key, 'one'> & BaseOf<Key, 'other'>;
 type BaseOf<Key, Form extends string> = Key extends `${infer Base}.${Form}` ? Base : never;
 /** Values for a text that depends on a number, beside the number itself. */

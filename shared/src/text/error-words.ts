@@ -17,7 +17,7 @@ export const ERROR_WORDS: Readonly<Record<Language, Readonly<Record<ErrorCode, E
   de,
 };
 
-/** The words for an error; its own where the code is of another version. */
+/** The words for an error; its own message where the code is of another version. */
 export function errorWords(
   language: Language,
   error: { readonly code: string; readonly message?: string; readonly advice?: string },

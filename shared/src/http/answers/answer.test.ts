@@ -143,7 +143,7 @@ describe('decideAnswer', () => {
     expect(answer({ range: 'bytes=0-', prefer: 'respond-async' })).toMatchObject({
       outOfOrder: false,
     });
-    // Without a Range there is nothing that a 206 could answer.
+    // Without a Range there is nothing for a 206 to answer.
     expect(answer({ prefer })).toEqual({ kind: 'whole' });
   });
 

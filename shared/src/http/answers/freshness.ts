@@ -11,8 +11,8 @@ import { readKnownDigest } from '../fields/known-digest.ts';
 const HEURISTIC_SHARE = 0.1; // RFC 9111 4.2.2 names a tenth as typical
 
 /**
- * Longest heuristic freshness. RFC 9111 allows days for an old file; a revalidation costs one
- * small request for files that are large, and a publisher who replaces a file expects it to show.
+ * Longest heuristic freshness. RFC 9111 allows days for an old file; but a revalidation is one
+ * small request for a large file, and a publisher who replaces a file expects the change to show.
  */
 export const MAX_HEURISTIC_MS = 60_000;
 
@@ -33,7 +33,7 @@ export interface Freshness {
 }
 
 /**
- * Reads what a 200 or 206 says about caching.
+ * Reads the caching directives of a 200 or 206.
  *
  * @param requestedAt Unix milliseconds at which the request was sent
  * @param arrivedAt Unix milliseconds at which the response header arrived
@@ -84,7 +84,7 @@ export interface RequestDemands {
 }
 
 /**
- * Reads the Cache-Control and Pragma of a request, and what it says of the content.
+ * Reads the Cache-Control and Pragma of a request, and the digest it demands.
  *
  * @throws MillraceError `bad-option` for a Millrace-Digest that cannot be understood
  */

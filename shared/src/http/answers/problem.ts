@@ -9,7 +9,7 @@ export interface Problem {
   readonly title: string;
   readonly status: number;
   readonly detail: string;
-  /** Our own members: the table's code, what is particular to this occurrence, and whether to retry. */
+  /** Our own members: the table's code, the details of this occurrence, and whether to retry. */
   readonly code: string;
   readonly reason: string;
   readonly retryable: boolean;
@@ -39,7 +39,7 @@ export const MAX_PROBLEM_BYTES = 16 * 1024;
  * The error that a node says it has met.
  *
  * @param text body of a problem document, at most `MAX_PROBLEM_BYTES`
- * @param retryAfterMs what its Retry-After field says
+ * @param retryAfterMs value of its Retry-After field
  * @returns undefined where it names no error of the table
  */
 export function readProblem(text: string, retryAfterMs?: Millis): MillraceError | undefined {
@@ -58,8 +58,8 @@ export function problemError(document: unknown, retryAfterMs?: Millis): Millrace
 }
 
 /**
- * The same, as it concerns who has asked that node for a file: the disk of another machine, or a
- * mistake of its program, is not ours. Such a node has failed, and others are asked.
+ * The same error for the node that asked another node for a file: the disk or the program of that
+ * machine is not this one's. That node has failed, and others are asked.
  */
 export function readSourceProblem(text: string, retryAfterMs?: Millis): MillraceError | undefined {
   const error = readProblem(text, retryAfterMs);
@@ -67,10 +67,10 @@ export function readSourceProblem(text: string, retryAfterMs?: Millis): Millrace
   return new MillraceError('origin-error', error.row.title, { retryAfterMs, cause: error });
 }
 
-/** Tells the particulars of an error, where there are any, and what to do about it. */
+/** Writes an error's details, where there are any, and its advice. */
 export function whyAndWhat({ detail, row }: MillraceError): string {
   if (detail === '') return row.advice;
-  // Words begin with a capital letter; hosts, types and URLs are what they are.
+  // Words begin with a capital letter; hosts, types and URLs stay as they are.
   const begin = /^[a-z]+(?=[ ,])/.test(detail) ? detail.charAt(0).toUpperCase() : detail.charAt(0);
   return `${begin}${detail.slice(1)}. ${row.advice}`;
 }

@@ -1,7 +1,8 @@
 /**
- * The range contract: what an answer to a range request must say before a single byte of it is
- * used. Download managers that skip these checks report success on corrupt files; both the edge's
- * egress and the download engine go through here (NSDI 3.3, "correctness checking").
+ * The range contract: the conditions that an answer to a range request must meet before a single
+ * byte of it is used. Download managers that skip these checks report success on corrupt files;
+ * both the edge's egress and the download engine go through here (NSDI 3.3, "correctness
+ * checking").
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -20,7 +21,7 @@ export interface PinnedVersion {
 
 /** Contents of a 206 that keeps the contract. */
 export interface RangeAnswer {
-  /** The bytes that follow: those asked for, or fewer only because the file ends there. */
+  /** The bytes that follow: the requested ones, or fewer only because the file ends there. */
   readonly range: ByteRange;
   /** Length of the whole file; undefined where the source does not know it. */
   readonly total: number | undefined;
@@ -51,9 +52,9 @@ export type Judged =
  *
  * @param asked the range that was asked for; its end may lie past the file's
  * @param pinned the version that it must belong to; undefined: the first request, the only one that
- *   may be answered with the whole file or with nothing
- * @throws MillraceError of `checkRangeAnswer`; `range-ignored` for the whole file and for lengths that
- *   nobody knows; what other statuses stand for
+ *   may be answered with the whole file or with an empty one
+ * @throws MillraceError of `checkRangeAnswer`; `range-ignored` for the whole file and for unknown
+ *   lengths; the errors of other statuses
  */
 export function judgeAnswer(
   status: number,
@@ -99,7 +100,7 @@ function judgeRange(headers: Headers, asked: ByteRange, pinned: PinnedVersion | 
   return { kind: 'range', range, version: { length: total, validators } };
 }
 
-/** One part per chunk, in any order; together they must be what was asked for. */
+/** One part per chunk, in any order; together they must be the requested range. */
 function judgeParts(
   headers: Headers,
   boundary: string,
@@ -108,7 +109,7 @@ function judgeParts(
 ): Judged {
   checkIdentity(headers);
   if (pinned === undefined) {
-    // Where the file ends is only said in the first part, which has not come yet: without a
+    // The length of the file is stated only in the first part, which has not come yet: without a
     // pinned version this form is of no use.
     throw new MillraceError('malformed-response', 'parts before the length is known');
   }

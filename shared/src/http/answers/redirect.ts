@@ -11,13 +11,13 @@ export function isRedirect(status: number): boolean {
 }
 
 /**
- * @param from what was asked
+ * @param from requested URL
  * @returns an http or https URL without a fragment
  * @throws MillraceError `bad-redirect`
  */
 export function redirectTarget(headers: Headers, from: URL): URL {
   const location = singleField(headers, 'location');
-  // An empty Location would name what was asked, once more and for ever.
+  // An empty Location would point back to the same URL, for ever.
   if (location === undefined || location.trim() === '') {
     throw new MillraceError('bad-redirect', 'it says not where to');
   }

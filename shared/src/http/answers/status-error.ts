@@ -6,14 +6,15 @@ import { MillraceError } from '../../base/errors.ts';
 /**
  * The error that a status stands for (RFC 9110 15).
  *
- * @param status one that brings no file, or not the bytes that were asked for
+ * @param status one that brings no file, or not the requested bytes
  * @param retryAfterMs how long the server asks to wait, where it does
  */
 export function statusError(status: number, retryAfterMs?: Millis): MillraceError {
   const detail = `it answered ${status}`;
   if (status === 404) return new MillraceError('origin-not-found', detail);
   if (status === 410) return new MillraceError('origin-gone', detail);
-  // Of a file that is there: some answer so to the first bytes of what they make while they send it.
+  // The file exists: some servers answer 416 for the first bytes of files that they generate while
+  // sending.
   if (status === 416) return new MillraceError('range-ignored', detail);
   if (isBusy(status)) return new MillraceError('origin-busy', detail, { retryAfterMs });
   if (status >= 500) return new MillraceError('origin-error', detail);

@@ -31,7 +31,7 @@ export function formatCacheStatus(name: string, outcome: CacheOutcome): string {
   return members.join('; ');
 }
 
-/** A structured-field token where the text is one, else a string (RFC 9651 3.3). */
+/** A structured-field token where the text is one, otherwise a string (RFC 9651 3.3). */
 function quote(text: string): string {
   if (/^[a-z*][a-z0-9!#$%&'*+.^_`|~:/-]*$/i.test(text)) return text;
   return `"${text.replace(/[^\x20-\x7e]/g, '?').replace(/["\\]/g, '\\$&')}"`;

@@ -1,6 +1,6 @@
 /**
- * Conditions that hold an answer to a version (RFC 9110 13.1): written for requests of our own, and
- * judged for those of clients.
+ * Conditions that tie an answer to a version (RFC 9110 13.1): written for our own requests, and
+ * evaluated for those of clients.
  */
 
 import { formatHttpDate, parseHttpDate } from './http-date.ts';
@@ -9,7 +9,8 @@ import { etagMatchesStrongly, type Validators } from './validators.ts';
 type Fields = Record<string, string>;
 
 /**
- * The value of If-Range: the range if the file is still of that version, else all of it.
+ * The value of If-Range: it asks for the range if the file is still of that version, otherwise for
+ * all of it.
  *
  * @returns undefined where nothing strong is known: a weak one must not be used (13.1.5)
  */
@@ -36,8 +37,8 @@ export function ifSame({ etag, lastModified }: Validators): Fields {
 }
 
 /**
- * The field that makes an origin send the file only where it is another version (13.1.2, 13.1.3).
- * A weak tag will not do: what has the same one may differ in its bytes.
+ * The field that makes an origin send the file only if it is another version (13.1.2, 13.1.3). A
+ * weak tag is not enough: files with the same one may differ in their bytes.
  */
 export function ifChanged({ etag, lastModified }: Validators): Fields {
   if (etag !== undefined) return { 'if-none-match': etag };

@@ -1,6 +1,6 @@
 /**
- * Digests in the header fields of answers, and what each of them speaks of: the whole file, or
- * only what this answer carries (RFC 9530; RFC 3230; RFC 1864).
+ * Digests in the header fields of answers, and their scope: the whole file, or only the bytes of
+ * this answer (RFC 9530; RFC 3230; RFC 1864).
  */
 
 import { algorithmNamed, type Digest, digestFromBase64 } from '../../base/digest.ts';
@@ -14,9 +14,9 @@ const MAX_FIELD_CHARS = 8192;
 const MEMBER = /^([a-z*][a-z0-9_.*-]*)=:([A-Za-z0-9+/=]*):(?:;.*)?$/;
 
 /**
- * Digests of the whole file: of Repr-Digest and Digest in answers with all of it (200) or a part
- * of it (206), of Content-MD5 only in those with all of it, since servers do not agree on what it
- * means in others. None where the file was encoded on the way: they are of the encoded one.
+ * Digests of the whole file: of Repr-Digest and Digest in answers with all of it (200) or a part of
+ * it (206), of Content-MD5 only in those with all of it, since servers do not agree on its meaning
+ * in others. None where the file was encoded on the way: those digests are of the encoded form.
  *
  * @param status of the answer to GET or HEAD
  * @returns one per algorithm
@@ -34,8 +34,8 @@ export function fileDigests(headers: Headers, status: number): Digest[] {
 }
 
 /**
- * Digests of the bytes that this answer carries: those of Content-Digest, and in an answer with
- * the whole file also Content-MD5.
+ * Digests of the bytes in this answer: those of Content-Digest, and in an answer with the whole
+ * file also Content-MD5.
  *
  * @param status of the answer to GET
  * @returns one per algorithm

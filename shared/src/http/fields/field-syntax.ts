@@ -1,9 +1,11 @@
-/** Header fields that a user gives: what can be sent as it is, and what is ours to say. */
+/** Header fields that a user gives: which can be sent as they are, and which only Millrace sets. */
 
 import { MillraceError } from '../../base/errors.ts';
 
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-/** RFC 9110 5.5: no control characters, above all no line break that would begin another field. */
+/**
+ * RFC 9110 5.5: no control characters, above all no line break, which would begin another field.
+ */
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const MAX_FIELDS = 100;
 const MAX_NAME_CHARS = 256;

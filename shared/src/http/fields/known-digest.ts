@@ -1,9 +1,9 @@
 /**
- * A client that knows what the content of a file must be says so in its request (WORLDS 4.2). An
- * edge then keeps that content apart from all other under the same URL, so that nothing stale can
- * answer, and refuses where the origin has something else:
+ * A client that knows the digest of a file's content states it in its request (WORLDS 4.2). An edge
+ * then keeps that content apart from all other content under the same URL, so that nothing stale
+ * can answer, and refuses where the origin has something else:
  *
- *     Millrace-Digest: sha-256=:<base64>:
+ * Millrace-Digest: sha-256=:<base64>:
  *
  * The value is that of Repr-Digest with one member (RFC 9530 3).
  */
@@ -38,7 +38,7 @@ export function readKnownDigest(headers: Headers): string | undefined {
  * Writes the field's value.
  *
  * @param hex SHA-256 in lower-case hexadecimal
- * @throws RangeError for anything else
+ * @throws RangeError for other input
  */
 export function formatKnownDigest(hex: string): string {
   if (!HEX.test(hex)) throw new RangeError('not a SHA-256');

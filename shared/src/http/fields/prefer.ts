@@ -7,7 +7,7 @@ export function prefersOutOfOrder(value: string | undefined): boolean {
   return preference(value, 'delivery') === 'out-of-order';
 }
 
-/** True when the client goes on elsewhere after a reset: `Prefer: resume-on-reset`. */
+/** True when the client resumes elsewhere after a reset: `Prefer: resume-on-reset`. */
 export function resumesOnReset(value: string | undefined): boolean {
   return preference(value, 'resume-on-reset') !== undefined;
 }

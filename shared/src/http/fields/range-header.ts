@@ -12,7 +12,7 @@ export type RangeSpec =
 /**
  * Reads a Range field.
  *
- * @returns the ranges asked for, or undefined where the field must be ignored: absent, another
+ * @returns the requested ranges, or undefined where the field must be ignored: absent, another
  *   unit, or malformed (the answer is then the whole file, which is always right)
  * @throws MillraceError `too-many-ranges` for a field too long to be sensible
  */
@@ -40,8 +40,8 @@ export function parseRange(value: string | undefined): RangeSpec[] | undefined {
 }
 
 /**
- * Applies the ranges asked for to a file of `length` bytes. Ranges that overlap or touch are
- * merged, so that nobody can have the same bytes sent many times; the order of the request is
+ * Applies the requested ranges to a file of `length` bytes. Ranges that overlap or touch are
+ * merged, so that no client can have the same bytes sent many times; the order of the request is
  * kept otherwise.
  *
  * @returns non-empty ranges inside the file; an empty list means 416

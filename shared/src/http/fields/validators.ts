@@ -1,5 +1,5 @@
 /**
- * Validators (RFC 9110 8.8): what tells one version of a file from another. Only strong ones can
+ * Validators (RFC 9110 8.8): they tell one version of a file from another. Only strong ones can
  * show that two ranges belong together.
  */
 
@@ -48,8 +48,8 @@ export function canPin(v: Validators): boolean {
 export type VersionMatch = 'same' | 'different' | 'unproven';
 
 /**
- * Compares a response's validators with the pinned ones. Whatever the response carries must
- * agree, and the validator that pins the version must be among it.
+ * Compares a response's validators with the pinned ones. All validators in the response must agree,
+ * and the one that pins the version must be among them.
  */
 export function matchVersion(pinned: Validators, got: Validators): VersionMatch {
   if (pinned.etag !== undefined) {

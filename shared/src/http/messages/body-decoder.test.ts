@@ -5,7 +5,7 @@ import { parseMessageHead } from './message-head.ts';
 
 const CHUNKED: BodyFraming = { kind: 'chunked' };
 
-/** Decodes pieces; what is left over, and whether the body was complete. */
+/** Decodes pieces; returns the remaining bytes, and whether the body was complete. */
 function decode(framing: BodyFraming, ...pieces: string[]) {
   const decoder = new BodyDecoder(framing);
   let body = '';

@@ -1,6 +1,6 @@
 /**
- * Where the body of an HTTP/1.1 answer ends (RFC 9112 6, 7.1), read as strictly as its head: what
- * is not plain and unambiguous is refused, never guessed.
+ * Finds the end of the body of an HTTP/1.1 answer (RFC 9112 6, 7.1), as strictly as its head is
+ * read: ambiguous input is refused, never guessed.
  */
 
 import { MillraceError } from '../../base/errors.ts';
@@ -24,7 +24,8 @@ const [CR, LF] = [13, 10];
 /**
  * How the body of an answer is delimited.
  *
- * @throws MillraceError `malformed-response` for codings other than chunked, which nobody asked for
+ * @throws MillraceError `malformed-response` for codings other than chunked, which were not
+ *   requested
  */
 export function bodyFraming({ framing, headers }: MessageHead): BodyFraming {
   if (framing.kind === 'none') return { kind: 'length', bytes: 0 };
@@ -89,7 +90,7 @@ export class BodyDecoder {
     return end;
   }
 
-  /** Takes a byte of what stands between chunks. */
+  /** Takes a byte between chunks. */
   #control(bytes: Uint8Array, at: number): number {
     const byte = bytes[at] as number;
     const before = this.#line.charCodeAt(this.#line.length - 1);

@@ -1,6 +1,6 @@
 /**
- * The head of an HTTP/1.1 response, read strictly (RFC 9112). Used where a whole HTTP library
- * would cost more than the transfer; what is not plain and unambiguous is refused, never guessed.
+ * The head of an HTTP/1.1 response, read strictly (RFC 9112). Used where a whole HTTP library would
+ * cost more than the transfer; ambiguous input is refused, never guessed.
  */
 
 import { MillraceError } from '../../base/errors.ts';
@@ -61,8 +61,8 @@ export function parseMessageHead(text: string): MessageHead {
 }
 
 /**
- * Takes spaces and tabs off both ends (RFC 9110 5.5). A regular expression for the end would look
- * from every space inside to the next other character, which takes the square of their number.
+ * Strips spaces and tabs from both ends (RFC 9110 5.5). A regular expression for the end would look
+ * from every inner space to the next other character, which takes quadratic time.
  */
 function withoutOuterSpace(text: string): string {
   let from = 0;

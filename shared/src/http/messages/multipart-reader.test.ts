@@ -15,7 +15,7 @@ function readAll(boundary: string, body: Uint8Array, cuts: readonly number[] = [
   let at = 0;
   for (const end of ends) {
     for (const event of reader.push(body.subarray(at, end))) {
-      // The bytes are views into the input: what is kept must be copied.
+      // The bytes are views into the input: kept ones must be copied.
       events.push(event.kind === 'data' ? { ...event, bytes: Buffer.from(event.bytes) } : event);
     }
     at = end;
@@ -38,7 +38,7 @@ function delivered(events: readonly MultipartEvent[]): Map<number, number> {
 const PART = 'Content-Range: bytes 0-2/10\r\n\r\nabc';
 const WHOLE = `--b\r\n${PART}\r\n--b--`;
 
-/** A file that holds much of what a boundary looks like, a boundary, and parts of the file. */
+/** A file with many near-boundaries, a boundary, and parts of the file. */
 const body = fc
   .record({
     boundary: fc.stringMatching(/^[0-9A-Za-z]{1,70}$/),

@@ -24,7 +24,7 @@ function answer(changes: Headers = {}, status = 206): SeenAnswer {
 const middle = (changes: Headers = {}, status = 206) =>
   answer({ 'content-range': `bytes 500000-565535/${LENGTH}`, ...changes }, status);
 
-/** Judges an origin that is good but for what is said. */
+/** Judges an origin that is good except for the given changes. */
 function judge(changes: Partial<OriginSighting> = {}) {
   const report = judgeOrigin({
     url: 'https://a.example/f.iso',

@@ -1,6 +1,6 @@
 /**
- * Judges from the answers of an origin how well edges can serve its file. The edge asks; here is
- * the decision alone, the same one that the edge takes when the file is asked for (NSDI 3.3).
+ * Judges from the answers of an origin how well edges can serve its file. The edge asks; this is
+ * the decision alone, the same one that the edge takes when the file is requested (NSDI 3.3).
  */
 
 import type { ByteRange } from '../../base/byte-range.ts';
@@ -29,7 +29,7 @@ export interface Hop {
   readonly to: string;
 }
 
-/** All that was seen of a file. */
+/** Everything seen of a file. */
 export interface OriginSighting {
   readonly url: string;
   readonly hops: readonly Hop[];
@@ -39,7 +39,7 @@ export interface OriginSighting {
   /** Bytes from the middle, asked for on the condition that the version is the same. */
   readonly middle?: SeenAnswer | undefined;
   readonly middleAsked?: ByteRange | undefined;
-  /** The origin answered 412 to that condition; `middle` is what it says without it. */
+  /** The origin answered 412 to that condition; `middle` is its answer without the condition. */
   readonly conditionRefused?: boolean;
   /** The first bytes again, on the condition that the version is another one. */
   readonly again?: SeenAnswer | undefined;
@@ -50,8 +50,8 @@ export interface OriginSighting {
 }
 
 /**
- * How an edge can serve the file: cut into chunks and kept, passed through in one piece, or not
- * at all.
+ * How an edge can serve the file: in chunks that it caches, passed through in one piece, or not at
+ * all.
  */
 export type Service = 'chunks' | 'passed-through' | 'none';
 
@@ -67,7 +67,7 @@ const WORST_FIRST: readonly Grade[] = ['bad', 'limited', 'good', 'note'];
 /** Types of pages: a link to a page is seldom the file that was meant. */
 const PAGE = /^(text\/html|application\/xhtml\+xml)\b/i;
 
-/** Judges what was seen; never throws. */
+/** Judges the sighting; never throws. */
 export function judgeOrigin(seen: OriginSighting): OriginReport {
   const status = judgeStatus(seen.begin);
   const transport = [...judgeRedirects(seen), ...judgeTransport(seen)];

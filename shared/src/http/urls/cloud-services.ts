@@ -1,6 +1,6 @@
 /**
  * Services that clouds offer to their own machines: credentials, keys and settings of the machine,
- * for whoever asks from it. An edge that would fetch from there for strangers would give them away.
+ * for any program on it. An edge that fetched from there for strangers would give them away.
  */
 
 /** One provider's services. */
@@ -8,15 +8,15 @@ export interface CloudService {
   readonly of: string;
   /** Where they answer, in CIDR notation. */
   readonly networks: readonly string[];
-  /** Names under which they answer, besides those that are looked up elsewhere. */
+  /** Names under which they answer, besides those found elsewhere. */
   readonly names?: readonly string[];
   /** The document that says so. */
   readonly source: string;
 }
 
 /**
- * The one table of them. Most are in networks that are not public anyway and stand here so that a
- * test can hold the rule for public addresses against all of them.
+ * The one table of them. Most are in private networks anyway; they are listed so that a test can
+ * hold the rule for public addresses against all of them.
  */
 export const CLOUD_SERVICES: readonly CloudService[] = [
   {

@@ -23,7 +23,7 @@ export interface Chain {
 }
 
 /**
- * @param url what is asked for now
+ * @param url next URL to request
  * @param first the URL that the user gave the cookies, credentials and fields for
  */
 export function scopeOf(url: URL, chain: Chain, first: URL): Scope {
@@ -46,8 +46,8 @@ export function mayHaveCookies(scope: Scope): boolean {
 }
 
 /**
- * Cuts the referrer to what a server may learn of the page with the link (Referrer Policy:
- * strict-origin-when-cross-origin, seen from the origin that the user named).
+ * Cuts the referrer to the part that a server may learn about the page with the link (Referrer
+ * Policy: strict-origin-when-cross-origin, seen from the origin that the user named).
  *
  * @param referrer without user name, password and fragment
  */

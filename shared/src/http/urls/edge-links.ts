@@ -17,12 +17,12 @@ const MAX_EDGES = 8;
  * Base URLs of edges, in the order of the links, at most 8. An answer that came over https names
  * edges with https only.
  *
- * @param url what was asked: relative links are relative to it
+ * @param url requested URL: relative links are relative to it
  */
 export function parseEdgeLinks(headers: Headers, url: string): string[] {
   const edges = new Set<string>();
   for (const { target, rel, parameters } of parseLinks(headers)) {
-    // A link with an anchor speaks of something else (RFC 8288 3.2).
+    // A link with an anchor is about another resource (RFC 8288 3.2).
     if (!rel.includes(EDGE_RELATION) || parameters.has('anchor')) continue;
     const edge = baseUrl(target, url);
     if (edge !== undefined) edges.add(edge);

@@ -1,7 +1,7 @@
 /** Lists of hosts that a user has made. */
 
 /**
- * Whether a host is in a list, or is below one that is: names of one letter more are not.
+ * Whether a host is in a list, or is a subdomain of a listed one.
  *
  * @param host as in a URL: lower case, without port
  * @param list names, in either case

@@ -2,7 +2,7 @@
 
 /** A host, and maybe a port, as a client may name it: nothing that could become another field. */
 const HOST = /^(\[[0-9a-f:.]{2,45}\]|[a-z0-9](?:[a-z0-9._-]{0,252}))(?::\d{1,5})?$/i;
-/** Octets that may not stand in a field as they are; Node's parser gives one character for each. */
+/** Octets that must be escaped in a field; Node's parser gives one character for each. */
 const NOT_IN_A_LOCATION = /[^\x21-\x7e]/g;
 
 /**

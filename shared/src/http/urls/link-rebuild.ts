@@ -1,8 +1,8 @@
 /**
- * The Link field of an origin, as an edge passes it on. Behind an edge the files of all origins have
- * one web origin: a link to a relative address would lead to the edge, and one that names edges
- * would speak for the files of everybody. So the field is written anew from what Metalink/HTTP needs
- * (RFC 6249), and nothing else of it is kept.
+ * The Link field of an origin, as an edge passes it on. Behind an edge the files of all origins
+ * share one web origin: a link to a relative address would lead to the edge, and one that names
+ * edges would speak for the files of all origins. So the field is rebuilt from the parts that
+ * Metalink/HTTP needs (RFC 6249), and the rest is dropped.
  */
 
 import { MAX_PASSED_FIELD_CHARS, MAX_URL_CHARS } from '../../base/limits.ts';
@@ -11,7 +11,7 @@ import { type Link, parseLinks } from './link.ts';
 
 /** Mirrors, and Metalinks, torrents and signatures of the file (RFC 6249, 3 and 4). */
 const RELATIONS = ['duplicate', 'describedby'] as const;
-/** Parameters that these have (RFC 6249, 3; RFC 8288, 3.4.1), and what their values may be. */
+/** Parameters of these relations (RFC 6249, 3; RFC 8288, 3.4.1), with their allowed values. */
 const PARAMETERS: Readonly<Record<string, RegExp>> = {
   pri: /^\d{1,6}$/,
   geo: /^[A-Za-z]{2}$/,
@@ -22,8 +22,8 @@ const PARAMETERS: Readonly<Record<string, RegExp>> = {
 const MAX_LINKS = 64;
 
 /**
- * The Link field to pass on, or undefined where nothing of it is. At most 64 links and 4096
- * characters; what is beyond them is left out.
+ * The Link field to pass on, or undefined if nothing of it remains. At most 64 links and 4096
+ * characters; further ones are left out.
  *
  * @param url where the answer came from, after redirects: relative links become absolute by it
  */
@@ -69,7 +69,7 @@ function absolute(target: string, base: string): string | undefined {
   }
 }
 
-/** False for a link that speaks of something else (RFC 8288, 3.2). */
+/** False for a link about another resource (RFC 8288, 3.2). */
 function isAboutIt(anchor: string | undefined, base: string): boolean {
   return anchor === undefined || absolute(anchor, base) === absolute(base, base);
 }

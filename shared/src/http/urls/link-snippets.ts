@@ -32,15 +32,18 @@ export function linkSnippets({ prefixed, metalink, name }: SnippetLinks): Snippe
   ];
 }
 
-/** The command by which somebody with an edge's secret makes a signed link. @param edge its address */
+/**
+ * The command with which the holder of an edge's secret makes a signed link. @param edge its
+ * address
+ */
 export function signCommand(url: string, edge: string): string {
   const what = `${shellQuoted(url)} --secret-file secrets --expires 7d`;
   return `millrace edge sign ${what} --edge ${shellQuoted(edge)}`;
 }
 
-/** A word of POSIX shells, whatever is in it. */
+/** Quotes any text as a word of POSIX shells. */
 export function shellQuoted(text: string): string {
-  // A name that begins with a dash would be taken for an option.
+  // A leading dash would make the name an option.
   const word = text.startsWith('-') ? `./${text}` : text;
   return /^[A-Za-z0-9_./:@%+,=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

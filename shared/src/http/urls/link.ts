@@ -18,8 +18,8 @@ export interface Link {
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /**
- * The links of a message, in order, at most 256. What is malformed ends the reading of its link,
- * not that of the others; a field of more than 64 KiB is not read at all.
+ * The links of a message, in order, at most 256. A malformed link is left out, and the others are
+ * still read; a field of more than 64 KiB is ignored.
  */
 export function parseLinks(headers: Headers): Link[] {
   const field = listField(headers, 'link') ?? '';
@@ -27,7 +27,7 @@ export function parseLinks(headers: Headers): Link[] {
   const links: Link[] = [];
   for (let at = 0; at < field.length && links.length < MAX_LINKS; at++) {
     if (field[at] !== '<') {
-      // Space between the links, or something else: the next link begins after the next comma.
+      // Space between the links, or other text: the next link begins after the next comma.
       if (!/[\s,]/.test(field[at] as string)) at = endOf(field, at, ',');
       continue;
     }

@@ -1,4 +1,4 @@
-/** A link as people paste it, as opposed to one that a program sends. */
+/** Reads a link as people paste it, as opposed to one that a program sends. */
 
 import { MillraceError } from '../../base/errors.ts';
 import { MAX_URL_CHARS } from '../../base/limits.ts';

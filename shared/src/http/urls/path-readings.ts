@@ -5,7 +5,7 @@
  * 7.3).
  */
 
-/** Times a path is decoded; what still changes after that is meant to deceive. */
+/** Most times that a path is decoded; a path that still changes after that is meant to deceive. */
 const MAX_ROUNDS = 4;
 /** A slash, a backslash and a dot in more bytes than they need, which old servers accept. */
 const OVERLONG: readonly (readonly [RegExp, string])[] = [
@@ -24,7 +24,7 @@ const PARAMETERS = ['name', 'dots', 'nothing'] as const;
  * The readings of a path, the path itself among them.
  *
  * @param pathname of a canonical URL, with its first slash
- * @returns undefined where it is encoded so often that nobody can say
+ * @returns undefined where it is encoded too often to judge
  */
 export function pathReadings(pathname: string): readonly string[] | undefined {
   if (!/%|;|\\|\/\//.test(pathname)) return [pathname];
@@ -52,7 +52,7 @@ function decode(text: string): string {
  * Takes the dot segments out.
  *
  * @param collapse read `//` as `/`
- * @param parameters what is made of `;` in a segment
+ * @param parameters treatment of `;` in a segment
  */
 function resolve(text: string, collapse: boolean, parameters: (typeof PARAMETERS)[number]): string {
   const out: string[] = [];

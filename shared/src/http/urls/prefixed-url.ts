@@ -51,7 +51,7 @@ export function parseOriginUrl(text: string): URL {
   if (text.length > MAX_URL_CHARS) {
     throw new MillraceError('url-too-long', `${text.length} characters, at most ${MAX_URL_CHARS}`);
   }
-  // The URL parser would drop tabs and newlines and cut at '#': nothing may be dropped silently.
+  // The URL parser would drop tabs and newlines and cut at '#'; such input is refused instead.
   if (/[\x00-\x20\x7f#]/.test(text)) {
     throw new MillraceError('bad-url', 'it contains a space, control character or #');
   }
@@ -76,7 +76,7 @@ export function parseOriginUrl(text: string): URL {
 }
 
 /**
- * Writes the request target: path and query. `search` alone would not do: it is empty for `/a?` as
+ * Writes the request target: path and query. `search` alone is not enough: it is empty for `/a?` as
  * for `/a`, which are two resources.
  */
 export function requestTarget(url: URL): string {
@@ -96,8 +96,8 @@ export function formatPrefixedUrl(edge: string, originUrl: string): string {
 
 /**
  * Percent-encodes the bytes above ASCII in a request target, one Latin-1 character each, so that
- * they reach the origin as the client sent them. (Host names so encoded are read as UTF-8 by the
- * URL parser, which is what clients send.)
+ * they reach the origin as the client sent them. (The URL parser reads host names so encoded as
+ * UTF-8, which is what clients send.)
  */
 function escapeBytes(text: string): string {
   return text.replace(/[\x80-\xff]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -1,6 +1,6 @@
 /**
- * Tells which addresses are of the public internet: the one rule for what edges connect to, and
- * for what they are asked.
+ * Decides which addresses belong to the public internet: the one rule for the addresses that edges
+ * connect to, and for the requests that they get.
  */
 
 import ipaddr from 'ipaddr.js';
@@ -16,15 +16,15 @@ const SERVICE_NAMES: ReadonlySet<string> = new Set(
 );
 
 /**
- * True for addresses of the public internet. Everything with a special meaning is refused:
- * private, loopback, link-local, multicast, documentation, services of clouds for their machines, and
- * the forms that carry an IPv4 address inside an IPv6 one, unless it is a mapped one that is public.
+ * True for addresses of the public internet. Every address with a special meaning is refused:
+ * private, loopback, link-local, multicast, documentation, cloud services for their own machines,
+ * and the forms that carry an IPv4 address inside an IPv6 one, except mapped ones that are public.
  */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   // `process` turns ::ffff:a.b.c.d into a.b.c.d.
   const ip = ipaddr.process(address);
-  // All that is assigned so far; outside there is also the old form ::a.b.c.d of IPv4 addresses.
+  // All addresses assigned so far; this excludes the old form ::a.b.c.d of IPv4 addresses.
   const assigned = ip.kind() === 'ipv4' || ip.match(GLOBAL_UNICAST);
   if (!assigned || ip.range() !== 'unicast' || isIsatap(ip)) return false;
   return !SERVICE_NETWORKS.some(
@@ -47,7 +47,9 @@ function isIsatap(ip: ipaddr.IPv4 | ipaddr.IPv6): boolean {
 /** Networks that an address can be in, as seen from a machine. */
 export type Network = 'public' | 'private' | 'loopback';
 
-/** Where an address is; what has a special meaning, and what is no address, counts as private. */
+/**
+ * The network of an address; special addresses, and texts that are no address, count as private.
+ */
 export function networkOf(address: string): Network {
   if (isPublicAddress(address)) return 'public';
   if (!ipaddr.isValid(address)) return 'private';

@@ -2,13 +2,15 @@
 
 import { ipLiteral, isPublicAddress } from './public-address.ts';
 
-/** Names that mean something on one network only (RFC 6761, 6762, 8375, and what networks use). */
+/**
+ * Names that have a meaning on one network only (RFC 6761, 6762, 8375, and names in common use).
+ */
 const LOCAL_NAME =
   /(?:^|\.)(?:localhost|local|localdomain|internal|intranet|lan|home|corp|private|home\.arpa)$/;
 
 /**
- * Whether an edge may be told of a file. What is in the user's own network is told to edges in that
- * network only; they give it only where their operators have listed it.
+ * Whether an edge may be told of a file. Files in the user's own network are named only to edges in
+ * that network, which serve them only where their operators have listed the host.
  *
  * @param isHome the file is in the user's own network
  * @param edge base URL

@@ -7,7 +7,10 @@ const SPACE = 0x20;
 const CR = 0x0d;
 const LF = 0x0a;
 const FIRST_RAW = 0x80;
-/** Empty lines that a server should ignore (RFC 9112 2.2), a method, a space, and of the target what is ASCII. */
+/**
+ * Empty lines that a server should ignore (RFC 9112 2.2), a method, a space, and the ASCII begin of
+ * the target.
+ */
 const UP_TO_FAULT = /^[\r\n]*[A-Z-]{1,32} [\x21-\x7e]*$/;
 const HEX = '0123456789ABCDEF';
 
@@ -29,8 +32,8 @@ export function hasRawTarget(bytes: Uint8Array, fault: number): boolean {
 export const MAX_TARGET_BYTES = 32 * 1024;
 
 /**
- * The begin of a request line that comes in several packets. A parser names the fault by its offset
- * in the last packet only, and the packets before are gone by then.
+ * The begin of a request line that comes in several packets. A parser reports the fault by its
+ * offset in the last packet only, when the earlier packets are already gone.
  */
 export class BegunLine {
   #bytes: Uint8Array | undefined = new Uint8Array();
@@ -40,7 +43,7 @@ export class BegunLine {
     return this.#bytes;
   }
 
-  /** @param packet what has come next, all of it belonging to the head of one request */
+  /** @param packet next bytes, all of them in the head of one request */
   add(packet: Uint8Array): void {
     const before = this.#bytes;
     if (before === undefined) return;
@@ -50,7 +53,8 @@ export class BegunLine {
       this.#bytes = undefined;
       return;
     }
-    // Copied into one piece: a client that sends single bytes would else hold an object for each.
+    // Copied into one piece: otherwise a client that sends single bytes would hold an object for
+    // each.
     const bytes = new Uint8Array(length);
     bytes.set(before);
     bytes.set(added, before.length);

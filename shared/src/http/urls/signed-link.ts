@@ -1,8 +1,8 @@
 /**
- * Signed links: `/-/signed/<permit>/<URL>` at an edge. The permit lets whoever has the link fetch
+ * Signed links: `/-/signed/<permit>/<URL>` at an edge. The permit lets the holder of the link fetch
  * the URL through the edge until a time, though its origin is not listed: the publisher makes such
  * links with a secret that the edge knows. The file's name stays at the end, so that clients save
- * it under its own.
+ * it under that name.
  *
  * A permit is `<expires>.<signature>` for exactly one URL, its query included, or
  * `<expires>.<signature>.<n>` for everything below the first n characters of the URL.
@@ -14,7 +14,7 @@ import { type PrefixedUrlOptions, parsePrefixedTarget } from './prefixed-url.ts'
 /** Beginning of the targets of signed links. */
 export const SIGNED_PATH = '/-/signed/';
 
-/** Seconds of a time far enough away for everybody (the year 2286). */
+/** Digits of a Unix time: ten reach to the year 2286. */
 const EXPIRES = String.raw`\d{1,10}`;
 /** HMAC-SHA-256 in base64url, without padding (RFC 4648 5). */
 const SIGNATURE = '[A-Za-z0-9_-]{43}';
@@ -73,7 +73,7 @@ export function permitText(
   { expires, prefixChars }: Pick<Permit, 'expires' | 'prefixChars'>,
 ): string | undefined {
   if (prefixChars === undefined) return `millrace-link-1 url\n${expires}\n${url.href}`;
-  // Whole segments of the path only: else /pub/a would be good for /pub/abc too.
+  // Whole segments of the path only: otherwise /pub/a would admit /pub/abc too.
   const path = `${url.origin}${url.pathname}`;
   if (prefixChars <= url.origin.length || prefixChars > path.length) return undefined;
   const prefix = path.slice(0, prefixChars);
