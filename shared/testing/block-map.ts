@@ -65,12 +65,12 @@ export class BlockMap {
   /**
    * The block that a free connection fetches next (LOCI 3.2):
    * 1. the first unfinished block with fewer than `copies` requests that more than `progress`
-   *    blocks after it have overtaken;
-   * 2. else the next block not started;
-   * 3. else the first unfinished block with fewer than `copies` requests.
+   *   blocks after it have overtaken;
+   * 2. otherwise the next block not started;
+   * 3. otherwise the first unfinished block with fewer than `copies` requests.
    *
-   * @param allowed whether the connection's source may fetch the block again: redundant requests
-   *   go to other sources than the one that is late
+   * @param allowed whether the connection's source may fetch the block again: redundant requests go
+   *   to other sources than the late one
    * @returns undefined if there is nothing to do
    */
   next(
@@ -132,7 +132,7 @@ export class BlockMap {
 
 /**
  * A block size for a file: large enough that requests cost little, small enough that every
- * connection has several to do and the last ones do not take long.
+ * connection has several blocks and the last ones finish soon.
  *
  * @param connections requests at a time over all sources
  * @returns a power of two from 256 KiB to 4 MiB

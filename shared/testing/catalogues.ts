@@ -44,7 +44,7 @@ export function translationFaults(english: Texts, language: string, translated: 
 
 interface Wanted {
   readonly names: readonly string[];
-  /** Every placeholder stands in the text; some forms of a plural may leave the number out. */
+  /** Every placeholder has to be in the text; some forms of a plural may leave the number out. */
   readonly all: boolean;
 }
 

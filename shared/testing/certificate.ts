@@ -1,5 +1,5 @@
 /**
- * A certificate that nobody trusts unless told to: for localhost, origin.test, 127.0.0.1 and ::1,
+ * A certificate for tests, trusted only on request: for localhost, origin.test, 127.0.0.1 and ::1,
  * until 2126. Its key is public: it protects nothing.
  */
 

@@ -23,7 +23,7 @@ const TURNS = 40;
 const PIECE = new Uint8Array(64 * 1024);
 
 interface Setting {
-  /** Bytes per second of each source, on a link of its own. */
+  /** Bytes per second of each source, on its own link. */
   readonly rates: readonly number[];
   /** All connections break at once, so often. */
   readonly resetMs?: Millis;

@@ -21,7 +21,7 @@ export interface Chooser {
 
 export interface DownloadReceiver {
   onData(bytes: number): void;
-  /** The connection has broken, or there was none to be had. */
+  /** The connection has broken, or could not be made. */
   onReset(): void;
 }
 
@@ -32,7 +32,7 @@ export interface DownloadConnection {
   close(): void;
 }
 
-/** Where a download can get its bytes: `SimulatedSource`, or whatever else is simulated. */
+/** A source of bytes for a simulated download, such as `SimulatedSource`. */
 export interface DownloadSource {
   readonly id: string;
   connect(): DownloadConnection;
@@ -65,7 +65,7 @@ export class SimulatedDownload {
   #stopped = false;
   /** Requests that have been made. */
   requests = 0;
-  /** Bytes that have come in, those that were there already among them. */
+  /** Bytes that have come in, including those stored already. */
   receivedBytes = 0;
 
   constructor(options: SimulatedDownloadOptions) {
@@ -211,7 +211,7 @@ class Connection {
     if (!keepOpen) this.#tcp?.close();
     if (assignment === undefined) return;
     this.#options.chooser.onEnd(assignment, outcome, this.#options.clock.now);
-    // Not at once: who ends several requests ends all of them first.
+    // Not at once: a caller that ends several requests ends all of them first.
     this.#options.clock.in(0, () => this.#download.wake());
   }
 }

@@ -12,7 +12,10 @@ const INITIAL_WINDOW_BYTES = 14_600;
 /** Full segments are sent in bundles, so that simulating costs little. */
 const MIN_BUNDLE_BYTES = 2 * 1460;
 const MAX_BUNDLE_BYTES = 64 * 1024;
-/** A packet that would wait longer than this is dropped by real queues: the sender slows down. */
+/**
+ * Longest queueing delay: real queues drop packets that would wait longer, and the sender slows
+ * down.
+ */
 const QUEUE_MS = 100;
 
 /** One direction of a cable: first come, first served. */
@@ -74,7 +77,7 @@ export class SimulatedSource {
     return connection;
   }
 
-  /** Sends nothing any more, on any connection, without a word; or goes on. */
+  /** Stops sending on all connections, without a sign; or starts again. */
   stall(stalled: boolean): void {
     this.#stalled = stalled;
     for (const connection of this.#connections) connection.pump();
@@ -133,7 +136,7 @@ export class SimulatedConnection {
     this.#source.forget(this);
   }
 
-  /** The server has had enough; what it has sent before arrives. */
+  /** The server ends the connection; the bytes it has sent before arrive. */
   reset(): void {
     const { clock } = this.#source;
     if (this.#establishedAt === undefined || this.#establishedAt > clock.now) return;

@@ -91,7 +91,7 @@ export class TransferWorld {
   readonly stored = new RangeSet();
   readonly scheduler: Scheduler;
   readonly pool: SourcePool<TestSource>;
-  /** Bytes that have come in, those that were not wanted included. */
+  /** Bytes that have come in, including unwanted ones. */
   receivedBytes = 0;
   readonly #timers = new Set<Timer>();
 
@@ -108,7 +108,7 @@ export class TransferWorld {
     this.pool.add(source);
   }
 
-  /** @param more what is to be otherwise, of its options and of its session */
+  /** @param more changes to its options and its session */
   transfer(
     more: Partial<BlockTransferOptions<TestSource> & Session<TestSource>> = {},
   ): BlockTransfer<TestSource> {
@@ -141,7 +141,7 @@ export class TransferWorld {
     });
   }
 
-  /** Lets time pass until something has settled. @throws what it rejects with */
+  /** Lets time pass until a promise has settled. @throws its rejection */
   async until<T>(work: Promise<T>): Promise<T> {
     const giveUpAt = this.now + DEADLINE_MS;
     let settled = false;
@@ -150,7 +150,7 @@ export class TransferWorld {
     };
     work.then(end, end);
     for (;;) {
-      // All that follows from the last moment, before the next one comes.
+      // Everything that follows from the last moment happens before the next one.
       for (let turn = 0; turn < TURNS; turn++) await Promise.resolve();
       if (settled) return work;
       const next = [...this.#timers].sort((a, b) => a.at - b.at)[0];

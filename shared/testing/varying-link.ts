@@ -1,7 +1,7 @@
 /**
- * A link as wide-area networks have them: its rate wanders, and now and then it is a small part of
- * what it was (WORLDS 4.1: chunks that take 10 to 20 times as long as others, at nodes that are
- * fast otherwise).
+ * A link as in wide-area networks: its rate wanders, and now and then it drops to a small part
+ * (WORLDS 4.1: chunks that take 10 to 20 times as long as others, at nodes that are fast
+ * otherwise).
  */
 
 import type { Millis, Random } from '../src/base/clock.ts';
@@ -19,7 +19,7 @@ export interface VaryingLinkOptions {
 
 /** How long a rate lasts on average; each spell has an exponentially distributed length. */
 const SPELL_MS = 2000;
-/** Smallest share of the rate that is left in a slowdown. */
+/** Smallest share of the rate during a slowdown. */
 const SLOWEST = 1 / 20;
 const LEAST_SLOW = 1 / 10;
 
@@ -50,7 +50,7 @@ export class VaryingLink implements Link {
   #newSpell(): void {
     const { bytesPerSecond, random, spread, slowdowns } = this.#options;
     const slow = random() < slowdowns ? SLOWEST + random() * (LEAST_SLOW - SLOWEST) : 1;
-    // Less half the variance, so that the mean is what was asked for.
+    // Less half the variance, so that the mean is the requested one.
     const wander = Math.exp(spread * normal(random) - spread ** 2 / 2);
     this.#rate = bytesPerSecond * slow * wander;
     this.#spellEnd -= SPELL_MS * Math.log(1 - random());

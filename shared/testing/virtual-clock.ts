@@ -1,4 +1,7 @@
-/** Time that passes only when nothing is left to do at present: seconds of network in no time. */
+/**
+ * Time that passes only when no work is left at the present moment: seconds of network take no
+ * time.
+ */
 
 import type { Millis } from '../src/base/clock.ts';
 

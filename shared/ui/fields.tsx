@@ -1,4 +1,4 @@
-/** Fields of forms, with their labels and what is wrong with them. */
+/** Fields of forms, with their labels and errors. */
 
 import {
   type InputHTMLAttributes,
@@ -105,7 +105,7 @@ interface ChoiceProps<T extends string> {
 }
 
 interface SelectProps<T extends string> extends ChoiceProps<T> {
-  /** True: something else beside it names it. */
+  /** True: another element beside it names it. */
   readonly bare?: boolean;
 }
 

@@ -5,7 +5,7 @@ import { Icon, type IconName } from './icons.tsx';
 
 interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'name'> {
   readonly name: IconName;
-  /** Says what it does, to those who point at it and to those who hear the page. */
+  /** Names the action, in the tooltip and for screen readers. */
   readonly label: string;
   /** The thing that it does it to, where there are several of them. */
   readonly of?: string;

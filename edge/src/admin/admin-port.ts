@@ -1,7 +1,7 @@
 /**
- * A port of its own for the dashboard and administration: with it they have another web origin than
- * the files of strangers, and can be kept to a network that strangers do not reach. What comes there
- * is answered by the same server as everything else.
+ * A separate port for the dashboard and administration: it gives them another web origin than
+ * strangers' files, and it can be limited to a trusted network. The same server answers its
+ * requests.
  */
 
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ import { TlsListener } from '../listen/tls/tls-listener.ts';
 const { createServer } = process.getBuiltinModule('node:http');
 
 const ADMIN_ROUTE = /^\/-\/(?:dashboard|drain|purge|prefetch|pins|refusals)(?:\/|$)/;
-/** Routes of both ports: those that pages load, and those of health checks and Prometheus. */
+/** Routes of both ports: assets of pages, health checks and Prometheus. */
 const SHARED_ROUTE = /^\/-\/(?:assets\/|(?:live|ready|status|metrics)$)/;
 
 export interface AdminPortOptions {
@@ -40,7 +40,7 @@ export class AdminPort {
   readonly #plain: Server | undefined;
   readonly #secure: TlsListener | undefined;
 
-  /** @param main gets the requests; routes are kept apart by what `separate` does to it */
+  /** @param main server that gets the requests; `separate` keeps the routes apart */
   constructor(main: Server, options: AdminPortOptions) {
     this.#options = options;
     const take = (req: IncomingMessage, res: ServerResponse) => {
@@ -60,7 +60,7 @@ export class AdminPort {
     connections.watch(this.#plain);
   }
 
-  /** Has each port answer what it is for, and nothing else. Before routes are added. */
+  /** Makes each port answer its own routes only. Call it before routes are added. */
   separate(server: FastifyInstance): void {
     server.addHook('onRequest', (request, reply, done) => {
       // The route, not the path as it was written: that has many spellings.

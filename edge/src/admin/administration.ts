@@ -1,6 +1,6 @@
 /**
- * Carries out administrators' commands in this process, in all processes of the edge, and at all
- * nodes of the network where that is asked for.
+ * Carries out administrators' commands in this process, in all processes of the edge, and on
+ * request at all nodes of the network.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -46,7 +46,7 @@ export interface PinView {
   readonly length: number;
   readonly version: string;
   readonly expiresAt: number;
-  /** Of the network: extended and released at all nodes together. */
+  /** A pin of the network: extended and released at all nodes together. */
   readonly network: boolean;
   /** False where a node has no room for it. */
   readonly held: boolean;
@@ -89,9 +89,9 @@ export class Administration {
   /**
    * Pins the current version of a file.
    *
-   * @param bytes that it may have, now and when it changes; what it has now unless given
+   * @param bytes quota, now and when it changes; the file's present size if omitted
    * @returns the pin and, this once, its capability
-   * @throws MillraceError `pin-refused`, `not-cacheable`, and what the origin says
+   * @throws MillraceError `pin-refused`, `not-cacheable`, and the errors of the origin
    */
   async pin(
     url: URL,
@@ -125,7 +125,7 @@ export class Administration {
   }
 
   /**
-   * @param network all nodes; so it is anyway with a pin of the network, which is the same everywhere
+   * @param network all nodes; implied for a pin of the network, which is the same everywhere
    * @throws MillraceError `no-such-entry`, `pin-refused`
    */
   async extend(id: string, forMs: number, network: boolean): Promise<{ pin: PinView } & Passed> {
@@ -173,7 +173,7 @@ export class Administration {
     await this.#do({ do: 'log-out', ending: copy }, false);
   }
 
-  /** True for whoever was given the pin. */
+  /** True if the capability is the pin's. */
   holds(id: string, capability: string): boolean {
     return this.#options.pins.holds(id, capability);
   }
@@ -225,7 +225,7 @@ export class Administration {
   async #do(command: Command, network: boolean): Promise<Passed> {
     const outcomes = await this.#everyProcess(command);
     const failed = outcomes.find((outcome) => !outcome.ok);
-    // A purge goes on to other nodes even if one process here is in trouble.
+    // A purge is passed on to other nodes even if one process here is in trouble.
     const isPassed = network && (failed === undefined || command.do === 'purge');
     const nodes = isPassed ? ((await this.#options.peers?.pass(command)) ?? []) : [];
     if (failed !== undefined) {

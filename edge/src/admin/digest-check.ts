@@ -9,7 +9,7 @@ import type { Pointer } from '../files/file-version.ts';
 /** Chunks that are held at a time because one before them is missing. */
 const MAX_EARLY = 8;
 
-/** Hashes chunks in their order: those that come early are held until their turn. */
+/** Hashes chunks in their order: early ones are held until their turn. */
 export class DigestCheck {
   readonly #expected: string;
   readonly #hash: Hash = createHash('sha256');
@@ -20,7 +20,7 @@ export class DigestCheck {
     this.#expected = expected;
   }
 
-  /** True while no further chunks should be asked for but those that the others wait for. */
+  /** True while the held chunks leave no room for more than the missing ones. */
   get isFull(): boolean {
     return this.#early.size >= MAX_EARLY;
   }
@@ -49,7 +49,7 @@ export class DigestCheck {
   }
 }
 
-/** Makes a check against the administrator's digest, else against the origin's. */
+/** Makes a check against the administrator's digest, otherwise against the origin's. */
 export function digestCheck(
   asked: string | undefined,
   { version }: Pointer,

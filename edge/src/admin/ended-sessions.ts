@@ -18,7 +18,7 @@ export class EndedSessions {
   }
 
   /**
-   * Takes up what an earlier run has left.
+   * Restores the list of an earlier run.
    *
    * @param dir of the cache; without one, they are remembered as long as the process lives
    * @param now Unix milliseconds
@@ -43,7 +43,7 @@ export class EndedSessions {
     });
   }
 
-  /** No session ends later than one that begins now, so nothing later is meant. */
+  /** No session ends later than one that begins now, so later times have no meaning. */
   #revoke({ until, sessions }: RevocationsSnapshot): void {
     const now = this.#now();
     this.revocations.revoke({ until: Math.min(until, now + LIFETIME_MS), sessions }, now);

@@ -1,7 +1,7 @@
 /**
- * Between the nodes of a network: commands passed on to all of them, and purges and pins read from a
- * node whose digest differs. Commands are signed with the network's secret or, where there is
- * none, with the token of the administrators, and refused where there is neither.
+ * Traffic between the nodes of a network: commands passed on to all of them, and purges and pins
+ * read from a node whose digest differs. Commands are signed with the network's secret or, without
+ * one, with the token of the administrators, and refused where there is neither.
  */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -19,7 +19,10 @@ import type { Digests } from '../peers/version-message.ts';
 
 /** How long another node may take. */
 const TIMEOUT_MS = 5000;
-/** A log of purges, or a list of pins, in JSON: its characters, escaped at worst, and what is around them. */
+/**
+ * Largest list of purges or pins in JSON: its characters, escaped at worst, with the syntax around
+ * them.
+ */
 const MAX_LIST_BYTES = 8 * 1024 * 1024;
 
 export interface PeerCommandsOptions {
@@ -28,7 +31,7 @@ export interface PeerCommandsOptions {
   readonly commandAuth: ClusterAuth | undefined;
   readonly purges: Purges;
   readonly pins: Pins;
-  /** All nodes known, dead ones included. */
+  /** All known nodes, dead ones included. */
   readonly peers: () => Iterable<OtherNode>;
   readonly log: Log;
 }
@@ -84,8 +87,8 @@ export class PeerCommands {
   }
 
   /**
-   * A node has said what digests it has. Resolves once this node has carried out the purges that it
-   * had missed; pins can wait. Never rejects.
+   * A node has reported its digests. Resolves once this node has carried out the purges that it had
+   * missed; pins can wait. Never rejects.
    */
   readonly heard = async (node: OtherNode, digests: Digests): Promise<void> => {
     const { url } = node;

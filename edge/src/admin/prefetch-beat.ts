@@ -1,4 +1,7 @@
-/** The beat to which prefetches ask for chunks: how clients do is looked at, and then who waits goes on. */
+/**
+ * The beat at which prefetches request chunks: each beat looks at the clients' transfers, then
+ * wakes the waiting prefetches.
+ */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { PrefetchPace } from '@millrace/shared/cdn/upkeep/prefetch-plan';
@@ -32,7 +35,7 @@ export class PrefetchBeat {
     this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref();
   }
 
-  /** Wakes those who wait once more: they find out that it is over. */
+  /** Wakes waiting prefetches once more: they find out that it is over. */
   stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

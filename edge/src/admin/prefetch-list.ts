@@ -25,7 +25,7 @@ export class PrefetchList {
     return (await this.#file.read())?.prefetches ?? [];
   }
 
-  /** Resolves when it is on disk, or the log says why not. @param whole what is not over */
+  /** Resolves when it is on disk, or after logging why not. @param whole unfinished prefetches */
   write(whole: () => KeptPrefetch[]): Promise<void> {
     return this.#file.write(() => ({ format: 1, prefetches: whole() }));
   }

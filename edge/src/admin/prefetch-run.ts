@@ -40,7 +40,7 @@ export interface PrefetchRunOptions {
 export interface PrefetchStand {
   /** Length of the file, once it is known. */
   readonly totalBytes?: number;
-  /** Bytes that are in caches now; of these, what was not before. */
+  /** Bytes in caches now, and how many of them are new. */
   readonly doneBytes: number;
   readonly fetchedBytes: number;
 }
@@ -121,7 +121,7 @@ export class PrefetchRun {
       beat.pace.onStart(chunk.bytes, transfers);
       this.#bucket?.take(chunk.bytes, now());
       await this.#fetch(plan, pointer, chunk).catch((error: unknown) => {
-        // The other lanes need not go on.
+        // The other lanes need not continue.
         this.#controller.abort(error);
         throw error;
       });

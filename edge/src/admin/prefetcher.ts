@@ -1,6 +1,6 @@
 /**
- * The prefetches of a node: one file is begun after the other, some run beside each other, and those
- * that are not over when the edge ends go on in its next run.
+ * The prefetches of a node: files are begun one after the other, some run at the same time, and
+ * those unfinished when the edge ends continue in its next run.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -31,7 +31,7 @@ export interface PrefetchView extends PrefetchStand {
   readonly endedAt?: Millis;
   /** SHA-256 of the whole file, where it was asked for or the origin states it, and found right. */
   readonly sha256?: string;
-  /** True where it goes on after a restart of the edge. */
+  /** True where it continues after a restart of the edge. */
   readonly outlivesRestart: boolean;
   /** Why it failed. */
   readonly code?: string;
@@ -47,9 +47,9 @@ export interface PrefetcherOptions extends PrefetchBeatOptions {
   readonly wallClock: () => Millis;
   readonly onBytes: (bytes: number) => void;
   readonly onEnded: (state: PrefetchState) => void;
-  /** Where those that are not over are kept for the next run; undefined where there is no disk. */
+  /** Store of unfinished prefetches for the next run; undefined without a disk. */
   readonly list: PrefetchList | undefined;
-  /** Those of an earlier run. */
+  /** Unfinished prefetches of an earlier run. */
   readonly left: readonly KeptPrefetch[];
   /** @throws MillraceError where an origin may not be asked any more */
   readonly check: (url: URL) => void;
@@ -85,7 +85,7 @@ export class Prefetcher {
   }
 
   /**
-   * Begins a prefetch, or queues it. Resolves when the next run of the edge would know of it.
+   * Begins a prefetch, or queues it. Resolves when a later run of the edge would know of it.
    *
    * @throws MillraceError `queue-full`
    */
@@ -98,13 +98,16 @@ export class Prefetcher {
     return this.#view(job);
   }
 
-  /** Lets prefetches run: before that they wait, those of an earlier run first. */
+  /** Lets prefetches run: before that they wait, with those of an earlier run first. */
   begin(): void {
     this.#begun = true;
     this.#next();
   }
 
-  /** Goes on with what an earlier run has not got to the end of: what it has cached is there. */
+  /**
+   * Continues the unfinished prefetches of an earlier run: the chunks they have cached are still
+   * there.
+   */
   #takeUp(left: readonly KeptPrefetch[]): void {
     const { log, check } = this.#options;
     for (const { id, url, askedAt, rate, sha256 } of left) {
@@ -130,7 +133,7 @@ export class Prefetcher {
     return [...this.#jobs.values()].map((job) => this.#view(job));
   }
 
-  /** Stops a prefetch; one that is over is forgotten. @returns undefined if there is none */
+  /** Stops a prefetch; a finished one is forgotten. @returns undefined for an unknown one */
   stop(id: string): PrefetchView | undefined {
     const job = this.#jobs.get(id);
     if (job === undefined) return undefined;
@@ -141,7 +144,7 @@ export class Prefetcher {
     return this.#view(job);
   }
 
-  /** Ends the run: what is not over goes on in the next, where there is a disk. */
+  /** Ends the run: unfinished prefetches continue in the next, where there is a disk. */
   async close(): Promise<void> {
     this.#begun = false;
     this.#closed = true;
@@ -155,7 +158,7 @@ export class Prefetcher {
     await this.#options.list?.close();
   }
 
-  /** Resolves when those that are not over are written down. */
+  /** Resolves when the unfinished prefetches are on disk. */
   async #keep(): Promise<void> {
     if (this.#closed) return;
     await this.#options.list?.write(() =>

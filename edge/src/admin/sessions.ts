@@ -1,7 +1,7 @@
 /**
  * Sessions of the dashboard. A session is a cookie that only the holder of the administration token
- * can have made: it is good at all processes of the edge and after a restart. It ends with its time,
- * with the token, or when its user logs out: what has ended so is remembered.
+ * can have made: it is valid at all processes of the edge and after a restart. It ends with its
+ * time, with the token, or when its user logs out; such early ends are remembered.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -45,7 +45,7 @@ export class DashboardSessions {
   /** Begins a session. @returns Set-Cookie's value (RFC 6265) */
   begin(port: number, encrypted: boolean): string {
     const { now, revocations } = this.#options;
-    // A session that begins in the millisecond in which all have been ended is not one of those.
+    // A session that begins in the millisecond in which all were ended is not one of them.
     const until = Math.max(now() + LIFETIME_MS, revocations.until + 1);
     const id = randomBytes(12).toString('base64url');
     const value = `${until}.${id}.${this.#sign(until, id).toString('base64url')}`;
@@ -58,7 +58,7 @@ export class DashboardSessions {
     return `${cookieName(port)}=; Max-Age=0; ${ATTRIBUTES}`;
   }
 
-  /** Whether a request's Cookie field has a session that goes on. */
+  /** Whether a request's Cookie field has a valid session. */
   isGood(field: string | undefined, port: number): boolean {
     return this.#sessionsIn(field, port).length > 0;
   }
@@ -66,7 +66,7 @@ export class DashboardSessions {
   /**
    * Makes the revocations that end the sessions of a request, and with `everywhere` all others.
    *
-   * @returns undefined where the request has no session that goes on, and so may end none
+   * @returns undefined where the request has no valid session, and so may end none
    */
   ending(
     field: string | undefined,
@@ -114,7 +114,7 @@ export class DashboardSessions {
   }
 }
 
-/** Cookies do not know of ports (RFC 6265 8.5): those of two edges must not replace each other. */
+/** Cookies ignore ports (RFC 6265 8.5): those of two edges must not replace each other. */
 function cookieName(port: number): string {
   return `millrace-edge-${port}`;
 }

@@ -1,7 +1,7 @@
 /**
- * One place that knows what strangers take of this edge: the use and the limits of every resource of
- * the table, and whom it was refused. Each limit is kept where the resource is handed out; what it
- * refuses it tells here.
+ * The one place that knows what strangers take of this edge: the use and the limits of every
+ * resource of the table, and the clients it was refused to. Each limit is held where the resource
+ * is handed out; refusals are reported here.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -16,7 +16,7 @@ import { RESOURCE_NAMES, type Resource } from './resources.ts';
 
 /** How a resource is measured. */
 export interface Meter {
-  /** Taken now, in the resource's unit; undefined for what passes and is not held. */
+  /** Amount in use, in the resource's unit; undefined for resources that are spent, not held. */
   readonly use?: (() => number) | undefined;
   /** Of all clients together; undefined: no limit. */
   readonly limit?: number | undefined;
@@ -87,7 +87,7 @@ export class Admissions {
     this.#log.record(resource, outcome, clientKey(client), this.#wallClock());
   };
 
-  /** Use, limits and counts of refusals by resource. Names nobody: everybody may see it. */
+  /** Use, limits and counts of refusals by resource. Names no client, so it is public. */
   status(): Record<Resource, ResourceStatus> {
     const rows = RESOURCE_NAMES.map((name) => {
       const { use, limit, perClient } = this.#meters.get(name) ?? {};

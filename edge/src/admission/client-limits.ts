@@ -1,6 +1,6 @@
 /**
- * Limits per client address: requests per second, transfers at once, bytes per second, and what
- * origins have to send for it. IPv6 clients count by their /64, which is what one subscriber has.
+ * Limits per client address: requests per second, transfers at once, bytes per second, and bytes
+ * that origins send on its behalf. IPv6 clients count by their /64, the network of one subscriber.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -21,9 +21,9 @@ export interface ClientLimitOptions {
 }
 
 /**
- * How much more may be fetched for a client than it takes. Whoever asks for single bytes here and
- * there makes an origin send a whole chunk for each: beyond an allowance, which grows again slowly,
- * that must be in proportion to what is taken.
+ * How much more may be fetched for a client than it takes. A client that asks for scattered single
+ * bytes makes an origin send a whole chunk for each: beyond an allowance, which grows back slowly,
+ * fetched bytes must be in proportion to taken ones.
  */
 export interface Amplification {
   /** Bytes fetched per byte sent; 0: no limit. */
@@ -37,7 +37,7 @@ export interface Amplification {
 const BURST_SECONDS = 5;
 /** Clients remembered at a time; idle ones go first. */
 const MAX_CLIENTS = 100_000;
-/** How many are left when even those that are not idle must go: most are not looked at often. */
+/** Clients kept when even busy ones have to go: few enough that this happens rarely. */
 const CLIENTS_LEFT = 0.9 * MAX_CLIENTS;
 
 interface Client {
@@ -124,7 +124,7 @@ export class ClientLimits {
         if (released) return;
         released = true;
         client.transfers--;
-        // At the end only: what is fetched ahead for a transfer that goes on will be taken yet.
+        // At the end only: bytes fetched ahead for a running transfer will still be taken.
         client.fetches?.take(fetched - sent * (this.#options.amplification?.ratio ?? 0), at);
       },
     };
@@ -147,7 +147,7 @@ export class ClientLimits {
     return client;
   }
 
-  /** Makes room: idle clients go; if they are too few, those that have been here longest. */
+  /** Makes room: idle clients go first, then those that have been here longest. */
   #forget(now: number): void {
     for (const [key, client] of this.#clients) {
       const buckets = [client.requests, client.bytes, client.fetches];

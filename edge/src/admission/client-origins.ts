@@ -1,6 +1,6 @@
 /**
- * Origins that each client makes this edge ask over time. What is served from caches asks nobody, and
- * is not counted.
+ * Origins that each client makes this edge ask over time. Answers from caches ask no origin, and
+ * are not counted.
  */
 
 import { hash, randomBytes } from 'node:crypto';
@@ -38,7 +38,7 @@ export class ClientOrigins {
     });
   }
 
-  /** Bytes that are taken by what is remembered. */
+  /** Bytes of memory in use. */
   get bytes(): number {
     return this.#visits?.bytes ?? 0;
   }
@@ -46,8 +46,8 @@ export class ClientOrigins {
   /**
    * Admits that an origin is asked.
    *
-   * @param client whom it is for: a client's key, or another node; undefined: nobody in particular
-   * @param scope of the request: whoever has the local token is this edge's own user
+   * @param client a client's key, or another node; undefined: no client
+   * @param scope of the request: a request with the local token comes from this edge's own user
    * @param now monotonic milliseconds
    * @throws MillraceError `too-many-origins`
    */

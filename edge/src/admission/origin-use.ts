@@ -1,6 +1,6 @@
 /**
  * Counts what the clients of this edge together use of each origin: quotas of bytes, transfers at
- * once, bytes per second. An origin is what the Host field names: host and port.
+ * once, bytes per second. An origin is the host and port of the Host field.
  */
 
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import type { OnRefusal } from './admissions.ts';
 import type { Admission } from './client-limits.ts';
 
 export interface OriginUseOptions {
-  /** This process's part of what the edge as a whole may use, more than 0 and at most 1. */
+  /** This process's part of the whole edge's limits, more than 0 and at most 1. */
   readonly share: number;
   /** Unix milliseconds. */
   readonly wallClock: () => number;
@@ -46,8 +46,8 @@ export class OriginUse {
   }
 
   /**
-   * Admits a transfer of a file of an origin. The quota is looked at now only: what is under way
-   * when it is used up comes to its end.
+   * Admits a transfer of a file of an origin. Only here the quota is checked: transfers under way
+   * when it runs out are completed.
    *
    * @param client its address
    * @param now monotonic milliseconds
@@ -91,7 +91,7 @@ export class OriginUse {
   }
 
   /**
-   * Keeps the quotas in a folder from now on, so that a restart does not give them anew.
+   * Keeps the quotas in a folder from now on, so that a restart does not reset them.
    *
    * @returns writes them down
    */

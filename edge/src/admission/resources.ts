@@ -1,6 +1,6 @@
 /**
- * The one table of what strangers can take of an edge. The documentation, the status, the metrics
- * and the log of refusals all name resources as this table does.
+ * The one table of the resources of an edge that strangers can take. The documentation, the status,
+ * the metrics and the log of refusals all use the names of this table.
  */
 
 import type { ErrorCode } from '@millrace/shared/base/errors';

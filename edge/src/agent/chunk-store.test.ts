@@ -92,7 +92,7 @@ function setUp(options: { cacheBytes?: number; disk?: DiskCache } = {}) {
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
-/** Two turns: what is let go at the end of the first is gone in the second. */
+/** Two turns: chunks released at the end of the first are gone in the second. */
 async function settle(): Promise<void> {
   await turn();
   await turn();
@@ -187,7 +187,7 @@ describe('ChunkStore', () => {
     leaving[1].abort(new Error('second left'));
     await expect(all[1]).rejects.toThrow('second left');
     expect(nth(0).signal.aborted).toBe(true);
-    // Bytes that still come in are given back, and a request that comes now fetches anew.
+    // Bytes that still come in are returned, and a new request starts a new fetch.
     const fresh = store.get(chunk(0), forEver);
     await turn();
     nth(0).bring('old');

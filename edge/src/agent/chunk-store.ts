@@ -1,6 +1,6 @@
 /**
  * Chunks by name, wherever they are: memory, disk, another node or the origin. Concurrent requests
- * for one chunk share one fetch, whoever asked first; which ones, `chunk-flights.ts` says.
+ * for one chunk share one fetch; `chunk-flights.ts` decides which ones.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -32,7 +32,7 @@ export interface ChunkStoreOptions {
   readonly cache: MemoryCache;
   readonly memory: ChunkMemory;
   readonly disk: DiskCache | undefined;
-  /** Purges so far; without it, nothing is ever purged. */
+  /** Purges so far; absent: no purges ever. */
   readonly purges?: Purges;
   readonly source: ChunkSource;
   /** Other nodes, where there are any. */
@@ -66,7 +66,7 @@ export class ChunkStore {
   /**
    * Gets a chunk from wherever it is.
    *
-   * @param signal the caller's: its end cancels the fetch only if nobody else waits for it
+   * @param signal the caller's: its end cancels the fetch only if no other waiter is left
    * @param path how the request has come here
    */
   async get(request: ChunkRequest, signal: AbortSignal, path: Path = INGRESS): Promise<Found> {
@@ -79,8 +79,8 @@ export class ChunkStore {
   }
 
   /**
-   * Takes over a chunk that is already on its way as the body of another response. The body is
-   * read to the end even if nobody waits for it: it is one chunk at most.
+   * Takes over a chunk that is already on its way as the body of another response. The body is read
+   * to the end even without a waiter: it is one chunk at most.
    *
    * @param generation in which the body was asked for
    * @returns false if the chunk is here or under way already: the body is not needed
@@ -93,14 +93,14 @@ export class ChunkStore {
     const key = chunkKey(request);
     const name = this.#named(request);
     if (this.#inMemory(key) !== undefined || this.#flights.hasOwn(name)) return false;
-    // Asked for before a purge, it must not come to those who ask after it.
+    // Requested before a purge, it must not reach requests made after it.
     if (this.#isVoid(request.version, generation)) return false;
     const flight = this.#flights.own(name, FOR_EVER, (all) => this.#fetch(key, request, all, body));
     flight.result.catch(() => {});
     return true;
   }
 
-  /** Somebody finds the chunk late. */
+  /** A client finds the chunk late. */
   hedge(request: ChunkRequest, path: Path = INGRESS): void {
     this.#flights.hedge(this.#named(request), path.hops);
   }
@@ -115,7 +115,7 @@ export class ChunkStore {
     return this.#flights.share(this.#named(request), path.hops);
   }
 
-  /** The decision who serves the chunk, and the fetch that follows from it. */
+  /** Decides which node serves the chunk, and starts the fetch. */
   #flight(key: string, request: ChunkRequest, signal: AbortSignal, path: Path) {
     const network = request.version.scope === 'public' ? this.#options.network : undefined;
     return this.#flights.get(this.#named(request), path.hops, signal, {
@@ -235,7 +235,7 @@ export class ChunkStore {
   }
 
   /**
-   * Names the fetches of a chunk. After a purge the name is another: nobody joins a fetch from
+   * Names the fetches of a chunk. A purge changes the name, so that no request joins a fetch from
    * before.
    */
   #named(request: ChunkRequest): string {
@@ -243,7 +243,7 @@ export class ChunkStore {
     return `${chunkKey(request)}${this.#purges.era(url, tag)}`;
   }
 
-  /** A new chunk goes to those who wait for it, and to the cache if it belongs there. */
+  /** Hands a new chunk to its waiters, and to the cache if it belongs there. */
   #arrived(chunk: Chunk, tier: Tier, keep: boolean) {
     if (keep && !this.#isVoid(chunk.version, chunk.generation)) this.#options.cache.put(chunk);
     // They become users of it in the microtasks that follow; then the maker's use can end.
@@ -260,7 +260,7 @@ export class ChunkStore {
  */
 function watchFor(check: () => void, ms: Millis): () => void {
   const again = () => {
-    // Like all timers, after what has come in meanwhile.
+    // Like all timers, after reading the bytes that have come in meanwhile.
     setImmediate(check);
     timer = setTimeout(again, WATCH_INTERVAL_MS);
   };

@@ -124,7 +124,7 @@ export class Delivery {
     });
   }
 
-  /** Memory that would be free without this delivery, bytes; of shared chunks its part. */
+  /** Memory that would be free without this delivery, bytes; for shared chunks its part. */
   get heldBytes(): number {
     let bytes = 0;
     for (const { chunk } of this.#writing) bytes += chunk.data.length / Math.max(1, chunk.users);
@@ -226,8 +226,8 @@ export class Delivery {
   }
 
   #at(time: Millis, run: () => void): () => void {
-    // If this process was held up, what has come in meanwhile is still in the sockets: let it be
-    // read before anything is judged late.
+    // If this process was blocked, the bytes that have come in meanwhile are still in the sockets:
+    // they are read before anything is judged late.
     const later = () => setImmediate(run);
     const timer = setTimeout(later, Math.max(0, time - this.#options.now()));
     return () => clearTimeout(timer);
@@ -241,7 +241,7 @@ export class Delivery {
   }
 
   #clear(): void {
-    // Parts of chunks that nobody will take have been fetched all the same.
+    // Parts of chunks that will not be taken have been fetched all the same.
     for (const slice of this.#driver.fetching()) {
       const request = this.#request(slice);
       const bytes = request.range.end - request.range.start;

@@ -1,10 +1,10 @@
 /**
- * From a URL to the current version of the file: the pointer of NSDI's first chunk request. What is
- * known and fresh is the answer; else one request for all who wait asks the origin, or in a network
- * the owner of the first chunk, which asks the origin for all nodes.
+ * From a URL to the current version of the file: the pointer of NSDI's first chunk request. A known
+ * and fresh pointer is the answer; otherwise one request for all waiters asks the origin, or in a
+ * network the owner of the first chunk, which asks the origin for all nodes.
  *
- * Content that is asked for by its digest (WORLDS 4.2) has a pointer of its own, so that the origin
- * is asked afresh for content that is not known yet, and is not asked again for what is.
+ * Content that is requested by its digest (WORLDS 4.2) has a pointer of its own, so that unknown
+ * content is always requested from the origin, and known content never again.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -57,7 +57,7 @@ export class FileResolver {
   /**
    * Finds the current version of a file.
    *
-   * @param demands what the client's Cache-Control asks for
+   * @param demands the client's Cache-Control
    * @param path how the request has come here
    * @throws MillraceError
    */
@@ -91,7 +91,7 @@ export class FileResolver {
     return this.#found({ ...asked, demands: { ...demands, revalidate } }, signal);
   }
 
-  /** Asks, or waits for the answer to somebody else who asks the same. */
+  /** Asks, or waits for the answer to the same question from another client. */
   async #found(question: Question, signal: AbortSignal): Promise<Resolution> {
     for (;;) {
       const flight = this.#flight(question, signal);
@@ -101,22 +101,22 @@ export class FileResolver {
         if (isOwn) return resolution;
         return { ...resolution, outcome: { ...resolution.outcome, collapsed: true } };
       } catch (error) {
-        // That limit was another client's, who has left with this error: the next one to ask is not
-        // to fail for it.
+        // The limit was another client's, which has left with this error: the next one to ask must
+        // not fail for it.
         if (!flight.joined || !isMillraceError(error, 'too-many-origins')) throw error;
       }
     }
   }
 
   /**
-   * Chooses whom to ask; as with chunks, a request never waits for one that was forwarded less
+   * Chooses the node to ask; as with chunks, a request never waits for one that was forwarded less
    * often.
    */
   #flight(question: Question, signal: AbortSignal) {
     const { url, scope, client, demands, path } = question;
     const { clientOrigins, now } = this.#options;
-    // A request that a signed link has let in must not fail with those that have none, and after a
-    // purge nobody joins a question from before.
+    // A request admitted by a signed link must not share the failure of those without one, and
+    // after a purge no request joins a question from before.
     const who = path.grant === undefined ? scope : 'signed';
     const what = `${question.name}${this.#options.purges.era(url.href, undefined)}`;
     const name = `origin ${who} ${what}`;
@@ -132,7 +132,7 @@ export class FileResolver {
     const how = demands.revalidate ? 'anew' : (demands.maxAgeMs ?? '');
     return this.#flights.run(`${who} ${path.hops} ${how} ${what}`, signal, (all) =>
       this.#orStale(question, async () => {
-        // The other node sees this one only, and counts nobody.
+        // The other node sees only this node, and counts no client.
         clientOrigins.admit(client, scope, url.origin, now());
         const remote = await network.findVersion(url.href, demands, path, all);
         return remote === undefined ? fromOrigin(all).result : this.#learnt(question, remote);
@@ -149,7 +149,7 @@ export class FileResolver {
     return this.#kept(question, { ...remote, outcome: { hit: false, fwd, detail: 'peer' } });
   }
 
-  /** Keeps it for those who ask later. */
+  /** Keeps the answer for later requests. */
   #kept({ name, scope, generation }: Question, resolution: Resolution): Resolution {
     const { pointers, wallClock } = this.#options;
     const entry =
@@ -160,7 +160,7 @@ export class FileResolver {
     return resolution;
   }
 
-  /** Falls back on what was known where the origin cannot be reached. */
+  /** Falls back on the earlier answer where the origin cannot be reached. */
   async #orStale(
     { name, scope, known }: Question,
     ask: () => Promise<Resolution>,

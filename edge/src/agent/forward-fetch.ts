@@ -10,7 +10,7 @@ import type { Path } from '../files/path.ts';
 import type { ForwardTarget } from '../peers/membership.ts';
 import type { Network } from '../peers/network.ts';
 
-/** A chunk and where it came from; belongs to whoever gets it. */
+/** A chunk and its source; belongs to the receiver. */
 export interface Brought extends Loan {
   readonly chunk: Chunk;
   readonly tier: Tier;

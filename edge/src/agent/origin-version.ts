@@ -1,7 +1,7 @@
 /**
- * Asks the origin which version of a file is current, by asking for the first chunk (NSDI): the
- * header says how long the file is, which version it is, how long that may be taken for granted, and
- * whether the file can be cut into chunks at all. The body is the first chunk, and is kept.
+ * Asks the origin which version of a file is current, by requesting the first chunk (NSDI): the
+ * header states the file's length, its version, how long that is fresh, and whether the file can be
+ * cut into chunks at all. The body is the first chunk, and is kept.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -54,7 +54,7 @@ export interface VersionQuestion {
   readonly known: Pointer | undefined;
   /** SHA-256 that the content must have, hexadecimal, where the client has asked for that content. */
   readonly digest: string | undefined;
-  /** In which it is asked: what is purged from now on voids the answer. */
+  /** Generation of the request: later purges void the answer. */
   readonly generation: number;
 }
 
@@ -65,11 +65,11 @@ export type Resolution =
       readonly kind: 'tunnel';
       /** One word: why the file cannot be cut into chunks. */
       readonly reason: string;
-      /** The whole file on its way already, for the first who takes it. */
+      /** The whole file on its way already, for the first caller. */
       readonly take: () => HttpResponse | undefined;
     };
 
-/** Fields of the origin's answer that clients get to see, besides Link, which is written anew. */
+/** Fields of the origin's answer that clients get to see, besides Link, which is rebuilt. */
 const PASSED_FIELDS = [
   'content-type',
   'content-disposition',
@@ -160,7 +160,7 @@ export class OriginVersion {
   }
 
   /**
-   * The body of the answer is the first chunk: nobody needs to ask for it again.
+   * The body of the answer is the first chunk: it need not be requested again.
    *
    * @returns true, once all of it has come, if it is the whole of a file that was asked for by its
    *   digest, and has that; false, at once, for all others
@@ -233,7 +233,7 @@ function tunnel(reason: string, response: HttpResponse): Resolution {
     left = undefined;
     return taken;
   };
-  // Everybody who waits for this resolution gets it in the microtasks that follow.
+  // All waiters for this resolution get it in the microtasks that follow.
   setImmediate(() => take()?.discard());
   return { kind: 'tunnel', reason, take };
 }

@@ -72,7 +72,7 @@ export function responseHead(
   const parts = multipart(boundary(), type, version.length);
   headers['content-type'] = parts.contentType;
   if (outOfOrder) headers['preference-applied'] = 'delivery=out-of-order';
-  // Out of order every chunk is a part of its own, too many to add up beforehand: chunked.
+  // Out of order every chunk is a part, too many to add up beforehand: chunked.
   else headers['content-length'] = String(parts.bodyBytes(ranges));
   return { status: 206, headers, body: { slices, inOrder: !outOfOrder, parts } };
 }
@@ -81,8 +81,8 @@ export function responseHead(
 const rebuiltLinks = new WeakMap<FileVersion['fields'], string | undefined>();
 
 /**
- * Replaces the Link field: one that another node has told, or an earlier version of the edge has
- * left on disk, is not trusted.
+ * Replaces the Link field: one from another node, or from an earlier version of the edge on disk,
+ * is not trusted.
  */
 function replaceLink(headers: Record<string, string>, { fields, url }: FileVersion): void {
   if (!rebuiltLinks.has(fields)) rebuiltLinks.set(fields, rebuildLinks(fields, url));

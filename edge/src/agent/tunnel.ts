@@ -49,7 +49,7 @@ const PASSED_STATUSES: ReadonlySet<number> = new Set([200, 206, 304]);
 /**
  * The header fields of a tunnelled request.
  *
- * A Range goes along only if the answer to it can be checked: one range with a first byte. Others
+ * A Range is passed on only if the answer to it can be checked: one range with a first byte. Others
  * are answered with the whole file, which is always right.
  */
 export function tunnelRequestHeaders(headers: Headers): Record<string, string> {
@@ -114,10 +114,10 @@ export interface TunnelOptions {
 /**
  * Sends the body through.
  *
- * A tunnel is for one client, who can leave whenever it likes. So the least pace of `BodyPace`, which
- * chunks for many clients are held to, does not hold here: only silence ends an origin's body. Events
- * of a server and logs that grow are slower than that, and nothing is wrong with them. What one
- * client can hold by slow tunnels is bounded by its transfers, its share of origins and connections.
+ * A tunnel is for one client, which can leave at any time. So the least pace of `BodyPace`, which
+ * applies to chunks for many clients, does not apply here: only silence ends an origin's body.
+ * Events of a server and growing logs are slower than that, and legitimate. A client's slow tunnels
+ * are bounded by its transfers, its share of origins and its connections.
  *
  * @throws MillraceError when the origin breaks off; the signal's reason
  */
@@ -176,7 +176,7 @@ function checkTunnelledRange(headers: Headers, requestHeaders: Headers): void {
   const contentRange = parseContentRange(singleField(headers, 'content-range'));
   const end = (asked.to ?? Number.MAX_SAFE_INTEGER - 1) + 1;
   if (contentRange?.kind === 'range' && contentRange.total === undefined) {
-    // Nobody can say where the file ends: the client sees what it gets, and that it begins right.
+    // The end of the file is unknown: the client sees the range it gets, and that it begins right.
     const { range } = contentRange;
     if (range.start === asked.from && range.end <= end) return;
   }

@@ -34,7 +34,10 @@ export interface DiskCacheOptions {
   readonly isPinned?: (path: string) => boolean;
 }
 
-/** Records waiting to be written; what comes above this is not stored, so that memory stays bounded. */
+/**
+ * Most bytes of records waiting to be written; further ones are not stored, so that memory stays
+ * bounded.
+ */
 const MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 const CONCURRENT_WRITES = 4;
 /** A file's size on disk is rounded up to blocks. */
@@ -87,7 +90,7 @@ export class DiskCache {
   }
 
   /**
-   * Opens the folder, creating it where need be, and finds what an earlier run left.
+   * Opens the folder, creating it if necessary, and finds the records of an earlier run.
    *
    * @throws where the folder cannot be used
    */
@@ -104,7 +107,7 @@ export class DiskCache {
     return this.#index.size;
   }
 
-  /** Bytes that have had to go for newer ones since the start. */
+  /** Bytes evicted for newer ones since the start. */
   get evictedBytes(): number {
     return this.#index.evictedSize;
   }
@@ -167,7 +170,7 @@ export class DiskCache {
    * @param meta JSON; `key` is added to it
    * @param digest SHA-256 of the data
    * @param done called when the data are not needed any more
-   * @param metaBytes what `meta` weighs in memory
+   * @param metaBytes weight of `meta` in memory
    */
   put(
     key: string,
@@ -249,7 +252,7 @@ export class DiskCache {
       for (const file of await filesIn(join(this.#options.dir, folder))) {
         const name = recordOfFile(folder, file);
         if (name === undefined) continue;
-        // Of a link, what it leads to is none of ours.
+        // The target of a link does not belong to the cache.
         const info = await lstat(join(this.#options.dir, folder, file)).catch(() => undefined);
         if (!info?.isFile()) continue;
         found.push({ name: ownText(name), bytes: info.size, at: info.mtimeMs });
@@ -271,7 +274,10 @@ export class DiskCache {
   }
 }
 
-/** Names in a folder; none where something else has its name. @throws where it cannot be read */
+/**
+ * Names in a folder; none if the path is something other than a folder. @throws where it cannot be
+ * read
+ */
 async function filesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);

@@ -1,9 +1,9 @@
 /**
- * The form of a record on disk: a fixed header, a description as JSON, the data. Whatever a crash,
- * a full disk or a hand leaves of it is recognised as damaged; it is never taken for data.
+ * The form of a record on disk: a fixed header, a description as JSON, the data. A record damaged
+ * by a crash, a full disk or by hand is recognised as damaged; it never passes for data.
  *
- *     0  magic "MILLRACE"     8  format        12  meta length   16  data length
- *     20 CRC-32 of the meta   24 SHA-256 of the data (32 bytes)   56  meta   ...  data
+ * 0  magic "MILLRACE"     8  format        12  meta length   16  data length 20 CRC-32 of the meta
+ * 24 SHA-256 of the data (32 bytes)   56  meta   ...  data
  */
 
 import { createHash } from 'node:crypto';
@@ -73,7 +73,7 @@ export function encodeHead(meta: unknown, dataBytes: number, digest: Buffer): Bu
 }
 
 /**
- * Reads what precedes the data.
+ * Reads the part before the data.
  *
  * @param start the file's first bytes, as many as there are up to the data's beginning at least
  * @param fileBytes the file's length
@@ -93,7 +93,7 @@ export function decodeHead(start: Buffer, fileBytes: number): RecordHead | undef
   return { meta, dataStart, dataBytes, digest };
 }
 
-/** A right checksum says what was written, not that it was a description. */
+/** A right checksum shows that the bytes are those written, not that they are a description. */
 function parseDescription(json: Buffer): RecordHead['meta'] | undefined {
   try {
     const meta: unknown = JSON.parse(json.toString());

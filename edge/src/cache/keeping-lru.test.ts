@@ -24,7 +24,7 @@ describe('KeepingLru', () => {
     cache.get('a');
     cache.set('d', 1);
     expect(gone).toEqual(['b']);
-    // Nobody had to go for what is taken out or replaced.
+    // Removed and replaced entries were not evicted.
     cache.delete('a');
     cache.set('c', 2);
     expect(cache.evictedSize).toBe(1);

@@ -1,13 +1,13 @@
 /**
- * A cache bounded in size and number in which some entries are kept: least recently used ones go
- * first, but what is pinned stays. Whether an entry is pinned is asked when it would have to go, so that pins
- * cost nothing while there is room.
+ * A cache bounded in size and number in which some entries are kept: least recently used ones are
+ * evicted first, but pinned ones stay. Whether an entry is pinned is asked only when it is due, so
+ * that pins cost nothing while there is room.
  */
 
 import { LRUCache } from 'lru-cache';
 
 export interface KeepingLruOptions<V> {
-  /** Asked with every entry that comes in: others may take part of the room at times. */
+  /** Called for every new entry: other users may take part of the room at times. */
   readonly maxSize: () => number;
   /** Most entries, whatever their size; unlimited by default. */
   readonly maxCount?: number;
@@ -21,7 +21,7 @@ export interface KeepingLruOptions<V> {
 export class KeepingLru<V extends {}> {
   readonly #options: KeepingLruOptions<V>;
   readonly #entries: LRUCache<string, V>;
-  /** Entries that would have had to go. */
+  /** Entries that were due for eviction and are pinned. */
   readonly #kept = new Map<string, V>();
   #keptSize = 0;
   #evictedSize = 0;
@@ -29,7 +29,7 @@ export class KeepingLru<V extends {}> {
   constructor(options: KeepingLruOptions<V>) {
     this.#options = options;
     this.#entries = new LRUCache({
-      // The bound is kept here: the library's own would evict what is to be kept.
+      // The bound is held here: the library's own would evict pinned entries.
       maxSize: Number.MAX_SAFE_INTEGER,
       sizeCalculation: (value, key) => options.sizeOf(value, key),
     });
@@ -82,7 +82,7 @@ export class KeepingLru<V extends {}> {
     if (value !== undefined) this.#options.dispose(value, key, 'gone');
   }
 
-  /** Pins have ended: what was kept for them is an entry like any other again. */
+  /** Pins have ended: the entries kept for them are like any other again. */
   release(): void {
     for (const [key, value] of this.#kept) {
       if (this.#options.isKept(key, value)) continue;
@@ -92,13 +92,13 @@ export class KeepingLru<V extends {}> {
     this.trim();
   }
 
-  /** Evicts what the bounds have no room for any more. */
+  /** Evicts entries that exceed the bounds. */
   trim(): void {
     const { maxSize } = this;
     const { maxCount = Number.POSITIVE_INFINITY } = this.#options;
     while (this.size > maxSize || this.count > maxCount) {
       const oldest = this.#entries.rkeys().next().value;
-      // All that is left is kept: quotas are to prevent that.
+      // All remaining entries are kept: quotas are meant to prevent that.
       if (oldest === undefined) return;
       const value = this.#take(oldest) as V;
       if (!this.#options.isKept(oldest, value)) {

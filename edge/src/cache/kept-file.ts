@@ -1,4 +1,4 @@
-/** A small list on disk, beside the cache: written anew, as a whole, with each change. */
+/** A small list on disk, beside the cache: rewritten as a whole with each change. */
 
 import { randomUUID } from 'node:crypto';
 import { open, readFile, rename, rm } from 'node:fs/promises';
@@ -23,7 +23,7 @@ export function parseKept<S extends z.ZodType>(schema: S, text: string): z.outpu
 export class KeptFile<S extends z.ZodType> {
   readonly #options: KeptFileOptions<S>;
   #turn: Promise<void> = Promise.resolve();
-  /** A write that has not begun: what changes meanwhile is in it. */
+  /** A write that has not begun: it will contain the changes made meanwhile. */
   #next: Promise<void> | undefined;
 
   constructor(options: KeptFileOptions<S>) {
@@ -47,9 +47,9 @@ export class KeptFile<S extends z.ZodType> {
   }
 
   /**
-   * Resolves when what there is by then is on disk, or the log says why it is not.
+   * Resolves when the list as it is by then is on disk, or after logging why it is not.
    *
-   * @param whole what there is when it is written
+   * @param whole the list at the time of writing
    */
   write(whole: () => z.input<S>): Promise<void> {
     this.#next ??= this.#turn = this.#turn.then(() => {

@@ -21,7 +21,7 @@ function setUp(maxBytes: number) {
   const memory = new ChunkMemory({ slotBytes: CHUNK, keepBytes: 64 * CHUNK, poison: true });
   const cache = new MemoryCache(maxBytes);
   const make = (key: string) => new Chunk(key, memory.allocate(CHUNK), VERSION);
-  /** Stores a chunk that nobody else uses. */
+  /** Stores a chunk that has no other user. */
   const store = (key: string) => {
     const chunk = make(key);
     cache.put(chunk);

@@ -9,7 +9,7 @@ export class MemoryCache {
   #dataBytes = 0;
 
   /**
-   * @param maxBytes bound on what chunks weigh; 0 keeps nothing
+   * @param maxBytes bound on the weight of chunks; 0 keeps nothing
    * @param isPinned true for chunks that are not to be evicted
    * @param taken bytes of the bound that others take at present
    */
@@ -21,7 +21,7 @@ export class MemoryCache {
     if (maxBytes === 0) return;
     this.#chunks = new KeepingLru({
       maxSize: () => maxBytes - taken(),
-      // Its data are gone once nobody uses it: asked for while it is in.
+      // Its data are released with the last use, so the weight is read while it is in.
       sizeOf: weightOf,
       isKept: (_key, chunk) => isPinned(chunk),
       dispose: (chunk) => {
@@ -41,7 +41,7 @@ export class MemoryCache {
     return this.#chunks?.size ?? 0;
   }
 
-  /** Bytes that have had to go for newer ones since the start. */
+  /** Bytes evicted for newer ones since the start. */
   get evictedBytes(): number {
     return this.#chunks?.evictedSize ?? 0;
   }
@@ -60,7 +60,7 @@ export class MemoryCache {
   put(chunk: Chunk): void {
     const chunks = this.#chunks;
     if (chunks === undefined || weightOf(chunk) > chunks.maxSize) return;
-    // Storing what is stored already would dispose of it without a second use to end.
+    // Storing a stored chunk again would dispose of it without a second use to end.
     if (chunks.peek(chunk.key) === chunk) return;
     this.#dataBytes += chunk.data.length;
     chunks.set(chunk.key, chunk.retain());
@@ -83,7 +83,7 @@ export class MemoryCache {
     }
   }
 
-  /** Evicts what there is no room for any more since others take more of it. */
+  /** Evicts chunks that no longer fit because other users take more of the room. */
   trim(): void {
     this.#chunks?.trim();
   }

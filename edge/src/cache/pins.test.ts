@@ -151,7 +151,7 @@ test('a pin of the network is held as soon as there is room, and no sooner', asy
   expect(warnings).toHaveLength(1);
   await full.learn(there.shared.pins);
   expect(warnings).toHaveLength(1);
-  // Not to be had by extending it where it is not held, either.
+  // Extending it where it is not held does not make it held.
   await expect(full.extend('a', 3_600_001, full.stamp('a'))).rejects.toMatchObject({
     code: 'pin-refused',
   });

@@ -1,6 +1,6 @@
 /**
- * Pins as the caches ask for them: what this process holds, and what the network is to hold, of which
- * it takes up what it has room for.
+ * Pins as the caches need them: those that this process holds, and those of the network, which it
+ * holds as far as there is room.
  */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
@@ -68,7 +68,7 @@ export class Pins {
     this.ledger = new PinLedger({ quotaBytes, maxLeaseMs, share });
   }
 
-  /** Takes up the pins of an earlier run that have not ended. */
+  /** Restores the pins of an earlier run that have not ended. */
   static async open(options: PinsOptions): Promise<Pins> {
     const pins = new Pins(options);
     const kept = await pins.#file?.read();
@@ -101,7 +101,7 @@ export class Pins {
     return pin;
   }
 
-  /** Pins that are held here, and those of the network that there is no room for. */
+  /** Pins held here, and those of the network without room here. */
   get all(): readonly Pin[] {
     return [...this.ledger.pins, ...this.#missing()];
   }
@@ -163,7 +163,7 @@ export class Pins {
     await this.#changed();
   }
 
-  /** The network's pins as this node tells them; versions are those that it knows. */
+  /** The network's pins as this node reports them, with the versions that it knows. */
   get shared(): { readonly pins: readonly NetworkPin[] } {
     const pins = this.#network.pins.map((pin) => {
       const held = this.ledger.get(pin.id);
@@ -177,7 +177,7 @@ export class Pins {
     return this.#network.digest(this.#options.wallClock());
   }
 
-  /** Takes up what another node remembers. @returns how many pins have been made or changed */
+  /** Merges another node's pins. @returns how many pins have been made or changed */
   async learn(pins: readonly NetworkPin[]): Promise<number> {
     const now = this.#options.wallClock();
     const changed = this.#network.merge(pins, now);
@@ -207,7 +207,7 @@ export class Pins {
     void this.#changed();
   }
 
-  /** True for whoever was given the pin. */
+  /** True if the capability is the pin's. */
   holds(id: string, capability: string): boolean {
     const pin = this.ledger.get(id) ?? this.#ofNetwork(id);
     if (pin === undefined) return false;
@@ -252,7 +252,7 @@ export class Pins {
     }
   }
 
-  /** Holds what the network is to hold, as far as the quota goes. */
+  /** Holds the network's pins, as far as the quota goes. */
   #takeUp(): void {
     for (const { at, until, expiresAt, ...pin } of this.#missing()) {
       try {
@@ -273,7 +273,7 @@ export class Pins {
   #letGo(pins: readonly Pin[]): void {
     for (const pin of pins) this.#hold(pin, -1);
     if (pins.length === 0) return;
-    // There may be room now for what there was none for.
+    // There may be room now for pins that did not fit.
     this.#takeUp();
     this.onReleased();
   }

@@ -1,8 +1,8 @@
 /**
  * Remembers which version of each file is current, and which files can only be tunnelled. Entries
- * are bounded in bytes, least recently used ones go first. Where there is a disk tier, pointers
- * are kept on disk as well: otherwise the chunks there could not be found after a restart without
- * asking the origin for each file anew.
+ * are bounded in bytes, least recently used ones go first. Where there is a disk tier, pointers are
+ * kept on disk as well: otherwise the chunks there could not be found after a restart without
+ * asking the origin about each file again.
  */
 
 import { ENTRY_BYTES, textBytes } from '@millrace/shared/cdn/admission/memory-weight';
@@ -23,9 +23,9 @@ import { pointerBytes } from './weights.ts';
 
 /** How long it is taken for granted that a file can only be tunnelled. */
 export const TUNNEL_VERDICT_MS = 60_000;
-/** Memory for pointers where nobody says how much. */
+/** Default memory for pointers. */
 const DEFAULT_MAX_BYTES = 32 * 1024 * 1024;
-/** Share of the memory that files in doubt may take, of which little is remembered. */
+/** Share of the memory for files in doubt, whose entries are small. */
 const DOUBTED_SHARE = 1 / 16;
 const NOTHING: ChunkBuffer = { data: Buffer.alloc(0), release() {} };
 
@@ -37,14 +37,14 @@ interface Marked {
 
 export class PointerCache {
   readonly #entries: LRUCache<string, Marked>;
-  /** Files that turned out to have changed: what others take to be current is not to be trusted. */
+  /** Files that turned out to have changed: other nodes' pointers to them are not trusted. */
   readonly #doubted: LRUCache<string, true>;
   readonly #disk: DiskCache | undefined;
   readonly #purges: Purges;
   /** Told of each version that is learnt to be current. */
   onPointer: (pointer: Pointer) => void = () => {};
 
-  /** @param maxBytes bound on what entries weigh in memory */
+  /** @param maxBytes bound on the weight of entries in memory */
   constructor(disk?: DiskCache, purges: Purges = new Purges(), maxBytes = DEFAULT_MAX_BYTES) {
     this.#disk = disk;
     this.#purges = purges;
@@ -81,7 +81,7 @@ export class PointerCache {
     const entry = this.get(url, scope);
     if (entry !== undefined || this.#disk === undefined) return entry;
     const record = await this.#disk.get(diskKey(scope, url), 0, () => NOTHING);
-    // Somebody may have learnt something newer meanwhile.
+    // A newer entry may have been stored meanwhile.
     const newer = this.get(url, scope);
     if (newer !== undefined || record === undefined) return newer;
     const { pointer } = record.meta as { pointer: Pointer };
@@ -94,7 +94,7 @@ export class PointerCache {
     return pointer;
   }
 
-  /** @param generation in which it was asked for: what has been purged since is not kept */
+  /** @param generation in which it was requested: it is dropped if it has been purged since */
   put(url: string, scope: Scope, entry: PointerEntry, generation = this.#purges.current): void {
     if (this.#isVoid(url, { entry, generation })) return;
     this.#keep(scopedKey(scope, url), { entry, generation });
@@ -127,7 +127,7 @@ export class PointerCache {
 
   #keep(key: string, marked: Marked): void {
     const { entry } = marked;
-    // Mostly the key is the version's URL, which is there already.
+    // Usually the key is the version's URL, which is stored already.
     const same = isPointer(entry) && entry.version.url === key;
     this.#entries.set(same ? entry.version.url : ownText(key), marked);
   }

@@ -1,8 +1,7 @@
 /**
- * The purges on disk, beside the cache that they are about: one line each, checked, and on disk for
- * good before anybody is told that something is purged. The file has a random name for the run of
- * numbers in it, which every record of the cache repeats: records of a cache whose purges are lost
- * are void.
+ * The purges on disk, beside the cache that they apply to: one line each, checked, and durably
+ * written before a purge is confirmed. The file has a random name for its run of numbers, which
+ * every record of the cache repeats: records of a cache whose purges are lost are void.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -34,20 +33,20 @@ const LINE = z.discriminatedUnion('type', [
 ]);
 
 const NAME = 'purges.log';
-/** Lines added before the file is written anew, besides as many as it had. */
+/** Fewest lines added before the file is rewritten, besides as many as it had. */
 const MIN_ADDED_LINES = 10_000;
 
 export class PurgeFile {
   readonly #dir: string;
   readonly #log: Log;
-  /** All that is to be in the file, if it were written now. */
+  /** All lines that a rewritten file would have. */
   readonly #whole: () => PurgeLine[];
   #file: FileHandle | undefined;
   #lines = 0;
   #added = 0;
   #turn: Promise<void> = Promise.resolve();
 
-  /** @param whole all that is remembered now */
+  /** @param whole all remembered purges */
   constructor(dir: string, log: Log, whole: () => PurgeLine[]) {
     this.#dir = dir;
     this.#log = log;
@@ -55,8 +54,8 @@ export class PurgeFile {
   }
 
   /**
-   * Reads the purges that an earlier run has left, the line with its era first; a new era and
-   * nothing else where the file is missing or damaged.
+   * Reads the purges of an earlier run, the line with its era first; where the file is missing or
+   * damaged, only a new era.
    */
   async read(): Promise<PurgeLine[]> {
     const text = await readFile(join(this.#dir, NAME), 'utf8').catch(() => '');
@@ -95,14 +94,14 @@ export class PurgeFile {
       this.#added += lines.length;
     } catch (error) {
       this.#log.error({ err: error, dir: this.#dir }, 'a purge cannot be written down');
-      // Better no cache after a restart than one with what has been purged.
+      // An empty cache after a restart is better than one with purged content.
       await this.#file?.close().catch(() => {});
       this.#file = undefined;
       await rm(join(this.#dir, NAME), { force: true });
     }
   }
 
-  /** Writes everything anew, so that the file does not grow for ever. */
+  /** Rewrites the file, so that it does not grow for ever. */
   async #rewrite(): Promise<void> {
     const lines = this.#whole();
     await mkdir(join(this.#dir, 'tmp'), { recursive: true });
@@ -145,8 +144,8 @@ export function formatPurgeLines(lines: readonly PurgeLine[]): string {
 }
 
 /**
- * Reads the text of a file. A line without its end was being written when the process died: nobody
- * was told of it, and it is left out.
+ * Reads the text of a file. A line without its end was being written when the process died: it was
+ * not confirmed, and is left out.
  *
  * @returns the line with the era first; undefined where any line is damaged
  */

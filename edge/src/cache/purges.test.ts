@@ -63,7 +63,7 @@ describe('purges and what is on disk', () => {
     const next = await Purges.open(dir, log);
     expect(warnings).toEqual([]);
     expect(isVoid(next, A, record)).toBe(false);
-    // A purge now is later than it, whatever number it has.
+    // A purge now is later than it, whatever its number.
     await next.purge(newPurge(url(A), 3), false);
     expect(isVoid(next, A, record)).toBe(true);
     await next.close();
@@ -93,7 +93,7 @@ describe('purges and what is on disk', () => {
     const first = await Purges.open(dir, log);
     const record = stored(first);
     await first.close();
-    // The place for writing aside is taken: nothing can be written anew.
+    // The place for temporary files is taken: the file cannot be rewritten.
     await rm(join(dir, 'tmp'), { recursive: true });
     await writeFile(join(dir, 'tmp'), '');
     await first.purge(newPurge(url(A), 1), false);

@@ -31,15 +31,15 @@ export class Purges {
   #file: PurgeFile | undefined;
   #era = '';
   /**
-   * Resolves once the other nodes have told of purges that this one slept through: until then
-   * nothing is to be used that an earlier run has left. Undefined where there is nothing to wait for.
+   * Resolves once the other nodes have reported the purges that this one missed: until then nothing
+   * from an earlier run may be used. Undefined where there is nothing to wait for.
    */
   settling: Promise<void> | undefined;
   /** Told of each purge that is carried out. */
   onPurge: (target: PurgeTarget) => void = () => {};
 
   /**
-   * Takes up what an earlier run has left beside its disk tier.
+   * Restores the purges of an earlier run beside its disk tier.
    *
    * @param dir of the disk tier; without one, purges last as long as the process, as do its caches
    * @throws where the folder cannot be used
@@ -67,12 +67,12 @@ export class Purges {
     return this.#generations.count;
   }
 
-  /** True if what was fetched in a generation is not to be used any more. */
+  /** True if content fetched in a generation must not be used any more. */
   isVoid(url: string, tag: string | undefined, generation: number): boolean {
     return this.#generations.isVoid(url, tag, generation);
   }
 
-  /** Addition to the name of a fetch, so that nobody joins one from before a purge. */
+  /** Suffix for the name of a fetch, so that no request joins one from before a purge. */
   era(url: string, tag: string | undefined): string {
     const newest = this.#generations.newest(url, tag);
     return newest === 0 ? '' : ` ${newest}`;
@@ -111,7 +111,7 @@ export class Purges {
     return this.#shared.digest;
   }
 
-  /** Carries out what another node remembers and this one has missed. */
+  /** Carries out the purges in another node's log that this one has missed. */
   async learn(theirs: PurgeLogSnapshot): Promise<number> {
     const { purges, all } = this.#shared.merge(theirs);
     const lines: PurgeLine[] = [{ type: 'dropped', dropped: this.#shared.snapshot.dropped }];
@@ -124,8 +124,8 @@ export class Purges {
   }
 
   /**
-   * The purges that cover a file, for the node that is asked for it: should it not know them, what
-   * it has of the file is as old as what was purged here.
+   * The purges that cover a file, for a node that is asked for it: if it does not know them, its
+   * copy of the file is as old as what was purged here.
    *
    * @returns undefined where there are none
    */
@@ -189,12 +189,12 @@ export class Purges {
   }
 }
 
-/** A purge that nobody has heard of yet. @param at Unix milliseconds */
+/** A new purge. @param at Unix milliseconds */
 export function newPurge(target: PurgeTarget, at: number): LoggedPurge {
   return { target, id: randomBytes(12).toString('hex'), at };
 }
 
-/** A target, to somebody who has the URL and version that it covers. */
+/** Marks a target for a node that has the URL and version that it covers. */
 function mark(target: PurgeTarget): string {
   if (target.kind === 'prefix') return `p${target.prefix.length}`;
   return target.kind[0] as string;

@@ -11,8 +11,8 @@ import {
 import type { FileVersion, PointerEntry } from '../files/file-version.ts';
 
 /**
- * A chunk's own objects: the chunk, its loan of memory, the Buffer and what is behind it, and the
- * digest with its promise.
+ * A chunk's own objects: the chunk, its loan of memory, the Buffer with its store, and the digest
+ * with its promise.
  */
 const CHUNK_BYTES = 1024;
 /** A record's place in the index of the disk tier: its name of 64 digits, and its size. */
@@ -32,7 +32,7 @@ export function chunkBytes(key: string, version: FileVersion): number {
   return ENTRY_BYTES + CHUNK_BYTES + textBytes(key) + versionBytes(version);
 }
 
-/** A pointer, or what is remembered of a file that can only be tunnelled, in memory. */
+/** Weight in memory of a pointer, or of the entry of a file that can only be tunnelled. */
 export function pointerBytes(key: string, entry: PointerEntry): number {
   const own = ENTRY_BYTES + OBJECT_BYTES + textBytes(key);
   if (!('version' in entry)) return own + OBJECT_BYTES + textBytes(entry.reason);
@@ -43,7 +43,7 @@ export function pointerBytes(key: string, entry: PointerEntry): number {
 /**
  * A record that waits to be written to the disk, besides its data.
  *
- * @param metaBytes what its description weighs
+ * @param metaBytes weight of its description
  */
 export function writeBytes(key: string, metaBytes: number): number {
   return WRITE_BYTES + textBytes(key) + metaBytes;

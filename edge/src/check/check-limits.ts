@@ -1,6 +1,6 @@
 /**
- * Bounds on checks: each makes the edge ask an origin several times, at the word of a stranger.
- * Few at a time, few per client, and few per origin, whoever asks.
+ * Bounds on checks, each of which makes the edge ask an origin several times for a stranger: few at
+ * a time, few per client, and few per origin from all clients.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';

@@ -1,4 +1,4 @@
-/** Checks of links: policy, limits, the probe, and a short memory of what came of it. */
+/** Checks of links: policy, limits, the probe, and a short memory of the results. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -24,7 +24,7 @@ import { type ProbeOptions, probeOrigin } from './origin-probe.ts';
 export type CheckResult =
   /** The origin has answered. */
   | { readonly kind: 'seen'; readonly seen: OriginSighting; readonly report: OriginReport }
-  /** It has not, or this edge may not ask it. `hops` led there. */
+  /** It could not be asked, or this edge may not ask it. `hops` led there. */
   | {
       readonly kind: 'failed';
       readonly error: MillraceError;
@@ -73,8 +73,8 @@ export class LinkCheck {
   /**
    * Checks a link.
    *
-   * @param client key of who asks
-   * @param signal aborted when nobody waits for the answer any more
+   * @param client key of the client that asks
+   * @param signal aborted when the answer is no longer wanted
    * @throws MillraceError `too-many-requests`; the signal's reason
    */
   async check(url: URL, client: string, signal: AbortSignal): Promise<CheckResult> {
@@ -122,7 +122,7 @@ export class LinkCheck {
     }
   }
 
-  /** An origin that wants to be left alone is left alone by all requests. */
+  /** An origin that demands a pause is left alone by all requests. */
   #remind(url: URL, { begin }: OriginSighting): void {
     if (begin.status !== 429 && begin.status !== 503) return;
     const answer = { ...begin, url, discard() {}, readInto: async () => {} };

@@ -1,6 +1,6 @@
 /**
- * Asks an origin what a publisher wants to know of it: three small requests, by the same way and
- * under the same policy as any file's. What the answers mean is decided in `origin-check`.
+ * Asks an origin the questions of a publisher: three small requests, by the same path and under the
+ * same policy as any file's. `origin-check` judges the answers.
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
@@ -25,7 +25,7 @@ export interface ProbeOptions {
 }
 
 /**
- * @param client key of whom it is for
+ * @param client key of the client that asks
  * @param onHop told of each redirect, also where the probe fails after it
  * @throws MillraceError where no answer comes; the signal's reason
  */
@@ -96,7 +96,7 @@ async function askMiddle(
   return bodyFault === undefined ? found : { ...found, bodyFault };
 }
 
-/** Reads a body that is as short as a sample, gives up all others. @returns what was wrong */
+/** Reads a body as short as a sample, and abandons all others. @returns the fault that was found */
 async function readSample(
   response: HttpResponse,
   onBytes: (count: number) => void,

@@ -1,6 +1,6 @@
 /**
- * Connections of clients, over all ports: who has how many, and whose makes room when all are taken.
- * The decisions are those of `ConnectionPlaces`; here they are told of sockets, and carried out.
+ * Connections of clients, over all ports: how many each has, and which make room when all are
+ * taken. `ConnectionPlaces` decides; this class tells it of sockets, and carries out its decisions.
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -16,9 +16,9 @@ const FEW_IDLE = 1000;
 export interface ConnectionLimitOptions {
   /** Connections at a time. */
   readonly max: number;
-  /** Connections that one client keeps while they are in use, whoever else wants one. */
+  /** Connections in use that one client keeps whoever else wants one. */
   readonly share: number;
-  /** Whether an address is that of a trusted proxy, which has connections of many clients. */
+  /** Whether an address is that of a trusted proxy, which carries connections of many clients. */
   readonly isTrusted: (address: string) => boolean;
   readonly onRefusal: OnRefusal;
   /** Told of each new connection that is turned away. */
@@ -48,7 +48,7 @@ export class ConnectionLimit {
     server.on('connection', (socket: Socket) => this.#taken(socket));
   }
 
-  /** Notices which connections are in use. @param server whose requests these are */
+  /** Tracks which connections are in use. @param server whose requests these are */
   watchRequests(server: Listener): void {
     server.on('request', (req: IncomingMessage, res: ServerResponse) => {
       const socket = bottomSocket(connectionOf(req, res));
@@ -64,8 +64,8 @@ export class ConnectionLimit {
   };
 
   /**
-   * Closes connections that are idle now and were so at the call before, where they are so many that
-   * it matters. A request may be on its way on any of them.
+   * Closes connections that are idle now and were so at the call before, where there are many of
+   * them. A request may be on its way on any of them.
    */
   closeIdle(): void {
     const idle = [...this.#places.idle()];
@@ -76,7 +76,7 @@ export class ConnectionLimit {
 
   #taken(socket: Socket): void {
     const { remoteAddress } = socket;
-    // Closed by the client before it was taken: there is nothing to count.
+    // Closed by the client before it was accepted: there is nothing to count.
     if (remoteAddress === undefined || socket.destroyed) return;
     const client = this.#options.isTrusted(remoteAddress) ? undefined : clientKey(remoteAddress);
     const displaced = this.#places.add(socket, client);

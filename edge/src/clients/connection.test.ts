@@ -26,7 +26,7 @@ test('a stream of HTTP/2 whose client takes nothing stalls again and again; it a
         if (stalled.length === 3) resetResponse(res);
       },
     );
-    // A request that is going on well is given more time.
+    // A request that makes good progress gets more time.
     if (!isSlow) setPatience(req, res, NEVER_MS);
     res.end(Buffer.alloc(BYTES));
   });

@@ -28,8 +28,8 @@ export function connectionOf(req: IncomingMessage, res: ServerResponse): Socket 
 }
 
 /**
- * Whether all of a response has been handed on. Node ends the stream of HTTP/2 that a client has
- * reset as well, so that it looks finished: only what we have ended ourselves is.
+ * Whether all of a response has been handed on. Node also ends an HTTP/2 stream that a client has
+ * reset, so that it looks finished: only a stream that this process has ended counts.
  */
 export function isComplete(res: ServerResponse): boolean {
   const stream = streamOf(res);
@@ -59,7 +59,7 @@ export function endResponse(res: ServerResponse): Promise<void> {
 }
 
 /**
- * Cuts a response off so that nobody can take what has come for all of it: RST_STREAM (RFC 9113
+ * Cuts a response off so that no client can take the part for the whole: RST_STREAM (RFC 9113
  * 5.4.2), or a reset of the connection.
  */
 export function resetResponse(res: ServerResponse): void {
@@ -74,14 +74,14 @@ export function hasLeft(req: IncomingMessage, res: ServerResponse): boolean {
   return (streamOf(res) ?? req.socket).destroyed;
 }
 
-/** The connection below TLS, which is what the kernel has; without TLS the connection itself. */
+/** The connection below TLS, which the kernel knows; without TLS the connection itself. */
 export function bottomSocket(socket: Socket): Socket {
   // Node has no public way to it.
   const below = (socket as { _parent?: unknown })._parent;
   return below instanceof Socket ? below : socket;
 }
 
-/** A reset cannot be taken for an end, whatever the client's HTTP library does with FINs. */
+/** A reset cannot pass for an end, whatever the client's HTTP library does with FINs. */
 export function resetConnection(socket: Socket | null): void {
   // Below TLS is the connection that can be reset; Node has no public way to it.
   const below = (socket as { _parent?: unknown } | null)?._parent;
@@ -93,7 +93,7 @@ export function resetConnection(socket: Socket | null): void {
 }
 
 /**
- * Calls back when a client has taken nothing for so long, again and again.
+ * Calls back each time a client has taken nothing for the given time.
  *
  * @param ms without any byte taken; asked each time
  */
@@ -113,8 +113,8 @@ export function onStall(
     return;
   }
   req.socket.setTimeout(ms());
-  // With a listener here Node leaves it to us what to do; afterwards its own timeout for idle
-  // connections takes over.
+  // With a listener here Node takes no action of its own; afterwards its timeout for idle
+  // connections applies.
   res.on('timeout', () => {
     stalled();
     if (!req.socket.destroyed) req.socket.setTimeout(ms());
@@ -123,7 +123,7 @@ export function onStall(
 
 /**
  * Bytes that have been written to a response and that the client's system has not taken. Node
- * counts a write as one until all of it is taken; libuv knows how much of it is left.
+ * counts a write until all of it is taken; libuv knows how much of it is left.
  */
 export function untakenBytes(res: ServerResponse): number {
   const { writableLength, socket } = res;

@@ -31,9 +31,9 @@ export interface Exchange {
   bodyBytes: number;
   /** Memory that its body takes beside the socket, bytes; undefined: none. */
   heldBytes?: () => number;
-  /** How fast the client takes the body; undefined while nobody needs to know. */
+  /** How fast the client takes the body; undefined while it is not measured. */
   pace?: ReaderPace | undefined;
-  /** The client has said that it goes on elsewhere after a reset. */
+  /** The client has announced that it resumes elsewhere after a reset. */
   readonly aware: boolean;
 }
 
@@ -91,7 +91,7 @@ export class Exchanges {
     for (const { req, res } of this.#running) setPatience(req, res, this.patienceMs);
   }
 
-  /** Takes no more requests, or takes them again; those under way go on. */
+  /** Takes no more requests, or takes them again; those under way continue. */
   drain(draining = true): void {
     this.#draining = draining;
     if (draining) for (const act of this.#onDrain) act();
@@ -103,10 +103,10 @@ export class Exchanges {
   }
 
   /**
-   * Resets transfers that can go on elsewhere: all of clients that have said they do so, or the
+   * Resets transfers that can resume elsewhere: all of clients that have announced it, or the
    * longest above a limit.
    *
-   * @param limit transfers to be left with; undefined: those of aware clients go, others stay
+   * @param limit transfers to keep; undefined: those of aware clients go, others stay
    */
   offload(limit?: number): void {
     const running = [...this.#running]
@@ -124,7 +124,7 @@ export class Exchanges {
     }
   }
 
-  /** Notes how fast each client takes what it is sent. */
+  /** Measures how fast each client takes its bytes. */
   observeReaders(now: Millis): void {
     this.#observed = true;
     for (const exchange of this.#running) {
@@ -143,7 +143,7 @@ export class Exchanges {
   }
 
   /**
-   * Resets those that take the least for the memory they hold.
+   * Resets the clients that take the least for the memory they hold.
    *
    * @param bytes to be freed
    * @returns how many transfers were reset
@@ -161,10 +161,10 @@ export class Exchanges {
       this.#metrics.slowReset.inc();
       this.#onReset(exchange.client);
       exchange.controller.abort(
-        // One whose head has not been sent is answered with it.
+        // A response whose head has not been sent becomes this error.
         new MillraceError('out-of-memory', 'the slowest readers are reset', { retryAfterMs: 1000 }),
       );
-      // Where all of the body has been written, nobody waits for the signal.
+      // Once the whole body has been written, the signal has no listener left.
       if (exchange.res.headersSent) resetResponse(exchange.res);
     }
     return chosen.length;
@@ -175,7 +175,7 @@ export class Exchanges {
     if (this.#running.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Cuts off what is under way. */
+  /** Cuts off all exchanges under way. */
   resetAll(): void {
     for (const { controller } of this.#running) controller.abort(new MillraceError('draining'));
   }

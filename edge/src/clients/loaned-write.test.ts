@@ -7,7 +7,7 @@ import { writeLoaned } from './loaned-write.ts';
 
 const BYTES = Buffer.alloc(100_000, 'x');
 
-/** Writes to the response of one request, as `write` says. @returns what the writes ended with */
+/** Writes to the response of one request with `write`. @returns the results of the writes */
 async function written(
   write: (res: ServerResponse, ends: Promise<unknown>[]) => void,
   client: (port: number) => void,

@@ -1,15 +1,15 @@
 /**
- * Writes memory that is on loan to a client, and says when the memory can be given back. Node does
- * not always call back: of a connection that has been destroyed and has not told of it yet, a
- * response of HTTP/1 keeps what is written, and a response of HTTP/2 drops it, both without a word.
- * Memory that waited for such a callback would be lost for ever.
+ * Writes loaned memory to a client, and reports when the memory can be returned. Node does not
+ * always call back: for a destroyed connection that has not reported it yet, a response of HTTP/1
+ * keeps the bytes, and a response of HTTP/2 drops them, both silently. Memory that waited for such
+ * a callback would be lost for ever.
  */
 
 import type { ServerResponse } from 'node:http';
 import { MillraceError } from '@millrace/shared/base/errors';
 import { streamOf } from './connection.ts';
 
-/** @param error where the client's system has not taken the bytes */
+/** @param error set where the client's system has not taken the bytes */
 type WriteEnd = (error?: Error | null) => void;
 
 /** Writes without an end, by response of HTTP/1. */
@@ -19,7 +19,7 @@ const openWrites = new WeakMap<ServerResponse, Set<WriteEnd>>();
  * Writes to a response.
  *
  * @param bytes not to be changed before the end
- * @param end called exactly once, later: nobody looks at the bytes any more
+ * @param end called exactly once, later, when the bytes are no longer in use
  */
 export function writeLoaned(res: ServerResponse, bytes: Buffer, end: WriteEnd): void {
   const stream = streamOf(res);
@@ -40,7 +40,7 @@ export function writeLoaned(res: ServerResponse, bytes: Buffer, end: WriteEnd): 
 function watchWrites(res: ServerResponse): Set<WriteEnd> {
   const writes = new Set<WriteEnd>();
   openWrites.set(res, writes);
-  // The system has let go of all memory by then. Node's own callbacks come first, with their errors.
+  // The system has released all memory by then. Node's own callbacks come first, with their errors.
   res.once('close', () => {
     setImmediate(() => {
       for (const end of writes) end(left());

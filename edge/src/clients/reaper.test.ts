@@ -17,7 +17,7 @@ const GONE: TcpState = { ...HAS_ALL, probes: 3, unsentBytes: 1, lastAckMs: 9000 
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** A reaper whose kernel says what the test has put into `states`. */
+/** A reaper whose kernel reports the `states` that the test has set. */
 function setUp() {
   const states = new Map<Socket, TcpState | undefined>();
   const readTcpInfo = jest.fn((socket: Socket) => states.get(socket));
@@ -126,7 +126,7 @@ describe('ClientReaper', () => {
     states.set(a.socket, { ...lost, retransmits: 3, lastAckMs: 1500 });
     jest.advanceTimersByTime(250);
     expect(a.purge).toHaveBeenCalledTimes(1);
-    // A minute later nobody remembers.
+    // A minute later all of it is forgotten.
     jest.advanceTimersByTime(60_000);
     states.set(b.socket, { ...lost, retransmits: 2, lastAckMs: 700 });
     jest.advanceTimersByTime(250);
