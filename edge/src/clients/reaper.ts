@@ -1,7 +1,7 @@
 /**
- * Ends the connections of clients that have vanished (ANYCAST 3.1.2, 3.1.3): they would hold
- * memory and a place among the connections until the kernel gives them up, a quarter of an hour
- * later. One timer serves all of them.
+ * Ends the connections of clients that have vanished (ANYCAST 3.1.2, 3.1.3): they would hold memory
+ * and a place among the connections until the kernel gives them up, a quarter of an hour later. One
+ * timer serves all of them.
  */
 
 import type { Socket } from 'node:net';
@@ -45,7 +45,7 @@ export class ClientReaper {
   readonly #watched = new Set<Watched>();
   /** The same by connection: thousands may vanish at once, and each is looked up. */
   readonly #byConnection = new Map<Socket, Set<Watched>>();
-  /** Those whose last response has been handed on; one for a connection. */
+  /** Connections whose last response has been handed on; one entry each. */
   readonly #handedOn = new Map<Socket, Watched>();
   readonly #experience = new AnsweredTimeouts();
   #timer: NodeJS.Timeout | undefined;
@@ -67,7 +67,7 @@ export class ClientReaper {
    * @param outstanding whether the client owes acknowledgements: false as long as nothing of the
    *   response has gone out, so that nothing need be asked of the kernel
    * @param purge called at most once, when the client has vanished; has to end the connection with
-   *   a RST, which tells a client that is there after all to begin anew (ANYCAST 3.1.3)
+   *   a RST, which makes a client that still exists start again (ANYCAST 3.1.3)
    * @returns to be called when all of the response has been handed on, or it has been given up;
    *   further calls do nothing
    */
@@ -160,7 +160,7 @@ export class ClientReaper {
   }
 }
 
-/** It has acknowledged all that there was, or its connection is closed. */
+/** It has acknowledged everything, or its connection is closed. */
 function hasAll(state: TcpState | undefined): boolean {
   return state === undefined || (state.unacked === 0 && state.unsentBytes === 0);
 }

@@ -1,5 +1,5 @@
 /**
- * How a client's connection stands by the kernel's account: Linux's TCP_INFO, which Node does not
+ * State of a client's connection as the kernel reports it: Linux's TCP_INFO, which Node does not
  * offer. Read through koffi where that is installed; the edge works without.
  */
 
@@ -10,7 +10,7 @@ import type { TcpState } from '@millrace/shared/cdn/clients/vanished-client';
 export type ReadTcpInfo = (socket: Socket) => TcpState | undefined;
 
 export interface TcpInfoAccess {
-  /** Undefined where TCP_INFO cannot be read at all. */
+  /** Undefined where TCP_INFO cannot be read. */
   readonly read: ReadTcpInfo | undefined;
   /** Why it cannot, for the log. */
   readonly reason: string | undefined;

@@ -1,7 +1,7 @@
 /**
- * Where a node looks for others: addresses and names from --peers. A name stands for all of its
- * address records, which are read again and again, so that plain DNS or a headless service is all
- * the discovery that a network of edges needs.
+ * Where a node looks for others: addresses and names from --peers. A name means all of its address
+ * records, which are looked up repeatedly, so that plain DNS or a headless service is all the
+ * discovery that a network of edges needs.
  */
 
 import { lookup } from 'node:dns/promises';
@@ -42,11 +42,11 @@ export function parseSeed(text: string): Seed {
   throw new MillraceError('bad-option', `"${text}" is not an edge such as 10.0.0.1:3125`);
 }
 
-/** Addresses of nodes that the seeds stand for now. */
+/** Addresses of nodes that the seeds resolve to now. */
 export async function resolveSeeds(seeds: readonly Seed[], log: Log): Promise<string[]> {
   const urls = new Set<string>();
   for (const { scheme, host, port } of seeds) {
-    // A certificate is for the name, not for the addresses that it stands for.
+    // A certificate is for the name, not for its addresses.
     const hosts = scheme === 'https' ? [host] : await addressesOf(host, log);
     for (const address of hosts) {
       urls.add(nodeUrl(address, port, scheme));

@@ -1,4 +1,4 @@
-/** The edge's settings: what each means, how it is read, and what it is by default. */
+/** The edge's settings: meaning, reader and default of each. */
 
 import { readFileSync } from 'node:fs';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -48,7 +48,7 @@ function parseBaseUrl(value: string): string {
   throw new MillraceError('bad-option', 'must be like https://edge.example.org');
 }
 
-/** A secret in a file of its own: in arguments and environment others could see it. */
+/** A secret in its own file: in arguments and environment others could see it. */
 function readSecret(path: string, minChars: number): Buffer {
   let secret: string;
   try {
@@ -65,7 +65,7 @@ export interface Setting {
   readonly argument: string;
   readonly help: string;
   readonly schema: z.ZodType;
-  /** As it would be written; undefined: no default. */
+  /** In the form of the option's value; undefined: no default. */
   readonly default: string | undefined;
   readonly repeatable?: boolean;
 }

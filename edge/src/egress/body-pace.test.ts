@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
 import { BodyPace } from './body-pace.ts';
 
-/** An answer whose bytes come one by one at intervals, until all have come or it is given up. */
+/** An answer whose bytes come one by one at intervals, until all have come or it is abandoned. */
 function dripping(intervalMs: number): HttpAnswer & { discards: number } {
   let fail: (error: Error) => void = () => {};
   const answer = {

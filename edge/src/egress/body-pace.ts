@@ -1,13 +1,13 @@
 /**
- * The slowest that an origin may send what is read as a whole. A byte now and then breaks no limit on
- * silence, and would hold a chunk and a connection for ever.
+ * The slowest pace at which an origin may send a body that is read as a whole. A byte now and then
+ * breaks no limit on silence, and would hold a chunk and a connection for ever.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
 import type { HttpAnswer } from '@millrace/shared/node/http-response';
 
-/** Bytes per second below which an origin counts as one that does not answer. */
+/** Bytes per second below which an origin counts as not answering. */
 const MIN_BYTES_PER_SECOND = 256;
 
 export class BodyPace {

@@ -1,4 +1,4 @@
-/** Bodies whose digest the origin gives are held to it: a damaged one is never cached. */
+/** Checks bodies against the digests that the origin states: a damaged one is never cached. */
 
 import { createHash } from 'node:crypto';
 import { strongest } from '@millrace/shared/base/digest';
@@ -22,8 +22,8 @@ export function checkContent({ headers, status }: HttpAnswer, body: Uint8Array):
 }
 
 /**
- * Compares a chunk that is a whole file with the digest that a client has asked for. Chunks of
- * longer files cannot be told from others by it: whoever puts them together finds out.
+ * Compares a chunk that is a whole file with the digest that a client has requested. A chunk of a
+ * longer file cannot be checked against it: the receiver that assembles the file does that.
  *
  * @throws MillraceError `precondition-failed`: the origin has other content
  */

@@ -16,7 +16,7 @@ export class OriginAgents {
     this.#options = options;
   }
 
-  /** Loads what pools are made of. */
+  /** Loads the library for the pools. */
   ready(): Promise<void> {
     this.#loading ??= import('undici').then((undici) => {
       this.#undici = undici;
@@ -38,7 +38,7 @@ export class OriginAgents {
   /**
    * Closes the connections to an origin.
    *
-   * @param error what requests under way fail with
+   * @param error with which requests under way fail
    */
   close(origin: string, error: Error): void {
     const pool = this.#pools.get(origin);
@@ -46,7 +46,7 @@ export class OriginAgents {
     pool?.destroy(error).catch(() => {});
   }
 
-  /** Breaks off whatever is under way. */
+  /** Aborts all requests under way. */
   async destroy(): Promise<void> {
     this.#closed = true;
     const pools = [...this.#pools.values()];

@@ -50,7 +50,7 @@ export interface OriginRequest {
   readonly scope: Scope;
   /** Requester that it is for: a client's key, or another node. */
   readonly client?: string | undefined;
-  /** Of a signed link, where that is what lets the request through. */
+  /** The grant of a signed link, where that is what admits the request. */
   readonly grant?: LinkGrant | undefined;
   /** Header fields besides those every request has. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -89,9 +89,9 @@ const KEEP_ALIVE_MS: Millis = 30_000;
 const IDLE_ORIGIN_MS: Millis = KEEP_ALIVE_MS + 5000;
 const IDLE_CHECK_MS: Millis = 10_000;
 const BUSY_RETRY_MS: Millis = 1000;
-/** All heads of a chain of redirects together may take this many times what one may. */
+/** Time for all heads of a chain of redirects together, as a multiple of that for one. */
 const CHAIN_TIMEOUTS = 2;
-/** The pace of a body is measured over this many times what an origin may be silent. */
+/** Time over which the pace of a body is measured, as a multiple of the longest silence. */
 const PACE_TIMEOUTS = 2;
 
 export class OriginClient {
@@ -154,8 +154,8 @@ export class OriginClient {
   }
 
   /**
-   * The same for requests with a Range, whose answer is read as a whole: over connections that
-   * read into the caller's memory, where the answer is of the plain form that ranges have.
+   * The same for requests with a Range, whose answer is read as a whole: over connections that read
+   * into the caller's memory, where the answer has the plain form of ranges.
    *
    * @throws MillraceError as `open`
    */
@@ -265,7 +265,7 @@ export class OriginClient {
     return place;
   }
 
-  /** Closes the connections to an origin, whatever is under way. */
+  /** Closes the connections to an origin, even those in use. */
   #cutOff(origin: string): void {
     const error = tooManyOrigins('others have fewer');
     for (const { agents, ranges } of [this.#publicOnly, this.#anywhere]) {

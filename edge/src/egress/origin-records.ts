@@ -5,7 +5,7 @@ import { OriginPause } from '@millrace/shared/cdn/chunks/origin-pause';
 import { RetryTimer } from '@millrace/shared/cdn/delivery/retry-timer';
 import { LRUCache } from 'lru-cache';
 
-/** Memory for the records of either kind; the ones used longest ago go first. */
+/** Memory for the records of either kind; those unused for longest go first. */
 const MAX_BYTES = 2 * 1024 * 1024;
 
 export class OriginRecords {

@@ -32,7 +32,7 @@ export interface OriginSourceOptions {
   readonly onOriginBytes: (count: number) => void;
 }
 
-/** How often one request goes on after an origin has broken off, getting further each time. */
+/** How often one request resumes after an origin has broken off, with progress each time. */
 const MAX_RESUMES = 16;
 /** Errors that show that the version is no longer current. */
 export const OUTDATED = ['version-changed', 'range-ignored', 'precondition-failed'] as const;
@@ -78,7 +78,7 @@ export class OriginSource implements ChunkSource {
       return buffer;
     } catch (error) {
       buffer.release();
-      // The next request must find out at once what is current now.
+      // The next request must find out at once which version is current.
       if (OUTDATED.some((code) => isMillraceError(error, code))) {
         this.#options.pointers.drop(pointerName(version), version.scope, version.tag);
       }
@@ -99,7 +99,7 @@ export class OriginSource implements ChunkSource {
     return new URL(this.#knownDirect(request) ?? request.version.url);
   }
 
-  /** As far as this node knows, or the one that asks it. */
+  /** The final URL as far as this node knows it, or the node that asks. */
   #knownDirect(request: ChunkRequest): string | undefined {
     return this.#pointer(request)?.finalUrl ?? request.directUrl;
   }
@@ -126,8 +126,8 @@ export class OriginSource implements ChunkSource {
       return again;
     }
     if (response.status !== 412) return response;
-    // Either the file has changed, or the origin mistakes its own validator: without the condition
-    // its answer will show which.
+    // Either the file has changed, or the origin misjudges its own validator: its answer without
+    // the condition shows which.
     response.discard();
     return this.#open(direct, request, signal, onSent, {});
   }

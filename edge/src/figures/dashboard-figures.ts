@@ -35,7 +35,7 @@ export interface DashboardPart {
   readonly status: Readonly<Record<string, unknown>>;
   readonly history: FigureSteps;
   readonly files: readonly FileHeat[];
-  /** Refused clients: only for those who have logged in. */
+  /** Refused clients: only for logged-in users. */
   readonly refused: RefusalReport['clients'];
 }
 
@@ -66,7 +66,7 @@ export class Figures {
     clearInterval(this.#timer);
   }
 
-  /** A chunk was delivered. What only some may have is not counted. */
+  /** A chunk was delivered. Private files are not counted. */
   readonly onChunk = (version: FileVersion, chunk: number, bytes: number): void => {
     if (version.scope !== 'public') return;
     const { url, length } = version;

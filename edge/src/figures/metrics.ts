@@ -126,10 +126,10 @@ export class Metrics {
   }
 
   /**
-   * A figure that is read when somebody asks.
+   * A figure that is read on request.
    *
-   * @param together what several processes come to: their sum, the least of them, or the same that
-   *   each of them has
+   * @param together how the values of several processes combine: their sum, the least of them, or
+   *   the value that all of them share
    */
   gauge(
     name: string,
@@ -149,11 +149,11 @@ export class Metrics {
   }
 
   /**
-   * Figures of things that come and go, each under its name: read when somebody asks, so that what
-   * has gone leaves no series behind.
+   * Figures of things that come and go, each under its name: read on request, so that a removed
+   * thing leaves no series behind.
    *
-   * @param label what the things are
-   * @param read values by name; names that are left out have none
+   * @param label kind of the things
+   * @param read values by name; omitted names have none
    * @param aggregator how the values of several processes become one
    */
   gauges(

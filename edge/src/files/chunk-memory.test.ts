@@ -101,7 +101,7 @@ describe('ChunkMemory', () => {
     first.release();
     expect(lender.allocate(MiB).data).toBe(first.data);
     expect(asked).toBe(1);
-    // The second slot was never used: it would take memory of the system.
+    // The second slot was never used: it would take memory from the system.
     may = false;
     expect(() => lender.allocate(MiB)).toThrow(expect.objectContaining({ code: 'out-of-memory' }));
     may = true;
@@ -113,7 +113,7 @@ describe('ChunkMemory', () => {
     expect(lender.allocate(MiB).data).toBe(extra.data);
     expect([kept.data, last.data]).not.toContain(extra.data);
     expect(asked).toBe(5);
-    // The last chunk of a file is smaller: it has an idle slot where nothing else may be had.
+    // The last chunk of a file is smaller: it gets an idle slot where no other memory is free.
     kept.release();
     const small = lender.allocate(MiB / 2);
     expect([small.data.length, small.data.buffer]).toEqual([MiB / 2, kept.data.buffer]);

@@ -4,9 +4,9 @@
  * Buffers left to the garbage collector cost more than the transfer itself: every new one is made
  * of pages that the kernel must first clear, and V8 collects the whole heap for every 64 MiB of
  * them; and how much lies around uncollected is up to chance. The price is that memory has to be
- * given back by hand; `Chunk` counts its users for that. Forgetting to give back costs a slot, no
- * more; giving back too early would put another chunk's bytes into a response, which is why the
- * count is kept in one place and tests run with `poison`.
+ * released by hand; `Chunk` counts its users for that. A forgotten release only costs a slot; an
+ * early release would put another chunk's bytes into a response, which is why the count is kept in
+ * one place and tests run with `poison`.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -14,7 +14,7 @@ import { MillraceError } from '@millrace/shared/base/errors';
 /** A piece of memory on loan. */
 export interface ChunkBuffer {
   readonly data: Buffer;
-  /** Gives the memory back; nobody may look at it any more. May be called once. */
+  /** Returns the memory, which must not be used any more. Call it at most once. */
   release(): void;
   /**
    * Lends another piece of the same size so that a slab that is not to be kept can run empty.
@@ -27,11 +27,12 @@ export interface ChunkBuffer {
 export interface ChunkMemoryOptions {
   /** Size of a slot: the node's chunk size. Other sizes are left to the garbage collector. */
   readonly slotBytes: number;
-  /** Memory that is kept once it was needed; what is needed above that is returned when free. */
+  /** Memory that is kept once it was needed; memory above that is returned when free. */
   readonly keepBytes: number;
   /**
-   * False where so many more bytes must not be taken of the system; by default all may. Memory that
-   * is idle is lent without asking, and for a piece smaller than a slot where asking was in vain.
+   * False where this number of further bytes must not be taken from the system; by default always
+   * true. Idle memory is lent without asking, and so is an idle slot for a smaller piece where the
+   * answer was false.
    */
   readonly mayLend?: (bytes: number) => boolean;
   /** Overwrite memory when it is given back, so that a use after that cannot go unnoticed. */
@@ -39,8 +40,8 @@ export interface ChunkMemoryOptions {
 }
 
 /**
- * Kept slabs are as large as can be: each costs V8 a collection, and memory that was never touched
- * costs nothing. Those above are small, so that a burst's memory can be returned.
+ * Kept slabs are as large as possible: each costs V8 a collection, and untouched memory costs
+ * nothing. Those above are small, so that a burst's memory can be returned.
  */
 const KEPT_SLAB_BYTES = 1024 * 1024 * 1024;
 const EXTRA_SLAB_BYTES = 32 * 1024 * 1024;
@@ -77,7 +78,7 @@ export class ChunkMemory {
     return { slabBytes: this.#slots * slotBytes, usedBytes: this.#inUse * slotBytes };
   }
 
-  /** Bytes on loan, those of other sizes than a slot's included. */
+  /** Bytes on loan, including those of other sizes than a slot's. */
   get lentBytes(): number {
     return this.#lentBytes;
   }
@@ -175,7 +176,7 @@ export class ChunkMemory {
     return slab;
   }
 
-  /** Drops an unused slab if another one has room: else it would be made anew in a moment. */
+  /** Drops an unused slab if another one has room: otherwise it would be recreated in a moment. */
   #shrink(slab: Slab): void {
     const spare = this.#slabs.some((other) => other !== slab && other.free.length > 0);
     if (!spare) return;
@@ -187,7 +188,7 @@ export class ChunkMemory {
 /**
  * Memory for the body of an answer.
  *
- * @param answer discarded where there is none: a body that nobody reads holds its connection for ever
+ * @param answer discarded where there is no memory: an unread body holds its connection for ever
  * @throws MillraceError `out-of-memory`
  */
 export function allocateFor(

@@ -1,4 +1,4 @@
-/** Requests for chunks that no cache has, and who answers them. */
+/** Requests for chunks that no cache has, and the answers to them. */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import type { Millis } from '@millrace/shared/base/clock';

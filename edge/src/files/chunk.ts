@@ -8,8 +8,8 @@ import type { FileVersion } from './file-version.ts';
 const GONE = Buffer.alloc(0);
 
 /**
- * A whole chunk of one version of a file. Its bytes are never modified while anybody uses it.
- * Whoever keeps one across a turn of the event loop must `retain` it and `release` it afterwards.
+ * A whole chunk of one version of a file. Its bytes are never modified while it is in use. Code
+ * that keeps one across a turn of the event loop must `retain` it and `release` it afterwards.
  */
 export class Chunk {
   /** Chunk name without retry salt, within its scope. */

@@ -14,8 +14,8 @@ interface TunnelVerdict {
 }
 
 /**
- * The key of a URL or chunk name in caches: private files have keys of their own, so that what the
- * owner of a local edge fetches from their own network answers nobody else.
+ * The key of a URL or chunk name in caches: private files have their own keys, so that files that
+ * the owner of a local edge fetches from their own network are served to no other client.
  */
 export function scopedKey(scope: Scope, name: string): string {
   return scope === 'private' ? `private ${name}` : name;
@@ -23,7 +23,7 @@ export function scopedKey(scope: Scope, name: string): string {
 
 /**
  * Audience of a request. `private` requests carry the local token, and may reach origins that are
- * not listed; files that they bring in are kept apart from those for everybody.
+ * not listed; the files that they bring in are kept apart from public ones.
  */
 export type Scope = 'public' | 'private';
 
@@ -53,7 +53,7 @@ export interface Pointer {
   readonly verified?: true | undefined;
 }
 
-/** Names a pointer: content that was asked for by its digest has a pointer of its own. */
+/** Names a pointer: content that was requested by its digest has its own pointer. */
 export function pointerName({ url, digest }: Pick<FileVersion, 'url' | 'digest'>): string {
   // No URL has a space in it.
   return digest === undefined ? url : `${url} ${digest}`;
@@ -66,8 +66,8 @@ export function urlOfPointer(name: string): string {
 }
 
 /**
- * A version that keeps nothing else in memory. What is cut out of a header is a view of the whole
- * header, in V8: kept, an entity tag of 20 bytes would keep 64 KiB.
+ * A version that keeps no other memory alive. In V8 a part of a header is a view of the whole
+ * header: a stored entity tag of 20 bytes would keep 64 KiB.
  */
 export function detached(version: FileVersion): FileVersion {
   const { tag, digest, validators, fields } = version;
@@ -80,7 +80,9 @@ export function detached(version: FileVersion): FileVersion {
   };
 }
 
-/** A copy of a text of one byte per character that shares no memory with what it was cut from. */
+/**
+ * A copy of a text of one byte per character that shares no memory with the text it was cut from.
+ */
 export function ownText(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }

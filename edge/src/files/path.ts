@@ -7,7 +7,7 @@ export interface Path {
   readonly hops: number;
   /** Names of the nodes it has passed, this one not included. */
   readonly via: readonly string[];
-  /** Names of nodes that were asked in vain. */
+  /** Names of nodes that were asked without success. */
   readonly avoid: readonly string[];
   /** Of the signed link that it has come by. */
   readonly grant?: LinkGrant | undefined;

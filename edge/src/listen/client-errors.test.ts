@@ -34,7 +34,7 @@ async function serve(options: object = {}) {
   return { server, taken, next };
 }
 
-/** A client that keeps all that comes. */
+/** A client that keeps everything it receives. */
 async function client(server: Server) {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   ending.push(() => socket.destroy());
@@ -144,7 +144,7 @@ describe('a request whose target has bytes above ASCII', () => {
     const { res } = await next(0);
     res.writeHead(200);
     res.write('first,');
-    // A later connection is found to be late at the earliest when an earlier one would be.
+    // A later connection cannot be found late before an earlier one.
     const late = await client(server);
     send(late.socket, 'GET /late HTTP/1.1\r\n');
     await late.closed;

@@ -1,8 +1,7 @@
 /**
- * Answers bytes of a client that are no request on an HTTP/1.1 connection: with an error, if
- * nothing else is owed on the connection. Responses that are owed are sent before, whole, or the
- * connection is reset: an error never adds a byte to a response, and never ends one as if it were
- * complete.
+ * Answers malformed bytes on an HTTP/1.1 connection with an error, if no response is due on the
+ * connection. Due responses are sent before, whole, or the connection is reset: an error never adds
+ * a byte to a response, and never ends one as if it were complete.
  */
 
 import type { Server } from 'node:http';
@@ -25,7 +24,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: '413 Content Too Large',
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
-/** How long a client that is refused may go on sending, so that it can read why. */
+/** How long a refused client may continue to send, so that it can read the reason. */
 const LINGER_MS: Millis = 1000;
 
 /** Connections that end when the responses that were unfinished at an error have been sent. */
@@ -34,7 +33,7 @@ const ending = new WeakSet<Socket>();
 /** The event by which a server takes a connection for HTTP/1.1. */
 type Connected = 'connection' | 'secureConnection';
 
-/** Answers what cannot be parsed on a server's connections, and does what `watchConnections` does. */
+/** Answers unparsable bytes on a server's connections, and does the work of `watchConnections`. */
 export function handleClientErrors(server: Server, connected: Connected = 'connection'): void {
   watchConnections(server, connected);
   server.on('clientError', onClientError);
@@ -42,20 +41,20 @@ export function handleClientErrors(server: Server, connected: Connected = 'conne
 
 /**
  * Resets a connection that a client ends while a response to it is unfinished, refuses CONNECT, and
- * keeps the begin of request lines that come in pieces.
- * For servers whose `clientError` goes to `onClientError` in another way.
+ * keeps the begin of request lines that come in pieces. For servers whose `clientError` reaches
+ * `onClientError` in another way.
  */
 export function watchConnections(server: Server, connected: Connected = 'connection'): void {
   server.on(connected, (socket: Socket) => {
     abortWithConnection(socket);
     keepBegunLine(socket);
-    // Node ends its side as well, in the middle of the response. A FIN could be taken for the end
-    // of a body whose length was not known.
+    // Node ends its side as well, in the middle of the response. That FIN could pass for the end of
+    // a body of unknown length.
     socket.prependListener('end', () => {
       if (unfinishedResponse(socket)?.writableEnded === false) resetConnection(socket);
     });
   });
-  // Without a listener Node destroys the connection, whatever is being sent on it.
+  // Without a listener Node destroys the connection, even during a response.
   server.on('connect', (_req, socket) => {
     if (unfinishedResponse(socket as Socket) !== undefined) resetConnection(socket as Socket);
     else endWith(socket as Socket, answerOf('405 Method Not Allowed'));
@@ -110,6 +109,6 @@ function endWith(socket: Socket, answer: string): void {
     clearTimeout(timer);
     if (!socket.destroyed) timer = setTimeout(() => socket.destroy(), LINGER_MS);
   });
-  // Bytes that still come are thrown away: closing with unread bytes would reset the answer.
+  // Bytes that still come are dropped: closing with unread bytes would reset the answer.
   socket.resume();
 }

@@ -11,7 +11,7 @@ export const HEADERS_MS: Millis = 15_000;
 export const REQUEST_MS: Millis = 20_000;
 export const KEEP_ALIVE_MS: Millis = 30_000;
 export const HANDSHAKE_MS: Millis = 15_000;
-/** How often it is looked who has taken longer. */
+/** How often connections are checked for these limits. */
 const TIMEOUT_CHECK_MS: Millis = 5000;
 /** As Node's servers of HTTP/1.1 take them. */
 export const H1_LIMITS = {

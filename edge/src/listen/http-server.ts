@@ -23,16 +23,19 @@ import { isolateFiles } from './isolation.ts';
 import { problemReply } from './problem-reply.ts';
 import type { TlsListener } from './tls/tls-listener.ts';
 
-// An import would load what Node's http has of fetch and WebSocket as well: a tenth of the start.
+// An import would also load the fetch and WebSocket of Node's http: a tenth of the start.
 const { createServer } = process.getBuiltinModule('node:http');
 
-/** Bodies are read by the handlers: without schemas there is nothing to compile, and no compiler to load. */
+/**
+ * Bodies are read by the handlers: without schemas there is nothing to compile, and no compiler to
+ * load.
+ */
 function noSchemas(): never {
   throw new Error('this server has no schemas');
 }
 
 const PLAIN_PATHS: ReadonlySet<string> = new Set(['/-/live', '/-/ready', '/-/metrics']);
-/** Where prefixed URLs go, whatever they contain: the router must not try to understand them. */
+/** Route of prefixed URLs, whatever they contain: the router must not try to interpret them. */
 export const PREFIXED_ROUTE = '/-/prefixed';
 
 /**
@@ -80,7 +83,7 @@ export async function listenOn(
   return { address: `${secure} and ${address}`, peerPort };
 }
 
-/** Where processes of this machine reach what listens on an address. */
+/** The address at which processes of this machine reach a listener. */
 export function loopbackFor(address: string): string {
   return address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address;
 }
@@ -95,7 +98,8 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
     loggerInstance: log as unknown as FastifyBaseLogger,
     logController: new Fastify.LogController({ disableRequestLogging: true }),
     exposeHeadRoutes: true,
-    // Only Millrace's own paths are for the router; all else is an origin's URL, kept as it came.
+    // Only Millrace's own paths are for the router; all other targets are an origin's URL, kept as
+    // received.
     rewriteUrl: (request: IncomingMessage) =>
       isOwn(request.url) ? (request.url as string) : PREFIXED_ROUTE,
     http: H1_LIMITS,
@@ -113,7 +117,7 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
   }) as unknown as FastifyInstance;
   watchConnections(server.server);
   isolateFiles(server, isOwn);
-  /** Connections whose last request has been answered; what is behind it is none. */
+  /** Connections whose last request has been answered; later bytes are no request. */
   const refused = new WeakSet<Socket>();
   server.addHook('onRequest', ({ raw }, reply, done) => {
     if (refused.has(raw.socket)) return void reply.hijack();
@@ -145,7 +149,7 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
   );
   server.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
     const { statusCode = 500, message } = error;
-    // The server's own complaints: a body that is too large, or not what it is said to be.
+    // The server's own errors: a body that is too large, or does not match its header.
     if (statusCode < 500) return send(reply, new MillraceError('bad-request', message));
     log.error({ err: error }, 'internal error');
     return send(reply, new MillraceError('internal'));
@@ -153,7 +157,7 @@ export function buildServer(config: Config, log: Log, tlsPort: () => number): Fa
   return server;
 }
 
-/** RFC 9112 3.2: it is refused, before somebody takes the one and somebody else the other. */
+/** RFC 9112 3.2: it is refused, before two programs read different hosts from it. */
 function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -176,10 +180,11 @@ function staysPlain(request: FastifyRequest): boolean {
 const ending = new WeakSet<Socket>();
 
 /**
- * A request with a body, which nobody reads, is the last of its connection: where others disagree on
- * where it ends, what is behind it may be no request of the client's. HTTP/2 has no such doubts.
+ * A request with a body, which the edge does not read, is the last of its connection: where other
+ * programs disagree on the body's end, the bytes behind it may not be a request of the client's.
+ * HTTP/2 has no such doubts.
  *
- * @returns true for what is behind such a request: it is not to be answered
+ * @returns true for bytes behind such a request: they must not be answered
  */
 export function isBehindBody(req: IncomingMessage, res: ServerResponse): boolean {
   if (req.httpVersionMajor > 1) return false;

@@ -30,7 +30,7 @@ interface HttpSocket extends Socket {
   parser?: Parser | null;
   /** The response that is being sent; others that wait are behind it. */
   _httpMessage?: ServerResponse | null;
-  /** The server of which the connection is. */
+  /** The server of the connection. */
   server?: Server;
 }
 
@@ -69,7 +69,7 @@ export function unfinishedRequest(socket: Socket): IncomingMessage | undefined {
 
 /**
  * Aborts all requests and responses of a connection when it closes. Node stops doing so when the
- * client sends CONNECT: responses that wait behind others would never end.
+ * client sends CONNECT: responses queued behind others would never end.
  */
 export function abortWithConnection(socket: Socket): void {
   const onClose = find(socket, 'close', ON_CLOSE);
@@ -80,12 +80,12 @@ export function abortWithConnection(socket: Socket): void {
 const begunLines = new WeakMap<Socket, BegunLine>();
 
 /**
- * Keeps what comes of a request's line before its last packet. Costs nothing where a head comes in
+ * Keeps the bytes of a request's line before its last packet. Costs nothing where a head comes in
  * one packet: only packets that complete no head, and are no body, are copied.
  *
- * A packet with the end of one request and the begin of the next counts as the former only. What is
- * kept then may begin within a method, but never so that it becomes one that reads: no method of
- * the parser ends with GET or HEAD.
+ * A packet with the end of one request and the begin of the next counts as the former only. The
+ * kept bytes may then begin within a method, but can never form one that reads: no method of the
+ * parser ends with GET or HEAD.
  */
 export function keepBegunLine(socket: Socket): void {
   const { parser } = socket as HttpSocket;
@@ -131,9 +131,9 @@ function callbackAt(parser: Parser | null | undefined): number | undefined {
 }
 
 /**
- * Takes a connection away from Node's server: the parser is given back, its time limits end, and
- * nothing of the server listens any more. The connection is paused. To be called only when no
- * response is unfinished: one that is would be aborted.
+ * Takes a connection away from Node's server: the parser is released, its time limits end, and no
+ * listener of the server remains. The connection is paused. Call it only when no response is
+ * unfinished: that response would be aborted.
  *
  * @returns false, with nothing changed, if this version of Node does it in another way
  */
@@ -154,15 +154,15 @@ export function releaseParser(socket: Socket): boolean {
 }
 
 /**
- * Gives a connection, which `releaseParser` has taken away, back to its server for one request:
- * the connection is closed after the response, and what comes behind the request is not answered.
+ * Returns a connection, taken by `releaseParser`, to its server for one request: the connection is
+ * closed after the response, and bytes behind the request are not answered.
  *
  * @param bytes with which the request begins; more comes from the connection
  */
 export function parseOneRequest(socket: Socket, bytes: Uint8Array): void {
   const { server } = socket as HttpSocket;
   if (server === undefined || takeConnection === undefined) return void socket.destroy();
-  // Of the connection's time without requests, which is over.
+  // Limit of the connection's idle time, which is over.
   socket.setTimeout(0);
   socket.unshift(bytes);
   takeConnection.call(server, socket);

@@ -1,7 +1,7 @@
 /**
- * Keeps what strangers publish out of the edge's own web origin. A proxied page has the same scheme,
- * name and port as the dashboard: without more it could read the dashboard, or show a log-in of its
- * own under the edge's address.
+ * Keeps strangers' pages out of the edge's own web origin. A proxied page has the same scheme, name
+ * and port as the dashboard: without further fields it could read the dashboard, or show a log-in
+ * of its own under the edge's address.
  */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -11,11 +11,11 @@ import type { LocalAccess } from '../policy/local-access.ts';
 import { problemReply } from './problem-reply.ts';
 
 /**
- * Fields that isolate every answer to a prefixed URL (CSP 3, 6.3.2; Fetch, 3.6): a page gets an
- * origin of its own, runs no script and sends no form, and its type is what the field says. Its
- * links may lead to downloads, as lists of files do: no script can click them, and a file that a
- * frame saves is one that the same link would save from any other site. None of these fields is
- * passed on from the origin, so that nothing weakens them.
+ * Fields that isolate every answer to a prefixed URL (CSP 3, 6.3.2; Fetch, 3.6): a page gets its
+ * own origin, runs no script and sends no form, and its type is the stated one. Its links may lead
+ * to downloads, as in lists of files: no script can click them, and a frame can save only the files
+ * that the same link would save from any other site. None of these fields is passed on from the
+ * origin, so that the origin cannot weaken them.
  */
 const FILE_FIELDS = [
   ['content-security-policy', 'sandbox allow-downloads'],
@@ -23,7 +23,7 @@ const FILE_FIELDS = [
 ] as const;
 
 /**
- * Sets the fields on all answers to prefixed URLs, errors and redirects among them, and refuses to
+ * Sets the fields on all answers to prefixed URLs, including errors and redirects, and refuses to
  * be the source of a service worker, which would see every request to the edge's origin.
  *
  * @param isOwn whether a request target is one of the edge's own pages
@@ -40,8 +40,8 @@ export function isolateFiles(server: FastifyInstance, isOwn: (target: string) =>
 }
 
 /**
- * Lets nothing through to an edge of one user that a web page of another site asks for, whatever the
- * path, and has browsers keep its answers from other sites.
+ * Refuses requests that a web page of another site makes to an edge of one user, whatever the path,
+ * and makes browsers keep its answers from other sites.
  *
  * @param signed true where other nodes sign their requests, which lets them in under any name
  */

@@ -19,7 +19,10 @@ afterAll(() => {
   server.close();
 });
 
-/** Sends pieces as packets of their own; what has come when the server ends the connection. */
+/**
+ * Sends pieces as separate packets; resolves with the received bytes when the server ends the
+ * connection.
+ */
 async function answersTo(pieces: readonly string[]): Promise<string> {
   asked.length = 0;
   const accepted = once(server, 'connection') as Promise<[Socket]>;

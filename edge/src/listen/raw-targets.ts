@@ -17,12 +17,12 @@ import { begunLine, type ParserError, parseOneRequest, releaseParser } from './h
 const parsedAgain = new WeakSet<Socket>();
 
 /**
- * Parses a request once more if nothing but its target is at fault. To be called only when no
- * response is unfinished on the connection.
+ * Parses a request once more if only its target is at fault. Call it only when no response is
+ * unfinished on the connection.
  *
  * @param error of the parser that has refused the request
  * @param refuse answers with a status and ends the connection; for requests whose line does not end
- * @returns false if something else is the fault, and nothing has been done
+ * @returns false if the fault is another one; nothing has been done then
  */
 export function parseRawTarget(
   { code, rawPacket, bytesParsed = 0 }: ParserError,

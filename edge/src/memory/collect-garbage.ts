@@ -1,6 +1,6 @@
 /**
- * Has V8 collect its garbage now. It does so by itself when its heap grows, but memory that was
- * freed by resetting transfers, when nothing new is allocated, would stay resident for minutes.
+ * Makes V8 collect its garbage now. It does so by itself when its heap grows, but memory freed by
+ * resetting transfers would stay resident for minutes while nothing new is allocated.
  */
 
 import { setFlagsFromString } from 'node:v8';
@@ -22,9 +22,9 @@ let isLarge = false;
 
 /**
  * Keeps the share of garbage in a large heap small. V8 lets a heap grow to hundreds of megabytes
- * before it first collects all of it, and then to up to four times what lived in it. That is cheap
- * where little is promoted, as in an edge that delivers large files; it is not where strangers make
- * it large.
+ * before it first collects all of it, and then to up to four times its live size. That is cheap
+ * where few objects are promoted, as in an edge that delivers large files, but not where strangers
+ * make the heap large.
  */
 export function boundGarbage(heapBytes: number): void {
   if (isLarge ? heapBytes >= SMALL_HEAP_BYTES : heapBytes <= LARGE_HEAP_BYTES) return;
@@ -40,7 +40,7 @@ export async function collectGarbage(): Promise<void> {
 }
 
 /**
- * Collects what loading the program left, some 20 MB, and has the young generation begin small
+ * Collects the garbage of loading the program, some 20 MB, and makes the young generation small
  * again. Takes some 30 ms: call it once, before the program listens.
  */
 export function collectLoading(): void {

@@ -1,4 +1,6 @@
-/** How much memory a process of the edge may take, where nobody has said or to check what was said. */
+/**
+ * How much memory a process of the edge may take: the default, and a check of the operator's value.
+ */
 
 import { totalmem } from 'node:os';
 import type { Config } from '../config/config.ts';
@@ -10,7 +12,7 @@ const BESIDES_CACHE_BYTES = 1792 * MiB;
 /** The same of one process among several, at least. */
 const LEAST_BESIDES_CACHE_BYTES = 512 * MiB;
 
-/** Share of the machine's memory, or of what the container has, that is taken by default. */
+/** Share of the machine's memory, or of the container's, that is taken by default. */
 const MACHINE_SHARE = 0.9;
 
 /**

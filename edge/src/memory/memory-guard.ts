@@ -12,15 +12,18 @@ export interface MemoryGuardOptions {
   readonly account: MemoryAccount;
   /** The view of the system and V8 now. */
   readonly witness: () => Witness;
-  /** Notes how fast readers take what they are sent. */
+  /** Measures how fast readers take their bytes. */
   readonly observeReaders: () => void;
   /** Forgets that: memory is not short any more. */
   readonly forgetReaders: () => void;
-  /** Resets the slowest readers that hold so many bytes. @returns how many they are */
+  /**
+   * Resets the slowest readers until the given number of bytes is freed. @returns how many were
+   * reset
+   */
   readonly resetSlowest: (bytes: number) => number;
   /** Closes connections without a request. */
   readonly closeIdle: () => void;
-  /** Evicts from caches what they have no room for, and gathers what is scattered. */
+  /** Evicts entries beyond the caches' bounds, and compacts scattered memory. */
   readonly trim: () => void;
   readonly collectGarbage: () => Promise<void>;
   /** Told how large the heap is. */
@@ -35,7 +38,10 @@ export const LOOK_INTERVAL_MS: Millis = 250;
 const OBSERVE_INTERVAL_MS: Millis = 1000;
 /** Shortest time between two collections of garbage: each holds the process up. */
 const COLLECT_INTERVAL_MS: Millis = 2000;
-/** The same where nobody was reset in between: transfers that end by themselves leave garbage too. */
+/**
+ * The same where no client was reset in between: transfers that end by themselves leave garbage
+ * too.
+ */
 const REPEAT_INTERVAL_MS: Millis = 10_000;
 /** After a collection, until the system has the memory back and says so. */
 const SETTLE_MS: Millis = 500;
@@ -47,14 +53,14 @@ export class MemoryGuard {
   #collectedAt = Number.NEGATIVE_INFINITY;
   #complainedAt = Number.NEGATIVE_INFINITY;
   #collecting = false;
-  /** Nothing has been reset since the latest collection: what is resident is no garbage. */
+  /** Nothing has been reset since the latest collection: resident memory is not garbage. */
   #isClean = false;
 
   constructor(options: MemoryGuardOptions) {
     this.#options = options;
   }
 
-  /** Looks at the account and does what it takes to come below the stop. */
+  /** Checks the account and takes the measures to come below the stop. */
   look(): void {
     const { account, trim, boundGarbage, witness } = this.#options;
     const seen = witness();

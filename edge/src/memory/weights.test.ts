@@ -18,7 +18,7 @@ import { ClientAddress } from '../policy/client-address.ts';
 import { CLIENT_BYTES } from './process-weights.ts';
 
 const MiB = 1024 * 1024;
-/** Factor by which a weight may be below the truth, with all else that happens on the heap. */
+/** Factor by which a weight may be below the truth, other activity on the heap included. */
 const TOLERANCE = 1.25;
 const NOISE_BYTES = 2 * MiB;
 
@@ -33,7 +33,7 @@ function used(): number {
   return heapUsed + arrayBuffers;
 }
 
-/** By how much the heap grows for what is made, which is returned as well. */
+/** Growth of the heap by the made value, which is returned as well. */
 async function growth<T>(make: () => T | Promise<T>): Promise<{ made: T; bytes: number }> {
   const before = used();
   const made = await make();
@@ -41,7 +41,7 @@ async function growth<T>(make: () => T | Promise<T>): Promise<{ made: T; bytes: 
   return { made, bytes: used() - before };
 }
 
-/** A text of its own, as parsers make them. */
+/** A text with its own memory, as parsers make them. */
 const text = (value: string) => Buffer.from(value, 'latin1').toString('latin1');
 const address = (i: number, chars: number) =>
   new URL(text(`https://example.com/${'x'.repeat(chars)}${i}`)).href;
@@ -74,7 +74,8 @@ function pointer(i: number, chars: number) {
 
 function expectCharged(bytes: number, charged: number): void {
   expect(bytes).toBeLessThanOrEqual(TOLERANCE * charged + NOISE_BYTES);
-  // Nor so much that caches would be half empty; what several entries share is charged to each.
+  // Not so much either that caches would be half empty; memory that several entries share is
+  // charged to each.
   expect(charged).toBeLessThanOrEqual(4 * bytes + NOISE_BYTES);
 }
 

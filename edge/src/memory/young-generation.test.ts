@@ -7,7 +7,7 @@ const MODULE = new URL('./young-generation.ts', import.meta.url);
 const COLLECTOR = new URL('./collect-garbage.ts', import.meta.url);
 
 /**
- * Has a process of its own make objects of which most survive, a few in each turn.
+ * Runs a separate process that makes objects of which most survive, a few in each turn.
  *
  * @returns the most that its young generation took, bytes
  */

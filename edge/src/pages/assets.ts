@@ -1,6 +1,6 @@
 /**
- * Scripts and styles of the pages, served as they lie in their folder. To browsers all of them are
- * in one folder whose name is a digest of the lot: they can be kept for ever, and imports between
+ * Scripts and styles of the pages, served as they are in their folder. To browsers they are in one
+ * folder whose name is a digest of all of them: they can be cached for ever, and imports between
  * them need no rewriting.
  */
 
@@ -55,7 +55,9 @@ function add(files: Map<string, Asset>, name: string, type: string, text: string
   files.set(name, { type, body: Buffer.from(text) });
 }
 
-/** The dark colours for those whose system is dark: pages without a script cannot set a theme. */
+/**
+ * Adds the dark colours for users whose system is dark: pages without a script cannot set a theme.
+ */
 export function withSystemTheme(css: string): string {
   return css.replace(
     DARK,

@@ -1,4 +1,7 @@
-/** The dashboard's page: its frame; the script fills it. And what is shown to those without a token. */
+/**
+ * The dashboard's page: its frame, which the script fills; and the page for visitors without a
+ * token.
+ */
 
 import type { OriginPolicy } from '../policy/policy.ts';
 import { type Html, html } from './html.ts';
@@ -8,7 +11,7 @@ import { ruleWords } from './rule-words.ts';
 /** Most entries of a list that are shown. */
 const MAX_LISTED = 50;
 
-/** The page for those who have logged in; the policy is what it was when the page was opened. */
+/** The page for logged-in users, with the policy at the time of opening. */
 export function dashboardPage(
   edge: string,
   policy: Pick<OriginPolicy, 'served' | 'takesLinks'>,

@@ -10,7 +10,7 @@ export interface PageParts {
   readonly title: string;
   /** The edge's name. */
   readonly edge: string;
-  /** Style sheets and module of this page besides those of all. */
+  /** Style sheets and module of this page, besides the common ones. */
   readonly styles: readonly string[];
   readonly script: string | undefined;
   /** Further things at the end of the header. */
@@ -27,7 +27,7 @@ export interface RenderedPage {
 const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
   'x-frame-options': 'DENY',
-  // Links that are checked may hold what is nobody else's business.
+  // Checked links may hold private information.
   'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -35,9 +35,9 @@ const PAGE_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Makes the policy of a page. Scripts and styles are let in by a nonce (CSP 3, 6.7.3), which
- * modules pass on to their imports: 'self' would let in files of strangers too, which have the
- * same origin.
+ * Makes the policy of a page. Scripts and styles are allowed by a nonce (CSP 3, 6.7.3), which
+ * modules pass on to their imports: 'self' would also allow strangers' files, which have the same
+ * origin.
  */
 function contentPolicy(nonce: string): string {
   return [

@@ -1,4 +1,4 @@
-/** The page for publishers: a link goes in; what this edge can do with it comes out. */
+/** The page for publishers: it takes a link and shows how this edge can serve it. */
 
 import { formatBytes } from '@millrace/shared/base/units';
 import { whyAndWhat } from '@millrace/shared/http/answers/problem';
@@ -18,7 +18,7 @@ export interface PublisherPage {
   readonly base: string;
   /** Origins that are served; some by signed links only. */
   readonly served: readonly { readonly origin: string; readonly signed: boolean }[];
-  /** Signed links let through what is not listed. */
+  /** Signed links admit unlisted origins. */
   readonly takesLinks: boolean;
   readonly chunkBytes: number;
   /** Edges of the network that clients can be told of. */

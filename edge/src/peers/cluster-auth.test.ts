@@ -131,14 +131,14 @@ describe('a request that was signed for one node', () => {
     const { headers } = newNode().auth.sign(NAME, 'GET', TARGET, FIELDS);
     const other = newNode(SECRET, name).auth;
     expect(() => other.verify(request(headers), TARGET)).toThrow(refused);
-    // Nor can it be addressed anew, or taken for an introduction.
+    // Nor can it be addressed to another node, or pass for an introduction.
     for (const to of [name, undefined]) {
       const { [INSIDE.to]: _, ...rest } = headers;
       const readdressed = request(to === undefined ? rest : { ...rest, [INSIDE.to]: to });
       expect(() => other.verify(readdressed, TARGET)).toThrow(refused);
       expect(() => other.verifyIntroduction(readdressed, TARGET)).toThrow(refused);
     }
-    // It is still good where it belongs, and has not been used up elsewhere.
+    // It is still valid where it belongs, and has not been used up elsewhere.
     expect(() => newNode().auth.verify(request(headers), TARGET)).not.toThrow();
   });
 
@@ -281,6 +281,6 @@ test('a node that asks and names an address that is no web address is not known 
   const asking = (url: string) =>
     askingNode({ headers: { [INSIDE.nodeUrl]: url }, socket: {} } as unknown as IncomingMessage);
   expect(asking('http://10.0.0.1:3125/x')).toBe('http://10.0.0.1:3125');
-  // The origin of these is the text "null", which is no URL.
+  // Their web origin is the text "null", which is not a URL.
   for (const url of ['data:x', 'javascript:1', 'file:///x']) expect(asking(url)).toBeUndefined();
 });

@@ -1,9 +1,8 @@
 /**
- * Decides who may speak the inside protocol: holders of the cluster's secret. Every request
- * carries an HMAC over everything that matters in it, with its time and the name of the node that
- * it is for. Old and repeated requests are refused, and so are those for another node: a message
- * to one node is worth nothing at the others. Without a secret only this machine's own processes
- * are let in.
+ * Decides who may speak the inside protocol: holders of the cluster's secret. Every request carries
+ * an HMAC over all its relevant parts, with its time and the name of the node that it is for. Old
+ * and repeated requests are refused, and so are those for another node: a message to one node is
+ * worthless at the others. Without a secret only this machine's own processes are admitted.
  */
 
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -59,7 +58,8 @@ export class ClusterAuth {
   /**
    * Completes a request's header with its authentication.
    *
-   * @param to name of the node that is asked; undefined for an introduction, which is to find it out
+   * @param to name of the node that is asked; undefined for an introduction, which is to find it
+   *   out
    * @param target the request target as it will be sent
    * @returns the header, and the nonce by which the answer will be recognised
    */
@@ -84,7 +84,7 @@ export class ClusterAuth {
   /**
    * The authentication of an answer to a verified request.
    *
-   * @param parts what the answer says that matters
+   * @param parts relevant parts of the answer
    */
   signAnswer(req: IncomingMessage, parts: readonly string[]): Record<string, string> {
     const nonce = parseAuthentication(listField(req.headers, INSIDE.auth))?.nonce;
@@ -116,7 +116,7 @@ export class ClusterAuth {
     this.#verify(req, target, this.#name);
   }
 
-  /** The same for an introduction, which is for nobody by name. */
+  /** The same for an introduction, which is addressed to no name. */
   verifyIntroduction(req: IncomingMessage, target: string): void {
     this.#verify(req, target, undefined);
   }
@@ -133,7 +133,7 @@ export class ClusterAuth {
     if (!timingSafeEqual(expected, Buffer.from(given.mac, 'hex'))) {
       throw new MillraceError('inside-request-refused', 'the signature is wrong');
     }
-    // After the signature: only members of the network learn what this node is not called.
+    // After the signature: only members of the network may probe this node's name.
     if (listField(req.headers, INSIDE.to) !== to) {
       throw new MillraceError('inside-request-refused', 'it is for another node');
     }

@@ -49,9 +49,9 @@ export class HeartbeatClient {
   }
 
   /**
-   * Finds out who is at an address, unless that is known.
+   * Finds out which node is at an address, unless that is known.
    *
-   * @throws whatever keeps a good answer from coming
+   * @throws the error that prevented a good answer
    */
   async find(url: string): Promise<Found> {
     if (!this.#auth.hasSecret) return {};
@@ -73,8 +73,8 @@ export class HeartbeatClient {
   }
 
   /**
-   * @param fields what the asked node is to know of this one
-   * @throws whatever keeps a good answer from coming
+   * @param fields facts about this node for the asked one
+   * @throws the error that prevented a good answer
    */
   async heartbeat(
     url: string,

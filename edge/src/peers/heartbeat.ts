@@ -1,4 +1,4 @@
-/** A heartbeat: what is asked, what is answered, and how much of either is read. */
+/** A heartbeat: the question, the answer, and how much of either is read. */
 
 import type { IncomingMessage } from 'node:http';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
@@ -53,7 +53,7 @@ export function askingNode(req: IncomingMessage): string | undefined {
   return port > 0 && port < 65536 && address !== undefined ? nodeUrl(address, port) : undefined;
 }
 
-/** The origin of an http or https URL: that of others is the text "null". */
+/** The origin of an http or https URL: that of other URLs is the text "null". */
 function webOrigin(url: string): string | undefined {
   const parsed = URL.parse(url);
   return parsed !== null && /^https?:$/.test(parsed.protocol) ? parsed.origin : undefined;

@@ -1,6 +1,6 @@
 /**
- * Asks all known addresses in turn how the nodes there are, and learns of new ones from seeds and
- * from the nodes themselves. What follows from the answers is the membership's to decide.
+ * Asks all known addresses in turn about the nodes there, and learns of new ones from seeds and
+ * from the nodes themselves. The membership decides what follows from the answers.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -12,26 +12,26 @@ import { type ClusterAuth, isLoopback } from './cluster-auth.ts';
 import { type HeartbeatAnswer, wantedAddress } from './heartbeat.ts';
 import { HEARTBEAT_LATE_MS, HeartbeatClient } from './heartbeat-client.ts';
 
-/** From where addresses come, and how often what is done. */
+/** Sources of addresses, and intervals. */
 export interface HeartbeatSettings {
   readonly seeds: readonly Seed[];
   readonly auth: ClusterAuth;
   readonly log: Log;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
-  /** For tests: how names are looked up, and how often what is done. */
+  /** For tests: how names are looked up, and the intervals. */
   readonly resolve?: typeof resolveSeeds;
   readonly heartbeatIntervalMs?: Millis;
   readonly resolveIntervalMs?: Millis;
 }
 
 export interface HeartbeatsOptions extends HeartbeatSettings {
-  /** Header fields that tell the other node who asks. */
+  /** Header fields that identify this node to the other. */
   readonly introduce: () => Readonly<Record<string, string>>;
   /**
    * Told of a good answer.
    *
-   * @returns true if the address is not one that a peer is asked at
+   * @returns true if the address is not the one at which a peer is asked
    */
   readonly onAnswer: (url: string, answer: HeartbeatAnswer, rtt: Millis) => Promise<boolean>;
   /** @param sentAt when the question was sent; undefined: an answer came, and was no good one */
@@ -60,7 +60,7 @@ export class Heartbeats {
     this.#client = new HeartbeatClient(options.auth, options.now);
   }
 
-  /** Resolves once the seeds are looked up; asking them goes on. */
+  /** Resolves once the seeds are looked up; asking them continues. */
   async start(): Promise<void> {
     const { heartbeatIntervalMs = HEARTBEAT_INTERVAL_MS, resolveIntervalMs = RESOLVE_INTERVAL_MS } =
       this.#options;
@@ -141,7 +141,7 @@ export class Heartbeats {
     return !this.#addresses.has(url) && this.#mayAsk(url) && this.#addresses.hear(url);
   }
 
-  /** Without a secret, nobody but this machine's own processes is to be believed. */
+  /** Without a secret, only this machine's own processes are trusted. */
   #mayAsk(url: string): boolean {
     return (
       this.#options.auth.hasSecret || isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, ''))
@@ -154,7 +154,7 @@ export class Heartbeats {
     if (url !== undefined) void this.ask(url);
   }
 
-  /** @throws whatever keeps a good answer from coming */
+  /** @throws the error that prevented a good answer */
   async #heartbeat(url: string): Promise<void> {
     const { introduce, onAnswer } = this.#options;
     const found = await this.#client.find(url);

@@ -22,7 +22,7 @@ interface TestNode {
   stop(): Promise<void>;
 }
 
-/** A node that does nothing but answer heartbeats, and send them. */
+/** A node that only answers heartbeats, and sends them. */
 async function startNode(
   name: string,
   options: Partial<MembershipOptions> & { readonly at?: number; readonly inside?: number } = {},
@@ -145,7 +145,7 @@ describe('Membership', () => {
     await once(server.listen(0, '127.0.0.1'), 'listening');
     const { port } = server.address() as AddressInfo;
     const asking = await startNode('asking', { seeds: [parseSeed(`127.0.0.1:${port}`)] });
-    // Heartbeats that were on their way when the first answer came have come by then.
+    // Heartbeats that were on their way at the first answer have arrived by then.
     await until(() => node.asked > 30);
     const before = asked;
     await until(() => node.asked > 60);
@@ -207,7 +207,7 @@ describe('Membership', () => {
 
     test('a process behind a port that others share is asked at its own, and by its own name', async () => {
       const own = await start('edge-1');
-      // The port of all: it says who has answered, and where that one is alone.
+      // The shared port: the answer names the process that gave it, and that process's own port.
       const shared = await start('edge-1', { inside: Number(new URL(own.url).port) });
       const asking = await start('asking', { seeds: [parseSeed(shared.url)] });
       await asking.membership.met();

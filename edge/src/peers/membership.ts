@@ -1,6 +1,6 @@
 /**
- * The shell around peer table and peer set: takes the answers to heartbeats, gives its own, and says
- * which nodes can be used now.
+ * The shell around peer table and peer set: takes the answers to heartbeats, gives its own, and
+ * names the nodes that can be used now.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -27,7 +27,9 @@ export interface MembershipOptions extends HeartbeatSettings {
   readonly peerUrl: string | undefined;
   /** This node's load and whether it is shutting down. */
   readonly own: () => { readonly load: number; readonly draining: boolean };
-  /** State that all nodes share: digests of it now, and what another node tells of its own. */
+  /**
+   * State that all nodes share: this node's digests of it, and a listener for those of other nodes.
+   */
   readonly shared?: {
     readonly digests: Digests;
     readonly heard: (node: { name: string; url: string }, digests: Digests) => Promise<void>;
@@ -48,7 +50,7 @@ export class Membership {
   /** Addresses at which another node has this one's name. */
   readonly #twins = new Set<string>();
   #members: Peer[] = [];
-  /** Worked out anew whenever what it is made of may have changed. */
+  /** Recomputed whenever its inputs may have changed. */
   #hearsay: readonly Hearsay<Peer>[] | undefined;
   #port = 0;
   #isShared = false;
@@ -79,7 +81,7 @@ export class Membership {
     await this.#heartbeats.start();
   }
 
-  /** Resolves once all seeds have been asked after the start, and what they told is known. */
+  /** Resolves once all seeds have been asked after the start, and their answers are known. */
   async met(): Promise<void> {
     await this.#heartbeats.firstRound();
   }
@@ -148,7 +150,7 @@ export class Membership {
     return { body, headers: auth.signAnswer(req, [textDigest(body)]) };
   }
 
-  /** Answers a node that does not know this one's name yet. Nothing is learnt of who asks. */
+  /** Answers a node that does not know this one's name yet. Learns nothing about that node. */
   introduce(req: IncomingMessage): { body: string; headers: Record<string, string> } {
     const { name, peerUrl, auth } = this.#options;
     const insidePort = this.#isShared ? this.#port : undefined;
@@ -162,7 +164,7 @@ export class Membership {
     this.#hearsay = undefined;
   }
 
-  /** A node has not said anything for long: as after a failed forward, but it is asked at once. */
+  /** A node has been silent for long: as after a failed forward, but it is asked at once. */
   onSilent(name: string): void {
     const peer = this.table.get(name);
     if (peer?.trusted !== true) return;
@@ -180,7 +182,7 @@ export class Membership {
     this.#hearsay = undefined;
   }
 
-  /** Fields that tell other nodes who sends a heartbeat. */
+  /** Fields that identify the sender of a heartbeat. */
   #introduction(): Record<string, string> {
     const { name, peerUrl } = this.#options;
     return {
@@ -191,22 +193,22 @@ export class Membership {
     };
   }
 
-  /** Takes a node's answer. @returns true if the address is not one that a peer is asked at */
+  /** Takes a node's answer. @returns true if the address is not the one at which a peer is asked */
   async #told(url: string, answer: HeartbeatAnswer, rtt: Millis): Promise<boolean> {
     const { name } = this.#options;
     const { nodes: _nodes, insidePort: _port, peerUrl: _url, ...said } = answer;
     const { instance, purges, pins, ...info } = said;
-    // Before the node can be used: what it does not have to tell is what we know already.
+    // Before the node can be used: state it need not report because this node has it already.
     if (info.name !== name)
       await this.#options.shared?.heard({ name: info.name, url }, { purges, pins });
     if (info.name === name && instance !== this.#instance) this.#warnOfTwin(url);
-    // An address that several processes share, or not the one that it wants to be reached at.
+    // An address that several processes share, or not the node's preferred one.
     if (wantedAddress(url, answer) !== url) return true;
     const policy = info.policy as PeerPolicy;
     return this.#answered(url, { ...info, policy, publicUrl: info.publicUrl }, rtt);
   }
 
-  /** Neither of them can use the other, which nobody would notice otherwise. */
+  /** Neither of them can use the other, which would go unnoticed otherwise. */
   #warnOfTwin(url: string): void {
     if (this.#twins.has(url)) return;
     this.#twins.add(url);
@@ -216,7 +218,7 @@ export class Membership {
     );
   }
 
-  /** @returns true if it is this node itself, or another than the one known at that address */
+  /** @returns true if it is this node itself, or another than the known one at that address */
   #answered(url: string, info: Parameters<PeerTable['onAnswer']>[1], rtt: Millis): boolean {
     const before = this.table.get(info.name);
     const outcome = this.table.onAnswer(url, info, rtt);
@@ -241,7 +243,7 @@ export class Membership {
     this.#members = selectPeers(current, usable, (peer) => this.table.isOpen(peer));
   }
 
-  /** Nodes that clients can reach, this one among them: what /-/edges says. */
+  /** Nodes that clients can reach, including this one: the content of /-/edges. */
   publicEdges() {
     const { publicUrl, own } = this.#options;
     const { name, weight, load } = this.self;

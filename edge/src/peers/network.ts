@@ -1,6 +1,6 @@
 /**
- * The network as the caches see it: who should serve a chunk that this node does not have, and how
- * to ask them. Chunk store and resolver know nothing else of other nodes.
+ * The network as the caches see it: which node should serve a chunk that this one does not have,
+ * and how to ask it. Chunk store and resolver have no other contact with nodes.
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -48,7 +48,7 @@ export class Network {
   }
 
   /**
-   * Chooses who serves a chunk.
+   * Chooses the node that serves a chunk.
    *
    * @param attempt 0 for the first request of this node for the chunk
    * @param tried names of nodes that this node has asked already
@@ -79,10 +79,10 @@ export class Network {
   /**
    * How long a chunk may take by way of peers before another is asked.
    *
-   * @param peer whom it has been asked of; undefined: nobody yet
+   * @param peer the node that was asked; undefined: none yet
    */
   lateAfterMs(request: ChunkRequest, peer?: string): Millis {
-    // Less would take busy nodes for dead ones, and each time the origin pays.
+    // With less time, busy nodes would pass for dead ones, at the origin's cost each time.
     const silenceMs = this.#options.membership.table.silenceMs(peer);
     return Math.max(silenceMs, this.#timer(request).timeoutMs(0));
   }
@@ -112,7 +112,7 @@ export class Network {
     } catch (error) {
       this.#failed(error);
       if (OUTDATED.some((code) => isMillraceError(error, code))) {
-        // The next request must find out at once what is current now.
+        // The next request must find out at once which version is current.
         const { version } = request;
         this.#options.pointers.drop(pointerName(version), version.scope, version.tag);
       }
@@ -155,7 +155,7 @@ export class Network {
     return this.#options.membership.table.get(peer)?.heardAt;
   }
 
-  /** A peer has not given a sign of life for long: it is left alone until its next heartbeat. */
+  /** A peer has shown no sign of life for long: it is not used until its next heartbeat. */
   onSilent(peer: string): void {
     this.#options.metrics.peerFailures.inc({ kind: 'silent' });
     this.#options.membership.onSilent(peer);

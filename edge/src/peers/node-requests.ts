@@ -1,10 +1,10 @@
-/** Tells the requests of other nodes, which are signed, from those of clients. */
+/** Distinguishes the signed requests of other nodes from those of clients. */
 
 import type { IncomingMessage } from 'node:http';
 import { INSIDE } from '@millrace/shared/cdn/routing/inside-message';
 
 export const HEARTBEAT_PATH = '/-/ping';
-/** Asks a node at an address for its name, by which it is then asked for everything else. */
+/** Asks a node at an address for its name, which all later requests are addressed to. */
 export const INTRODUCTION_PATH = '/-/introduction';
 export const COMMAND_PATH = '/-/command';
 export const PURGE_LOG_PATH = '/-/purges';
@@ -18,7 +18,7 @@ const NODE_PATHS: ReadonlySet<string> = new Set([
   PINS_PATH,
 ]);
 
-/** True for what only other nodes ask for. */
+/** True for requests that only other nodes make. */
 export function isOfNode({ headers, url = '' }: Pick<IncomingMessage, 'headers' | 'url'>): boolean {
   return headers[INSIDE.mark] !== undefined || isNodePath(url);
 }

@@ -1,6 +1,6 @@
 /**
- * Asking other nodes: for the version of a file, and for chunks. A chunk is checked against the
- * digest that came with it before anybody gets to see it.
+ * Asks other nodes: for the version of a file, and for chunks. A chunk is checked against the
+ * digest that came with it before it is used.
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
@@ -80,7 +80,7 @@ export class PeerClient {
    *
    * @param wanted the chunk; its salt goes into the name
    * @param observer hears of bytes twice: when they reach the peer, and when they arrive here
-   * @throws PeerFailure; MillraceError for what the origin says; the signal's reason
+   * @throws PeerFailure; MillraceError for the origin's failure; the signal's reason
    */
   async fetchChunk(
     peer: ForwardTarget,
@@ -244,7 +244,7 @@ export class PeerClient {
     if (load >= 0) membership.table.onLoad(peer.name, load);
     if (response.status === 200) return { response, nonce };
     const problem = await problemOf(response);
-    // Problems of the answering node itself are its own; all others are what the origin says.
+    // The answering node's own problems concern only it; all others are the origin's.
     if (problem === undefined || problem.row.scope === 'node' || problem.row.scope === 'download') {
       const reason = problem ?? new MillraceError('origin-error', `a peer: ${response.status}`);
       throw new PeerFailure(peer.name, reason);

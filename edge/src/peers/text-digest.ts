@@ -1,4 +1,4 @@
-/** The digest by which a node signs what it answers. */
+/** The digest with which a node signs its answers. */
 
 import { createHash } from 'node:crypto';
 

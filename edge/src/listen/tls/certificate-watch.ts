@@ -1,7 +1,7 @@
 /**
- * The certificate in use, replaced when its files are: by a renewal that writes them anew, or by
- * one that lets a symbolic link point elsewhere (certbot, cert-manager). A pair that cannot be used
- * changes nothing.
+ * The certificate in use, replaced when its files change: by a renewal that rewrites them, or by
+ * one that points a symbolic link elsewhere (certbot, cert-manager). An unusable pair changes
+ * nothing.
  */
 
 import { statSync } from 'node:fs';
@@ -53,7 +53,7 @@ export class CertificateWatch {
   /** Reads the files again, whether they look different or not. */
   reload(): void {
     const { files, log, wallClock } = this.#options;
-    // Taken before: what is written while they are read is seen the next time.
+    // Taken before: a change during the reading is seen the next time.
     this.#seen = identity(files);
     try {
       const read = readCertificate(files, wallClock());
@@ -76,7 +76,7 @@ export class CertificateWatch {
   }
 }
 
-/** Another text when a file, or what a link to it leads to, is another or has been written to. */
+/** Changes when a file, or the target of a link to it, is replaced or written to. */
 function identity({ cert, key }: CertificateFiles): string {
   return [cert, key]
     .map((path) => {

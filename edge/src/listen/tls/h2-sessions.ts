@@ -1,6 +1,6 @@
 /**
- * Connections of HTTP/2 (RFC 9113): how much one of them may ask for, and how it ends. What holds
- * for requests holds for each stream; here is what only connections have.
+ * Connections of HTTP/2 (RFC 9113): limits of one connection, and its end. The rules for requests
+ * apply to each stream; these apply to connections only.
  */
 
 import {
@@ -45,7 +45,7 @@ export class H2Sessions {
         maxHeaderListSize: MAX_HEADER_BYTES,
         enablePush: false,
       },
-      // A client that opens and resets streams for ever ("rapid reset") gets a GOAWAY.
+      // A client that keeps opening and resetting streams ("rapid reset") gets a GOAWAY.
       streamResetBurst: H2_RESET_BURST,
       streamResetRate: H2_RESETS_PER_SECOND,
       maxSessionInvalidFrames: H2_INVALID_FRAMES,
@@ -75,7 +75,7 @@ export class H2Sessions {
     this.#socket = undefined;
   }
 
-  /** Tells all clients to open no more streams here (GOAWAY); those that are open go on. */
+  /** Tells all clients to open no more streams here (GOAWAY); open streams continue. */
   goAway(): void {
     for (const session of this.#sessions) session.close();
   }

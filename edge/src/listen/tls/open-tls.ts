@@ -21,7 +21,7 @@ export function openCertificates(
   return new CertificateWatch({ files: { cert, key }, log, wallClock });
 }
 
-/** So that an alert can be given before a certificate expires that nobody has renewed. */
+/** For an alert before a certificate expires without renewal. */
 export function addCertificateGauge(metrics: Metrics, certificates: CertificateWatch): void {
   metrics.gauge(
     'certificate_expires_seconds',

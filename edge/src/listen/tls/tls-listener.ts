@@ -1,6 +1,6 @@
 /**
  * The port for TLS: HTTP/2 for clients that offer it (ALPN, RFC 7301), HTTP/1.1 for all others.
- * Requests of both go where those of the plain server go.
+ * Requests of both go to the plain server's handler.
  */
 
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ export class TlsListener {
     });
     this.#server.on('request', (req, res) => main.emit('request', req, res));
     handleClientErrors(this.#server, 'secureConnection');
-    // A handshake that fails is no bad request: there is nobody to answer.
+    // A failed handshake is not a bad request: there is no client to answer.
     this.#server.removeAllListeners('tlsClientError');
     this.#server.on('tlsClientError', (_error, socket) => socket.destroy());
     this.#chooseProtocol();
@@ -56,7 +56,7 @@ export class TlsListener {
     this.#server.listen({ host, port, backlog: LISTEN_BACKLOG });
     await once(this.#server, 'listening');
     this.#certificates.start((certificate) =>
-      // Connections that are open keep what they were made with.
+      // Open connections keep their certificate.
       this.#server.setSecureContext(secureContextOptions(certificate)),
     );
   }
