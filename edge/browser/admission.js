@@ -1,4 +1,4 @@
-/** Draws what clients use of the edge, the limits, and the numbers of refusals. */
+/** Draws the clients' use of the edge, the limits, and the numbers of refusals. */
 
 import { element } from './draw.js';
 import { count, rate, size } from './words.js';
@@ -62,7 +62,7 @@ function refusedClients(refused) {
       'li',
       { 'data-client': client },
       element('span', { class: 'mono' }, client),
-      // Counts that may be other clients' are left out.
+      // The part of a count that may be other clients' is left out.
       ` ${NAMES[resource] ?? resource}: ${count(counted - error)}`,
     ),
   );

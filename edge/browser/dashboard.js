@@ -1,4 +1,4 @@
-/** The dashboard: asks the edge again and again, and shows what it says. */
+/** The dashboard: polls the edge, and shows its figures. */
 
 import { admissionPanel } from './admission.js';
 import { clientsPanel, errorsPanel, filesPanel, processesPanel, tiles } from './lists.js';
@@ -51,7 +51,7 @@ async function poll() {
   } finally {
     asking = false;
   }
-  // A page that nobody sees asks nothing; it does at once when it is seen again.
+  // A hidden page asks nothing; it asks at once when it is shown again.
   if (document.hidden) return;
   timer = setTimeout(poll, offlineSince === undefined ? POLL_MS : OFFLINE_POLL_MS);
 }
@@ -63,7 +63,7 @@ function latestStep(known) {
 
 /** @param {any} data */
 function show(data) {
-  // An edge that was started again begins to count anew.
+  // A restarted edge begins its counts at zero.
   const restarted = latest !== undefined && data.status.uptimeSeconds < latest.status.uptimeSeconds;
   steps = restarted ? data.history : extended(steps, data.history);
   latest = data;
@@ -94,8 +94,8 @@ function draw() {
 }
 
 /**
- * Replaces what a panel shows, unless something in it is being selected. A list that is scrolled,
- * or was reached with the keyboard, stays where it is.
+ * Replaces the contents of a panel, unless something in it is being selected. A list that is
+ * scrolled, or was reached with the keyboard, stays where it is.
  *
  * @param {string} id
  * @param {readonly Node[]} content

@@ -27,7 +27,7 @@ export function filesPanel(files) {
 
 /** @param {File} file */
 function fileRow({ url, length, count: counted, error, bytes, cells }) {
-  // Counts that may be other files' are left out.
+  // The part of a count that may be other files' is left out.
   const delivered = counted - error;
   const most = Math.max(...cells, 0);
   const touched = cells.filter((value) => value >= 0.5).length;

@@ -12,7 +12,7 @@ import { count, milliseconds } from './words.js';
 const SIZE = 300;
 const MIDDLE = SIZE / 2;
 const [INNER, OUTER] = [48, MIDDLE - 12];
-/** More would only hide each other; the list has all. */
+/** More would only cover each other; the list has all. */
 const MAX_ON_MAP = 60;
 /** Names that there is room for. */
 const MAX_NAMED = 16;
@@ -54,7 +54,7 @@ function map(sorted) {
       ),
     );
   }
-  // By name around the circle, so that nobody jumps when times change.
+  // By name around the circle, so that no node jumps when times change.
   const around = shown.toSorted((a, b) => (a.name < b.name ? -1 : 1));
   for (const [i, peer] of around.entries()) {
     svg.append(...mark(peer, i / around.length, all, around.length));

@@ -12,7 +12,7 @@ export const TIERS = /** @type {const} */ (['memory', 'disk', 'peer', 'source'])
 const KEPT = 360;
 
 /**
- * Adds steps to those that are there: what is told again replaces what was told before.
+ * Adds steps to the known ones: a repeated step replaces the earlier one.
  *
  * @param {Steps | undefined} known
  * @param {Steps} told
@@ -39,7 +39,7 @@ export function lengthOf({ series }) {
 }
 
 /**
- * The step that is under way is left out: its figures still grow.
+ * The current step is left out: its figures still grow.
  *
  * @param {Steps} steps
  * @param {string} name
@@ -104,7 +104,7 @@ export function offload(served, fetched) {
  * A round number that is at least as large.
  *
  * @param {number} value
- * @param {number} base what the digits count in: 1024 for bytes
+ * @param {number} base of the digits: 1024 for bytes
  */
 export function roundUp(value, base) {
   if (value <= 0) return base === 1024 ? 1024 : 1;
@@ -138,8 +138,8 @@ export function placeOn(time, all) {
 }
 
 /**
- * Other edges in the order in which somebody wants to see them: what cannot be used, then what is
- * used, then what is left over; the nearest of each first, and last those whose time is not known.
+ * Other edges in the order of interest: unusable ones, then used ones, then the rest; the nearest
+ * of each first, and last those whose time is unknown.
  *
  * @template {{ name: string, rttMs: number | null, usable: boolean, member: boolean }} Peer
  * @param {readonly Peer[]} peers

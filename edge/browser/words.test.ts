@@ -1,4 +1,4 @@
-/** Words of the pages are those of the command line: the browser gets scripts as they lie there. */
+/** Words of the pages equal those of the command line: the browser gets scripts unchanged. */
 
 import { expect, test } from '@jest/globals';
 import { formatBytes, formatRate } from '@millrace/shared/base/units';

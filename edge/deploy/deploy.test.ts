@@ -1,4 +1,4 @@
-/** The settings in the files for operators are ones that the edge takes, with values that it takes. */
+/** The settings in the files for operators are options of the edge, with valid values. */
 
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -125,7 +125,7 @@ describe('the guide for operators', () => {
   });
 
   test('says what to look at for each error that is not for the client to mend', () => {
-    // Of the command line and the daemon, or what a client has asked for.
+    // Errors of the command line and the daemon, or of a client's request.
     const others =
       /^(daemon-.*|state-.*|proxy-.*|different-file|rest-missing|version-unproven|not-cached|checksum-mismatch|origin-refused|origin-unknown|network-away|source-refused)$/;
     const operators = Object.entries(ERRORS).filter(

@@ -1,6 +1,6 @@
 /**
- * Builds the node: every part, in the order in which they need each other, not yet listening. What
- * a part consists of is said in `wiring`; here is how they begin together and end together.
+ * Builds the node: every part, in the order of their needs, not yet listening. `wiring` builds the
+ * parts; here they begin together and end together.
  */
 
 import type { Log } from '@millrace/shared/base/log';
@@ -34,9 +34,9 @@ export interface App {
   readonly metrics: Metrics;
   /** Begins to listen and to look for peers. @returns where */
   listen(): Promise<Addresses>;
-  /** Reads again what has been read from files that may have changed. */
+  /** Reads files again that may have changed. */
   reload(): void;
-  /** Takes no more connections; what is under way goes on. */
+  /** Takes no more connections; requests under way continue. */
   stopAccepting(): void;
   /** Ends everything: running transfers are reset, caches written out. */
   close(): Promise<void>;
@@ -64,7 +64,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   }));
   const { membership, network } = peers;
   const files = openFiles(context, storage, peers, policy, load);
-  // Without a token nobody can look at them.
+  // Without a token there is no access to them.
   const figures =
     config.adminTokenFile === undefined
       ? undefined
@@ -82,7 +82,7 @@ export async function buildApp(config: Config, log: Log, link?: WorkerLink): Pro
   await addRoutes(ports.server, context, parts);
 
   const settle = () =>
-    // Not before other nodes are known: alone it would ask the origin for what they have.
+    // Not before other nodes are known: alone it would ask the origin for files that they have.
     void peers.settle().then(() => upkeep.prefetcher.begin());
   return {
     server: ports.server,

@@ -27,7 +27,7 @@ async function main(): Promise<void> {
   await serve(config, log, link);
 }
 
-/** Says what is probably not meant. */
+/** Warns of settings that are probably not intended. */
 function warn(config: Config, log: Logger<string>): void {
   if (cluster.isWorker) return; // the supervisor has said it
   const { allowOrigin, localTokenFile, linkSecretFile, rulesFile } = config;
@@ -47,7 +47,7 @@ function warn(config: Config, log: Logger<string>): void {
   }
 }
 
-/** A node whose only port takes TLS, for a name that it has told nobody. */
+/** A node whose only port takes TLS, for a name that no other node knows. */
 function isOutOfReach({ tlsCert, httpPort, workers, peers, peerUrl }: Config): boolean {
   if (tlsCert === undefined || httpPort !== undefined || workers > 1) return false;
   return peers.length > 0 && peerUrl === undefined;
@@ -95,8 +95,8 @@ function onSignal(act: () => Promise<void>): void {
 }
 
 /**
- * On SIGHUP files are read again. Where there are none it means what it does to other programs, and
- * so it does to one that somebody runs in a terminal: the terminal is gone.
+ * Reads files again on SIGHUP. Without such files the signal ends the process, as it does other
+ * programs, and so it does when the edge runs in a terminal: the terminal is gone.
  */
 function onHangUp(config: Config, reload: () => void, end: () => Promise<void>): void {
   const act = canReload(config) && !process.stdin.isTTY ? reload : () => void end();
@@ -104,18 +104,18 @@ function onHangUp(config: Config, reload: () => void, end: () => Promise<void>):
 }
 
 /**
- * Writes a line of the log. Who reads it may be gone: an edge must not stop for want of a reader,
- * and pino's own destination waits for ever for one that comes back.
+ * Writes a line of the log. The reader may be gone: an edge must not stop for want of a reader, and
+ * pino's own destination waits for ever for one to come back.
  */
 function writeLog(line: string): void {
   try {
     writeSync(2, line);
   } catch {
-    // There is nobody to tell.
+    // There is no reader left.
   }
 }
 
-/** Stops accepting, lets transfers finish, resets what is left after the grace time. */
+/** Stops accepting, lets transfers finish, and resets the rest after the grace time. */
 async function shutDown(app: App, config: Config, log: Logger<string>): Promise<void> {
   app.transfers.drain();
   app.stopAccepting();

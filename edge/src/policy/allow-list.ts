@@ -1,6 +1,7 @@
 /**
  * Decides which origins an edge serves (NSDI 6.4; LOGIN, "Can I use it now?"): deny by default, so
- * that nobody can shift their bandwidth to it or use it to look into the operator's network.
+ * that strangers can neither shift their bandwidth to it nor look into the operator's network
+ * through it.
  *
  * Only an entry that names a host or address literally lets private addresses through.
  */
@@ -25,7 +26,7 @@ export class AllowList {
     this.#entries = entries.map((entry) => new OriginPattern(entry));
   }
 
-  /** True when nothing at all is allowed. */
+  /** True when the list is empty. */
   get empty(): boolean {
     return this.#entries.length === 0;
   }

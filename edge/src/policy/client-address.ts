@@ -65,7 +65,7 @@ export class ClientAddress {
 
   /**
    * Makes the key that the client counts under: its own address where it is a trusted proxy,
-   * `clientKey` of it else.
+   * otherwise its `clientKey`.
    *
    * @param address result of `of`
    */

@@ -2,11 +2,13 @@
 
 import ipaddr from 'ipaddr.js';
 
-/** Groups of an IPv6 address that make up the /64, which is what one subscriber has. */
+/** Groups of an IPv6 address in its /64, the network of one subscriber. */
 const NETWORK_GROUPS = 4;
 const KEY = /^[0-9a-f:]+::\/64$/;
 
-/** An IPv4 address, or the /64 of an IPv6 address; what is neither, or a key already, as it is. */
+/**
+ * An IPv4 address, or the /64 of an IPv6 address; other texts, keys among them, stay as they are.
+ */
 export function clientKey(address: string): string {
   if (KEY.test(address) || !ipaddr.isValid(address)) return address;
   const ip = ipaddr.process(address);

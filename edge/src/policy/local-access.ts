@@ -1,9 +1,9 @@
 /**
  * An edge that runs for its own user on loopback. Web pages can send requests there as well, so:
  * origins that are not listed are for requests with the local token only, which no page can know; a
- * name that was made to point at loopback (DNS rebinding) does not get in; and without the token, requests that
- * a page of another site makes are refused (Fetch Metadata, W3C; Origin, RFC 6454), since what comes
- * back was fetched from the user's own address.
+ * name that was made to point at loopback (DNS rebinding) is not admitted; and without the token,
+ * requests that a page of another site makes are refused (Fetch Metadata, W3C; Origin, RFC 6454),
+ * since the answers were fetched from the user's own address.
  */
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -42,7 +42,7 @@ export class LocalAccess {
   }
 
   /**
-   * Decides what a request may reach.
+   * Decides which origins a request may reach.
    *
    * @throws MillraceError `not-a-proxy` for a Host that is not this machine's loopback;
    *   `other-site` for a request without the token that a web page of another site has made
@@ -61,8 +61,8 @@ export class LocalAccess {
 }
 
 /**
- * True for requests that a browser says another site's page has made. Pages that are sandboxed, as
- * proxied ones are, have no origin: they count as another site. Programs send neither field.
+ * True for requests that, by the browser's fields, another site's page has made. Sandboxed pages,
+ * such as proxied ones, have no origin: they count as another site. Programs send neither field.
  */
 function isFromOtherSite(headers: Headers, host: string): boolean {
   const site = listField(headers, 'sec-fetch-site');

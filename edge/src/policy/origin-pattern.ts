@@ -61,7 +61,7 @@ export class OriginPattern {
     return pathReadings(url.pathname)?.every((path) => this.#pathMatches(path)) ?? false;
   }
 
-  /** True for a canonical URL that some origin might read as one that is covered. */
+  /** True for a canonical URL that some origin might read as a covered one. */
   mayCover(url: URL): boolean {
     if (!this.#originMatches(url)) return false;
     if (this.#pathPrefix === '/') return true;

@@ -28,7 +28,7 @@ describe('which rule counts', () => {
     ['http://www.example.com/pub/x', 6],
     ['https://www.example.com/pub/x', 7],
     ['http://www.example.com:8080/pub/x', 8],
-    // Nobody knows whether that is below /pub: the rule for all of the host holds.
+    // Whether that is below /pub is open: the rule for the whole host applies.
     ['http://www.example.com/pub/..%2fx', 5],
   ])('%s: the narrowest one, %d', (url, size) => {
     const verdict = check(file, url);

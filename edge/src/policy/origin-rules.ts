@@ -1,7 +1,7 @@
 /**
  * Rules per origin (NSDI 6.4: which types of files are served, from where, and whose `no-cache` is
- * not listened to), from the file of `--rules-file`. Of the entries that match a URL the narrowest
- * counts, whole; those that match none have the file's `defaults`.
+ * ignored), from the file of `--rules-file`. Of the entries that match a URL only the narrowest
+ * applies; a URL without one has the file's `defaults`.
  */
 
 import { readFileSync, statSync } from 'node:fs';
@@ -97,7 +97,7 @@ export interface ServedOrigin {
 }
 
 interface Entry {
-  /** As it stands in the file. */
+  /** As written in the file. */
   readonly origin: string;
   readonly pattern: OriginPattern;
   readonly says: Says;
@@ -110,7 +110,7 @@ export class OriginRules {
 
   /**
    * @param text JSON; `{}` says nothing of any origin
-   * @throws MillraceError `bad-option` saying what is wrong, and where
+   * @throws MillraceError `bad-option` that names the fault and its place
    */
   constructor(text: string) {
     let value: unknown;
@@ -134,7 +134,7 @@ export class OriginRules {
         allow === 'signed' ? ('signed' as const) : allow ? ('serve' as const) : ('refuse' as const),
       rule,
     }));
-    // The narrowest first; of equals the one that stands first in the file.
+    // The narrowest first; equals in the order of the file.
     this.#entries = entries.sort((a, b) => b.pattern.narrowness - a.pattern.narrowness);
     this.#defaults = file.data.defaults ?? {};
   }
@@ -158,7 +158,7 @@ export class OriginRules {
     return this.#entries.every(({ says }) => says === 'refuse');
   }
 
-  /** Origins that are served, and those that are by signed links; the narrowest first. */
+  /** Origins that are served, and those served by signed links; the narrowest first. */
   get served(): readonly ServedOrigin[] {
     const served = this.#entries.filter(({ says }) => says !== 'refuse');
     return served.map(({ origin, says, rule }) => ({ origin, signed: says === 'signed', rule }));
@@ -180,8 +180,8 @@ export class OriginRules {
 /**
  * Holds a file to a rule.
  *
- * @param file value of its Content-Type, where none counts as application/octet-stream; its length in
- *   bytes, undefined where nobody knows
+ * @param file value of its Content-Type, where a missing one counts as application/octet-stream;
+ *   its length in bytes, undefined where unknown
  * @throws MillraceError `content-type-refused`, `file-too-large`
  */
 export function checkAgainstRule(

@@ -1,6 +1,6 @@
 /**
- * Addresses of this machine itself, public ones too. What listens there may be meant for nobody else:
- * a connection from the machine to itself passes no firewall. They change while the edge runs.
+ * Addresses of this machine itself, public ones too. Services there may be private: a connection
+ * from the machine to itself passes no firewall. The addresses change while the edge runs.
  */
 
 import { lookup } from 'node:dns/promises';
@@ -14,7 +14,7 @@ export interface OwnAddressesOptions {
   readonly publicUrl: string | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => Millis;
-  /** For tests: what the kernel says, and the name server. */
+  /** For tests: the kernel's interfaces, and the name server. */
   readonly interfaces?: () => NodeJS.Dict<Pick<NetworkInterfaceInfo, 'address'>[]>;
   readonly resolve?: (name: string) => Promise<readonly { readonly address: string }[]>;
 }
@@ -56,8 +56,8 @@ export class OwnAddresses {
   }
 
   /**
-   * Looks the public URL's name up again if that is due. Until it is known for the first time, its
-   * addresses are not; a name that cannot be looked up keeps those that it had. Never rejects.
+   * Looks up the public URL's name again when that is due. Its addresses are unknown until the
+   * first success; after a failure the earlier ones stay. Never rejects.
    */
   async refreshName(): Promise<void> {
     const { now, resolve = lookupAll } = this.#options;
@@ -88,7 +88,7 @@ function withoutDot(hostname: string): string {
   return hostname.toLowerCase().replace(/\.$/, '');
 }
 
-/** The one form of an address: without a zone, an IPv4 one as such. */
+/** The canonical form of an address: without a zone, and IPv4 addresses in their own form. */
 function canonical(address: string): string {
   const [bare = ''] = address.split('%');
   return ipaddr.isValid(bare) ? ipaddr.process(bare).toString() : bare;

@@ -1,6 +1,6 @@
 /**
- * The edge's policy in one place: may this URL be fetched, may it be at a private address, and what
- * holds for files of that origin? The allow-list says so, the rules do, or a signed link does.
+ * The edge's policy in one place: may this URL be fetched, may it be at a private address, and
+ * which rules apply to files of that origin? The allow-list decides, the rules, or a signed link.
  */
 
 import { isMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -50,7 +50,7 @@ export class OriginPolicy {
     this.#secrets = readSecrets(files);
   }
 
-  /** Reads the files again; one that cannot be used is complained of, and the old one holds. */
+  /** Reads the files again; an unusable one is logged, and the old one stays in force. */
   reload(log: Log): void {
     const attempt = (what: string, read: () => void) => {
       try {
@@ -80,9 +80,9 @@ export class OriginPolicy {
   }
 
   /**
-   * Checks a URL, the one asked for or one that an origin redirects to.
+   * Checks a URL that was requested or that an origin redirects to.
    *
-   * @param scope what the request itself may reach
+   * @param scope origins that the request itself may reach
    * @param grant of a signed link, whose signature has been checked
    * @returns true when the connection may go to a private address
    * @throws MillraceError `origin-not-allowed` or `private-address`
@@ -105,7 +105,7 @@ export class OriginPolicy {
     return false;
   }
 
-  /** True for a URL that this edge serves to those who come by a signed link. */
+  /** True for a URL that this edge serves by signed links. */
   isServedByLink(url: URL): boolean {
     if (!this.takesLinks) return false;
     const grant = { permit: '', origin: url.origin, redirects: false, covers: () => true };
@@ -117,7 +117,7 @@ export class OriginPolicy {
     }
   }
 
-  /** Origins that are served: those of the allow-list, then those of the rules. */
+  /** Served origins: those of the allow-list, then those of the rules. */
   get served(): readonly ServedOrigin[] {
     const listed = this.#allowed.entries.map((origin) => ({ origin, signed: false, rule: {} }));
     return [...listed, ...this.#rules.served];
@@ -163,7 +163,10 @@ export class OriginPolicy {
     for (const each of [url, finalUrl]) checkAgainstRule(this.rule(each), { type, length });
   }
 
-  /** The same for what is known of a file after a look at it. @param urls its own, and of redirects */
+  /**
+   * The same for the facts known about a file after a look at it. @param urls its own, and of
+   * redirects
+   */
   checkSeen(
     urls: Iterable<URL>,
     file: { type: string | undefined; length: number | undefined },

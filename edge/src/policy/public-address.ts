@@ -1,8 +1,7 @@
 /**
- * Protection of the operator's own network: an edge connects to public addresses only, and not to
- * its own machine, whatever address that has. The check is made on the addresses that the connection
- * is then made to, so that a name which resolves differently the second time (DNS rebinding) gains
- * nothing.
+ * Protects the operator's own network: an edge connects to public addresses only, and not to its
+ * own machine, whatever its address. The check is made on the very addresses of the connection, so
+ * that a name which resolves differently the second time (DNS rebinding) gains nothing.
  */
 
 import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from 'node:dns';
@@ -19,8 +18,8 @@ import type { OwnAddresses } from './own-addresses.ts';
 const LOOPBACK_NAME = /(?:^|\.)localhost\.?$/i;
 
 /**
- * Refuses URLs whose host is a literal private address, or a name of this machine or of what its
- * cloud offers it: for them no name is looked up.
+ * Refuses URLs whose host is a literal private address, or a name of this machine or of its cloud's
+ * services: these names are not looked up.
  *
  * @param own addresses of this machine, where they are known
  * @throws MillraceError `private-address`

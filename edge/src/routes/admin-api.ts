@@ -1,6 +1,6 @@
 /**
- * Purging, prefetching and pinning over HTTP. All of it takes the administration token; a pin can
- * also be extended and released by whoever has its capability.
+ * Purging, prefetching and pinning over HTTP. All of it needs the administration token; the
+ * capability of a pin also admits extending and releasing it.
  */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';

@@ -25,7 +25,7 @@ export async function commandRoutes(
   server: FastifyInstance,
   o: CommandRoutesOptions,
 ): Promise<void> {
-  // Kept as it came: its digest is part of what is signed.
+  // Kept as received: the signature covers its digest.
   server.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, body, done) =>
     done(null, body),
   );

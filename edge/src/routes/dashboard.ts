@@ -1,4 +1,4 @@
-/** The dashboard: log-in by the administration token, the page, and what it shows. */
+/** The dashboard: log-in by the administration token, the page, and its figures. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
@@ -39,12 +39,12 @@ export interface DashboardRoutesOptions {
   readonly wallClock: () => Millis;
 }
 
-/** All watchers share what was collected within this time: many cost no more than one. */
+/** Figures are shared among all watchers within this time: many cost no more than one. */
 const SHARED_MS = 1000;
 const MAX_FORM_BYTES = 4096;
-/** Clients whose wrong tokens are counted: each waits for its own, and for nobody else's. */
+/** Clients whose wrong tokens are counted: each client waits for its own only. */
 const MAX_GUESSERS = 10_000;
-/** Most refused clients that are shown, those refused most. */
+/** Most clients shown among the refused, those refused most. */
 const SHOWN_CLIENTS = 20;
 const LOGGED_IN = '/-/dashboard';
 const CHALLENGE = { 'www-authenticate': 'Bearer' };
@@ -144,7 +144,7 @@ export async function dashboardRoutes(
   });
 }
 
-/** Forms of other sites must not log anybody in or out. */
+/** Forms of other sites must not log users in or out. */
 function checkOrigin(request: FastifyRequest, publicUrl: string | undefined): void {
   const { origin } = request.headers;
   const own = [ownBase(request.raw, undefined), ownBase(request.raw, publicUrl)];

@@ -1,7 +1,7 @@
 /**
- * Requests of other nodes (NSDI 3.2, figure 4): for a chunk by its name, or for the version of a
- * file that is current. Nothing is believed that a node says of itself but what its signature
- * covers, and what it asks for is held to the same policy as what clients ask for.
+ * Requests of other nodes (NSDI 3.2, figure 4): for a chunk by its name, or for the current version
+ * of a file. A node's statements about itself count only where its signature covers them, and its
+ * requests are held to the same policy as those of clients.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -49,7 +49,10 @@ export interface InsideOptions {
   readonly account: MemoryAccount;
 }
 
-/** More hops than any setting allows; what says more is not of this network. */
+/**
+ * Most hops that are read, more than any setting allows; a message with more is not of this
+ * network.
+ */
 const MAX_HOPS_READ = 16;
 /** How often a node that waits is told how far its chunk is. */
 const PROGRESS_INTERVAL_MS = 100;
@@ -69,7 +72,7 @@ export class InsideHandler {
     return this.#running.size;
   }
 
-  /** Cuts off what is under way. */
+  /** Cuts off all exchanges under way. */
   resetAll(): void {
     for (const res of this.#running) resetConnection(res.socket);
   }
@@ -286,7 +289,7 @@ function readNames(headers: Headers, field: string): string[] {
   return NODE_NAMES.test(value) ? value.split(' ') : [];
 }
 
-/** @throws MillraceError `bad-chunk-name` for what no node asks for */
+/** @throws MillraceError `bad-chunk-name` for names that no node asks for */
 function readRequest({ url, range, tag }: ChunkName, headers: Headers): ChunkRequest {
   const text = /^\d{1,16}$/.exec(singleField(headers, INSIDE.fileLength) ?? '')?.[0];
   const length = Number(text ?? Number.NaN);

@@ -1,4 +1,4 @@
-/** The address under which whoever asks reaches this edge. */
+/** The address under which a client reaches this edge. */
 
 import type { IncomingMessage } from 'node:http';
 import type { TLSSocket } from 'node:tls';
@@ -7,7 +7,7 @@ import type { TLSSocket } from 'node:tls';
 const HOST = /^(?:[a-z0-9._-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::\d{1,5})?$/i;
 
 /**
- * The configured address, else that by which the request came.
+ * The configured address, otherwise the one that the request was sent to.
  *
  * @returns a base URL without a slash at its end
  */

@@ -22,7 +22,7 @@ export interface OwnRequestsOptions {
 }
 
 const BURST_SECONDS = 5;
-/** Clients remembered; those that have not asked for longest are forgotten. */
+/** Clients remembered; those idle for longest are forgotten. */
 const MAX_CLIENTS = 10_000;
 const HEALTH_PATHS: ReadonlySet<string> = new Set(['/-/live', '/-/ready']);
 
@@ -49,7 +49,7 @@ export class OwnRequests {
   ): void {
     const { perSecond, clientAddress, onRefusal } = this.#options;
     const { url = '', headers, socket } = req;
-    // Other nodes sign theirs, which is looked at where these are answered.
+    // Other nodes sign theirs; their handlers check the signature.
     if (perSecond === 0 || isAdmin || isNodePath(url)) return;
     const client = clientAddress.of(socket.remoteAddress, headers);
     if (HEALTH_PATHS.has(url) && (isLoopback(client) || clientAddress.isProxy(client))) return;

@@ -180,7 +180,7 @@ export class PrefixedHandler {
     return url;
   }
 
-  /** Notices the client leaving, and one that stays but takes nothing. */
+  /** Notices a client that leaves, and one that stays but takes nothing. */
   #watch({ req, res, controller }: Exchange): void {
     const connection = connectionOf(req, res);
     res.once('close', () => {
@@ -190,7 +190,7 @@ export class PrefixedHandler {
       controller.abort(new MillraceError('interrupted', 'the client has vanished'));
       resetConnection(connection);
     };
-    // From the header on: what Node has handed on the kernel may still hold.
+    // From the header on: the kernel may still hold bytes that Node has handed on.
     res.once(
       'close',
       this.#options.reaper.watch(connection, () => res.headersSent, vanished),
@@ -200,7 +200,7 @@ export class PrefixedHandler {
       res,
       () => this.#options.transfers.patienceMs,
       () => {
-        // Without anything to write it is the origin that is waited for, which has its own limits.
+        // With nothing to write, the origin is the slow side, which has its own limits.
         if (res.writableLength === 0 || !res.headersSent) return;
         controller.abort(new MillraceError('interrupted', 'the client takes nothing'));
       },

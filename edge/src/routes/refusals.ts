@@ -10,7 +10,7 @@ import { isAdmin, sendProblem } from './admin.ts';
 export interface RefusalRoutesOptions {
   readonly config: Config;
   readonly admissions: Admissions;
-  /** Where this is one of several processes: what they say, they say for all. */
+  /** Set where this is one of several processes: these answers are for all of them. */
   readonly link: WorkerLink | undefined;
 }
 

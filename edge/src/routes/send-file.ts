@@ -46,7 +46,7 @@ export interface SendFileOptions {
 /**
  * @param outcome of the search for the version
  * @returns resolves when the client's socket has taken every byte
- * @throws MillraceError; nothing has been sent if the header has not
+ * @throws MillraceError; if the header has not been sent, nothing has
  */
 export async function sendFile(
   o: SendFileOptions,
@@ -71,7 +71,7 @@ export async function sendFile(
   }
   const boundary = () => randomBytes(16).toString('hex');
   const head = responseHead(answer, version, chunkBytes, boundary);
-  // Caches on the way to the client must not give its content to those who ask for other.
+  // Caches on the way to the client must not serve its content to requests for other content.
   if (version.digest !== undefined) head.headers.vary = KNOWN_DIGEST;
   const age = currentAge(pointer.freshness, o.wallClock());
   Object.assign(head.headers, { via: viaItem(name), age: String(Math.floor(age / 1000)) });

@@ -1,4 +1,6 @@
-/** Answers a client's request with what the origin says, where its file cannot be cut into chunks. */
+/**
+ * Answers a client's request with the origin's answer, where the file cannot be cut into chunks.
+ */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -31,7 +33,7 @@ export interface SendTunnelledOptions {
  * @param response the origin's; this takes care of its body
  * @param reason one word: why the file cannot be cut into chunks
  * @returns resolves when the client's socket has taken every byte
- * @throws MillraceError; nothing has been sent if the header has not
+ * @throws MillraceError; if the header has not been sent, nothing has
  */
 export async function sendTunnelled(
   o: SendTunnelledOptions,
@@ -85,7 +87,7 @@ export async function sendTunnelled(
     admission.fetched(bytes);
     metrics.sentToClient(bytes);
     metrics.originBytes.inc(bytes);
-    // Of a file whose length nobody knew.
+    // For a file of unknown length.
     if (exchange.sentBytes > maxFileSize) controller.abort(new MillraceError('file-too-large'));
   };
   await pipeTunnel(response, res, { admission, signal: controller.signal, now, onBytes });

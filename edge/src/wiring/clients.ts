@@ -1,4 +1,4 @@
-/** Parts between clients and files: who a client is, what it may take, and whether it lives. */
+/** Parts between clients and files: identity of a client, its limits, and whether it is alive. */
 
 import { type Amplification, ClientLimits } from '../admission/client-limits.ts';
 import { OriginUse } from '../admission/origin-use.ts';
@@ -23,20 +23,20 @@ export interface Clients {
   readonly prefixed: PrefixedHandler;
   /** Looks no longer whether they live. */
   stop(): void;
-  /** Writes out what they have used of quotas. */
+  /** Writes the used quotas to the disk. */
   close(): Promise<void>;
 }
 
 const RELIEF_INTERVAL_MS = 1000;
 const OFFLOAD_INTERVAL_MS = 1000;
 const QUOTAS_INTERVAL_MS = 60_000;
-/** Chunks that may be fetched for a client in vain, and how many more each second. */
+/** Chunks that may be fetched for a client without being taken, and how many more each second. */
 const ALLOWANCE_CHUNKS = 256;
 const REGAINED_CHUNKS = 1;
 
 /**
  * @param transfers where their requests are counted
- * @param figures told of chunks that are sent, where somebody may look at them
+ * @param figures told of sent chunks, where they are shown
  * @throws Error where a file named in the settings cannot be used
  */
 export async function openClients(
@@ -125,7 +125,7 @@ export async function openClients(
   };
 }
 
-/** This process's part of what may be fetched for a client that it does not take. */
+/** This process's part of the bytes that may be fetched for a client and not taken. */
 function amplification({ maxAmplification, chunkSize, workers }: Config): Amplification {
   return {
     ratio: maxAmplification,

@@ -20,7 +20,7 @@ export interface Files {
   readonly resolver: FileResolver;
   /** For other nodes. */
   readonly inside: InsideHandler;
-  /** Counts what comes from origins. */
+  /** Counts bytes from origins. */
   readonly onOriginBytes: (count: number) => void;
 }
 

@@ -1,4 +1,4 @@
-/** Figures that are read from a node's parts when somebody asks for them. */
+/** Figures that are read from a node's parts on request. */
 
 import type { PeerTable } from '@millrace/shared/cdn/routing/peer-table';
 import type { Administration } from '../admin/administration.ts';
@@ -18,7 +18,7 @@ export function addClientGauges(
   metrics.gauge('transfers_active', 'Transfers under way', () => transfers.running);
 }
 
-/** Of nodes that answer: of a dead one nothing is left but its line in /-/status. */
+/** Of nodes that answer: a dead one leaves only its line in /-/status. */
 export function addPeerGauges(metrics: Metrics, table: PeerTable): void {
   metrics.gauges(
     'peer_rtt_seconds',

@@ -1,4 +1,7 @@
-/** The account of memory: what connections, transfers and bookkeeping weigh, and the guard of its stop. */
+/**
+ * The account of memory: the weights of connections, transfers and bookkeeping, and the guard of
+ * its stop.
+ */
 
 import type { Exchanges } from '../clients/exchanges.ts';
 import { boundGarbage, collectGarbage } from '../memory/collect-garbage.ts';

@@ -22,7 +22,7 @@ export interface NodeContext {
   readonly clientAddress: ClientAddress;
   /** Memory that this process holds, and its limits. */
   readonly account: MemoryAccount;
-  /** Monotonic milliseconds, of which those do not count in which the process stands still. */
+  /** Monotonic milliseconds without those during which the process stands still. */
   readonly now: () => Millis;
   /** Unix milliseconds. */
   readonly wallClock: () => Millis;

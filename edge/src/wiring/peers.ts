@@ -1,4 +1,4 @@
-/** The other nodes: who they are, what they are told, and how they are asked for chunks. */
+/** The other nodes: identity, heartbeats, and requests for chunks. */
 
 import { PeerCommands } from '../admin/peer-commands.ts';
 import type { Config } from '../config/config.ts';
@@ -20,7 +20,7 @@ export interface Peers {
   readonly network: Network | undefined;
   /** Resolves once other nodes have been met, as far as there are any: from then on the disk is read. */
   settle(): Promise<void>;
-  /** Tells and asks nobody any more; chunks that are on their way still come. */
+  /** Stops messages to other nodes; chunks on their way still arrive. */
   stop(): Promise<void>;
   /** Closes the connections. */
   close(): void;
@@ -108,7 +108,7 @@ export function openPeers(
   };
 }
 
-/** Whether the edge is a node of a network, be it one that others have yet to join. */
+/** Whether the edge is a node of a network, even one that others have yet to join. */
 function isNode(config: Config): boolean {
   return config.peers.length > 0 || config.secretFile !== undefined || config.workers > 1;
 }

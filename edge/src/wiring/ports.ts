@@ -1,4 +1,4 @@
-/** Where a node listens: the server, TLS in front of it, and a port of its own for other nodes. */
+/** The ports of a node: the server, TLS in front of it, and a separate port for other nodes. */
 
 import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -24,15 +24,15 @@ export interface Ports {
    * @returns addresses for people, and the port for other nodes
    */
   listen(): Promise<{ address: string; peerPort: number; admin: string | undefined }>;
-  /** Begins to listen for other nodes alone. @param index of this process among those of the edge */
+  /** Begins to listen for other nodes only. @param index of this process among those of the edge */
   listenInside(index: number): Promise<AddressInfo>;
   /** Connections of clients, other nodes and administrators that are open. */
   readonly connections: number;
-  /** Closes connections on which no request is under way, and has not been for a moment. */
+  /** Closes connections without a request under way, now and a moment before. */
   closeIdle(): void;
   /** Reads the certificate again. */
   reload(): void;
-  /** Takes no more connections of clients; what is under way goes on. */
+  /** Takes no more connections of clients; requests under way continue. */
   stopAccepting(): void;
   /** Takes no more connections of other nodes. */
   stopInside(): void;
@@ -42,7 +42,7 @@ export interface Ports {
 
 /**
  * @param transfers clients are told to go when these begin to drain
- * @param peers tell which connections are those of other nodes
+ * @param peers identify the connections of other nodes
  * @param isTrusted whether an address is that of a trusted proxy
  * @throws Error where the certificate cannot be used
  */
@@ -66,10 +66,10 @@ export function openPorts(
   });
   connections.watch(server.server);
   front?.countBy(connections);
-  // Other nodes have a port of their own where there are several processes; strangers who find it
-  // must not take it away from them.
+  // Other nodes have a separate port where there are several processes; strangers who find it must
+  // not take it away from them.
   const insideConnections = openLimit(context, () => false);
-  // Strangers who hold all connections of the public ports must not keep administrators out.
+  // Strangers that hold all connections of the public ports must not keep administrators out.
   const adminConnections = openLimit(context, () => false);
   const limits = [connections, insideConnections, adminConnections];
   for (const limit of limits) limit.watchRequests(server.server);

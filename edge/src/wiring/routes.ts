@@ -36,11 +36,11 @@ export interface Answering {
   readonly files: Files;
   readonly clients: Clients;
   readonly upkeep: Upkeep;
-  /** For the dashboard; undefined where nobody may look at it. */
+  /** For the dashboard; undefined where it has no viewers. */
   readonly figures: Figures | undefined;
 }
 
-/** Gives the server its routes, and does for the supervisor what it asks of this process. */
+/** Gives the server its routes, and carries out the supervisor's orders to this process. */
 export async function addRoutes(
   server: FastifyInstance,
   context: NodeContext,
@@ -58,7 +58,7 @@ export async function addRoutes(
     onRefusal: admissions.refused,
   });
   if (config.ownRequests > 0) admissions.measure('ownRequests', { perClient: config.ownRequests });
-  // Not async: requests for files are to be watched in the same turn in which they come.
+  // Not async: requests for files have to be watched in the turn in which they come.
   server.addHook('onRequest', (request, reply, done) => {
     // Requests for files have limits of their own.
     if (request.routeOptions.url === PREFIXED_ROUTE) return done();
@@ -144,10 +144,10 @@ function routeFiles(server: FastifyInstance, { peers, files, clients }: Answerin
   server.route({
     method: ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'],
     url: PREFIXED_ROUTE,
-    // Before the server would read a body: requests here have none that counts.
+    // Before the server would read a body: requests here have no meaningful one.
     onRequest: (request, reply) => {
       reply.hijack();
-      // The client may have left already: nobody would notice it any more.
+      // The client may have left already: no later event would report it.
       if (hasLeft(request.raw, reply.raw) || isBehindBody(request.raw, reply.raw)) return;
       if (network !== undefined && isInside(request.raw)) {
         return inside.handle(request.raw, reply.raw, request.originalUrl);

@@ -20,7 +20,7 @@ export interface Storage {
   readonly cache: MemoryCache;
   /** False while chunks on their way to slow clients take more memory than they may. */
   readonly spare: () => boolean;
-  /** Writes out what is still to be written. */
+  /** Writes pending records to the disk. */
   close(): Promise<void>;
 }
 
@@ -28,7 +28,9 @@ export interface Storage {
 const POINTERS_SHARE = 1 / 8;
 const LEAST_POINTERS_BYTES = 4 * 1024 * 1024;
 
-/** Memory for the index of the disk tier: twice what whole chunks need, and some for small files. */
+/**
+ * Memory for the index of the disk tier: twice the need of whole chunks, and some for small files.
+ */
 const INDEX_SPARE_BYTES = 16 * 1024 * 1024;
 
 /** Chunk memory besides the cache's: for chunks on their way in or out. */
@@ -79,7 +81,7 @@ export async function openStorage({
   });
   const cache = new MemoryCache(
     config.cacheMemory,
-    // With a disk tier it is there that what is pinned stays.
+    // With a disk tier, pinned files stay there.
     disk === undefined ? ({ version }) => pins.isPinned(version) : undefined,
     () => Math.min(pointersBytes, pointers.bytes),
   );

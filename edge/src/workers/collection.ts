@@ -1,6 +1,6 @@
 /**
- * The parts of one answer, of all worker processes. It is complete once each of those who were asked has said its part
- * or has ended: who has died is not waited for, and who is busy is, as long as `ms` allows.
+ * The parts of one answer, from all worker processes. It is complete once each asked worker has
+ * answered or has ended: a dead one is not waited for, and a busy one is, for at most `ms`.
  */
 export class Collection<Worker> {
   readonly parts: unknown[] = [];
@@ -8,7 +8,7 @@ export class Collection<Worker> {
   readonly #ended = Promise.withResolvers<void>();
   readonly #timer: NodeJS.Timeout;
 
-  /** @param ms milliseconds after which those that are still silent are left out */
+  /** @param ms milliseconds after which silent workers are left out */
   constructor(asked: Iterable<Worker>, ms: number) {
     this.#silent = new Set(asked);
     this.#timer = setTimeout(this.#ended.resolve, ms);

@@ -1,8 +1,10 @@
-/** One status for several processes: counts are added up, all else is as the first one says. */
+/**
+ * One status for several processes: counts are added up, all other values are the first worker's.
+ */
 
 type Json = unknown;
 
-/** Figures that do not add up: the largest stands for all. */
+/** Figures that do not add up: the largest is used. */
 const NOT_SUMMED: ReadonlySet<string> = new Set([
   'chunkBytes',
   'uptimeSeconds',
@@ -13,10 +15,10 @@ const NOT_SUMMED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Merges what workers say in `/-/status`.
+ * Merges the workers' `/-/status`.
  *
  * @param name of the edge as a whole
- * @param workers those that have answered
+ * @param workers answers that have come
  */
 export function mergeStatus(
   name: string,

@@ -15,9 +15,12 @@ export type What = 'status' | 'metrics' | 'dashboard' | 'refusals' | 'command';
 
 /** From a worker to the supervisor. */
 export type FromWorker =
-  /** It listens: at the address for clients, and at one of its own for other nodes. */
+  /** It listens: at the address for clients, and at a separate one for other nodes. */
   | { readonly type: 'listening'; readonly addresses: Addresses; readonly inside: string }
-  /** Somebody asked it for the status or figures of the whole edge, or to have all do something. */
+  /**
+   * A client asked it for the status or figures of the whole edge, or to have all workers do
+   * something.
+   */
   | {
       readonly type: 'collect';
       readonly what: What;
@@ -43,7 +46,7 @@ export type FromSupervisor =
   | { readonly type: 'drain'; readonly draining: boolean };
 
 /**
- * Of the age that figures may have, the part for which a process of several keeps what it was told;
- * the rest is the supervisor's.
+ * Part of the age that figures may have for which one of several processes keeps its copy; the rest
+ * is the supervisor's.
  */
 export const WORKER_PART_OF_AGE = 1 / 4;

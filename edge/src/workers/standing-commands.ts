@@ -1,6 +1,6 @@
 /**
- * The commands that a process which is started anew has to hear of: it was not there when they were
- * given. Bounded; of purges that are too many, everything is purged instead.
+ * The commands that a restarted process has to be told: it was not there when they were given.
+ * Bounded; where there are too many purges, everything is purged instead.
  */
 
 import { Revocations } from '@millrace/shared/base/revocations';
@@ -50,7 +50,7 @@ export class StandingCommands {
     }
   }
 
-  /** In the order in which they are to be carried out. @param now Unix milliseconds */
+  /** In the order in which they have to be carried out. @param now Unix milliseconds */
   at(now: number): Command[] {
     const pins = [...this.#pins.values()].filter(({ until }) => until > now);
     return [

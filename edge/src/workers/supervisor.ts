@@ -1,7 +1,7 @@
 /**
  * Several processes behind one port (`--workers`): the supervisor starts them, hands them the
- * clients' connections in turn, tells them of each other, and starts anew what has died. To each
- * other they are nodes like any: a chunk is kept by one of them.
+ * clients' connections in turn, tells them of each other, and restarts dead ones. To each other
+ * they are ordinary nodes: each chunk is kept by one of them.
  */
 
 import cluster, { type Worker } from 'node:cluster';
@@ -28,7 +28,7 @@ import { StandingCommands } from './standing-commands.ts';
 export const WORKER_INDEX = 'MILLRACE_WORKER_INDEX';
 /** A worker that dies at once must not be started in an endless hurry. */
 const RESTART_PAUSE_MS = 1000;
-/** Longest wait for figures: those of a process that is busy are left out. */
+/** Longest wait for figures: those of busy processes are left out. */
 const FIGURES_TIMEOUT_MS = 2000;
 /** Commands are written to the disk before they are answered, and a disk can be busy for seconds. */
 const COMMAND_TIMEOUT_MS = 15_000;
@@ -76,7 +76,7 @@ export class Supervisor {
     );
   }
 
-  /** Has all workers read again what has been read from files. */
+  /** Has all workers read their files again. */
   reload(): void {
     for (const worker of this.#workers()) worker.process.kill('SIGHUP');
   }
@@ -138,7 +138,7 @@ export class Supervisor {
     return this.#together('command', await this.#ask('command', command));
   }
 
-  /** Figures of all workers, collected once for all callers who ask within some time. */
+  /** Figures of all workers, collected once for all callers within some time. */
   #figures(what: What): SharedAnswer<string> {
     let figures = this.#shared.get(what);
     if (figures === undefined) {

@@ -68,7 +68,7 @@ export class WorkerLink {
     this.#send({ type: 'drain', draining });
   }
 
-  /** Has all workers carry out a command, this one included. @returns what came of it in each */
+  /** Has all workers carry out a command, this one included. @returns the outcome in each */
   async command(command: Command): Promise<Outcome[]> {
     return JSON.parse(await this.collect('command', command)) as Outcome[];
   }
@@ -87,12 +87,12 @@ export class WorkerLink {
   }
 }
 
-/** The name of the edge as a whole, of which this process may be one among several. */
+/** The name of the edge as a whole, of which this process may be one of several. */
 export function edgeName({ name, workers }: Config): string {
   return workers > 1 ? name.replace(/-\d+$/, '') : name;
 }
 
-/** A worker's share of what the edge as a whole may use. */
+/** A worker's share of the limits of the edge as a whole. */
 export function workerConfig(config: Config, index: number): Config {
   const share = (whole: number) =>
     whole === 0 ? 0 : Math.max(1, Math.ceil(whole / config.workers));
