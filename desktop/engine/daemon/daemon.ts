@@ -36,12 +36,12 @@ import { engineDownload } from './engine-download.ts';
 
 /** aria2's, so that its front ends find it. */
 const DAEMON_PORT = 6800;
-/** Longest wait for what a new link says of the file. */
+/** Longest wait for the answer to a new link. */
 const LINK_TIMEOUT_MS = 20_000;
 /** The interface as it is built. */
 const PAGE = fileURLToPath(new URL('../../ui/dist', import.meta.url));
 
-/** Looks at the machine's addresses while somebody waits. */
+/** Looks at the machine's addresses while a download waits for the network. */
 async function networkChange(signal: AbortSignal): Promise<boolean> {
   const { waitForNetworkChange } = await import('../net/network-watch.ts');
   return waitForNetworkChange(Number.POSITIVE_INFINITY, signal).then(
@@ -53,7 +53,7 @@ async function networkChange(signal: AbortSignal): Promise<boolean> {
 export interface DaemonOptions {
   /** State folder: one daemon at a time. */
   readonly state: string;
-  /** Where downloads go if nobody says otherwise. */
+  /** Default folder of downloads. */
   readonly dir: string;
   /** The user has chosen that folder: browsers' downloads go there as well. Default: false. */
   readonly dirChosen?: boolean;
@@ -79,7 +79,7 @@ export interface Daemon {
   readonly manager: Manager;
   /** Resolves when it has ended. */
   readonly ended: Promise<void>;
-  /** Ends it; downloads that run are interrupted, and go on at the next start. */
+  /** Ends it; running downloads are interrupted, and continue at the next start. */
   close(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** The daemon as a program of its own. */
+/** The daemon as a separate program. */
 
 import { writeSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
@@ -27,8 +27,8 @@ onFatalError((error) => {
 
 try {
   await makeStateFolder(values.state);
-  // Half of the time that a start takes goes into reading the program. In a folder of the user's
-  // own: what is in it is run.
+  // Half of the start's time goes into reading the program. The cache is in the user's own folder,
+  // because its contents are executed.
   enableCompileCache(join(values.state, 'compile-cache'));
   const { startDaemon } = await import('./daemon.ts');
   const daemon = await startDaemon({

@@ -1,7 +1,7 @@
 /**
- * One attempt of a download: the first answer says what the file is, the partial file of that is
- * opened, and the rest comes in blocks or in one piece. Another attempt follows where the file has
- * changed, or where other sources may do better.
+ * One attempt of a download: the first answer states the file's length and version, its partial
+ * file is opened, and the rest comes in blocks or in one piece. Another attempt follows where the
+ * file has changed, or where other sources may do better.
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
@@ -35,9 +35,9 @@ import type { TargetFile, UnsizedVersion } from './target-file.ts';
 
 /** An attempt's knowledge of the file, which the next attempt begins with. */
 export interface Findings {
-  /** Bytes of the file; undefined: not known yet, or not said by anybody. */
+  /** Bytes of the file; undefined: not known yet, or not stated by any source. */
   readonly length: number | undefined;
-  /** Digests of the whole file, as far as anybody has said. */
+  /** Digests of the whole file that any source has stated. */
   readonly said: readonly SaidDigest[];
   /** An answer was one of a file, with validators. */
   readonly sawFile: boolean;
@@ -110,7 +110,7 @@ export class Attempt {
     return this.#sources;
   }
 
-  /** The answer that has said what the file is; undefined: none has yet. */
+  /** The answer that has defined the file; undefined: none has yet. */
   get first(): First | undefined {
     return this.#first;
   }
@@ -146,7 +146,7 @@ export class Attempt {
     this.#addSource(connections.source('mirror', url, context.random));
   }
 
-  /** @param position what follows it is wanted first; undefined: the order does not matter */
+  /** @param position the bytes after it are wanted first; undefined: the order does not matter */
   prefer(position: number | undefined): void {
     this.#preferred = position;
     this.#blocks?.prefer(position);
@@ -158,8 +158,8 @@ export class Attempt {
   }
 
   /**
-   * Finds out what the file is and opens its partial file. A source that answers, but fails while
-   * earlier bytes are compared with its own, is treated like one that has not answered.
+   * Finds out the file's length and version and opens its partial file. A source that answers, but
+   * fails while earlier bytes are compared with its own, is treated like one that has not answered.
    *
    * @throws MillraceError when no source is left, or none has succeeded for `retryForMs`
    */
@@ -203,7 +203,7 @@ export class Attempt {
     }
   }
 
-  /** @param version undefined: nothing shows which version a range of it would be of */
+  /** @param version undefined: ranges cannot be shown to be of one version */
   async #fetch(
     first: First,
     file: PartialFile,
@@ -233,7 +233,9 @@ export class Attempt {
     return { length: version.length, digest: await this.#blocks.run() };
   }
 
-  /** No edge is asked for what the origin does not give to everybody, or for the own network. */
+  /**
+   * Excludes edges from files that the origin does not give to everybody, and from the own network.
+   */
   async #keepHome(answer: OriginAnswer): Promise<void> {
     const { connections, report } = this.#options;
     const inAnswer = reasonInAnswer(answer);
@@ -247,7 +249,7 @@ export class Attempt {
   }
 
   /**
-   * A web page where a file was before is a log-in or an error page, whatever its status says.
+   * A web page where a file was before is a log-in or an error page, whatever its status.
    *
    * @throws MillraceError `origin-denied`
    */
@@ -297,12 +299,12 @@ export class Attempt {
   }
 }
 
-/** True if another source may do better: a partial file of another file stays in everybody's way. */
+/** True if another source may do better: a partial file of another file blocks them all. */
 function isOfSource({ code, row: { scope } }: MillraceError): boolean {
   return code !== 'different-file' && (scope === 'source' || scope === 'node');
 }
 
-/** Describes a file of which no range can be told from those of other versions. */
+/** Describes a file whose ranges cannot be told from those of other versions. */
 function unpinned(opened: Opened): UnsizedVersion {
   if (opened.kind === 'whole') return { length: undefined, validators: {}, digests: [] };
   const { length, validators } = opened.version;

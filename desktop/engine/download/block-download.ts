@@ -1,6 +1,6 @@
 /**
- * A file whose ranges can be told from those of other versions: sources are found and let in, its
- * bytes are fetched from all of them and checked, until what is there is right.
+ * A file whose ranges can be told from those of other versions: sources are found and admitted, its
+ * bytes are fetched from all of them and checked, until all stored bytes are right.
  */
 
 import { basename } from 'node:path';
@@ -24,7 +24,7 @@ import type { HttpSource } from '../sources/http-source.ts';
 import { blame } from './blame.ts';
 import type { DownloadWay, SaidDigest } from './download-way.ts';
 
-/** Sources with a connection of their own, beside those that all share. */
+/** Sources with their own connection, beside the shared ones. */
 const OWN_CONNECTIONS = 8;
 
 export interface BlockDownloadOptions extends DownloadWay {
@@ -33,9 +33,9 @@ export interface BlockDownloadOptions extends DownloadWay {
   readonly version: SourceVersion;
   /** Position after which bytes are wanted first; undefined: the order does not matter. */
   readonly preferred: number | undefined;
-  /** Told of sources that have been found; those that are wanted come back by `letIn`. */
+  /** Told of discovered sources; wanted ones come back by `letIn`. */
   readonly onSource: (source: HttpSource) => void;
-  /** Told what the whole file should have, before it is checked. */
+  /** Told the expected digests of the whole file, before it is checked. */
   readonly onSaid: (said: readonly SaidDigest[]) => void;
 }
 
@@ -124,7 +124,7 @@ export class BlockDownload {
     if (this.#isOpen) this.#gatekeeper.letIn(source);
   }
 
-  /** @param position what follows it is wanted first; undefined: the order does not matter */
+  /** @param position the bytes after it are wanted first; undefined: the order does not matter */
   prefer(position: number | undefined): void {
     this.#preferred = position;
     this.#scheduler?.prefer(position);
@@ -145,7 +145,7 @@ export class BlockDownload {
     return request.edges.find((base) => used.some(({ edge }) => edge === base));
   }
 
-  /** Fetches and checks until what is there is right. */
+  /** Fetches and checks until all stored bytes are right. */
   async #transferAndCheck(discovery: Discovery): Promise<Digest | undefined> {
     const { context, report, sources, first, target, file, version } = this.#options;
     for (;;) {

@@ -63,7 +63,7 @@ export class DownloadReport {
     this.note(note);
   };
 
-  /** Tells of a source that is given up; passing failures are nobody's business. */
+  /** Reports a source that is given up; passing failures are not reported. */
   readonly sourceFailed = (source: HttpSource, error: MillraceError): void => {
     if (source.health.quarantine === undefined) return;
     // That is as it should be: the file is fetched directly.

@@ -9,7 +9,7 @@ import type { RateLimit } from './rate-limit.ts';
 
 /** Things that a download shares with others of the process. */
 export interface DownloadContext {
-  /** Interrupts: the partial file stays, and a new download of the same request goes on with it. */
+  /** Interrupts: the partial file stays, and a new download of the same request resumes it. */
   readonly signal: AbortSignal;
   readonly onEvent: (event: DownloadEvent) => void;
   readonly random: Random;
@@ -70,11 +70,14 @@ export interface DownloadProgress {
   /** Undefined where it cannot be said. */
   readonly etaMs?: Millis | undefined;
   readonly sources: readonly SourceStatus[];
-  /** Digests of the whole file that anybody has stated. */
+  /** Digests of the whole file that any source has stated. */
   readonly digests: readonly { readonly by: string; readonly digest: Digest }[];
   /** Share of each of `cells` equal parts of the file that is there, 0 to 1. */
   strip(cells: number): number[];
-  /** For each of `cells` equal parts: the index in `sources` of who brought most of it; -1: nobody. */
+  /**
+   * For each of `cells` equal parts: the index in `sources` of the one that brought most of it; -1:
+   * none.
+   */
   brought(cells: number): number[];
 }
 

@@ -18,7 +18,7 @@ export interface DownloadWay {
   readonly context: DownloadContext;
   readonly report: DownloadReport;
   readonly sources: SourceSet;
-  /** The answer that has said what the file is; its body is still to be read. */
+  /** The answer that has defined the file; its body is still to be read. */
   readonly first: First;
   readonly target: TargetFile;
   /** The target's partial file. */
@@ -26,7 +26,7 @@ export interface DownloadWay {
   readonly pool: SegmentPool;
 }
 
-/** A digest that the whole file should have, and who says so. */
+/** A digest that the whole file should have, and its source. */
 export interface SaidDigest {
   readonly by: string;
   readonly digest: Digest;

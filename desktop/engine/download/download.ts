@@ -31,7 +31,7 @@ export type {
   DownloadResult,
 } from './download-types.ts';
 
-/** A file that changes this often while it is being downloaded is left alone. */
+/** Most restarts for a file that keeps changing during its download. */
 const MAX_RESTARTS = 3;
 
 export class Download {
@@ -66,11 +66,14 @@ export class Download {
         for (const range of ranges) this.#attempt?.discard(range);
       },
     });
-    // Nobody has to ask for it.
+    // Its result may remain unused.
     this.#described.promise.catch(() => {});
   }
 
-  /** Resolves once it is known what and where the file is. @throws what `run` throws before */
+  /**
+   * Resolves once the file's description and path are known. @throws the errors of `run` before
+   * that
+   */
   get described(): Promise<Described> {
     return this.#described.promise;
   }
@@ -78,8 +81,7 @@ export class Download {
   /**
    * Runs to the end.
    *
-   * @throws MillraceError; `interrupted` when the signal aborts. A partial file that can be gone on
-   *   with stays.
+   * @throws MillraceError; `interrupted` when the signal aborts. A resumable partial file stays.
    */
   async run(): Promise<DownloadResult> {
     let connections: Connections | undefined;
@@ -117,8 +119,7 @@ export class Download {
   /**
    * Lets go of the complete file; nothing where there is none.
    *
-   * @param written it is written down that the download is complete. Else another run of it finds
-   *   the file complete
+   * @param written the completion is recorded. Otherwise another run of it finds the file complete
    * @throws MillraceError of the folder
    */
   async settle(written: boolean): Promise<void> {
@@ -161,7 +162,7 @@ export class Download {
    * Reads stored bytes, waiting until there is at least one at the position.
    *
    * @returns how many bytes; 0 at the end of the file
-   * @throws what the download ends with; the signal's reason
+   * @throws the download's final error; the signal's reason
    */
   read(into: Buffer, position: number, signal: AbortSignal): Promise<number> {
     return this.#reader.read(into, position, signal);

@@ -38,7 +38,7 @@ describe('other ways', () => {
     expect(excluded).toEqual(['a', 'b']);
     // It comes to an end.
     expect(ways.next(new MillraceError('wrong-range'), [differs], differs, 9)).toBeUndefined();
-    // A link that has expired says nothing against the file: what there is of it stays.
+    // An expired link proves nothing against the file: its stored part stays.
     const expired = [source('a', 'origin-denied', 9), differs];
     expect(chosen('origin-denied', expired, 9).text).toBeUndefined();
     expect(chosen('wrong-range', [source('a', 'wrong-range', 9)], 9).text).toBeUndefined();
@@ -49,7 +49,7 @@ describe('other ways', () => {
     expect(chosen('checksum-mismatch', sources, 0).excluded).toEqual(['a']);
     const known = [source('a', 'wrong-digest', 9), source('b', 'different-file'), source('c')];
     expect(chosen('wrong-digest', known, 0).excluded).toEqual(['a']);
-    // Nobody differed: the file is what all of them have.
+    // No source differed: all of them have this file.
     expect(chosen('checksum-mismatch', [source('a', undefined, 9)], 0).text).toBeUndefined();
   });
 
@@ -63,7 +63,7 @@ describe('other ways', () => {
     expect(text).toMatch(/in one piece/);
     expect(excluded).toEqual(['a']);
     const [, b, c] = sources as [HttpSource, HttpSource, HttpSource];
-    // Another attempt: nothing is known yet against the one that was not asked.
+    // Another attempt: nothing is known yet against the source that was not asked.
     const fresh = source('c');
     const next = ways.next(new MillraceError('version-changed'), [b, fresh], b, 9);
     expect(next?.note).toBe('next-in-one-piece');

@@ -1,6 +1,6 @@
 /**
- * Chooses what else can be tried where the sources that are in cannot go on. A source that is
- * excluded stays so, and each way excludes one at least: the ways come to an end.
+ * Chooses another way where the admitted sources cannot continue. An excluded source stays
+ * excluded, and each way excludes at least one: the ways come to an end.
  */
 
 import { type ErrorCode, EXIT, isMillraceError } from '@millrace/shared/base/errors';
@@ -9,15 +9,15 @@ import type { HttpSource } from '../sources/http-source.ts';
 
 /** Failures that mean that the bytes which came are of another file. */
 const WRONG_FILE: ReadonlySet<ErrorCode> = new Set(['wrong-digest', 'checksum-mismatch']);
-/** Why a source cannot take part by ranges, though it may have the file. */
+/** Reasons why a source cannot take part by ranges, though it may have the file. */
 const WHOLE_ONLY: ReadonlySet<ErrorCode> = new Set(['version-unproven', 'range-ignored']);
 
-/** True for a source that was turned away as it differed from the one that was first. */
+/** True for a source that was turned away because it differed from the first one. */
 export function isDoubted({ health }: HttpSource): boolean {
   return health.quarantine?.code === 'different-file';
 }
 
-/** True for a source whose own answers have shown that they are not to be believed. */
+/** True for a source whose own answers have proven it unreliable. */
 function isRefuted(source: HttpSource): boolean {
   return source.health.quarantine?.row.bytes === 'dropped' && !isDoubted(source);
 }
@@ -37,9 +37,9 @@ export class OtherWays {
    * Chooses another way.
    *
    * @param sources as they are at the end of the way before
-   * @param first the one that has said what the file is
-   * @param storedBytes what there is of the file
-   * @returns what to tell the user; undefined: there is none
+   * @param first the source that has defined the file
+   * @param storedBytes stored bytes of the file
+   * @returns note for the user; undefined: there is no other way
    */
   next(
     error: unknown,
@@ -48,7 +48,7 @@ export class OtherWays {
     storedBytes: number,
   ): Note | undefined {
     if (!isMillraceError(error) || first === undefined) return undefined;
-    // Of this machine's troubles, and of what the user wants, no other source helps.
+    // Another source cannot help with this machine's troubles, or with the user's own orders.
     if (error.row.scope !== 'source' && error.row.scope !== 'node') return undefined;
     if (this.#inOnePiece) return this.#nextInOnePiece(sources, first);
     if (WRONG_FILE.has(error.code) && sources.some(isDoubted)) {
@@ -75,8 +75,8 @@ export class OtherWays {
   }
 
   /**
-   * The reference source has broken the range contract, so its word on what the file is counts no
-   * more than that of the sources that differed from it.
+   * The reference source has broken the range contract, so its statement about the file counts no
+   * more than those of the sources that differed from it.
    */
   #withoutFirst(sources: readonly HttpSource[], first: HttpSource): Note {
     for (const source of sources) {
@@ -85,7 +85,10 @@ export class OtherWays {
     return noteOf('first-contradicts', { source: first.label });
   }
 
-  /** Leaves in those that could not take part by ranges: they give the file in one piece, if at all. */
+  /**
+   * Keeps only those that could not take part by ranges: they give the file in one piece, if at
+   * all.
+   */
   #wholeOnly(sources: readonly HttpSource[]): Note | undefined {
     const whole = sources.filter(({ health }) => {
       const code = health.quarantine?.code;
@@ -98,8 +101,8 @@ export class OtherWays {
   }
 
   /**
-   * One source at a time gives a file in one piece: where that one has failed, whatever it sent,
-   * the next may have the file.
+   * One source at a time gives a file in one piece: where it has failed, whatever it sent, the next
+   * may have the file.
    */
   #nextInOnePiece(sources: readonly HttpSource[], failed: HttpSource): Note | undefined {
     this.#excluded.add(failed.id);

@@ -1,6 +1,6 @@
 /**
- * Rate limits as shells around the token bucket: bytes are paid for after they have come, and who
- * has to wait is served in turn, so that connections and downloads get equal shares.
+ * Rate limits as shells around the token bucket: bytes are paid for after they have come, and
+ * waiting readers are served in turn, so that connections and downloads get equal shares.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -9,7 +9,10 @@ import { WaitingLine } from '@millrace/shared/base/waiting-line';
 
 /** One limit that several connections or downloads share. */
 export interface RateLimit {
-  /** @returns undefined to go on, else resolves when the bytes are paid for, or with the signal */
+  /**
+   * @returns undefined to continue, otherwise a promise for the time when the bytes are paid for,
+   *   or for the signal
+   */
   take(bytes: number, signal: AbortSignal): Promise<void> | undefined;
 }
 
@@ -34,7 +37,7 @@ export function takeFromAll(
 export class AdjustableLimit implements RateLimit {
   readonly #now: () => Millis;
   #bucket: TokenBucket | undefined;
-  /** Everybody who waits, in turn. */
+  /** All waiting readers, in turn. */
   readonly #waiting = new WaitingLine<{ readonly bytes: number; go(): void }>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -75,9 +78,9 @@ export class AdjustableLimit implements RateLimit {
         },
       };
       const onAbort = () => {
-        // The bytes have come all the same: those who go on pay for them.
+        // The bytes have come all the same: the remaining readers pay for them.
         if (this.#waiting.delete(turn)) this.#bucket?.take(turn.bytes, this.#now());
-        // A timer for nobody would keep the process from ending.
+        // A timer without a waiter would keep the process from ending.
         if (this.#waiting.size === 0) this.#stopTimer();
         resolve();
       };
@@ -92,7 +95,7 @@ export class AdjustableLimit implements RateLimit {
     this.#timer = undefined;
   }
 
-  /** Lets those go whose turn has come; comes again when the next one's has. */
+  /** Releases the readers whose turn has come; runs again at the next one's turn. */
   #serve(): void {
     while (this.#waiting.size > 0) {
       const wait = this.#bucket?.waitMs(this.#now()) ?? 0;

@@ -4,7 +4,7 @@ import { nameFromUrl, safeFileName } from '@millrace/shared/download/request/fil
 import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 import { parse as parseDisposition } from 'content-disposition';
 
-/** The name in Content-Disposition (RFC 6266), else the one in the URL; safe in any folder. */
+/** The name in Content-Disposition (RFC 6266), otherwise the one in the URL; safe in any folder. */
 export function nameFor(url: string, headers: Headers): string {
   const disposition = listField(headers, 'content-disposition');
   if (disposition !== undefined) {

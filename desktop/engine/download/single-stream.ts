@@ -64,7 +64,7 @@ export class SingleStream {
     }
   }
 
-  /** Asks for what is missing, with some bytes before it that are held already. */
+  /** Asks for the missing bytes, with some stored ones before them. */
   #open(): Promise<Opened> {
     const { file, source, session } = this.#options;
     const { signal } = session;

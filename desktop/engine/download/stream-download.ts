@@ -1,4 +1,4 @@
-/** A file that comes in one piece, as nothing shows which version a range of it would be of. */
+/** A file that comes in one piece, because its ranges cannot be shown to be of one version. */
 
 import type { Digest } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';

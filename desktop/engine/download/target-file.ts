@@ -1,6 +1,6 @@
 /**
- * The file that a download makes: which name it gets, the partial file of that name, and what hashes
- * it while it grows. A download that starts again closes it and opens it again; the name stays.
+ * The file that a download makes: its name, the partial file of that name, and the hasher that
+ * follows its growth. A download that starts again closes it and opens it again; the name stays.
  */
 
 import { basename, resolve } from 'node:path';
@@ -22,7 +22,7 @@ import type { DownloadReport } from './download-report.ts';
 import type { DownloadContext } from './download-types.ts';
 import { nameFor } from './server-name.ts';
 
-/** Names that are tried where other downloads have those before. */
+/** Numbered names that are tried where other downloads have those before. */
 const MAX_NUMBER = 99;
 const OF_ANOTHER: ReadonlySet<ErrorCode> = new Set(['different-file']);
 const TAKEN: ReadonlySet<ErrorCode> = new Set(['different-file', 'file-exists', 'file-in-use']);
@@ -45,7 +45,7 @@ export interface TargetFileOptions {
 export class TargetFile {
   readonly #options: TargetFileOptions;
   #file: PartialFile | undefined;
-  /** It has its name, and nobody has written down yet that it is complete. */
+  /** It has its name, and its completion is not recorded yet. */
   #finished: PartialFile | undefined;
   #hasher: FileHasher | undefined;
   #path: string | undefined;
@@ -54,7 +54,10 @@ export class TargetFile {
     this.#options = options;
   }
 
-  /** Where it will be, once that is settled: before, what is there may be of another download. */
+  /**
+   * Its final path, once that is settled: before, the stored bytes may be those of another
+   * download.
+   */
   get path(): string | undefined {
     return this.#path;
   }
@@ -78,7 +81,7 @@ export class TargetFile {
 
   /**
    * Opens the partial file, under another name where an unfinished download of another file has the
-   * first, and keeps of it what is of this version.
+   * first, and keeps the bytes in it that are of this version.
    *
    * @param ownUrls all URLs that are known of the file
    * @throws MillraceError
@@ -90,7 +93,7 @@ export class TargetFile {
   ): Promise<PartialFile> {
     const { file, dir, within, overwrite, rename = file === undefined } = this.#options.request;
     const named = () => resolve(dir, file ?? nameFor(first.source.url, first.opened.headers));
-    // A download that has begun keeps its name, whatever another source calls the file.
+    // A download that has begun keeps its name, whatever name another source gives.
     const path = this.#path ?? named();
     if (within !== undefined) {
       await makeFolderOf(path, within).catch((error) => {
@@ -116,7 +119,7 @@ export class TargetFile {
    * Checks the digest of the whole.
    *
    * @returns the digest that it has; undefined where none is known
-   * @throws MillraceError `checksum-mismatch`: nothing of it is left then
+   * @throws MillraceError `checksum-mismatch`: the file has been deleted then
    */
   async check(check: FileCheck, length: number): Promise<Digest | undefined> {
     if (!check.needed) return undefined;
@@ -152,7 +155,7 @@ export class TargetFile {
     this.#file = undefined;
   }
 
-  /** Leaves what is there to be resumed; deletes it where that is not possible. */
+  /** Leaves the stored bytes for resuming; deletes them where that is not possible. */
   async leave(): Promise<void> {
     await this.#closeHasher();
     await this.#file?.leave();
@@ -188,7 +191,7 @@ export class TargetFile {
     });
     this.#file = file;
     const { earlier } = file;
-    // From here on it is this download's to go on with, or to be deleted with it.
+    // From here on this download owns the partial file, and may resume or delete it.
     if (earlier === undefined || ownUrls.includes(earlier.url)) this.#path = path;
     const known = strongest([...request.digests, ...version.digests]);
     this.#hasher = new FileHasher(file, known === undefined ? [] : [known.algorithm]);

@@ -47,7 +47,7 @@ export class Additions {
   }
 
   /**
-   * Puts several into the queue, or none at all.
+   * Puts several into the queue, or none.
    *
    * @returns their gids
    * @throws MillraceError as `draft`; `queue-full`
@@ -70,7 +70,7 @@ export class Additions {
     return [...gids];
   }
 
-  /** Adds to the history what another list has as finished. */
+  /** Adds the finished downloads of another list to the history. */
   addFinished(asked: NewDownload, ended: Partial<DownloadRecord>): DownloadRecord {
     const record = { ...this.draft(asked), ...ended };
     this.#options.records.store.put({ ...record, storedBytes: record.length ?? 0 });

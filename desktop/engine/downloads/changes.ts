@@ -49,8 +49,8 @@ export class Changes {
   }
 
   /**
-   * Changes an unfinished download: its limit, priority and category at once, the rest by starting it
-   * anew. Of a finished one only the category can be changed.
+   * Changes an unfinished download: its limit, priority and category at once, the rest by
+   * restarting it. Of a finished one only the category can be changed.
    *
    * @throws MillraceError `no-such-download`, `wrong-state`, `bad-option`
    */
@@ -91,9 +91,10 @@ export class Changes {
   }
 
   /**
-   * Changes the URLs; a running download learns of new ones, other changes cost a start anew.
+   * Changes the URLs; a running download learns of new ones, other changes restart it.
    *
-   * @throws MillraceError `bad-url`, `credentials-in-url`, `bad-option` if none is left or too many
+   * @throws MillraceError `bad-url`, `credentials-in-url`, `bad-option` if there are none or too
+   *   many
    */
   setUrls(gid: string, texts: readonly string[]): void {
     const { request } = this.#records.get(gid);
@@ -112,8 +113,8 @@ export class Changes {
   /**
    * Shows that a new link brings the file that has been begun. Nothing is changed by it.
    *
-   * @throws MillraceError `wrong-state` if it is complete, `bad-url`, `different-file`, and whatever
-   *   keeps the link from bringing the file
+   * @throws MillraceError `wrong-state` if it is complete, `bad-url`, `different-file`, and the
+   *   error with which the link fails
    */
   async checkLink(gid: string, text: string): Promise<void> {
     const clean = cleanUrls([text]);
@@ -126,8 +127,7 @@ export class Changes {
   }
 
   /**
-   * A new URL for a download whose link has expired: the engine goes on with what is there if the
-   * file is the same.
+   * A new URL for a download whose link has expired: the engine resumes it if the file is the same.
    *
    * @throws MillraceError `wrong-state` if it is complete, `bad-url`
    */
@@ -137,7 +137,7 @@ export class Changes {
     const record = this.#records.get(gid);
     if (record.state === 'complete') throw new MillraceError('wrong-state', 'it is complete');
     if (isFinished(record.state)) this.#records.reopen(record);
-    // The name stays: it is what the partial file is found by.
+    // The name stays: the partial file is found by it.
     const { path, request } = record;
     const file = path === undefined ? request.file : relative(request.dir, targetOf(record));
     const urls = [url, ...request.urls.slice(1).filter((other) => other !== url)];
@@ -158,7 +158,7 @@ export class Changes {
     this.#records.update(gid, { request, host });
   }
 
-  /** The request with other URLs. What logs in at the first one's origin is for no other. */
+  /** The request with other URLs. Log-ins for the first one's origin are for no other. */
   #forUrls(
     gid: string,
     request: DownloadRequest,
@@ -177,7 +177,7 @@ export class Changes {
   #setLimit(gid: string, limit: number | undefined): void {
     const run = this.#queueRunner.running(gid);
     if (run !== undefined) return run.setLimit(limit);
-    // It may be about to run, with what it was asked for before.
+    // It may be about to run, with its earlier options.
     void this.#queueRunner.begun(gid).then(() => this.#queueRunner.running(gid)?.setLimit(limit));
   }
 }

@@ -1,11 +1,11 @@
 /**
- * Reads all that is kept once, a few rows at a time beside other work: from then on what cannot be read
- * is in no total, and the log says so, also where nobody has looked at it.
+ * Reads all stored rows once, a few at a time beside other work: from then on unreadable rows are
+ * in no total, and the log names them even if they are never requested.
  */
 
 import { setImmediate as turn } from 'node:timers/promises';
 
-/** A table whose rows can be looked at in steps. */
+/** A table whose rows can be read in steps. */
 export interface CheckedTable {
   /** As `DownloadStore.checkSome`. */
   checkSome(after: number, limit: number): number | undefined;
@@ -13,7 +13,7 @@ export interface CheckedTable {
   readonly damaged: readonly string[];
 }
 
-/** Rows that are checked at a time: a millisecond or two, in which nothing else runs. */
+/** Rows per step: a millisecond or two, in which no other work runs. */
 const ROWS_AT_ONCE = 100;
 
 /**

@@ -12,7 +12,7 @@ afterEach(() => daemon.remove());
 
 const state = (gid: string) => daemon.manager.get(gid).state;
 
-/** Before `work` it has all, and the daemon has not heard of that; or it has all after it. */
+/** Before `work` it is complete, unknown to the daemon; or it becomes complete after it. */
 const WHEN = ['before', 'after'] as const;
 
 async function completing<T>(when: (typeof WHEN)[number], work: (gid: string) => T) {
@@ -98,7 +98,7 @@ test.each(WHEN)(
       expect(daemon.manager.resume(one)).toBe(true);
     });
     await until(() => state(gid) === 'complete');
-    // Where there is to be another run, until there is.
+    // Waits for the other run, where there has to be one.
     await daemon.manager.begun(gid);
     expect(daemon.runs).toHaveLength(1);
     expect(daemon.manager.get(gid)).toMatchObject({ state: 'complete', path });

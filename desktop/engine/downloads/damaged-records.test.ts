@@ -99,10 +99,10 @@ test('a daemon starts with damaged rows, shows the others and tells its watchers
   }
   expect(daemon.notes).toHaveLength(2);
   expect(() => manager.get(gids[1] as string)).toThrow(/no such download/i);
-  // Nothing else is written in its place.
+  // No other record is written in its place.
   const again = { urls: ['http://a.example/x'], gid: paused[0] as string };
   expect(() => manager.add(again)).toThrow(/is there already/);
-  // A caller who asks for it by name can take it out of the list; it cannot come back.
+  // A caller that names it can take it out of the list; it cannot come back.
   expect(await remove([gids[1] as string])).toEqual({ gids: [gids[1]] });
   expect(manager.store.has(gids[1] as string)).toBe(false);
   await expect(remove([paused[0] as string], { forget: false })).rejects.toThrow(
@@ -153,7 +153,7 @@ test('of a damaged database the trash and the settings are taken over as well', 
   await daemon.shut();
   const path = join(daemon.folder, 'downloads.db');
   const before = openDatabase(path, daemon.now).db;
-  // A number that JavaScript has not must not end the copying.
+  // A number outside JavaScript's range must not end the copying.
   before.exec(`UPDATE downloads SET length = 9223372036854775807`);
   before.exec(`CREATE TABLE filler (x); INSERT INTO filler VALUES (zeroblob(100000))`);
   before.close();

@@ -1,4 +1,4 @@
-/** Downloads that are there already, of a URL that somebody wants to add. */
+/** Existing downloads of a URL that is to be added. */
 
 import type { Duplicate } from '@millrace/shared/bridge/rpc/adding-api';
 import type { DownloadStore } from '../store/download-store.ts';
@@ -6,7 +6,7 @@ import type { DownloadStore } from '../store/download-store.ts';
 /** Most downloads with similar URLs that are looked at. */
 const MAX_CANDIDATES = 20;
 
-/** The download that is most alike; an unfinished one before others, what was removed never. */
+/** The most similar download; an unfinished one before others, a removed one never. */
 export function duplicateOf(store: DownloadStore, text: string): Duplicate | undefined {
   const url = normalised(text);
   if (url === undefined) return undefined;

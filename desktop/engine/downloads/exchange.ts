@@ -18,7 +18,7 @@ export interface Listed {
   readonly download: NewDownload;
   /** aria2's options as they were written. */
   readonly options?: Readonly<Record<string, string | string[]>>;
-  /** For those that are finished: how they ended. */
+  /** For finished ones: how they ended. */
   readonly ended?: Pick<
     DownloadRecord,
     'state' | 'finishedAt' | 'createdAt' | 'length' | 'path' | 'error' | 'digest'
@@ -163,7 +163,7 @@ function endedOf(
   };
 }
 
-/** Empty for what is no text: an object's own `toString` is not asked. */
+/** Empty for values other than text: an object's own `toString` is not called. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

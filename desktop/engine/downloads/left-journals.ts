@@ -1,9 +1,9 @@
-/** Journals that a crash has left: of downloads whose completion had just been written down. */
+/** Journals that a crash has left, of downloads whose completion had just been recorded. */
 
 import type { DownloadFactory } from '../queue/contract.ts';
 import type { DownloadStore } from '../store/download-store.ts';
 
-/** Downloads looked at, the latest first: more than ever run, and so end, at one time. */
+/** Downloads checked, the latest first: more than ever run, and so end, at one time. */
 const MAX_LOOKED_AT = 64;
 
 /**

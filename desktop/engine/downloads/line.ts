@@ -1,4 +1,4 @@
-/** Users' commands to downloads that stand in line: pause, resume, try again, change the order. */
+/** Users' commands to downloads in the queue: pause, resume, try again, change the order. */
 
 import type { DownloadQueue, Move } from '@millrace/shared/download/queue/queue';
 import type { QueueRunner } from '../queue/queue-runner.ts';
@@ -9,7 +9,7 @@ export interface LineOptions {
   readonly records: Records;
   readonly queueRunner: QueueRunner;
   readonly remover: Remover;
-  /** Goes on with work in the background. */
+  /** Continues work in the background. */
   readonly chore: (work: Promise<unknown>) => void;
 }
 
@@ -44,7 +44,7 @@ export class Line {
     return true;
   }
 
-  /** Puts a failed or removed one into the queue again; one that waits is tried at once. */
+  /** Puts a failed or removed one into the queue again; a waiting one is tried at once. */
   retry(gid: string): boolean {
     const { records, queueRunner, remover, chore } = this.#options;
     const record = records.get(gid);
@@ -61,7 +61,7 @@ export class Line {
     return true;
   }
 
-  /** @returns the place it has got; -1 if it does not stand in line */
+  /** @returns its new place; -1 if it is not in the queue */
   move(gid: string, offset: number, how: Move): number {
     const { records, queueRunner } = this.#options;
     const { position, changed } = this.#queue.move(gid, offset, how);
@@ -75,7 +75,7 @@ export class Line {
    * Puts downloads of the line, in this order, before another of it, or at its end.
    *
    * @param before undefined: at the end
-   * @returns those that stand in line
+   * @returns those in the queue
    */
   place(gids: readonly string[], before: string | undefined): string[] {
     const placed: string[] = [];
@@ -83,7 +83,7 @@ export class Line {
       const from = this.#queue.position(gid);
       if (from === undefined || gid === before) continue;
       const target = before === undefined ? undefined : this.#queue.position(before);
-      // Taken out of the line before it is put back, it makes those behind it move up.
+      // Removed from the queue before it is put back, it moves those behind it up.
       const to = target === undefined ? undefined : target - (from < target ? 1 : 0);
       if (to === undefined) this.move(gid, 0, 'end');
       else this.move(gid, to, 'set');

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { ManagerStage, MINUTE, T0 } from '../../testing/manager-stage.ts';
 
 let stage: ManagerStage;
-/** Runs whose end has been told. */
+/** Runs whose end has been reported. */
 const ended = new WeakSet<object>();
 
 beforeEach(() => {
@@ -235,7 +235,7 @@ describe('a name that another partial file has', () => {
     await stage.settled();
     stage.manager.resume(stage.manager.unfinished()[0]?.gid as string);
     await stage.settled();
-    // Its partial file is its own.
+    // Its partial file belongs to it.
     expect(stage.last().request.rename).toBe(false);
   });
 });
@@ -366,7 +366,7 @@ describe('a full disk under the list', () => {
   test('ends neither downloads nor the daemon; what happened is written down later', async () => {
     const gid = await stage.add();
     fill();
-    // A download that cannot be kept is not added, nor are those that were asked for with it.
+    // A download that cannot be stored is not added, nor are the others of the same call.
     const many = Array.from({ length: 200 }, (_, i) => ({ urls: [`http://c.example/${i}`] }));
     expect(() => stage.manager.addAll(many)).toThrow(/disk is full|room/i);
     expect(stage.manager.unfinished().map((one) => one.gid)).toEqual([gid]);

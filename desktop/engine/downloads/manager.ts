@@ -23,7 +23,7 @@ import type { Change, NewDownload } from './new-download.ts';
 
 export interface ManagerOptions extends Omit<QueueRunnerOptions, 'records'> {
   readonly store: DownloadStore;
-  /** Where what is still to be deleted is written down. */
+  /** Store of the pending deletions. */
   readonly settingStore: SettingStore;
   readonly trashStore: TrashStore;
   /** Default: every new link is taken. */
@@ -44,7 +44,7 @@ export class Manager {
   readonly #line: Line;
   readonly #additions: Additions;
   readonly #changes: Changes;
-  /** Deletions and the like that go on in the background. */
+  /** Deletions and similar work in the background. */
   readonly #chores = new Set<Promise<void>>();
 
   constructor(options: ManagerOptions) {
@@ -109,7 +109,7 @@ export class Manager {
     this.#chore(removeLeftJournals(this.store, this.#options.createDownload, isTaken));
   }
 
-  /** Looks at all that is kept, so that what cannot be read is left out of every total. */
+  /** Reads all stored rows, so that unreadable ones are left out of every total. */
   async checkKept(signal: AbortSignal): Promise<void> {
     const trash = this.trash.store;
     await checkKept(
@@ -120,7 +120,7 @@ export class Manager {
     );
   }
 
-  /** Interrupts what runs; it goes on at the next start. */
+  /** Interrupts running downloads; they continue at the next start. */
   async close(): Promise<void> {
     await this.#queueRunner.close();
     await this.#remover.close();
@@ -152,7 +152,7 @@ export class Manager {
     return this.#queueRunner.schedule();
   }
 
-  /** Unfinished downloads: those that run, then the queue in order. */
+  /** Unfinished downloads: running ones, then the queue in order. */
   unfinished(): DownloadRecord[] {
     return this.#records.unfinished();
   }
@@ -175,12 +175,12 @@ export class Manager {
     return this.#additions.draft(asked);
   }
 
-  /** @throws MillraceError for what cannot be downloaded; nothing has been added then */
+  /** @throws MillraceError for requests that cannot be downloaded; nothing has been added then */
   add(asked: NewDownload): DownloadRecord {
     return this.addAll([asked])[0] as DownloadRecord;
   }
 
-  /** Adds several, or none at all. */
+  /** Adds several, or none. */
   addAll(asked: readonly NewDownload[]): DownloadRecord[] {
     const gids = this.#additions.enqueue(asked);
     this.#queueRunner.tick();
@@ -192,7 +192,7 @@ export class Manager {
     return this.#queueRunner.hold(() => this.store.atOnce(work));
   }
 
-  /** Adds to the history what another list has as finished. */
+  /** Adds the finished downloads of another list to the history. */
   addFinished(
     asked: NewDownload,
     ended: Pick<DownloadRecord, 'state' | 'finishedAt' | 'createdAt'> & Partial<DownloadRecord>,
@@ -228,7 +228,7 @@ export class Manager {
   /**
    * Ends an unfinished download.
    *
-   * @param deletePartial also what it has so far
+   * @param deletePartial also its partial file
    * @returns false if it was finished already
    */
   remove(gid: string, deletePartial: boolean): boolean {
@@ -238,7 +238,7 @@ export class Manager {
   }
 
   /**
-   * Deletes what a download that has failed or was removed has left of its file.
+   * Deletes the remains of a failed or removed download's file.
    *
    * @returns false if it is neither
    */
@@ -249,19 +249,19 @@ export class Manager {
   /**
    * Removes downloads, finished or not: into the trash, or for good.
    *
-   * @returns those that were touched, and what `undoRemove` takes unless it was for good
-   * @throws MillraceError `no-such-download`, or `wrong-state` where a file to be deleted is another
-   *   than was downloaded: nothing has been removed then
+   * @returns the affected downloads, and the argument for `undoRemove` unless it was for good
+   * @throws MillraceError `no-such-download`, or `wrong-state` where a file to be deleted is
+   *   another than was downloaded: nothing has been removed then
    */
   removeAll(what: Removing): Promise<{ gids: string[]; undo?: string }> {
     return this.#remover.remove(what);
   }
 
   /**
-   * Brings back what a removal has taken away.
+   * Restores the downloads of a removal.
    *
    * @param id undefined: the last removal
-   * @returns those that are there again
+   * @returns the restored ones
    * @throws MillraceError `wrong-state` if nothing of it is in the trash, `queue-full`
    */
   undoRemove(id?: string): Promise<string[]> {
@@ -317,7 +317,7 @@ export class Manager {
     this.settingsChanged();
   }
 
-  /** To be called when the schedule, or anything else that is set, has been changed. */
+  /** Call it when the schedule, or any other setting, has been changed. */
   settingsChanged(): void {
     this.trash.sweep();
     this.#queueRunner.tick();

@@ -155,8 +155,8 @@ export interface Surroundings {
 }
 
 /**
- * Of files in the user's network only edges in that network are told, and not the one on this
- * machine: it reaches nothing that this machine does not.
+ * Files in the user's network are named only to edges in that network, and not to the one on this
+ * machine: it reaches no more than this machine does.
  */
 function edgesFor(urls: readonly string[], { edges = [], localEdge }: Surroundings) {
   if (urls.every((url) => isPublicHost(new URL(url).hostname))) return edges;
@@ -249,7 +249,7 @@ export const changeSchema = z.strictObject({
 
 export type Change = z.input<typeof changeSchema>;
 
-/** True for what can be changed of a finished download: where it is listed. */
+/** True for the one change that a finished download allows: its category. */
 export function isOnlyCategory(change: Change): boolean {
   return change.category !== undefined && Object.keys(change).length === 1;
 }

@@ -1,4 +1,4 @@
-/** Names the parts of a download that log somebody in: they are for its origin alone. */
+/** Names the parts of a download that log a user in: they are for its origin alone. */
 
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import { takeLogin } from '../net/credentials.ts';
@@ -7,7 +7,7 @@ const SECRET_FIELDS: readonly string[] = ['authorization', 'cookie', 'proxy-auth
 const SECRET_OPTIONS: readonly string[] = ['http-passwd', 'all-proxy-passwd'];
 const PROXY_OPTIONS: readonly string[] = ['all-proxy', 'http-proxy', 'https-proxy'];
 
-/** The request without what is meant for its origin: another one must not have it. */
+/** The request without the parts meant for its origin: another one must not have them. */
 export function withoutLogins(request: DownloadRequest): DownloadRequest {
   const headers = Object.fromEntries(
     Object.entries(request.headers).filter(([name]) => !SECRET_FIELDS.includes(name)),

@@ -7,7 +7,7 @@ import type { Manager } from './manager.ts';
 /** As much of a download as playing it needs. */
 type Streamed = Pick<Run, 'described' | 'read' | 'prefer'>;
 
-/** Serves a download to players on this machine, at an address that nobody can guess. */
+/** Serves a download to players on this machine, at an unguessable address. */
 export type ServeStream = (
   download: Streamed,
   finished: Promise<{ readonly path: string }>,
@@ -31,7 +31,7 @@ export class Streams {
     this.#manager = manager;
     this.#serve = serve;
     manager.listen((event) => {
-      // The bytes that it would wait for do not come any more.
+      // The bytes that it would wait for will not come.
       if (event.kind === 'paused' || event.kind === 'stopped' || event.kind === 'failed') {
         void this.#close(event.gid);
       }
@@ -42,8 +42,8 @@ export class Streams {
   /**
    * The address of a download for a media player.
    *
-   * @throws MillraceError `wrong-state` if it neither runs nor is complete; what it fails with
-   *   before it is known what it is
+   * @throws MillraceError `wrong-state` if it neither runs nor is complete; its own error if it
+   *   fails before its file is known
    */
   async open(gid: string): Promise<string> {
     await this.#manager.begun(gid);
@@ -81,11 +81,11 @@ export class Streams {
       read: () => Promise.reject(new MillraceError('wrong-state', 'it is complete')),
       prefer() {},
     };
-    // A stream that began while it ran goes on with the file.
+    // A stream that began during the download continues with the file.
     return { download, finished: Promise.resolve({ path }), of: there ?? download };
   }
 
-  /** Makes room: the oldest that nobody plays. @throws MillraceError `too-many-transfers` */
+  /** Makes room: closes the oldest unused one. @throws MillraceError `too-many-transfers` */
   async #closeIdle(): Promise<void> {
     for (const [gid, { stream }] of this.#served) {
       const served = await stream.catch(() => undefined);

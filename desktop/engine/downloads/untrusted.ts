@@ -1,7 +1,7 @@
 /**
- * Reduces a list that the user has not called trusted to its harmless members: URLs, names and
- * folders below the download folder, digests, and how fast and when. Members that are not named
- * here are left out, so that a new one is until somebody has thought about it.
+ * Reduces an untrusted list to its harmless members: URLs, names and folders below the download
+ * folder, digests, and how fast and when. Members that are not named here are left out, so that a
+ * new member stays out until its harmlessness has been considered.
  */
 
 import type { DelicateKind, DelicatePart } from '@millrace/shared/bridge/rpc/adding-api';
@@ -59,7 +59,7 @@ const NAMES: Readonly<Record<string, DelicateKind>> = {
 };
 
 /**
- * Takes out of an entry what a stranger must not say.
+ * Removes the parts of an entry that a stranger must not set.
  *
  * @param base absolute path of the download folder
  * @param windows true on Windows

@@ -11,8 +11,8 @@ import { DATA_SUFFIX } from './partial-names.ts';
 const MAX_NUMBER = 9999;
 
 /**
- * @param path the one that is taken
- * @param taken what is taken besides what is on disk: by other downloads
+ * @param path the taken path
+ * @param taken whether other downloads have a path, besides files on disk
  * @throws MillraceError `file-exists` when all numbers are taken
  */
 export function freePath(path: string, taken: (path: string) => boolean): string {
@@ -24,10 +24,11 @@ export function freePath(path: string, taken: (path: string) => boolean): string
 }
 
 /**
- * Chooses what a download asks for once its name is taken: the next number. Where a name was held
- * for it among a browser's downloads, no other is ours there: it goes to the folder for that case.
+ * Chooses the next path once a download's name is taken: the next number. Where a name was held for
+ * it among a browser's downloads, no other name there belongs to us: it goes to the folder for that
+ * case.
  *
- * @param path the one that is taken
+ * @param path the taken path
  * @param taken as of `freePath`
  * @throws MillraceError `file-exists`
  */

@@ -76,7 +76,7 @@ describe('lockFile', () => {
     const unlock = await lockFile(path);
     const started = (await readFile(path, 'utf8')).split('\n')[1];
     await unlock();
-    // Where the system does not tell when a process started, its number is all there is.
+    // Where the system does not report when a process started, only its number is known.
     if (process.platform === 'linux') expect(started).toMatch(/^[0-9a-f-]{36} \d+$/);
     await writeFile(path, `${process.ppid}\n00000000-0000-0000-0000-000000000000 1\n`);
     const taken = lockFile(path);

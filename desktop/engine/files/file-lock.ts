@@ -28,7 +28,7 @@ export async function lockFile(path: string): Promise<() => Promise<void>> {
   }
   let mine = true;
   return async () => {
-    // A second call must not take away the lock that another writer has by then.
+    // A second call must not remove the lock that another writer may have by then.
     if (!mine) return;
     mine = false;
     await rm(path, { force: true });
@@ -36,14 +36,14 @@ export async function lockFile(path: string): Promise<() => Promise<void>> {
   };
 }
 
-/** Deletes a lock whose process was killed; leaves one that somebody has. */
+/** Deletes a lock whose process was killed; leaves one that is held. */
 export async function removeLeftLock(path: string): Promise<void> {
   try {
     await access(path);
     const unlock = await lockFile(path);
     await unlock();
   } catch {
-    // There is none, somebody has it, or the folder cannot be written to.
+    // There is no lock, it is held, or the folder cannot be written to.
   }
 }
 

@@ -27,7 +27,7 @@ describe('makeFolder', () => {
   );
 
   test('a system that takes no folders is not asked for ever', async () => {
-    // Where there is no /proc, root alone could make one of that name; nobody else can.
+    // Without /proc, only root could make a folder of that name.
     const known = (await stat('/proc/self').catch(() => undefined)) !== undefined;
     const path = known ? '/proc/millrace/x' : '/\0';
     await expect(makeFolder(path)).rejects.toThrow();

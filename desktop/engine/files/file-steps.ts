@@ -33,8 +33,8 @@ export async function exists(path: string): Promise<boolean> {
 }
 
 /**
- * Makes a folder, and those above it that are not there. Node's own way never comes back where the
- * system refuses by saying that the folder above is missing, which it is not (as /proc does).
+ * Makes a folder, and missing ones above it. Node's own function never returns where the system
+ * refuses by reporting an existing parent as missing (as /proc does).
  *
  * @throws Error of the file system; ENOTDIR where a file has one of the names
  */
@@ -49,7 +49,7 @@ export async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** @returns false if there is nothing. @throws Error, also where there is something else */
+/** @returns false if there is nothing. @throws Error, also if the path is not a folder */
 async function isFolder(path: string): Promise<boolean> {
   const there = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;
@@ -68,7 +68,7 @@ export async function isAt(file: FileHandle, path: string): Promise<boolean> {
   return named !== undefined && named.ino === open.ino && named.dev === open.dev;
 }
 
-/** A rename would replace a file that has come into being meanwhile; a link cannot. */
+/** A rename would replace a file that has been created meanwhile; a link cannot. */
 export async function renameWithoutReplacing(from: string, to: string): Promise<void> {
   try {
     await link(from, to);

@@ -1,6 +1,7 @@
 /**
- * Notices what others do to a file that is open: delete, replace, truncate, write. The first three
- * are sure; a write shows only as a change of the time of the last one while we have not written.
+ * Notices changes to an open file by other programs: deletion, replacement, truncation, writing.
+ * The first three are noticed reliably; a write shows only as a new modification time while we have
+ * not written.
  */
 
 import { type FileHandle, stat } from 'node:fs/promises';
@@ -14,7 +15,7 @@ export class FileWatch {
   #quietSince: bigint | undefined;
   #comparing: Promise<void> | undefined;
   #writes = 0;
-  /** Somebody has written to the file, or may have: some systems are late with that time. */
+  /** Another program has written to the file, or may have: some systems report the time late. */
   edited = false;
 
   constructor(file: FileHandle, path: string) {
@@ -28,7 +29,7 @@ export class FileWatch {
     this.#quietSince = undefined;
   }
 
-  /** A write begins. @returns undefined, or what it has to wait for */
+  /** A write begins. @returns undefined, or a promise to wait for */
   beforeWrite(): Promise<void> | undefined {
     this.#writes++;
     if (this.#quietSince === undefined) return this.#comparing;
@@ -39,7 +40,7 @@ export class FileWatch {
     return this.#comparing;
   }
 
-  /** No write is under way, and those that were are on disk. */
+  /** No write is under way, and all earlier ones are on disk. */
   async afterWrites(): Promise<void> {
     const writes = this.#writes;
     const { mtimeNs } = await this.#file.stat({ bigint: true });

@@ -10,7 +10,7 @@ import { makeFolder } from './file-steps.ts';
 
 /**
  * Makes a folder, and those above it, without following links out of `within`. A folder that is not
- * even named below `within` has been chosen by the user since, and is made as it is.
+ * below `within` even by name was chosen by the user since, and is made as it is.
  *
  * @param folder absolute
  * @param within absolute; undefined: anywhere
@@ -24,7 +24,7 @@ export async function makeFolderWithin(folder: string, within: string | undefine
   for (const name of relative(within, folder).split(sep)) {
     if (name === '') continue;
     at = join(at, name);
-    // A folder that is missing cannot be a link, and the one that it goes into has been looked at.
+    // A missing folder cannot be a link, and its parent has been checked.
     if (await isMissing(at)) await makeFolder(at);
     const real = await realpath(at);
     if (!isBelow(real, root)) {
@@ -38,7 +38,7 @@ export function makeFolderOf(path: string, within: string | undefined): Promise<
   return makeFolderWithin(dirname(path), within);
 }
 
-/** True for the folder itself, and for what is below it. */
+/** True for the folder itself, and for paths below it. */
 function isBelow(path: string, folder: string): boolean {
   const way = relative(folder, path);
   return way === '' || !(way === '..' || way.startsWith(`..${sep}`) || isAbsolute(way));

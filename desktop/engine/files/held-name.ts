@@ -1,7 +1,7 @@
 /**
- * Keeps the name of a file from others while the file is downloaded. Chromium chooses the name of a
- * download once, beside the files that are there then, and replaces whatever has that name in the end.
- * So a file that says whose it is has the name until the download is complete.
+ * Reserves the name of a file while it is downloaded. Chromium chooses the name of a download once,
+ * beside the files that exist then, and in the end replaces any file of that name. So a file that
+ * names its owner has the name until the download is complete.
  */
 
 import { closeSync, constants, linkSync, openSync, rmSync, writeFileSync } from 'node:fs';
@@ -21,11 +21,11 @@ function textOf(token: string): string {
 }
 
 /**
- * Makes a file of that name, which is there with all that is in it or not at all.
+ * Makes a file of that name, either with all its contents or not at all.
  *
  * @param token nobody else's
- * @throws Error of the file system: EEXIST where anything has the name; where the file system has no
- *   links, what it says of that. Nothing is left then
+ * @throws Error of the file system: EEXIST where the name is taken; where the file system has no
+ *   links, its error for that. Nothing is left then
  */
 export function holdName(path: string, token: string): void {
   const aside = path + ASIDE_SUFFIX;
@@ -40,17 +40,17 @@ export function holdName(path: string, token: string): void {
 }
 
 /**
- * True if the name is held by that token: nothing else is there.
+ * True if the file of that name is the token's holder and nothing else.
  *
- * @param token undefined: nobody holds it
+ * @param token undefined: the name is not held
  */
 export async function isHeld(path: string, token: string | undefined): Promise<boolean> {
   return token !== undefined && (await textAt(path)) === textOf(token);
 }
 
 /**
- * Lets go of a name, and of what a crash has left of holding it. What others have put there stays,
- * also where they do so at this very moment: what is taken away is looked at before it is deleted.
+ * Releases a name, and the remains of a crash while holding it. Files of other programs stay, even
+ * if they are created at this very moment: a file is moved aside and checked before it is deleted.
  */
 export async function releaseName(path: string, token: string): Promise<void> {
   const aside = path + ASIDE_SUFFIX;
@@ -60,7 +60,7 @@ export async function releaseName(path: string, token: string): Promise<void> {
   await settle(path, aside, token);
 }
 
-/** Deletes what is aside, or puts it back where it is not ours. */
+/** Deletes the file moved aside, or puts it back if it is not ours. */
 async function settle(path: string, aside: string, token: string): Promise<void> {
   const text = await textAt(aside);
   // A crash may have left its beginning only.

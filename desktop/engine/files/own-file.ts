@@ -1,6 +1,6 @@
 /**
- * Files of our own beside the user's: opened so that whoever can write to the folder cannot lead us
- * elsewhere by putting a link, a pipe, or a file of his own in their place.
+ * Our own files beside the user's: opened so that another user with write access to the folder
+ * cannot lead us elsewhere with a link, a pipe, or a file of his own in their place.
  */
 
 import { constants } from 'node:fs';
@@ -17,8 +17,8 @@ const NO_WAIT = constants.O_NONBLOCK ?? 0;
 /**
  * Opens a file for reading and writing, and makes it where it is not there.
  *
- * @throws MillraceError `file-not-writable` for what is no plain file with one name, or somebody
- *   else's; Error of the file system, ELOOP for a link
+ * @throws MillraceError `file-not-writable` for anything but a plain file with one name that
+ *   belongs to us; Error of the file system, ELOOP for a link
  */
 export async function openOwn(path: string): Promise<FileHandle> {
   try {
@@ -34,7 +34,7 @@ export async function openOwnToRead(path: string): Promise<FileHandle> {
   return checked(await openThere(path, O_RDONLY), path);
 }
 
-/** Makes an empty file in place of whatever has the name. @throws Error of the file system */
+/** Makes an empty file in place of any other of that name. @throws Error of the file system */
 export async function makeOwn(path: string): Promise<FileHandle> {
   await rm(path, { force: true });
   return open(path, O_RDWR | O_CREAT | O_EXCL | NO_LINK, 0o666);
@@ -57,7 +57,7 @@ async function checked(file: FileHandle, path: string): Promise<FileHandle> {
   }
 }
 
-/** Network file systems give all files to one user: whoever has the folder has the file too. */
+/** Network file systems assign all files to one user: the owner of the folder owns the file too. */
 async function isOurs(uid: number, path: string): Promise<boolean> {
   const me = process.getuid?.();
   return me === undefined || uid === me || uid === (await stat(dirname(path))).uid;

@@ -3,5 +3,5 @@
 export const DATA_SUFFIX = '.millrace-part';
 export const JOURNAL_SUFFIX = '.millrace-journal';
 export const LOCK_SUFFIX = '.millrace-lock';
-/** The journal while it is being written anew. */
+/** The journal while it is being rewritten. */
 export const NEW_JOURNAL_SUFFIX = `${JOURNAL_SUFFIX}.new`;

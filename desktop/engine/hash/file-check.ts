@@ -1,4 +1,4 @@
-/** Whether a complete file is what it should be: by the digests of the whole and of its pieces. */
+/** Decides whether a complete file is right: by the digests of the whole and of its pieces. */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
 import {
@@ -21,7 +21,7 @@ export class FileCheck {
   readonly #pieces: PieceDigests | undefined;
 
   /**
-   * @param statements what the file must be, by whomever
+   * @param statements all statements about the file, from any source
    * @throws MillraceError `contradicting-statements`
    */
   constructor(statements: readonly Statement[]) {
@@ -36,7 +36,7 @@ export class FileCheck {
     return this.#digest !== undefined || this.#pieces !== undefined;
   }
 
-  /** Pieces whose bytes have another digest than they should. @throws MillraceError */
+  /** Pieces whose bytes do not match their digest. @throws MillraceError */
   async badPieces(hasher: FileHasher, length: number, signal: AbortSignal): Promise<ByteRange[]> {
     const pieces = this.#pieces;
     if (pieces === undefined || pieces.hexes.length !== Math.ceil(length / pieces.pieceBytes)) {
@@ -48,7 +48,7 @@ export class FileCheck {
   /**
    * Compares the digest of the whole file.
    *
-   * @param hasher what has hashed the file while it grew, if anything has
+   * @param hasher the one that has followed the file's growth, if there is one
    * @throws MillraceError `checksum-mismatch`
    */
   async whole(

@@ -1,15 +1,16 @@
 /**
  * Digests of a file that is still being downloaded: its beginning is hashed as it grows, so that
- * verification ends with the download. In a thread, as it takes as long as receiving does; out of
- * the file, not out of memory: with several connections most of it comes out of order anyway, the
- * kernel still has it, and what is hashed is what the user will get.
+ * verification ends with the download. It runs in a thread, because it takes as long as receiving
+ * does, and reads from the file instead of memory: with several connections most bytes come out of
+ * order anyway, the kernel still has them cached, and the hashed bytes are the very ones that the
+ * user gets.
  */
 
 import type { ByteRange, RangeSet } from '@millrace/shared/base/byte-range';
 import type { Digest, DigestAlgorithm, PieceDigests } from '@millrace/shared/base/digest';
 import { HashThread } from './hash-thread.ts';
 
-/** Bytes asked for at a time: what a reset costs at most. */
+/** Bytes requested at a time: the most that a reset costs. */
 const STEP_BYTES = 16 * 1024 * 1024;
 
 /** The part of a `PartialFile` that hashing needs. */
@@ -33,7 +34,7 @@ export class FileHasher {
 
   /**
    * @param file open; it keeps its name until this is closed
-   * @param algorithms of the whole file; none where only pieces are to be looked at
+   * @param algorithms of the whole file; none where only pieces are checked
    */
   constructor(file: HashedFile, algorithms: readonly DigestAlgorithm[]) {
     this.#file = file;

@@ -1,4 +1,4 @@
-/** Asks a thread to hash (`hash-worker.ts`), and waits for what it answers. */
+/** Sends requests to a hashing thread (`hash-worker.ts`), and waits for its answers. */
 
 import { Worker } from 'node:worker_threads';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -18,7 +18,7 @@ export class HashThread {
    * Asks for something; the thread starts with the first request, and keeps the process alive only
    * while there are any.
    *
-   * @returns what the request is for, hexadecimal
+   * @returns result of the request, hexadecimal
    * @throws MillraceError `file-not-writable` where a file cannot be read; `internal` where the
    *   thread has ended
    */
@@ -32,7 +32,7 @@ export class HashThread {
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
   }
 
-  /** Ends the thread; what has not been answered fails. */
+  /** Ends the thread; unanswered requests fail. */
   async close(): Promise<void> {
     const worker = this.#worker;
     this.#worker = undefined;

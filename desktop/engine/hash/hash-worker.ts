@@ -1,6 +1,6 @@
 /**
- * A thread that hashes a file, so that the thread that serves the connections need not: it reads
- * the bytes itself, mostly from where the kernel still has them. Takes what a `HashThread` asks.
+ * A thread that hashes a file, to spare the thread that serves the connections: it reads the bytes
+ * itself, mostly from the kernel's cache. Serves the requests of a `HashThread`.
  */
 
 import { createHash, type Hash } from 'node:crypto';
@@ -11,11 +11,11 @@ import { parentPort } from 'node:worker_threads';
 export type HashRequest =
   /** Opens the file that the other requests are about, and begins digests of its beginning. */
   | { readonly kind: 'open'; readonly path: string; readonly algorithms: readonly string[] }
-  /** Takes the file's next bytes, up to `end`, into those digests. */
+  /** Adds the file's next bytes, up to `end`, to the running digests. */
   | { readonly kind: 'extend'; readonly end: number }
   /** Begins them again. */
   | { readonly kind: 'restart' }
-  /** The digests of what has been taken so far, one per algorithm. */
+  /** The digests of all bytes so far, one per algorithm. */
   | { readonly kind: 'digests' }
   /** A digest of some bytes of the file. */
   | {

@@ -1,6 +1,7 @@
 /**
  * The cookies of one download (RFC 6265): those of a Cookie field, of a browser's cookies.txt, and
- * those that servers set on the way. Domain, path and Secure decide where each of them goes.
+ * those that servers set on the way. Domain, path and Secure decide which requests carry each of
+ * them.
  */
 
 import { open } from 'node:fs/promises';
@@ -85,7 +86,7 @@ export class Cookies {
     }
   }
 
-  /** Takes the Set-Cookie fields of an answer; what a server may not set is dropped. */
+  /** Takes the Set-Cookie fields of an answer; cookies that the server may not set are dropped. */
   onSetCookie(url: URL, fields: string | readonly string[] | undefined): void {
     for (const field of typeof fields === 'string' ? [fields] : (fields ?? [])) {
       if (this.#set >= MAX_SET_COOKIES) return;

@@ -12,7 +12,7 @@ const MAX_LOGIN_CHARS = 4096;
 /**
  * The value of Authorization.
  *
- * @throws MillraceError `bad-option` for what cannot be sent; it shows neither part
+ * @throws MillraceError `bad-option` for text that cannot be sent; it shows neither part
  */
 export function basicAuthorization(login: Login): string {
   const { user, password } = login;
@@ -64,7 +64,7 @@ export function withoutLogin(text: string): string {
   }
 }
 
-/** Cuts everything before an @: it may be a password even where all else is wrong. */
+/** Cuts everything before an @: it may be a password even if the rest is wrong. */
 function afterAt(text: string): string {
   return text.slice(text.lastIndexOf('@') + 1);
 }

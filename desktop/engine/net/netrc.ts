@@ -7,11 +7,11 @@ import { MillraceError } from '@millrace/shared/base/errors';
 import type { Login } from './credentials.ts';
 
 const MAX_BYTES = 1024 * 1024;
-/** Read or write by anybody but the owner. */
+/** Permission bits of other users. */
 const OTHERS = 0o066;
 
 /**
- * Looks a host up: the first `machine` of that name, else `default`.
+ * Looks a host up: the first `machine` of that name, otherwise `default`.
  *
  * @param text quoted tokens have \", \\, \n, \r and \t; `macdef` ends with an empty line
  */
@@ -36,7 +36,7 @@ export function findInNetrc(text: string, host: string): Login | undefined {
 /**
  * Looks a host up in a file.
  *
- * @param path undefined: `NETRC`, else `.netrc` (`_netrc` on Windows) in the home folder
+ * @param path undefined: `NETRC`, otherwise `.netrc` (`_netrc` on Windows) in the home folder
  * @returns undefined also where there is no file and none was named
  * @throws MillraceError `bad-option` where it cannot be read, is too large, or others may read it
  */

@@ -1,6 +1,6 @@
 /**
- * Waiting for the network: tells when it may be back. No system tells Node of changes, so addresses
- * and clocks are looked at now and then, only while somebody waits.
+ * Waits for the network: reports when it may be back. No system tells Node of changes, so addresses
+ * and clocks are polled now and then, only while there is a waiter.
  */
 
 import { networkInterfaces } from 'node:os';
@@ -46,7 +46,7 @@ export function networkSeemsAway(
  *
  * @param deadline when to stop waiting, on the clock of `performance.now()`; may be infinite. The
  *   process stays alive that long.
- * @param addresses what is looked at
+ * @param addresses of the machine at each look
  * @returns why it ended
  * @throws the signal's reason
  */
@@ -93,7 +93,7 @@ export function waitForNetworkChange(
   });
 }
 
-/** The codes of an error and of what has caused it, a few deep. */
+/** The codes of an error and of its causes, a few deep. */
 export function errorCodes(error: unknown): string[] {
   const codes: string[] = [];
   let level: unknown[] = [error];

@@ -1,4 +1,4 @@
-/** The `no_proxy` variable: hosts that are fetched directly, and what counts as this machine. */
+/** The `no_proxy` variable: hosts that are fetched directly, and the names of this machine. */
 
 import { BlockList, isIP } from 'node:net';
 
@@ -30,10 +30,9 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Reads `no_proxy`: entries between commas or blanks. An entry is `*`, a domain that stands for
- * itself and what is under it (a leading `.` changes nothing, `*.` leaves the domain itself out),
- * an address, or a network such as 10.0.0.0/8; any but a network may be followed by a port.
- * Entries that are none of these match nothing.
+ * Reads `no_proxy`: entries between commas or blanks. An entry is `*`, a domain with its subdomains
+ * (a leading `.` changes nothing, `*.` leaves the domain itself out), an address, or a network such
+ * as 10.0.0.0/8; any but a network may be followed by a port. Other entries match nothing.
  */
 export function parseNoProxy(text: string): NoProxy {
   const entries = text

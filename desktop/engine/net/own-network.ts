@@ -1,8 +1,8 @@
 /**
- * Keeps what strangers name out of the user's own network: mirrors, edges named by others, URLs out
- * of lists, and redirects lead to public addresses only, unless the download itself is in the user's
- * network. What is connected to is what was checked: a name that resolves differently the next time
- * (DNS rebinding) gains nothing.
+ * Keeps URLs named by strangers out of the user's own network: mirrors, edges named by others, URLs
+ * from lists, and redirects lead to public addresses only, unless the download itself is in the
+ * user's network. Connections go to the very addresses that were checked: a name that resolves
+ * differently the next time (DNS rebinding) gains nothing.
  */
 
 import { lookup as dnsLookup, type LookupAddress, type LookupOptions } from 'node:dns';
@@ -61,8 +61,8 @@ export class OwnNetwork {
   }
 
   /**
-   * To be called before each request: names are checked again where the connection is made, but
-   * addresses and what a proxy would look up are not.
+   * Call it before each request: names are checked again where the connection is made, but
+   * addresses, and names that a proxy would look up, are not.
    *
    * @throws MillraceError `source-refused`
    */

@@ -19,7 +19,7 @@ export interface Target {
   readonly port: number;
 }
 
-/** Opens sockets; what undici's `buildConnector` gives, as a promise. */
+/** Opens sockets; the function of undici's `buildConnector`, as a promise. */
 export type Connect = (options: buildConnector.Options) => Promise<Socket>;
 
 /** Most bytes of a proxy's answer to CONNECT. */
@@ -190,7 +190,7 @@ async function socksHost(scheme: ProxyServer['scheme'], host: string): Promise<s
   }
 }
 
-/** The library says what happened in words only. */
+/** The library reports the reason only in words. */
 function socksError(proxy: ProxyServer, target: Target, message: string): MillraceError {
   const text = `${formatProxy(proxy)}: ${message}`;
   if (/Authentication failed|no accepted authentication|RejectedIdent/i.test(message)) {

@@ -1,6 +1,6 @@
 /**
- * Chooses the proxy that a URL is fetched through: the download's own, else the environment's, in
- * the conventions of curl. Pure.
+ * Chooses the proxy that a URL is fetched through: the download's own, otherwise the environment's,
+ * in the conventions of curl. Pure.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -90,10 +90,10 @@ export function formatProxy(proxy: ProxyServer): string {
 /**
  * Decides for each URL.
  *
- * @param proxy a proxy's URL, `direct` for none at all, undefined for the environment's
- * @param env `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, in lower case first. What
- *   `no_proxy` names is fetched directly even where `proxy` is given, and so is this machine
- *   itself, unless `no_proxy` has `<-loopback>`, as in browsers.
+ * @param proxy a proxy's URL, `direct` for no proxy, undefined for the environment's
+ * @param env `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, in lower case first. Hosts in
+ *   `no_proxy` are fetched directly even where `proxy` is given, and so is this machine itself,
+ *   unless `no_proxy` has `<-loopback>`, as in browsers.
  * @throws MillraceError `bad-option`
  */
 export function proxyChoice(
@@ -123,7 +123,7 @@ function environmentProxy(env: Environment, name: string): ProxyServer | undefin
 /** A variable that is set and not empty, in lower case first. */
 function variable(env: Environment, name: string): { name: string; value: string } | undefined {
   for (const each of [name, name.toUpperCase()]) {
-    // In a CGI program it is the field "Proxy" of whoever sent the request.
+    // In a CGI program it is the field "Proxy" of the request's sender.
     if (each === 'HTTP_PROXY' && env.REQUEST_METHOD !== undefined) continue;
     const value = env[each]?.trim();
     if (value !== undefined && value !== '') return { name: each, value };

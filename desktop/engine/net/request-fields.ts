@@ -1,6 +1,6 @@
 /**
- * The header fields of a download's requests: what the user has given, and the cookies that came
- * on the way, each only where it may go.
+ * The header fields of a download's requests: the user's own, and the cookies that came on the way,
+ * each only where it may go.
  */
 
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -17,7 +17,7 @@ import { Cookies } from './cookies.ts';
 import { basicAuthorization, type Login, takeLogin } from './credentials.ts';
 
 export interface RequestFieldsOptions {
-  /** URLs of the file, the user's own first; what is given below is for that one's origin. */
+  /** URLs of the file, the user's own first; the fields below are for that one's origin. */
   readonly urls: readonly string[];
   /** Cookie, Authorization, Referer and User-Agent among them. */
   readonly headers: Readonly<Record<string, string>>;
@@ -79,7 +79,10 @@ export class RequestFields {
     }
   }
 
-  /** True if requests to the first URL carry what edges do not: a download through them would differ. */
+  /**
+   * True if requests to the first URL carry fields that edges do not: a download through them would
+   * differ.
+   */
   get personal(): boolean {
     return (
       Object.keys(this.#own).length > 0 ||
@@ -92,8 +95,8 @@ export class RequestFields {
   /**
    * The fields that may be sent.
    *
-   * @param url what is asked for, after redirects
-   * @param chain where those began
+   * @param url requested URL, after redirects
+   * @param chain start of those redirects
    */
   fieldsFor(url: URL, chain: Chain): Record<string, string> {
     const scope = scopeOf(url, chain, this.#first);
@@ -118,7 +121,7 @@ export class RequestFields {
   }
 }
 
-/** Any page's URL, without what is no server's business. */
+/** A page's URL, without the parts that are private. */
 function referrerUrl(text: string | undefined): URL | undefined {
   if (text === undefined || text === '') return undefined;
   try {

@@ -25,7 +25,7 @@ export interface TransportOptions {
   readonly timeoutMs: Millis;
   /** Connections at a time to one origin. */
   readonly connections: number;
-  /** Where servers are, without a proxy; default: what the system says. */
+  /** Resolves names of servers, without a proxy; by default the system's resolver. */
   readonly lookup?: LookupFunction | undefined;
   /** Certificates (PEM) that are trusted besides those of the system. */
   readonly ca?: readonly string[] | undefined;
@@ -158,7 +158,7 @@ function viaProxy(
 
 /**
  * Requests for http:// URLs name the whole URL (RFC 9112 3.2.2) and carry the proxy's credentials.
- * Their connections lead to the proxy and nowhere else, so that no origin sees those.
+ * Their connections lead only to the proxy, so that no origin sees those.
  */
 function absoluteForm(proxy: ProxyServer): Dispatcher.DispatcherComposeInterceptor {
   const authorization = proxyAuthorization(proxy);
@@ -174,7 +174,7 @@ function absoluteForm(proxy: ProxyServer): Dispatcher.DispatcherComposeIntercept
   };
 }
 
-/** Takes 407 for what it is: an answer of the proxy, not of the origin. */
+/** Reads 407 as an answer of the proxy, not of the origin. */
 function refusing(
   proxy: ProxyServer,
   handler: Dispatcher.DispatchHandler,

@@ -1,4 +1,4 @@
-/** Says of a server that cannot be reached what the matter is: its port, its name, or our network. */
+/** Finds out why a server cannot be reached: its port, its name, or our network. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { errorCodes, networkAddresses, networkSeemsAway } from './network-watch.ts';

@@ -23,7 +23,7 @@ export abstract class ProxyServer {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Ends it, and all that it has under way. */
+  /** Ends it, and all its connections. */
   async stop(): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
