@@ -232,7 +232,9 @@ describe('the options', () => {
     await field('Leave these to the browser').fill('https://www.example.com/page\n*.example.org');
     await field('Leave these to the browser').blur();
     expect(await saved()).toMatchObject([{ offHosts: ['www.example.com', 'example.org'] }]);
-    expect(await field('Leave these to the browser').inputValue()).toBe('www.example.com\nexample.org');
+    expect(await field('Leave these to the browser').inputValue()).toBe(
+      'www.example.com\nexample.org',
+    );
   });
 
   test('let edges be added with their sites, and removed', async () => {
@@ -264,7 +266,9 @@ describe('the options', () => {
     await open('options.html');
     await page.getByRole('switch', { name: 'Notifications' }).waitFor();
     await fake.set({ settings: { offHosts: ['popup.example'] } });
-    await until(async () => (await field('Leave these to the browser').inputValue()) === 'popup.example');
+    await until(
+      async () => (await field('Leave these to the browser').inputValue()) === 'popup.example',
+    );
     await page.getByRole('radio', { name: 'Shift' }).check();
     await page.getByRole('radio', { name: 'Dark' }).check();
     await page.locator('html[data-theme="dark"]').waitFor();

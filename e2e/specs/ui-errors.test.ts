@@ -20,7 +20,12 @@ const FAULTS = [
   ['forbidden', 'The server refuses access', 'New link', /may have expired/],
   ['server-error', 'The server has a problem', 'Try again', /Try again later/],
   ['redirect-loop', 'The link redirects too often', 'New link', /Open it in a browser/],
-  ['redirect-to-file', 'The link redirects to an address that cannot be used', 'New link', /look for another link/],
+  [
+    'redirect-to-file',
+    'The link redirects to an address that cannot be used',
+    'New link',
+    /look for another link/,
+  ],
 ] as const;
 
 ui.when('a failure', () => {
