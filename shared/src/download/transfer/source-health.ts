@@ -25,7 +25,7 @@ const HANDSHAKE: ReadonlySet<ErrorCode> = new Set([
   'network-away',
 ]);
 
-/** Those that only the server can have caused: the network has brought the answer. */
+/** Failures among these that only the server can have caused: the network has brought the answer. */
 const SERVER_AWAY: ReadonlySet<ErrorCode> = new Set(['origin-refused', 'origin-unknown']);
 
 /** Statuses with which servers mean that one client asks for too much at a time. */
