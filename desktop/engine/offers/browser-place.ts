@@ -1,4 +1,4 @@
-/** Where a browser would have put what it hands over, if it may be saved there. */
+/** Where a browser would have put a handed-over download, if it may be saved there. */
 
 import { realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -35,12 +35,12 @@ export class BrowserPlaces {
 
   /**
    * @param path as the extension says that the browser has it
-   * @returns undefined: the app's folder and name are to be used. Never rejects
+   * @returns undefined: the app's folder and name have to be used. Never rejects
    */
   async of(download: NewDownload, path: string | undefined): Promise<Place | undefined> {
     if (path === undefined || !isAbsolute(path)) return undefined;
     const file = basename(path);
-    // Under another name than the browser's it would be beside what others have begun there.
+    // Under another name than the browser's it could meet downloads that others have begun there.
     if (file !== download.file || safeFileName(file) !== file) return undefined;
     const { manager, home = homedir(), state } = this.#options;
     const { request, category } = manager.draft(download);

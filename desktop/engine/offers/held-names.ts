@@ -1,6 +1,6 @@
 /**
- * The names that are held for downloads which browsers have handed over. They are written down before
- * they are held, and let go of as soon as their download has ended, is to be saved elsewhere, or was
+ * The names that are held for downloads which browsers have handed over. They are recorded before
+ * they are held, and released as soon as their download has ended, has got another place, or was
  * never added: also where the daemon was killed in between.
  */
 
@@ -39,9 +39,9 @@ export class HeldNames {
    * Holds a name while `add` adds the download that it is for.
    *
    * @param token name of the hand-off
-   * @returns what `add` returns; undefined where the name is taken or cannot be held: nothing has been
-   *   added then
-   * @throws what `add` throws: the name is let go of again
+   * @returns the result of `add`; undefined where the name is taken or cannot be held: nothing has
+   *   been added then
+   * @throws the error of `add`: the name is released again
    */
   while<T>(path: string, token: string, add: () => T): T | undefined {
     if (this.#isTaken(path)) return undefined;
@@ -62,7 +62,7 @@ export class HeldNames {
     }
   }
 
-  /** Lets go of all names whose downloads need them no more. To be called once at the start. */
+  /** Releases all names whose downloads no longer need them. Call it once at the start. */
   sweep(): void {
     if (this.#held.length === 0) return;
     this.#again = true;
@@ -71,7 +71,10 @@ export class HeldNames {
     });
   }
 
-  /** Resolves when nothing is under way. Names of what goes on at the next start stay held. */
+  /**
+   * Resolves when no work is under way. Names of downloads that continue at the next start stay
+   * held.
+   */
   async close(): Promise<void> {
     this.#unlisten();
     await this.#sweeping;
@@ -80,7 +83,7 @@ export class HeldNames {
   async #sweep(): Promise<void> {
     while (this.#again) {
       this.#again = false;
-      // Many things happen at once; and what is being added is there after this.
+      // Many events come at once; and a download that is being added exists after this.
       await new Promise((resolve) => setImmediate(resolve));
       for (const held of this.#held) {
         if (this.#isNeeded(held)) continue;
@@ -100,7 +103,7 @@ export class HeldNames {
     return record?.request.held === token && targetOf(record) === path;
   }
 
-  /** Chromium does not know what others have begun. */
+  /** Chromium does not know the downloads that others have begun. */
   #isTaken(path: string): boolean {
     const beside = [DATA_SUFFIX, JOURNAL_SUFFIX, ASIDE_SUFFIX];
     if (beside.some((suffix) => existsSync(path + suffix))) return true;

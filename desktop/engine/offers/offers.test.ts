@@ -119,7 +119,7 @@ describe('an offer', () => {
       headers: { 'user-agent': 'Browser/1', referer: 'https://files.example/' },
       edges: [],
     });
-    // The file that was proven is the one that is downloaded.
+    // The proven file is the one that is downloaded.
     expect(asked).toEqual([{ ...request, file: '1.iso' }]);
   });
 

@@ -1,7 +1,7 @@
 /**
- * Downloads that a browser offers. It goes on with its own until we have shown that we get the same
- * file, and ends it when the download has been written down here. An offer that nobody takes leaves
- * nothing.
+ * Downloads that a browser offers. The browser continues its own until we have shown that we get
+ * the same file, and ends it when the download has been recorded here. An offer that is not taken
+ * leaves nothing.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -19,7 +19,7 @@ import type { HeldNames } from './held-names.ts';
 
 /** Offers at a time. */
 export const MAX_OFFERS = 64;
-/** How long one that is proven waits for being taken. */
+/** How long a proven offer waits to be taken. */
 export const OFFER_KEPT_MS = 60_000;
 /** The browser waits for a proof; longer than this it does not. */
 export const PROOF_TIMEOUT_MS = 10_000;
@@ -45,7 +45,7 @@ export interface OffersOptions {
 /** Result of proving an offer. */
 interface Proven {
   readonly download: NewDownload;
-  /** Where the browser would have it; undefined: it is not to be there. */
+  /** The browser's place for it; undefined: it must not go there. */
   readonly place: Place | undefined;
 }
 
@@ -90,7 +90,7 @@ export class Offers {
         offer.proven = { ...proven, at: this.#options.clock() };
       },
       (error) => {
-        // Withdrawn and offered anew, it is another one's place.
+        // After a withdrawal and a new offer, the place belongs to the new one.
         if (this.#offers.get(handOff) === offer) this.#offers.delete(handOff);
         throw error;
       },
@@ -105,8 +105,8 @@ export class Offers {
    * after a restart, for a day.
    *
    * @returns the download's gid
-   * @throws MillraceError `no-such-download` for an offer that is not known (any more),
-   *   `wrong-state` for one that is still being proven, `disk-full`, `queue-full`
+   * @throws MillraceError `no-such-download` for an unknown or expired offer, `wrong-state` for one
+   *   that is still being proven, `disk-full`, `queue-full`
    */
   commit(handOff: string): string {
     this.#forgetOld();
@@ -146,8 +146,8 @@ export class Offers {
   }
 
   /**
-   * Where the browser would have put it, under the name that the browser keeps from its other downloads
-   * until it has ended this one: from then on the name is held here.
+   * The browser's place, under the name that the browser keeps from its other downloads until it
+   * has ended this one: from then on the name is held here.
    */
   #add(handOff: string, { download, place }: Proven): DownloadRecord {
     const { manager, names } = this.#options;
@@ -200,8 +200,8 @@ export class Offers {
 }
 
 /**
- * The downloads that could bring an offered file, the best first. Edges carry nothing of who asks:
- * they are used if the origin gives the file to anybody.
+ * The downloads that could bring an offered file, the best first. Edges carry nothing about the
+ * user: they are used if the origin gives the file to everybody.
  */
 function waysOf(asked: NativeOffer): readonly NewDownload[] {
   const { handOff, url, finalUrl, fileName, length, headers } = asked;

@@ -1,6 +1,6 @@
 /**
- * Brings what has been written to a partial file to disk for good, every so often, and has the
- * journal say so. What cannot be flushed waits for the next time; until then nothing can be stored.
+ * Brings the bytes written to a partial file durably to the disk at intervals, and records that in
+ * the journal. A failed flush is repeated the next time; until one succeeds nothing can be stored.
  */
 
 import type { FileHandle } from 'node:fs/promises';
@@ -11,8 +11,8 @@ import type { FileWatch } from '../files/file-watch.ts';
 import type { StoredBytes } from './stored-bytes.ts';
 
 /**
- * Written bytes are flushed after so long or so many: with the time that they are collected for
- * before (`SegmentWriter`), a second is what the end of the machine can cost.
+ * Written bytes are flushed after this time or number: with the time for which they are collected
+ * before (`SegmentWriter`), the end of the machine costs at most a second.
  */
 const FLUSH_EVERY_MS = 500;
 const FLUSH_EVERY_BYTES = 64 * 1024 * 1024;
@@ -63,7 +63,7 @@ export class DataFlush {
   }
 
   /**
-   * Flushes what has been written so far.
+   * Flushes all bytes written so far.
    *
    * @throws MillraceError `disk-full`, `file-not-writable`: the next flush tries again;
    *   `file-changed`, and every later one with it
@@ -109,7 +109,7 @@ export class DataFlush {
     }
   }
 
-  /** @param ranges what has been written since the last time */
+  /** @param ranges bytes written since the last time */
   async #syncData(ranges: ByteRange[]): Promise<void> {
     const { data, watch, stored } = this.#options;
     try {

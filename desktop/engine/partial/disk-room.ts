@@ -12,7 +12,7 @@ const JOURNAL_ROOM_BYTES = 256 * 1024;
 /**
  * @param path of the file
  * @param bytes still to be stored
- * @returns bytes: what they take with their journal, and what there is
+ * @returns bytes: the need of data and journal, and the room there is
  * @throws MillraceError of the file system
  */
 export async function roomFor(

@@ -11,12 +11,12 @@ export class FileReader {
   #waiting: (() => void)[] = [];
   #generation = 0;
 
-  /** How often the file has turned out to be another one: what was read before is not of it. */
+  /** How often the file has turned out to be another one: bytes read before are not of this one. */
   get generation(): number {
     return this.#generation;
   }
 
-  /** The file is fetched anew: nothing more is read of the one before. */
+  /** The file is fetched from the beginning: no more is read of the earlier one. */
   restart(): void {
     this.#generation++;
     this.#file = undefined;
@@ -52,10 +52,10 @@ export class FileReader {
   }
 
   /**
-   * Reads what is there at a position, waiting until there is at least one byte.
+   * Reads the bytes at a position, waiting until there is at least one.
    *
    * @returns how many bytes; 0 at the end of the file
-   * @throws what the download ended with; the signal's reason
+   * @throws the download's final error; the signal's reason
    */
   async read(into: Buffer, position: number, signal: AbortSignal): Promise<number> {
     const generation = this.#generation;

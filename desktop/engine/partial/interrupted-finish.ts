@@ -1,6 +1,6 @@
 /**
- * A crash while a complete file was being given its name: it has the name already, but what was
- * beside it is still there. Undone, so that it is finished in the usual way.
+ * A crash while a complete file was being given its name: it has the name already, but its journal
+ * and data file are still there. The naming is undone, so that it is finished in the usual way.
  */
 
 import { open, rename, rm, stat } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * The journal on disk. Lines are appended as bytes are written; now and then it is written anew,
- * without what has become superfluous. It is there as a whole or not at all.
+ * The journal on disk. Lines are appended as bytes are written; now and then it is rewritten
+ * without superfluous lines. It exists as a whole or not at all.
  */
 
 import { type FileHandle, rename, rm } from 'node:fs/promises';
@@ -18,12 +18,15 @@ import type { JournalEntries } from '@millrace/shared/download/journal/journal-e
 import { isAt, syncFolder, writeAll } from '../files/file-steps.ts';
 import { makeOwn, openOwnToRead } from '../files/own-file.ts';
 
-/** Lines of a journal that is not written anew yet, beside one for each that is needed. */
+/**
+ * Superfluous lines that a journal may have before it is rewritten, beside one for each needed
+ * line.
+ */
 const SPARE_LINES = 10_000;
 /** A journal of a file of 2 TiB; a longer one is not ours. */
 const MAX_JOURNAL_BYTES = 256 * 1024 * 1024;
 
-/** Reads what an earlier run left; undefined if that is no journal. */
+/** Reads the journal of an earlier run; undefined if the file is not a journal. */
 export async function readJournal(path: string): Promise<Journal | undefined> {
   const file = await openOwnToRead(path).catch(() => undefined);
   if (file === undefined) return undefined;
@@ -47,7 +50,7 @@ export class JournalFile {
   #header: JournalHeader;
   readonly #entries: JournalEntries;
   #file: FileHandle | undefined;
-  /** Where the next line goes. What has failed to be written is written over. */
+  /** Position of the next line. A line whose writing failed is overwritten. */
   #size = 0;
   #lines = 0;
   /** Lines that the file does not have yet. */
@@ -55,10 +58,10 @@ export class JournalFile {
   /** Lines that are being written. */
   #underWay = 0;
   #stale = true;
-  /** How often it has been written anew. */
+  /** How often it has been rewritten. */
   #edition = 0;
 
-  /** @param entries what the journal says when it is written anew */
+  /** @param entries contents of a rewritten journal */
   constructor(path: string, header: JournalHeader, entries: JournalEntries) {
     this.#path = path;
     this.#header = header;
@@ -76,7 +79,7 @@ export class JournalFile {
     this.#waiting.push(formatEntry(entry));
   }
 
-  /** The entries are no longer what the lines say: the next `write` writes all anew. */
+  /** The lines no longer match the entries: the next `write` rewrites all. */
   replace(): void {
     this.#stale = true;
   }
@@ -86,7 +89,7 @@ export class JournalFile {
     return this.#stale || this.#waiting.length > 0;
   }
 
-  /** The lines so far, those that wait included: to be given to `writeFlushed`. */
+  /** The lines so far, including waiting ones: an argument for `writeFlushed`. */
   get mark(): JournalMark {
     return { edition: this.#edition, lines: this.#lines + this.#underWay + this.#waiting.length };
   }
@@ -96,7 +99,7 @@ export class JournalFile {
     const tooLong = this.#lines > 2 * this.#entries.count + SPARE_LINES;
     if (this.#stale || tooLong) return this.#writeAnew();
     if (this.#waiting.length === 0) return;
-    // Lines after the end of what somebody has truncated would be worth nothing.
+    // Lines after the end of a file that another program has truncated would be worthless.
     if ((await this.#file?.stat())?.size !== this.#size) return this.#writeAnew();
     const lines = this.#waiting;
     this.#waiting = [];
@@ -117,22 +120,22 @@ export class JournalFile {
    */
   async writeFlushed(mark: JournalMark): Promise<void> {
     await this.write();
-    // Written anew since then, the lines are others.
+    // In a journal rewritten since then, the lines are others.
     if (mark.edition === this.#edition) await this.#append([formatFlushed(mark.lines)]);
   }
 
-  /** Makes what the journal says survive the end of the machine. */
+  /** Makes the lines of the journal survive the end of the machine. */
   async sync(): Promise<void> {
     const file = this.#file;
     try {
       await file?.datasync();
     } catch (error) {
-      // A journal that has been written anew meanwhile is on disk already.
+      // A journal that has been rewritten meanwhile is on disk already.
       if (file === this.#file) throw error;
     }
   }
 
-  /** Writes the journal again if somebody has taken it away or changed its length. */
+  /** Writes the journal again if another program has removed it or changed its length. */
   async restore(): Promise<void> {
     const file = this.#file;
     if (file === undefined || this.#stale) return;

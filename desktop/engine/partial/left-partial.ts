@@ -19,11 +19,11 @@ const BLOCK_BYTES = 512;
 const SUFFIXES = [DATA_SUFFIX, JOURNAL_SUFFIX];
 
 /**
- * Deletes the partial file and its journal, unless somebody is writing to them, and a lock that a
- * killed process has left.
+ * Deletes the partial file and its journal, unless they are in use, and a lock that a killed
+ * process has left.
  *
  * @param path of the complete file
- * @param onlyOf URLs: what the journal says to be of any other stays; undefined: nothing does
+ * @param onlyOf URLs: a partial file whose journal names another URL stays; undefined: none stays
  * @throws Error of the file system
  */
 export async function removePartial(path: string, onlyOf?: readonly string[]): Promise<void> {
@@ -38,7 +38,7 @@ export async function removePartial(path: string, onlyOf?: readonly string[]): P
   try {
     const url = (await readJournal(path + JOURNAL_SUFFIX))?.header.url;
     if (onlyOf !== undefined && (url === undefined || !onlyOf.includes(url))) return;
-    // A process that was killed may have been at writing the journal anew.
+    // A killed process may have been rewriting the journal.
     for (const suffix of [...SUFFIXES, NEW_JOURNAL_SUFFIX])
       await rm(path + suffix, { force: true });
   } finally {
@@ -47,25 +47,25 @@ export async function removePartial(path: string, onlyOf?: readonly string[]): P
 }
 
 /**
- * Deletes the journal that a crash has left beside a complete file, unless somebody uses it.
+ * Deletes the journal that a crash has left beside a complete file, unless it is in use.
  *
  * @param path of the complete file
  * @param onlyOf URLs: a journal of any other stays
  * @throws Error of the file system
  */
 export async function removeJournal(path: string, onlyOf: readonly string[]): Promise<void> {
-  // With data beside it, it is of a download that goes on.
+  // With data beside it, it belongs to an unfinished download.
   if (!(await exists(path + DATA_SUFFIX))) await removePartial(path, onlyOf);
 }
 
 /**
- * Takes the partial file and its journal to another path, where it is resumed; does nothing
- * where there is none.
+ * Takes the partial file and its journal to another path, where it is resumed; does nothing where
+ * there is none.
  *
- * @param onlyOf URLs: what the journal says to be of any other stays; undefined: nothing does
+ * @param onlyOf URLs: a partial file whose journal names another URL stays; undefined: none stays
  * @returns bytes that the partial file takes on disk; 0 where nothing was moved
- * @throws MillraceError `file-exists` if there is one at the other path, `file-in-use`, `disk-full`,
- *   `file-not-writable`
+ * @throws MillraceError `file-exists` if there is one at the other path, `file-in-use`,
+ *   `disk-full`, `file-not-writable`
  */
 export async function movePartial(
   path: string,
@@ -78,7 +78,7 @@ export async function movePartial(
     const url = (await readJournal(path + JOURNAL_SUFFIX))?.header.url;
     if (onlyOf !== undefined && (url === undefined || !onlyOf.includes(url))) return 0;
     if (await isThere(to)) throw new MillraceError('file-exists', to);
-    // The journal last: without it the next run would take the bytes for nobody's.
+    // The journal last: without it the next run could not tell whose the bytes are.
     for (const suffix of SUFFIXES) {
       if (await exists(path + suffix)) await move(path + suffix, to + suffix);
     }

@@ -81,7 +81,7 @@ describe('a disk that gets full', () => {
 
   test('while the journal is written: what is stored is known when there is room', async () => {
     if (disk === undefined) return;
-    // All data lie in one page, which is there already; the journal needs more and more.
+    // All data lie in one page, which exists already; the journal needs more and more.
     const content = randomBytes(4096);
     const file = await start(content);
     await file.store(0, content.subarray(0, 4));

@@ -1,7 +1,7 @@
 /**
  * A download on disk while it is not complete: the data at their final positions, and a journal of
- * what is known to be right. The journal is believed only where the bytes still have their digest:
- * whatever happens in between costs some bytes, never a wrong one. What is written survives the end
+ * the bytes known to be right. The journal is trusted only where the bytes still have their digest:
+ * damage in between costs some bytes, but never brings a wrong one. Written bytes survive the end
  * of the process at once, and that of the machine after the next flush.
  */
 
@@ -50,7 +50,7 @@ export class PartialFile {
   };
   /** The earlier bytes were of another file or version, and have been given up. */
   startedOver = false;
-  /** Header of the earlier run whose bytes are there. */
+  /** Header of the earlier run that has left the bytes. */
   earlier: JournalHeader | undefined;
   /** Bytes that an earlier run had brought to disk for good, and that were found to be others. */
   damagedBytes = 0;
@@ -82,8 +82,8 @@ export class PartialFile {
   }
 
   /**
-   * Opens the partial file for a download, going on with what an earlier run left where it is of
-   * the same version, and making room for the rest.
+   * Opens the partial file for a download: keeps the bytes of an earlier run where they are of the
+   * same version, and reserves room for the rest.
    *
    * @throws MillraceError `file-exists`, `file-in-use`, `disk-full`, `file-not-writable`; the
    *   signal's reason
@@ -94,7 +94,7 @@ export class PartialFile {
     try {
       const taken = !overwrite && (await exists(path)) && !(await isHeld(path, held));
       if (taken && !(await exists(names.journal))) {
-        // A run that was killed when all but this was done has left nothing else.
+        // A run that was killed after everything else was done has left only this.
         await removeLeftLock(path + LOCK_SUFFIX);
         throw new MillraceError('file-exists', path);
       }
@@ -147,7 +147,7 @@ export class PartialFile {
     return this.#stored.ranges;
   }
 
-  /** How often bytes have been taken out of `stored`: whoever has read them must do so again. */
+  /** How often bytes have been removed from `stored`: readers of them must read again. */
   get removals(): number {
     return this.#stored.removals;
   }
@@ -160,8 +160,8 @@ export class PartialFile {
    * @param bytes must not change until this resolves
    * @param provisional it may turn out that they are wrong: without `confirm` the next run does not
    *   believe them
-   * @throws MillraceError `disk-full`, `file-not-writable`, `file-changed`. What had been stored
-   *   stays, and after a `flush` that succeeds it goes on
+   * @throws MillraceError `disk-full`, `file-not-writable`, `file-changed`. Bytes stored before
+   *   stay, and after a successful `flush` writing can continue
    */
   async store(position: number, bytes: Buffer, provisional = false): Promise<void> {
     const range = { start: position, end: position + bytes.length };
@@ -181,8 +181,8 @@ export class PartialFile {
   }
 
   /**
-   * Makes what has been stored so far survive the end of the machine. After a failure it is also
-   * what finds out whether the file can be written again: there may be room now.
+   * Makes the bytes stored so far survive the end of the machine. After a failure it also finds out
+   * whether the file can be written again: there may be room now.
    *
    * @throws MillraceError `disk-full`, `file-not-writable`: the next flush tries again, `store`
    *   fails until then; `file-changed`, and every later call with it
@@ -192,8 +192,8 @@ export class PartialFile {
   }
 
   /**
-   * Takes bytes out of what is stored: they have turned out to be wrong. After a crash, too, they
-   * will not be there.
+   * Removes stored bytes that have turned out to be wrong. They will not be there after a crash
+   * either.
    *
    * @throws MillraceError
    */
@@ -229,7 +229,7 @@ export class PartialFile {
     await this.#stored.write().catch(this.#fail);
   }
 
-  /** Forgets what is stored: the bytes have turned out to be useless. */
+  /** Removes all stored bytes: they have turned out to be useless. */
   async startOver(): Promise<void> {
     await this.#settle();
     this.#stored.clear();
@@ -241,12 +241,12 @@ export class PartialFile {
   }
 
   /**
-   * Gives the complete file its name, at once and without ever replacing another unless told to;
-   * `settle` is to be called then.
+   * Gives the complete file its name, in one step and without replacing another unless ordered;
+   * `settle` has to be called then.
    *
-   * @param length what the file must have
-   * @throws MillraceError; `file-changed` where somebody has written to it: what is still right
-   *   stays, `onLost` is told of the rest
+   * @param length expected length of the file
+   * @throws MillraceError; `file-changed` where another program has written to it: bytes that are
+   *   still right stay, `onLost` is told of the rest
    */
   async finish(length: number): Promise<void> {
     const { path, overwrite, held } = this.#options;
@@ -284,7 +284,7 @@ export class PartialFile {
     }
   }
 
-  /** Leaves what is there to be resumed; deletes it where that is not possible. */
+  /** Leaves the stored bytes for resuming; deletes them where that is not possible. */
   async leave(): Promise<void> {
     if (this.#stored.journal === undefined) await this.discard();
     else await this.close();
@@ -301,7 +301,7 @@ export class PartialFile {
 
   /** Deletes the partial file. */
   async discard(): Promise<void> {
-    // A file that somebody has put in its place is not ours to delete.
+    // A file that another program has put in its place is not ours to delete.
     const ours = await this.#watch.check().then(
       () => true,
       () => false,
@@ -311,7 +311,7 @@ export class PartialFile {
     await rm(this.#names.journal, { force: true });
   }
 
-  /** Waits for what is under way, and flushes if that can be. */
+  /** Waits for all work under way, and flushes if possible. */
   async #settle(): Promise<void> {
     await this.#writes.settled();
     await this.flush().catch(() => {});
@@ -337,7 +337,7 @@ export class PartialFile {
     }
   }
 
-  /** Somebody has written to the file: keeps what is still as it was. */
+  /** Another program has written to the file: keeps the bytes that are unchanged. */
   async #verifyAgain(): Promise<void> {
     const wrong = await this.#stored.changed();
     this.#watch.edited = false;

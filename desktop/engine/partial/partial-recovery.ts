@@ -1,6 +1,6 @@
 /**
- * Takes over what an earlier run has left of a partial file, as far as it is of the same version,
- * and prepares data and journal for this run.
+ * Recovers the partial file of an earlier run, as far as it is of the same version, and prepares
+ * data and journal for this run.
  */
 
 import { type FileHandle, rm } from 'node:fs/promises';
@@ -25,16 +25,16 @@ export interface RecoveryOptions {
   /** May take the place of a download of another file. */
   readonly overwrite: boolean;
   /**
-   * True: bytes of an earlier run are kept where the length is the same, also when the validators
-   * do not show that they are of this version; `earlier` says what they are of.
+   * True: bytes of an earlier run are kept where the length is the same, even if the validators do
+   * not show that they are of this version; `earlier` describes their version.
    */
   readonly keepUnproven?: boolean;
   /**
-   * URLs of the file, where more than one is known. What has been downloaded from any other is not
-   * given up for it without being told to. Undefined: it is.
+   * URLs of the file, where more than one is known. Bytes from any other URL are given up only on
+   * the user's order. Undefined: they are given up.
    */
   readonly ownUrls?: readonly string[];
-  /** Told when what an earlier run left is going to be verified: that can take a while. */
+  /** Called before bytes of an earlier run are verified: that can take a while. */
   readonly onVerify?: () => void;
   /** Told how far that has come. */
   readonly onVerifyProgress?: (doneBytes: number, totalBytes: number) => void;
@@ -45,7 +45,7 @@ export interface RecoveryOptions {
 export interface Recovered {
   /** The earlier bytes were of another file or version, and have been given up. */
   readonly startedOver: boolean;
-  /** Header of the earlier run whose bytes are there. */
+  /** Header of the earlier run that has left the bytes. */
   readonly earlier: JournalHeader | undefined;
   /** Bytes that it had brought to disk for good, and that were found to be others. */
   readonly damagedBytes: number;
@@ -53,7 +53,7 @@ export interface Recovered {
 
 /**
  * @param data the data file, open
- * @throws MillraceError `different-file` where what is there is not this download's to give up,
+ * @throws MillraceError `different-file` where the stored bytes belong to another download,
  *   `disk-full`; Error of the file system; the signal's reason
  */
 export async function recoverPartial(

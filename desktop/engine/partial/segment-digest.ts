@@ -1,18 +1,18 @@
 /**
- * Digests of the segments of downloads, for the journal: XXH64. It tells bytes from what an
- * unfinished write, a failing disk or somebody's editor has left of them, as file systems do, and
- * two stretches agree by chance once in 2^64. It is no defence against anybody who wants them to:
- * whoever can write to the partial file can write to the journal. What a publisher has stated about
- * a file is checked with the algorithm that was stated.
+ * Digests of the segments of downloads, for the journal: XXH64. Like the checksums of file systems,
+ * it detects bytes damaged by an unfinished write, a failing disk or an editor, and two stretches
+ * agree by chance once in 2^64. It is no defence against an attacker: one who can write to the
+ * partial file can write to the journal. A publisher's own digests are checked with the stated
+ * algorithm.
  *
- * Worked out on the thread that received the bytes, which has them in its cache: a seventh of a
- * millisecond for 1 MiB in native code. WebAssembly, which takes nearly twice that because the bytes
- * must be copied into its memory, stands in where there is no native code for the system.
+ * Computed on the thread that received the bytes, which has them in its cache: a seventh of a
+ * millisecond for 1 MiB in native code. WebAssembly, which takes nearly twice that because the
+ * bytes must be copied into its memory, stands in where there is no native code for the system.
  */
 
 type Xxh64 = (bytes: Uint8Array) => bigint;
 
-/** Of the WebAssembly module, what is copied into its memory at a time: it never shrinks. */
+/** Bytes copied into the memory of the WebAssembly module at a time: it never shrinks. */
 const STEP_BYTES = 1024 * 1024;
 
 const xxh64 = await native().catch(webAssembly);

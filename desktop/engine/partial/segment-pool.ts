@@ -1,6 +1,6 @@
-/** Memory for the segments of a download's file, and a bound on what is being written of it. */
+/** Memory for the segments of a download's file, and a bound on the bytes being written. */
 
-/** Longest segment: what is written, hashed and journaled as one, bytes. */
+/** Longest segment: a unit of writing, hashing and journaling, bytes. */
 export const SEGMENT_BYTES = 512 * 1024;
 /** Bytes on their way to the disk at a time, over all connections of a download. */
 const MAX_WRITING_BYTES = 4 * 1024 * 1024;
@@ -25,7 +25,7 @@ export class SegmentPool {
     if (this.#writingBytes <= MAX_WRITING_BYTES) for (const go of this.#waiting.splice(0)) go();
   }
 
-  /** Undefined while there is room for more, else a promise to wait for. */
+  /** Undefined while there is room for more, otherwise a promise to wait for. */
   room(): Promise<void> | undefined {
     if (this.#writingBytes <= MAX_WRITING_BYTES) return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));

@@ -5,14 +5,14 @@ import type { PartialFile } from './partial-file.ts';
 import { SEGMENT_BYTES, SegmentPool } from './segment-pool.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
-/** A file whose writes end when the test says so, or at once. */
+/** A file whose writes end when the test orders it, or at once. */
 function setUp(atOnce = true) {
   const stores: { position: number; bytes: Buffer; finish(error?: Error): void }[] = [];
   const file = {
     store: (position: number, bytes: Buffer) =>
       new Promise<void>((resolve, reject) => {
         const finish = (error?: Error) => (error === undefined ? resolve() : reject(error));
-        // The bytes on disk are those that are in the segment when the write ends.
+        // The bytes on disk are those in the segment when the write ends.
         stores.push({ position, bytes: atOnce ? Buffer.from(bytes) : bytes, finish });
         if (atOnce) finish();
       }),

@@ -6,7 +6,7 @@
 import type { PartialFile } from './partial-file.ts';
 import { SEGMENT_BYTES, type SegmentPool } from './segment-pool.ts';
 
-/** Bytes are not kept from the disk for longer than this: a crash loses what is in memory. */
+/** Longest time for which bytes stay in memory: a crash loses them. */
 const COLLECT_MS = 500;
 
 export class SegmentWriter {
@@ -14,7 +14,7 @@ export class SegmentWriter {
   readonly #pool: SegmentPool;
   readonly #provisional: boolean;
   #segment: Segment | undefined;
-  /** Where the next bytes belong, if they follow on those before. */
+  /** Position of the next bytes, if they follow the earlier ones. */
   #next: number;
   readonly #writes = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
@@ -22,7 +22,7 @@ export class SegmentWriter {
 
   /**
    * @param start position that the first bytes are expected at
-   * @param provisional what is written counts for this run only, until the file is told that it is
+   * @param provisional written bytes count for this run only, until the file is told that they are
    *   right (`PartialFile.confirm`)
    */
   constructor(file: PartialFile, pool: SegmentPool, start = 0, provisional = false) {
@@ -33,11 +33,12 @@ export class SegmentWriter {
   }
 
   /**
-   * Memory for the bytes that come next: what has been read into its beginning when `write` is
-   * called with it need not be copied. Good until the next call of `room` or `end`, or until a
-   * `write` of other bytes.
+   * Memory for the next bytes: those read into its beginning need not be copied when `write` is
+   * called with it. Valid until the next call of `room` or `end`, or until a `write` of other
+   * bytes.
    *
-   * @param end for no bytes from this position on, unless the next ones are beyond it already
+   * @param end no bytes from this position on are wanted, unless the next ones are already beyond
+   *   it
    */
   room(end = Number.POSITIVE_INFINITY): Buffer {
     const { memory, filled, capacity } = this.#current();
@@ -49,7 +50,7 @@ export class SegmentWriter {
    * Takes bytes at a position, in any order; they are copied, unless they are where `room` said.
    *
    * @returns a promise to wait for before taking more, where the disk is behind
-   * @throws what writing has failed with
+   * @throws the error of a failed write
    */
   write(position: number, bytes: Uint8Array): Promise<void> | undefined {
     if (this.#failure !== undefined) throw this.#failure;
@@ -74,9 +75,9 @@ export class SegmentWriter {
   }
 
   /**
-   * Writes what is left and waits for all of it. Nothing may be read into `room` any more.
+   * Writes the rest and waits for all of it. Nothing may be read into `room` any more.
    *
-   * @throws what writing has failed with
+   * @throws the error of a failed write
    */
   async end(): Promise<void> {
     this.#retire();
@@ -95,7 +96,7 @@ export class SegmentWriter {
     return this.#segment;
   }
 
-  /** Writes what has come; more may be on its way into the rest of the segment. */
+  /** Writes the bytes received so far; more may be on their way into the rest of the segment. */
   #store(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -119,7 +120,7 @@ export class SegmentWriter {
     this.#writes.add(write);
   }
 
-  /** Writes what has come; nothing more goes to this segment. */
+  /** Writes the bytes received so far; no more go to this segment. */
   #retire(): void {
     this.#store();
     const segment = this.#segment;
@@ -127,7 +128,7 @@ export class SegmentWriter {
     if (segment !== undefined) this.#release(segment);
   }
 
-  /** Memory that is still written from, or read into, must not be used for anything else. */
+  /** Memory in use by a write or a read must not be reused. */
   #release(segment: Segment): void {
     if (--segment.users === 0) this.#pool.giveBack(segment.memory);
   }
@@ -141,7 +142,7 @@ interface Segment {
   /** Bytes of the memory that belong to it. */
   readonly capacity: number;
   filled: number;
-  /** Of these, the ones on their way to the disk or there. */
+  /** The part of them that is on its way to the disk or there. */
   stored: number;
   /** Writes under way, and the connection. */
   users: number;

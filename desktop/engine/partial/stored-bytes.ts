@@ -56,7 +56,7 @@ export class StoredBytes {
     if (length !== undefined) this.#entries = new JournalEntries(length, UNIT_BYTES);
   }
 
-  /** How often bytes have been taken out: whoever has read them must do so again. */
+  /** How often bytes have been removed: readers of them must read again. */
   get removals(): number {
     return this.#removals;
   }
@@ -165,14 +165,14 @@ export class StoredBytes {
   }
 
   /**
-   * Takes over what an earlier run has left, as far as the bytes are what its journal says.
+   * Restores the bytes of an earlier run, as far as they match its journal.
    *
    * @returns bytes that the run had brought to disk for good, and that are others now
    * @throws Error of the file system; the signal's reason
    */
   async recover({ entries, flushed }: Journal, options: VerifyOptions): Promise<number> {
     const known = this.#entries as JournalEntries;
-    // Later lines take the place of earlier ones; those that do not fit in are cut up.
+    // Later lines replace earlier ones; those that do not fit in are cut up.
     const unfit = new Set<JournalEntry>();
     const durable = new RangeSet();
     for (const [index, entry] of entries.entries()) {
@@ -194,7 +194,7 @@ export class StoredBytes {
     return durable.bytes - kept;
   }
 
-  /** @returns stretches whose bytes are no longer what was written. @throws Error */
+  /** @returns stretches whose bytes have changed since they were written. @throws Error */
   async changed(): Promise<ByteRange[]> {
     const entries = [...(this.#entries ?? [])];
     const right = new Set(await verifyEntries(this.#data, entries));
@@ -223,7 +223,7 @@ export class StoredBytes {
     else this.#timer ??= setTimeout(write, JOURNAL_EVERY_MS);
   }
 
-  /** One digest in place of several, where what they are of is still what was written. */
+  /** Replaces several digests by one, where their bytes are still unchanged. */
   async #merge(
     entries: JournalEntries,
     parts: readonly JournalEntry[],
@@ -243,7 +243,7 @@ export class StoredBytes {
     this.#journal?.add(entry);
   }
 
-  /** Digests for what is still stored of a stretch that has lost its own. */
+  /** Computes digests for the stored rest of a stretch that has lost its own. */
   async #proveAgain(entries: JournalEntries, stretch: ByteRange): Promise<void> {
     const kept = this.ranges.ranges.flatMap((range) => intersect(range, stretch) ?? []);
     for (const range of kept) {

@@ -16,7 +16,7 @@ export interface VerifyOptions {
 }
 
 /**
- * @returns the entries whose bytes have their digest, in the order given
+ * @returns the entries whose bytes match their digest, in the given order
  * @throws Error of the file system; the signal's reason
  */
 export async function verifyEntries(

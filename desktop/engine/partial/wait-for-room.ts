@@ -9,7 +9,7 @@ import type { PartialFile } from './partial-file.ts';
 const ROOM_POLL_MS = 2000;
 
 /**
- * @param waitMs how long; undefined: for ever
+ * @param waitMs longest wait; undefined: for ever
  * @param now monotonic milliseconds
  * @returns false if there is still none after that
  * @throws MillraceError if the file cannot be written to all the same; the signal's reason

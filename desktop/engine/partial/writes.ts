@@ -15,8 +15,8 @@ export class Writes {
   }
 
   /**
-   * A write that touches the range, as it ends: of two copies at the same time nobody could tell
-   * which would be on disk in the end.
+   * A write that touches the range, as it ends: of two copies written at the same time, either
+   * could end up on disk.
    *
    * @returns undefined: there is none
    */
@@ -36,7 +36,7 @@ export class Writes {
     }
   }
 
-  /** Resolves when those that are under way have ended, however they do. */
+  /** Resolves when those under way have ended, successfully or not. */
   async settled(): Promise<void> {
     await Promise.all([...this.#running].map(({ done }) => done));
   }

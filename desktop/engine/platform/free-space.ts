@@ -29,11 +29,11 @@ export async function freeBytes(path: string): Promise<number | undefined> {
   }
 }
 
-/** @returns undefined where the report makes no sense, as those of some network drives */
+/** @returns undefined where the report makes no sense, as with some network drives */
 export function reportedFreeBytes(report: SpaceReport): number | undefined {
   const { bsize, blocks, bavail } = report;
-  // No blocks at all: FUSE and WebDAV drives that do not know. More free than there are, or less
-  // than none: counters that have overflowed.
+  // No blocks: FUSE and WebDAV drives that do not know. More free than total, or negative: counters
+  // that have overflowed.
   if (bsize <= 0n || blocks <= 0n || bavail < 0n || bavail > blocks) return undefined;
   return Number(bavail * bsize);
 }

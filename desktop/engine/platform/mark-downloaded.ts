@@ -1,6 +1,6 @@
 /**
- * Tells the system that a file comes from the network, so that it asks before it opens it: the Mark
- * of the Web on Windows, the quarantine attribute on macOS. Elsewhere there is no such thing; the
+ * Tells the system that a file comes from the network, so that it asks before opening it: the Mark
+ * of the Web on Windows, the quarantine attribute on macOS. Other systems have no such mark; the
  * attribute with the URL that some programs write on Linux protects nobody and tells others what
  * was downloaded.
  */

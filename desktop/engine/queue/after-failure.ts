@@ -1,4 +1,4 @@
-/** Decides what follows a failure: another name, another attempt, or the end. */
+/** Decides the consequence of a failure: another name, another attempt, or the end. */
 
 import type { ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRecord } from '../store/record.ts';

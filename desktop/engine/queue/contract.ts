@@ -32,8 +32,7 @@ export interface Run {
   /**
    * Lets go of the complete file; nothing where there is none.
    *
-   * @param written it is written down that the download is complete. Else another run of it finds
-   *   the file complete
+   * @param written the completion is recorded. Otherwise another run of it finds the file complete
    */
   settle(written: boolean): Promise<void>;
   setLimit(bytesPerSecond: number | undefined): void;
@@ -46,9 +45,9 @@ export interface Run {
 export interface DownloadFactory {
   (request: DownloadRequest, context: RunContext): Run | Promise<Run>;
   /**
-   * Deletes the partial file, and what is beside it, of a download that does not run.
+   * Deletes the partial file, with its journal, of a download that does not run.
    *
-   * @param onlyOf URLs: what is there of any other stays
+   * @param onlyOf URLs: a partial file of any other stays
    */
   removePartial(path: string, onlyOf?: readonly string[]): Promise<void>;
   /**
@@ -58,10 +57,10 @@ export interface DownloadFactory {
    */
   removeJournal(path: string, onlyOf: readonly string[]): Promise<void>;
   /**
-   * Takes the partial file, and what is beside it, to another path.
+   * Moves the partial file, with its journal, to another path.
    *
-   * @param onlyOf URLs: what is there of any other stays
-   * @returns bytes on disk of what was moved
+   * @param onlyOf URLs: a partial file of any other stays
+   * @returns bytes on disk of the moved files
    * @throws MillraceError `file-exists` if there is one at the other path, and others of files
    */
   movePartial(path: string, to: string, onlyOf?: readonly string[]): Promise<number>;

@@ -11,7 +11,7 @@ export class HostMemory implements HostLimits {
   readonly #store: HostStore;
   readonly #now: () => Millis;
 
-  /** @param now Unix milliseconds: what is learned outlives the process */
+  /** @param now Unix milliseconds: learned limits outlive the process */
   constructor(store: HostStore, now: () => Millis) {
     this.#store = store;
     this.#now = now;

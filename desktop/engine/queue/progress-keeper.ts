@@ -1,4 +1,4 @@
-/** Writes down what runs have brought so far: shown as it was after a crash. */
+/** Records the progress of runs, so that lists show it after a crash. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { QueueItem } from '@millrace/shared/download/queue/queue';
@@ -24,7 +24,7 @@ export class ProgressKeeper {
     this.#options = options;
   }
 
-  /** Something runs, or is to be written down: from now on it is, every few seconds. */
+  /** A download runs, or has unrecorded progress: from now on it is recorded every few seconds. */
   keepOn(): void {
     this.#timer ??= setInterval(() => this.keep(), INTERVAL_MS);
   }
@@ -40,7 +40,7 @@ export class ProgressKeeper {
     records.saveUnsaved();
     const { active } = records.queue;
     if (active.length === 0) {
-      // Nothing is to be done until something runs again.
+      // Nothing is left to do until a download runs again.
       if (!records.behind) this.stop();
       return;
     }

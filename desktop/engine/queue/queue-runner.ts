@@ -1,4 +1,6 @@
-/** Carries out what queue and schedule say: starts and stops runs, and notes how they end. */
+/**
+ * Carries out the decisions of queue and schedule: starts and stops runs, and records how they end.
+ */
 
 import { join, relative } from 'node:path';
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -74,7 +76,7 @@ export class QueueRunner {
     this.tick();
   }
 
-  /** Interrupts what runs; it goes on at the next start. */
+  /** Interrupts running downloads; they continue at the next start. */
   async close(): Promise<void> {
     this.#keeper.keep();
     this.#closed = true;
@@ -106,7 +108,7 @@ export class QueueRunner {
     return scheduleAt(this.#options.settings.windows, this.#options.now(), offset);
   }
 
-  /** Decides what runs now, and starts it. To be called after anything that matters to that. */
+  /** Decides which downloads run now, and starts them. Call it after every relevant change. */
   tick(): void {
     if (this.#closed || this.#holds > 0) return;
     if (this.#records.behind) this.#keeper.keepOn();
@@ -133,7 +135,7 @@ export class QueueRunner {
     this.#timer = setTimeout(() => this.tick(), wait);
   }
 
-  /** Decides once, after `work`, what it would decide many times in it. */
+  /** Decides once, after `work`, in place of many times during it. */
   hold<T>(work: () => T): T {
     this.#holds++;
     try {
@@ -147,16 +149,16 @@ export class QueueRunner {
   /**
    * Stops a run, if there is one, and does something before there can be another.
    *
-   * @param work is told what it has left
+   * @param work gets the remains of the run
    */
   stopAnd(gid: string, work: (left: Left) => Promise<void>): Promise<void> {
     return this.#runs.stopAnd(gid, work);
   }
 
   /**
-   * Stops a run, if there is one; what it has is kept.
+   * Stops a run, if there is one; its bytes are kept.
    *
-   * @returns when it has ended: what it has left
+   * @returns at its end: its remains
    */
   async stop(gid: string): Promise<Left> {
     this.#keeper.note(gid);
@@ -166,7 +168,7 @@ export class QueueRunner {
     return left;
   }
 
-  /** Starts a running download anew, with what has been changed. */
+  /** Restarts a running download with its changes. */
   restart(gid: string): void {
     if (this.#records.queue.get(gid)?.state !== 'active') return;
     void this.stop(gid);

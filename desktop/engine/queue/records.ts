@@ -1,6 +1,6 @@
 /**
  * Records of all downloads: the unfinished ones in memory and in the queue, all of them in the
- * database. Every change is written down before anybody is told.
+ * database. Every change is stored before it is announced.
  */
 
 import { randomBytes } from 'node:crypto';
@@ -15,7 +15,7 @@ import type { DownloadRecord, FinishedState, UnfinishedState } from '../store/re
 import type { RunProgress, RunResult } from './contract.ts';
 
 export type ManagerEvent =
-  /** Limits, schedule, or anything else that the daemon is set to. */
+  /** Limits, schedule, or any other setting of the daemon. */
   | { readonly kind: 'settings' }
   /** The trash has changed. */
   | { readonly kind: 'trash' }
@@ -92,7 +92,7 @@ export class Records {
     }
   }
 
-  /** Unfinished downloads: those that run, then the queue in order. */
+  /** Unfinished downloads: running ones, then the queue in order. */
   unfinished(): DownloadRecord[] {
     const items = [...this.queue.active, ...this.queue.line];
     return items.map(({ gid }) => this.#records.get(gid) as DownloadRecord);
@@ -119,7 +119,7 @@ export class Records {
     }
   }
 
-  /** Forgets what is not in the database. @returns whether something was still to be written */
+  /** Forgets changes that are not in the database. @returns whether there were any */
   drop(gid: string): boolean {
     this.queue.remove(gid);
     this.#records.delete(gid);
@@ -152,7 +152,7 @@ export class Records {
     this.emit({ kind: 'changed', gid });
   }
 
-  /** It stands in line as if it had never been tried. */
+  /** It stands in the queue as if it had never been tried. */
   requeue(gid: string): void {
     this.update(gid, { state: 'queued', attempts: 0, retryAt: undefined });
   }
@@ -187,7 +187,7 @@ export class Records {
     return true;
   }
 
-  /** Takes out of the database what cannot be read. @returns false if it can be, or is not there */
+  /** Removes an unreadable row from the database. @returns false if it is readable, or not there */
   forgetDamaged(gid: string): boolean {
     const isKnown = this.#records.has(gid) || this.#unsaved.has(gid);
     if (isKnown || this.store.get(gid) !== undefined || !this.store.delete(gid)) return false;
@@ -219,7 +219,7 @@ export class Records {
     return this.#unsaved.size > 0;
   }
 
-  /** Writes down what could not be before. */
+  /** Stores the changes that could not be stored before. */
   saveUnsaved(): void {
     for (const record of [...this.#unsaved.values()]) {
       if (!this.#save(record)) return;
@@ -255,7 +255,7 @@ export function targetOf({ path, request }: DownloadRecord): string {
   return join(request.dir, request.file ?? name);
 }
 
-/** Makes the changes to a record whose run has got everything. */
+/** The changes to a record whose run has completed. */
 export function completedBy(
   { request, receivedBytes: before }: DownloadRecord,
   { path, bytes, digest, receivedBytes }: RunResult,

@@ -1,4 +1,4 @@
-/** The downloads that run: started, stopped, and told apart when one is started anew. */
+/** The downloads that run: started, stopped, and told apart when one is restarted. */
 
 import { dirname, join } from 'node:path';
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -37,7 +37,7 @@ export interface RunnerOptions {
   /** How a run that was not stopped stood at its end. */
   readonly onStand: (gid: string, progress: RunProgress) => void;
   /** Not called for runs that were stopped, unless they were complete before they could be. */
-  /** Returns whether the outcome is written down, or nobody wants to know of it. */
+  /** Returns whether the outcome is recorded, or need not be. */
   readonly onEnded: (gid: string, outcome: Outcome) => boolean;
 }
 
@@ -104,7 +104,7 @@ export class Runs {
     running.ended = this.#go(gid, { request, from }, running, before);
   }
 
-  /** Stops a download; what it has is kept. */
+  /** Stops a download; its bytes are kept. */
   async stop(gid: string): Promise<Left> {
     const running = this.#running.get(gid);
     running?.controller.abort(new Error('stopped'));
@@ -115,7 +115,7 @@ export class Runs {
   /**
    * Stops a download, and does something before it can be started again.
    *
-   * @param work is told what the download has left when it has ended
+   * @param work gets the download's remains at its end
    */
   async stopAnd(gid: string, work: (left: Left) => Promise<void>): Promise<void> {
     const before = this.#running.get(gid);
@@ -173,7 +173,7 @@ export class Runs {
           if (!signal.aborted) onEvent(gid, event);
         },
       });
-      // Nobody may be waiting for the description when it fails.
+      // The description may have no waiter when it fails.
       running.run.described.catch(() => {});
       running.since = this.#options.now();
       running.result = running.run.run();

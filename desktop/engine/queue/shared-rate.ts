@@ -1,4 +1,4 @@
-/** One rate limit for all downloads of the daemon: waits for what `FairShare` decides. */
+/** One rate limit for all downloads of the daemon: the waits that `FairShare` orders. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { FairShare } from '@millrace/shared/download/queue/fair-share';
@@ -29,7 +29,7 @@ export class SharedRate {
     this.#grant();
   }
 
-  /** The limit as one download sees it: its connections share what is its. */
+  /** The limit as one download sees it: its connections share its part. */
   limitFor(gid: string): RateLimit {
     return {
       take: (bytes, signal) => {

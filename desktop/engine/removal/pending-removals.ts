@@ -11,18 +11,18 @@ export interface Removed {
   /** As it was. */
   readonly record: DownloadRecord;
   readonly leftover: Leftover | undefined;
-  /** When its run has ended: what that has left. */
+  /** The remains of its run, at its end. */
   readonly stopped: Promise<Left>;
 }
 
 export interface RemovalsOptions {
   readonly store: SettingStore;
-  /** True if an unfinished download writes to the path, other than the one that is named. */
+  /** True if an unfinished download other than `by` writes to the path. */
   readonly isTaken: (path: string, by: string) => boolean;
   readonly removePartial: (path: string, onlyOf?: readonly string[]) => Promise<void>;
 }
 
-/** Where earlier versions have noted what was still to be deleted. */
+/** Setting in which earlier versions recorded pending deletions. */
 const SETTING = 'removals';
 
 export class PendingRemovals {
@@ -33,7 +33,7 @@ export class PendingRemovals {
     this.#options = options;
   }
 
-  /** Deletes what an earlier version had still to delete. */
+  /** Carries out the pending deletions of an earlier version. */
   start(): void {
     const { store } = this.#options;
     const { items, refused } = readList(leftoverSchema, store.get(SETTING) ?? []);
@@ -47,15 +47,16 @@ export class PendingRemovals {
     await Promise.all(removed.map((one) => this.work(this.#deleteOne(one))));
   }
 
-  /** Resolves when all that is under way is done. */
+  /** Resolves when all work under way is done. */
   async close(): Promise<void> {
     await Promise.all(this.#working);
   }
 
   /**
-   * Deletes what was to go of a download whose run has ended, unless another goes on with it.
+   * Deletes the condemned files of a download whose run has ended, unless another download uses
+   * them.
    *
-   * @param by whose it was
+   * @param by the download that they belonged to
    */
   async delete(leftover: Leftover, left: Left, by = ''): Promise<void> {
     await this.#delete(await whatIsLeft(leftover, left), by);
@@ -80,7 +81,7 @@ export class PendingRemovals {
 
   async #delete(leftover: Leftover, by: string): Promise<void> {
     const { path, kind, onlyOf } = leftover;
-    // Added again meanwhile: what is there is wanted.
+    // Added again meanwhile: its files are wanted.
     if (this.#options.isTaken(path, by)) return;
     if (kind === 'partial') return this.#options.removePartial(path, onlyOf);
     if (isSame(leftover, await identityOf(path))) await rm(path, { force: true });

@@ -16,7 +16,7 @@ import { Trash } from './trash.ts';
 
 export interface Removing {
   readonly gids: readonly string[];
-  /** Also what unfinished ones have so far. */
+  /** Also the partial files of unfinished ones. */
   readonly deletePartial: boolean;
   /** Also the files of complete ones. */
   readonly deleteFile: boolean;
@@ -30,7 +30,7 @@ export interface RemoverOptions {
   readonly records: Records;
   readonly queueRunner: QueueRunner;
   readonly createDownload: DownloadFactory;
-  /** Where what is still to be deleted is written down. */
+  /** Store of the pending deletions. */
   readonly settingStore: SettingStore;
   readonly trashStore: TrashStore;
   readonly trashLimits: () => TrashLimits;
@@ -68,13 +68,13 @@ export class Remover {
     });
   }
 
-  /** Goes on with what the last run has not come to. */
+  /** Continues the work that the last run has left. */
   start(): void {
     this.#removals.start();
     this.trash.start();
   }
 
-  /** Resolves when all that is under way is done. */
+  /** Resolves when all work under way is done. */
   async close(): Promise<void> {
     await this.trash.close();
     await this.#removals.close();
@@ -83,7 +83,7 @@ export class Remover {
   /**
    * Ends an unfinished download, for good.
    *
-   * @param deletePartial also what it has so far
+   * @param deletePartial also its partial file
    * @returns false if it was finished already
    */
   end(gid: string, deletePartial: boolean): boolean {
@@ -101,7 +101,7 @@ export class Remover {
   }
 
   /**
-   * Deletes what a download that has failed or was removed has left of its file.
+   * Deletes the remains of a failed or removed download's file.
    *
    * @returns false if it is neither
    */
@@ -117,11 +117,11 @@ export class Remover {
   }
 
   /**
-   * Removes downloads, finished or not. What they have on disk goes with them into the trash.
+   * Removes downloads, finished or not. Their files on disk go with them into the trash.
    *
-   * @returns those that were touched, and what `undo` takes unless it was for good
-   * @throws MillraceError `no-such-download`, or `wrong-state` where a file to be deleted is another
-   *   than was downloaded: nothing has been removed then
+   * @returns the affected downloads, and the argument for `undo` unless it was for good
+   * @throws MillraceError `no-such-download`, or `wrong-state` where a file to be deleted is
+   *   another than was downloaded: nothing has been removed then
    */
   async remove(what: Removing): Promise<{ gids: string[]; undo?: string }> {
     const damaged = this.#forgetDamaged(what);
@@ -144,9 +144,10 @@ export class Remover {
   }
 
   /**
-   * Takes finished downloads out of the history, into the trash: as many as that takes, newest first.
+   * Takes finished downloads out of the history, into the trash: as many as that takes, newest
+   * first.
    *
-   * @returns those that are gone from the history, and what `undo` takes
+   * @returns the downloads removed from the history, and the argument for `undo`
    */
   purge(
     states: readonly FinishedState[] | undefined,
@@ -171,10 +172,10 @@ export class Remover {
   }
 
   /**
-   * Brings back what a removal has taken away.
+   * Restores the downloads of a removal.
    *
    * @param id undefined: the last removal
-   * @returns those that are there again
+   * @returns the restored ones
    * @throws MillraceError `wrong-state` if nothing of it is in the trash, `queue-full`
    */
   async undo(id?: string): Promise<string[]> {
@@ -184,9 +185,9 @@ export class Remover {
   }
 
   /**
-   * Brings removed downloads back from the trash; what was queued is queued again.
+   * Restores removed downloads from the trash; queued ones are queued again.
    *
-   * @returns those that are there again
+   * @returns the restored ones
    * @throws MillraceError `queue-full`: nothing has been brought back then
    */
   async restore(gids: readonly string[]): Promise<string[]> {
@@ -199,12 +200,12 @@ export class Remover {
     );
   }
 
-  /** Takes what cannot be read out of the list, for good: the trash could not give it back. */
+  /** Removes unreadable rows from the list, for good: the trash could not restore them. */
   #forgetDamaged({ gids, forget }: Removing): string[] {
     return forget ? gids.filter((gid) => this.#records.forgetDamaged(gid)) : [];
   }
 
-  /** The files that are to be deleted, of those that are complete by now. */
+  /** The files to delete, of downloads that are complete by now. */
   async #filesOf({ gids, deleteFile, deletePartial }: Removing) {
     const asked = gids.map((gid) => this.#records.get(gid));
     for (;;) {
@@ -243,7 +244,7 @@ export class Remover {
   #removeForNow(gid: string, what: Removing, file: Leftover | undefined): Removed | undefined {
     // A run that is about to begin has a file before it tells where.
     const begun = this.#queueRunner.running(gid)?.progress().path;
-    // First, so that the record has what the run has brought.
+    // First, so that the record has the run's result.
     const stopped = this.#queueRunner.stop(gid);
     const record = this.#records.get(gid);
     const unfinished = !isFinished(record.state);
@@ -269,7 +270,7 @@ export class Remover {
     if (leftover !== undefined) await this.#removals.delete(leftover, left, record.gid);
   }
 
-  /** It was complete before it could be ended, and nobody wanted its file deleted. */
+  /** It was complete before it could be ended, and its file was not to be deleted. */
   #isComplete(gid: string, result: RunResult | undefined): void {
     const record = this.#records.store.get(gid);
     if (result === undefined || record?.state !== 'removed') return;
@@ -302,15 +303,15 @@ function leftoverOf(record: DownloadRecord, left: string | undefined): Leftover 
   if (record.startedAt === undefined) return undefined;
   const path = record.path ?? left;
   if (path !== undefined) return { path, kind: 'partial' };
-  // A path that is only likely may have somebody else's.
+  // A path that is only likely may have another's file.
   return { path: targetOf(record), kind: 'partial', onlyOf: [...record.request.urls] };
 }
 
 /**
- * The file of a complete download, if it is to be deleted.
+ * The file of a complete download, if it has to be deleted.
  *
- * @throws MillraceError `wrong-state` if what is at its path has another size: it is somebody
- *   else's by now, or always was where the record comes from a list
+ * @throws MillraceError `wrong-state` if the file at its path has another size: it belongs to
+ *   another program by now, or always did where the record comes from a list
  */
 async function fileOf(
   { state, path, length }: DownloadRecord,

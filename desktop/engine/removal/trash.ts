@@ -27,7 +27,7 @@ export interface TrashOptions {
   readonly store: TrashStore;
   readonly removals: PendingRemovals;
   readonly createDownload: Pick<DownloadFactory, 'movePartial'>;
-  /** True if an unfinished download writes to the path, other than the one that is named. */
+  /** True if an unfinished download other than `by` writes to the path. */
   readonly isTaken: (path: string, by: string) => boolean;
   readonly limits: () => TrashLimits;
   /** Called when the trash has changed. */
@@ -38,7 +38,7 @@ export interface TrashOptions {
 
 /** Folder beside the data of removed downloads, with a folder for each of them. */
 export const TRASH_FOLDER = '.millrace-trash';
-/** How often it is looked for what has been kept long enough. */
+/** How often expired entries are looked for. */
 const SWEEP_MS = 3600_000;
 
 export class Trash {
@@ -55,7 +55,7 @@ export class Trash {
     return this.#options.store;
   }
 
-  /** Goes on with what the last run has not come to. */
+  /** Continues the work that the last run has left. */
   start(): void {
     for (const gid of this.store.unmoved()) this.#then(gid, () => this.#moveAway(gid));
     this.sweep();
@@ -109,7 +109,7 @@ export class Trash {
    * Takes a download out of the trash, with its data back in its place, or beside it where another
    * file has the name by now.
    *
-   * @returns what it was; undefined if it is not in the trash
+   * @returns the removed entry; undefined if it is not in the trash
    */
   restore(gid: string): Promise<DownloadRecord | undefined> {
     return this.#then(gid, async () => {
@@ -122,7 +122,10 @@ export class Trash {
     });
   }
 
-  /** Deletes downloads for good, also those that cannot be read. @returns how many, and bytes that they took on disk */
+  /**
+   * Deletes downloads for good, including unreadable ones. @returns their number, and the bytes
+   * that they took on disk
+   */
   async delete(gids: readonly string[]): Promise<{ count: number; bytes: number }> {
     const deleted = await Promise.all(gids.map((gid) => this.#deleteOne(gid)));
     this.#options.onChange();
@@ -132,7 +135,7 @@ export class Trash {
     };
   }
 
-  /** Deletes for good what has been kept long enough, or is too much. */
+  /** Deletes for good the entries that are too old, or too many. */
   sweep(): void {
     const { limits, now } = this.#options;
     const over = beyondKeeping(this.store.entries(), limits(), now());
@@ -173,7 +176,7 @@ export class Trash {
     if (row?.leftover === undefined || row.moved) return;
     const { path, kind, onlyOf } = row.leftover;
     const { isTaken, createDownload } = this.#options;
-    // Added again meanwhile: what is there is wanted there.
+    // Added again meanwhile: its file is wanted there.
     if (isTaken(path, gid)) return this.store.put({ ...row, leftover: undefined, bytes: 0 });
     const to = keptAt(path, gid);
     try {
@@ -212,7 +215,7 @@ export class Trash {
     return { ...record, path: to, name, request: { ...record.request, file: name } };
   }
 
-  /** Does something when all that was to be done with a download before has been. */
+  /** Runs work after all earlier work on a download. */
   #then<T>(gid: string, work: () => Promise<T>): Promise<T> {
     const before = this.#work.get(gid) ?? Promise.resolve();
     const done = before.then(work);
@@ -227,7 +230,7 @@ export class Trash {
 }
 
 /**
- * Moves a file away if it is still the one that was removed.
+ * Moves a file away if it is still the removed one.
  *
  * @returns its bytes; 0 where another file has taken its name, which stays
  */

@@ -209,7 +209,7 @@ describe("aria2's answers", () => {
     const shown = await aria2<Record<string, string>>('getOption', gid);
     expect(shown['http-user']).toBe('me');
     expect(JSON.stringify(shown)).not.toMatch(/secret|hidden/);
-    // As front ends do: all that they know, with one thing changed.
+    // As front ends do: all known options, with one of them changed.
     await aria2('changeOption', gid, {
       ...shown,
       referer: 'http://r.example/',

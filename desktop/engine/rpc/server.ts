@@ -1,4 +1,7 @@
-/** The daemon's server on loopback: JSON-RPC at `/jsonrpc`, log-in at `/session`, else the page. */
+/**
+ * The daemon's server on loopback: JSON-RPC at `/jsonrpc`, log-in at `/session`, otherwise the
+ * page.
+ */
 
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -28,7 +31,7 @@ import { LiveFeed } from './calls/live-feed.ts';
 import { NOTIFICATIONS, Notifier } from './calls/notifier.ts';
 import { millraceMethods } from './millrace/methods.ts';
 
-// An import would load what Node's http has of fetch and WebSocket as well: a tenth of the start.
+// An import would also load the fetch and WebSocket of Node's http: a tenth of the start.
 const { createServer } = process.getBuiltinModule('node:http');
 
 export interface RpcServerOptions {
@@ -53,17 +56,19 @@ export interface RpcServerOptions {
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 /** Of all requests that are being read. */
 const MAX_BODIES_BYTES = 4 * MAX_BODY_BYTES;
-/** Connections, and WebSockets of them; strangers are those who have not shown the token. */
+/**
+ * Most connections, and WebSockets among them; strangers are clients that have not shown the token.
+ */
 const CONNECTIONS = { all: 256, strangers: 192 };
 const WEB_SOCKETS = { all: 64, strangers: 32 };
-/** A client that does not read what it is sent is let go. */
+/** Unread bytes at which a client is disconnected. */
 const MAX_UNREAD_BYTES = 8 * 1024 * 1024;
 /** Unread bytes from which a client gets live updates later. */
 const CONGESTED_BYTES = 1024 * 1024;
 /** Calls that one client may have waiting for an answer, and their bytes. */
 const MAX_WAITING_CALLS = 1000;
 const MAX_WAITING_BYTES = 2 * MAX_BODY_BYTES;
-/** Of a message over a WebSocket whose client has not shown at once that it knows the token. */
+/** Longest message over a WebSocket whose client has not shown the token yet. */
 const MAX_STRANGE_MESSAGE_BYTES = 2 * 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 30_000;
 /** RFC 6455's registry: the server has too much to do. */
@@ -134,7 +139,7 @@ export class RpcServer {
       this.#connections.enter(socket, false)?.destroy();
       socket.on('close', () => this.#connections.leave(socket));
     });
-    // A failure of one request ends that request, and nothing else.
+    // A failure of one request ends only that request.
     this.#http.on('request', (req, res) => this.#handle(req, res).catch(() => res.destroy()));
     this.#http.on('upgrade', (req, socket, head) => this.#upgrade(req, socket, head));
   }
@@ -254,7 +259,7 @@ export class RpcServer {
     return [...this.#webSockets.clients, ...this.#strangeWebSockets.clients];
   }
 
-  /** Finds who sent a request: a holder of the token, or our own page, logged in. */
+  /** Identifies the sender of a request: a holder of the token, or our own page, logged in. */
   #trust(req: IncomingMessage): { trusted: boolean; token: boolean; session?: string } {
     const token = this.#secret.inHeader(req);
     const session = isOwnOrigin(req) ? this.#options.sessions.of(req) : undefined;
@@ -274,7 +279,7 @@ export class RpcServer {
       onClosed: (listener) => void closed.add(listener),
     };
     const context: CallContext = { ...trust, subscriber };
-    // aria2's notifications name gids and nothing else; its clients listen without a token.
+    // aria2's notifications contain only gids; its clients listen without a token.
     closed.add(this.#notifier.listenAria2(subscriber));
     webSocket.on('error', () => webSocket.terminate());
     webSocket.on('close', () => {
@@ -307,7 +312,7 @@ function upgrades(maxPayload: number): WebSocketServer {
   return new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false });
 }
 
-/** Still encoded, and empty for what is no URL. */
+/** Still encoded, and empty for texts that are no URL. */
 function pathOf(req: IncomingMessage): string {
   return URL.parse(req.url ?? '', 'http://x')?.pathname ?? '';
 }

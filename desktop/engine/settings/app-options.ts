@@ -18,9 +18,7 @@ const MAX_PREFERENCES = 64;
 
 const { proxy, defaults, appearance, trash, browserFolder, language, preferences } = appParts;
 
-/**
- * Limits in place of those that cannot be read: nothing is deleted that the user may want to keep.
- */
+/** Limits in place of unreadable ones: nothing is deleted that the user may want to keep. */
 const LONGEST_TRASH = { days: MAX_TRASH_DAYS, maxBytes: Number.MAX_SAFE_INTEGER };
 
 /** As it is kept; a member that is missing, or that an older version does not know, is the usual. */

@@ -1,4 +1,4 @@
-/** Checks of what users ask for: values by a schema, and addresses. */
+/** Checks of users' input: values by a schema, and addresses. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { MAX_URL_CHARS } from '@millrace/shared/base/limits';
@@ -6,7 +6,7 @@ import { tryRead } from '@millrace/shared/schema/read';
 import type { z } from 'zod';
 import { withoutLogin } from '../net/credentials.ts';
 
-/** @throws MillraceError `bad-option` that names what is wrong */
+/** @throws MillraceError `bad-option` that names the fault */
 export function check<T>(schema: z.ZodType<T>, value: unknown): T {
   const result = tryRead(schema, value);
   if (result.success) return result.data;

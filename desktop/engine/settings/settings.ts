@@ -139,14 +139,14 @@ export class Settings {
 
 function read<T>(store: SettingStore, name: string, schema: z.ZodType<T>): T | undefined {
   const value = store.get(name);
-  // `null` is what is kept of undefined.
+  // `null` is the stored form of undefined.
   if (value === undefined || value === null) return undefined;
   const result = tryRead(schema, value);
   if (!result.success) store.isDamaged(name, 'it is as if it had never been set');
   return result.success ? result.data : undefined;
 }
 
-/** Limits of the trash that cannot be read are the longest: the others would delete. */
+/** Unreadable limits of the trash become the longest: shorter ones would delete. */
 function readApp(store: SettingStore): AppOptions {
   const damaged = store.has('app') ? { trash: null } : {};
   const kept = store.get('app') ?? damaged;
@@ -155,7 +155,7 @@ function readApp(store: SettingStore): AppOptions {
   return tryRead(appSchema, kept).data ?? readOrThrow(appSchema, damaged);
 }
 
-/** A list of which one damaged item costs no other; undefined if there is none. */
+/** A list in which a damaged item does not affect the others; undefined if there is none. */
 function readItems<S extends z.ZodType>(
   store: SettingStore,
   name: string,

@@ -1,4 +1,4 @@
-/** The error that an answer without the file stands for. */
+/** The error for an answer without the file. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { statusError } from '@millrace/shared/http/answers/status-error';
@@ -8,9 +8,9 @@ import type { HttpStream } from '@millrace/shared/node/http-client';
 import { pump } from './source-answer.ts';
 
 /**
- * Reads what it says, or discards it.
+ * Reads the answer's own message, or discards it.
  *
- * @param isEdge edges say themselves what is wrong
+ * @param isEdge edges state the error themselves
  */
 export async function answerError(response: HttpStream, isEdge: boolean): Promise<MillraceError> {
   const { status, headers, arrivedAt } = response;

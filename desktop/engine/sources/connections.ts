@@ -1,4 +1,6 @@
-/** How a download reaches its sources: the HTTP client, what is said to whom, and the sources. */
+/**
+ * How a download reaches its sources: the HTTP client, the header fields for each, and the sources.
+ */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -24,7 +26,7 @@ import { type HeaderFields, HttpSource } from './http-source.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
-/** How long connecting may take at most: whoever takes longer is not there. */
+/** Longest time for connecting: a slower source counts as absent. */
 const MAX_CONNECT_MS = 10_000;
 /** Besides blocks there are samples, lists of digests and of mirrors to be fetched. */
 const EXTRA_CONNECTIONS = 4;
@@ -75,7 +77,7 @@ export class Connections {
     return this.#fields.urls;
   }
 
-  /** A digest of the whole file is known that nobody on the way could have changed. */
+  /** A digest of the whole file is known that no attacker on the way could have changed. */
   get digestKnown(): boolean {
     return this.#digestKnown;
   }
@@ -135,7 +137,7 @@ export class Connections {
       for: (target, start) => ({
         ...this.#fields.fieldsFor(target, { role: 'edge', start }),
         ...this.#request.edgeHeaders,
-        // The token is for this edge, and for nobody that it might send us to.
+        // The token is for this edge, and for none that it might redirect us to.
         ...(target.origin === origin ? own : {}),
       }),
     };
@@ -234,7 +236,7 @@ function namedHosts(
 ): ConstructorParameters<typeof OwnNetwork>[0] {
   const [first = '', ...more] = urls;
   const isListed = (url: string) => listed.includes(url);
-  // A list of nothing but files in the own network is about that network.
+  // A list whose files are all in the own network is about that network.
   const home = urls.every((url) => !isPublicHost(new URL(url).hostname));
   const typed = more.filter((url) => home || !isListed(url));
   return {

@@ -1,8 +1,8 @@
 /**
  * Finds further sources on its own: other edges of the network (NSDI 5.1), mirrors and Metalink
- * documents that the source names (RFC 6249), and lists of digests beside the file. All of it is a
- * hint: sources have to show that they hold the file, and nothing of it can fail a download. The
- * readers are loaded with the first of each kind: most downloads have none.
+ * documents that the source names (RFC 6249), and lists of digests beside the file. All of them are
+ * hints: sources have to show that they hold the file, and a failed hint cannot fail a download.
+ * The readers are loaded with the first of each kind: most downloads have none.
  */
 
 import type { Random } from '@millrace/shared/base/clock';
@@ -28,7 +28,7 @@ export interface DiscoveryOptions {
   readonly random: Random;
   readonly signal: AbortSignal;
   readonly onSource: (source: HttpSource) => void;
-  /** Chunks have got owners: what `ownership` says has changed. */
+  /** Chunks have got owners: `ownership` has changed. */
   readonly onOwners: () => void;
   readonly onNote: (note: Note) => void;
 }
@@ -87,7 +87,7 @@ export class Discovery {
     return task;
   }
 
-  /** Keeps a statement that was read where nobody on the way could change it. */
+  /** Keeps a statement that was read over a safe connection. */
   #state(statement: Statement): void {
     this.#statements.push(statement);
     if ((statement.digests ?? []).length > 0) this.#options.connections.trustDigest();

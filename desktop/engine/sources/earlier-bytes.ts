@@ -26,10 +26,10 @@ export interface EarlierBytesOptions {
 }
 
 /**
- * Finds out whether what an earlier run has stored is of the file that the source has. Bytes of
- * another version of it are given up; those of another file are left alone.
+ * Finds out whether the stored bytes of an earlier run are of the source's file. Bytes of another
+ * version of it are given up; those of another file are left alone.
  *
- * @throws MillraceError `different-file`, and whatever keeps the source from answering
+ * @throws MillraceError `different-file`, and the error that keeps the source from answering
  */
 export async function checkEarlierBytes(options: EarlierBytesOptions): Promise<void> {
   const { file, source, version, ownUrls } = options;
@@ -49,9 +49,9 @@ export async function checkEarlierBytes(options: EarlierBytesOptions): Promise<v
 }
 
 /**
- * @param ours false: nobody has said that it is the same file, and an entity tag in common does not
- *   say so either: servers make it from length and date, which files built together share
- * @returns what differs; undefined if nothing does
+ * @param ours false: the files are not known to be the same, and a common entity tag does not prove
+ *   it either: servers make it from length and date, which files built together share
+ * @returns the difference; undefined if there is none
  */
 async function difference(
   options: EarlierBytesOptions,

@@ -11,7 +11,7 @@ const MAX_NAME_LENGTH = 255;
 /** The way of routing that is understood here. */
 const ROUTING = 'hrw-1';
 /**
- * Reads what an edge says of its network.
+ * Reads an edge's description of its network.
  *
  * @param text JSON of `/-/edges`
  * @returns undefined if it is not understood, or routes in a way that is not known here

@@ -64,9 +64,9 @@ async function nodesOf(url: string, signal: AbortSignal): Promise<EdgeNode[]> {
 
 class NotAnEdge extends Error {}
 
-/** @throws NotAnEdge if something else answers; what `fetch` throws */
+/** @throws NotAnEdge if another program answers; the error of `fetch` */
 async function getJson(url: URL, signal: AbortSignal): Promise<{ value: unknown }> {
-  // A server that redirects is no edge, and might lead anywhere.
+  // A server that redirects is not an edge, and might lead anywhere.
   const response = await fetch(url, { signal, redirect: 'manual' });
   const type = response.headers.get('content-type') ?? '';
   if (!type.includes('json') || response.body === null) {

@@ -18,10 +18,10 @@ export interface FirstBodyOptions {
 }
 
 /**
- * Stores what the first answer brings, where that is not stored already.
+ * Stores the bytes of the first answer, where they are not stored already.
  *
- * @throws the signal's reason; MillraceError of the file. That the source fails is not thrown: it is
- *   told, and what came before is kept where it can be believed
+ * @throws the signal's reason; MillraceError of the file. A failure of the source is reported, not
+ *   thrown, and trustworthy bytes before it are kept
  */
 export async function readFirstBody(
   { source, opened }: First,

@@ -26,7 +26,7 @@ export interface GatekeeperOptions {
   readonly session: Session<HttpSource>;
   /** Ends it before its session ends. */
   readonly signal: AbortSignal;
-  /** The source that said what the file is, and nothing more: the others have to say it now. */
+  /** The source that defined the file has sent nothing more: the others have to define it now. */
   readonly onOrphaned: () => void;
   readonly onAdmitted: (source: HttpSource) => void;
 }
@@ -49,12 +49,12 @@ export class Gatekeeper {
     }
   }
 
-  /** Lets a source in as soon as it has shown what it has; it has as many tries as it takes. */
+  /** Admits a source as soon as it has proven its file; it may try repeatedly. */
   letIn(source: HttpSource): void {
     const { reference, first, onAdmitted } = this.#options;
     if (source.health.quarantine !== undefined) return;
     if (source.url === first.url && canPin(reference.validators)) {
-      // Every answer about the same URL is held to the version: there is nothing else to show.
+      // Every answer of the same URL is held to the version: no other proof is needed.
       source.version = { length: reference.length, validators: reference.validators };
       onAdmitted(source);
       return;
@@ -63,7 +63,7 @@ export class Gatekeeper {
     this.#tasks.add(task);
   }
 
-  /** Resolves when nothing goes on here any more; the signal must have been aborted. */
+  /** Resolves when no proof is under way; the signal must have been aborted. */
   async ended(): Promise<void> {
     await Promise.all(this.#tasks);
   }
@@ -80,7 +80,7 @@ export class Gatekeeper {
           ? samplePlan(reference.length, random)
           : samplesWithin(file.stored.ranges, random);
         if (plan.length === 0) {
-          // Nothing is stored, and nobody can be asked: there is nothing to compare with yet.
+          // No byte is stored, and no source can be asked: there is nothing to compare with yet.
           if (first.health.quarantine !== undefined) return this.#options.onOrphaned();
           await sleep(COMPARE_AGAIN_MS, signal);
           continue;
@@ -104,7 +104,7 @@ export class Gatekeeper {
     }
   }
 
-  /** Bytes of the file: from the disk, else from a source that is in. */
+  /** Bytes of the file: from the disk, otherwise from an admitted source. */
   async #known(range: ByteRange, asking: HttpSource): Promise<Buffer | undefined> {
     const { file, signal } = this.#options;
     if (file.stored.covers(range)) return this.#stored(range);

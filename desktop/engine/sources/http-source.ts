@@ -54,7 +54,7 @@ export interface HttpSourceOptions {
   /**
    * Called before each request, redirects included.
    *
-   * @throws MillraceError `source-refused` for what must not be asked
+   * @throws MillraceError `source-refused` for a URL that must not be asked
    */
   readonly check?: ((target: URL, start: URL) => void) | undefined;
   readonly health: SourceHealth;

@@ -23,12 +23,12 @@ export interface BegunFile {
 }
 
 /**
- * Asks the link for the file: its length must be the same, and at places drawn at random its bytes
- * must be those that are stored. Nothing is written.
+ * Asks the link for the file: its length must be the same, and at random places its bytes must
+ * equal the stored ones. Nothing is written.
  *
  * @param request with the new link as its first URL
- * @throws MillraceError `different-file`, what the server answers, `origin-unreachable` and its like;
- *   the signal's reason
+ * @throws MillraceError `different-file`, the error of the server's answer, `origin-unreachable`
+ *   and the like; the signal's reason
  */
 export async function proveLink(
   request: DownloadRequest,
@@ -60,7 +60,7 @@ function checkAnswer(opened: Opened, length: number | undefined): void {
   }
 }
 
-/** Compares what is stored at some places. A source that sends no ranges cannot be compared with. */
+/** Compares stored bytes at some places. A source without ranges cannot be compared with. */
 async function checkStored(
   source: HttpSource,
   first: Opened,

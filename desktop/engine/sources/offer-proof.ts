@@ -1,4 +1,4 @@
-/** Shows that a browser's download is one that we can carry out: by fetching its first bytes. */
+/** Shows that we can carry out a browser's download: by fetching its first bytes. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { checkOffered, type OfferedFile } from '@millrace/shared/download/request/offered-file';
@@ -10,10 +10,10 @@ import type { Opened } from './source-answer.ts';
 /**
  * Asks the origin for the beginning of the file and reads it; nothing is kept.
  *
- * An origin that sends the whole file only is refused, though what it sends may be right: what we
- * could do with it, the browser is doing already.
+ * An origin that sends the whole file only is refused, though the file may be right: the browser is
+ * already doing the same as we could.
  *
- * @param request as it would be downloaded
+ * @param request in the form of the later download
  * @throws MillraceError; the signal's reason
  */
 export async function proveOffer(

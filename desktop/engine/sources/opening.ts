@@ -1,6 +1,6 @@
 /**
- * The first answer of a download: says what the file is. Sources are asked one after the other, the
- * next one also when the one before takes its time, and the first good answer counts.
+ * The first answer of a download, which defines the file. Sources are asked one after the other,
+ * the next one also when the one before takes its time, and the first good answer counts.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -29,7 +29,7 @@ export interface OpeningOptions {
   readonly onOrigin: (answer: OriginAnswer) => Promise<void>;
 }
 
-/** Length of the first request: enough for a small file, little if it has to be thrown away. */
+/** Length of the first request: enough for a small file, little if it has to be discarded. */
 export const FIRST_BYTES = 64 * 1024;
 /** Time without an answer after which a source gets company. */
 const COMPANY_MS = 2000;
@@ -38,7 +38,7 @@ const COMPANY_MS = 2000;
  * Finds a source that answers. One that can show which version a range is of is better than one
  * that cannot: the latter is taken only if there is no other.
  *
- * @throws MillraceError when none is left, or none has answered for `retryForMs`
+ * @throws MillraceError when no source is left, or none has answered for `retryForMs`
  */
 export async function openFirst(options: OpeningOptions): Promise<First> {
   const { sources, session, patience } = options;
@@ -144,7 +144,7 @@ async function askOne(
   }
 }
 
-/** The next of the running ones to end; undefined also when the time is over. */
+/** The next running request to end; undefined also when the time is over. */
 async function firstOf(
   running: Iterable<Promise<First | undefined>>,
   timeMs: Millis | undefined,

@@ -1,6 +1,6 @@
 /**
- * Lets a source in once it is shown to hold the file that is being downloaded: by what it says of
- * it, else by bytes compared at places drawn at random.
+ * Admits a source once it is shown to hold the downloaded file: by its statements about the file,
+ * otherwise by bytes compared at random places.
  */
 
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
@@ -27,7 +27,7 @@ export interface AdmissionOptions {
  * Asks a source for samples and compares.
  *
  * @returns when the source has been let in: its `version` is set
- * @throws MillraceError `different-file` and whatever keeps the source from answering;
+ * @throws MillraceError `different-file` and the error that keeps the source from answering;
  *   `version-unproven` where it gives no validator to hold later answers to
  */
 export async function admit(

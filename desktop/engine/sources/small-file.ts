@@ -11,7 +11,7 @@ export interface SmallFile {
 /**
  * Reads a whole file into memory.
  *
- * @param source whose URL it is
+ * @param source owner of the URL
  * @param maxBytes more are refused
  * @throws MillraceError; the signal's reason
  */

@@ -46,7 +46,7 @@ export type Opened =
       discard(): void;
     };
 
-/** A web page: a log-in or an error, whatever the status says, unless the file itself is one. */
+/** A web page: a log-in or an error, whatever the status, unless the file itself is one. */
 export function isPage({ headers }: Opened): boolean {
   return /^text\/html/i.test(listField(headers, 'content-type') ?? '');
 }
@@ -93,7 +93,8 @@ export function understand(
 }
 
 /**
- * Makes the hash of a body whose digest the source has given (RFC 9530, 2); undefined: it has not.
+ * Makes the hash for a body whose digest the source has stated (RFC 9530, 2); undefined: it has
+ * stated none.
  */
 function contentCheck({ headers, status }: HttpStream) {
   const digest = strongest(contentDigests(headers, status));

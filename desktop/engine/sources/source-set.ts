@@ -1,4 +1,7 @@
-/** The sources of a download of the app: how much each of them brings, and what people see of them. */
+/**
+ * The sources of a download of the app: the bytes from each of them, and their description for
+ * people.
+ */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import type { MillraceError } from '@millrace/shared/base/errors';

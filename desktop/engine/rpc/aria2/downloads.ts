@@ -25,7 +25,7 @@ export function find(manager: Manager, params: readonly unknown[]): DownloadReco
   }
 }
 
-/** True for what is left of a list of URIs: aria2 takes no notice of others. */
+/** True for the URIs of a list that count: aria2 ignores others. */
 export function isDownloadable(uri: string): boolean {
   try {
     downloadUrl(uri);

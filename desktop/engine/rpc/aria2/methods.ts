@@ -1,6 +1,6 @@
 /**
- * aria2's methods (aria2c(1), "RPC INTERFACE"), with its results and its errors, so that what was
- * written for aria2 works.
+ * aria2's methods (aria2c(1), "RPC INTERFACE"), with its results and its errors, so that programs
+ * written for aria2 work.
  */
 
 import { createHash } from 'node:crypto';

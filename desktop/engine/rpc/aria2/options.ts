@@ -1,4 +1,4 @@
-/** aria2's options: which there are, what they are without a word, and what they mean here. */
+/** aria2's options: names, defaults, and their meaning here. */
 
 import { DIGEST_ALGORITHMS, type DigestAlgorithm } from '@millrace/shared/base/digest';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -10,7 +10,7 @@ export type Aria2Options = Readonly<Record<string, string>>;
 
 type Kind = 'text' | 'flag' | 'number' | 'size' | RegExp;
 
-/** Options of a download: what they may be, and what they are if nobody says otherwise. */
+/** Options of a download: allowed values and defaults. */
 const DOWNLOAD_OPTIONS: Readonly<Record<string, readonly [Kind, string?]>> = {
   'all-proxy': ['text'],
   'all-proxy-passwd': ['text'],
@@ -51,14 +51,17 @@ const GLOBAL_OPTIONS: Readonly<Record<string, readonly [Kind, string?]>> = {
   'max-overall-upload-limit': ['size', '0'],
 };
 
-/** Options that would change what is downloaded and cannot be obeyed: silence would be a lie. */
+/**
+ * Options that would change the downloaded bytes and cannot be obeyed: they are refused, not
+ * ignored.
+ */
 const REFUSED: ReadonlySet<string> = new Set(['load-cookies', 'select-file', 'index-out']);
 
 const MAX_VALUE_CHARS = 16_384;
 
 /**
- * Reads options as a client sends them: text, or lists of text. Those that are not known are left
- * out, as in aria2.
+ * Reads options as a client sends them: text, or lists of text. Unknown ones are left out, as in
+ * aria2.
  *
  * @throws RpcError in aria2's words for a value that cannot be
  */
@@ -106,7 +109,7 @@ export function defaultOptions(): Record<string, string> {
   return Object.fromEntries(rows);
 }
 
-/** Options for a new download: the daemon's own, with those given on top. */
+/** Options for a new download: the daemon's own, overridden by the given ones. */
 export function toNewDownload(
   options: Aria2Options,
   given: Aria2Options,
@@ -172,7 +175,7 @@ function headersOf(options: Aria2Options): Record<string, string> | undefined {
 function proxyOf(options: Aria2Options): string | undefined {
   const text = options['all-proxy'] || options['https-proxy'] || options['http-proxy'];
   if (text === undefined) return undefined;
-  // aria2's way of saying: none, whatever the environment says.
+  // aria2's form of: no proxy, whatever the environment.
   if (text === '') return 'direct';
   try {
     const url = new URL(text.includes('://') ? text : `http://${text}`);

@@ -1,4 +1,4 @@
-/** Parameters of aria2's methods, and its words for those that are missing or wrong. */
+/** Parameters of aria2's methods, and its messages for missing or wrong ones. */
 
 import { aria2Error } from '../calls/rpc-error.ts';
 

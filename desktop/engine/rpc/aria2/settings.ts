@@ -93,7 +93,7 @@ function changeGlobal(manager: Manager, given: Record<string, string>): void {
   });
 }
 
-/** Without what a client has read and sends back as it was, passwords left out. */
+/** Without the values that a client has read and sends back unchanged, passwords left out. */
 function changesIn(manager: Manager, gid: string, all: Aria2Options): Record<string, string> {
   const { gid: _gid, pause: _pause, ...given } = all;
   const shown = shownOptions(manager.get(gid).options.aria2 ?? {});

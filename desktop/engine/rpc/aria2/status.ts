@@ -43,7 +43,7 @@ const REMOVED = 31;
 
 export type Aria2Struct = Record<string, unknown>;
 
-/** @param keys those wanted; undefined or none: all */
+/** @param keys wanted ones; undefined or none: all */
 export function tellStatus(
   manager: Manager,
   record: DownloadRecord,

@@ -1,4 +1,4 @@
-/** Remembers what one page has been told of the download whose detail it has open. */
+/** Remembers the state of a download's detail that one page has received. */
 
 import type { DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';
 import type { DetailPatch, LiveUpdate } from '@millrace/shared/bridge/rpc/live-api';

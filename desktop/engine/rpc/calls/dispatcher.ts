@@ -1,4 +1,4 @@
-/** From messages to methods and back: single calls, batches, multicalls, and who may call. */
+/** From messages to methods and back: single calls, batches, multicalls, and access. */
 
 import {
   INVALID_PARAMS,
@@ -16,7 +16,7 @@ import { aria2Error, toJsonRpcError, UNAUTHORIZED } from './rpc-error.ts';
 /** A client that is connected by WebSocket. */
 export interface Subscriber {
   send(method: string, params: readonly unknown[]): void;
-  /** True while it has not read what it was sent: what can wait should. */
+  /** True while the client has unread data: updates that can wait should wait. */
   readonly congested?: () => boolean;
   readonly onClosed: (listener: () => void) => void;
 }
@@ -122,7 +122,7 @@ export class Dispatcher {
     throw own ? new RpcError(METHOD_NOT_FOUND) : aria2Error(`No such method: ${name}`);
   }
 
-  /** As aria2: a list of results, each in a list of its own, and of errors. */
+  /** As in aria2: a list of results, each in its own list, and of errors. */
   async #multicall([calls]: readonly unknown[], context: CallContext): Promise<unknown[]> {
     if (calls === undefined) throw aria2Error('The parameter at 0 is required but missing.');
     if (!Array.isArray(calls)) throw aria2Error('The parameter at 0 has wrong type.');

@@ -1,6 +1,6 @@
 /**
- * Tells pages what has changed, at most four times a second and only while something does: rows of the
- * list as patches, totals, settings, and the detail that each of them has open.
+ * Sends changes to pages, at most four times a second and only while there are some: rows of the
+ * list as patches, totals, settings, and the detail that each page has open.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -36,7 +36,7 @@ const MAX_NOTES = 50;
 interface Watcher {
   readonly list: boolean;
   readonly detail: DetailCursor | undefined;
-  /** It did not read fast enough, and has not been told everything. */
+  /** It did not read fast enough, and has missed updates. */
   missed: boolean;
 }
 
@@ -183,7 +183,7 @@ export class LiveFeed {
     subscriber.send(ON_UPDATE, [own]);
   }
 
-  /** Makes the update for everybody; undefined: nothing has changed. */
+  /** Makes the update for all pages; undefined: nothing has changed. */
   #update(): LiveUpdate | undefined {
     const { manager, downloadLogs, settings } = this.#options;
     const update: Mutable<LiveUpdate> = { revision: this.#revision };

@@ -1,4 +1,6 @@
-/** Tells connected clients what happens: in aria2's words, and in ours to those who have asked. */
+/**
+ * Tells connected clients of events: in aria2's form, and in ours to those that have subscribed.
+ */
 
 import type { Manager } from '../../downloads/manager.ts';
 import type { ManagerEvent } from '../../queue/records.ts';

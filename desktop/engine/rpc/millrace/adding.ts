@@ -45,7 +45,7 @@ export function addingMethods({ manager, parseMetalink }: MillraceOptions): [str
   });
 }
 
-/** Adds what can be added, as one change. */
+/** Adds all valid downloads, as one change. */
 function addMany(manager: Manager, downloads: readonly NewDownload[]): AddManyResult {
   const gids: string[] = [];
   const failed: AddManyResult['failed'][number][] = [];

@@ -28,7 +28,7 @@ export function edgeMethods({ manager, local }: MillraceOptions): [string, Metho
   });
 }
 
-/** The list, with the local edge in it if that is the one: what is changed of it has to be kept. */
+/** The list, with the local edge in it if that is the one: changes to it have to be stored. */
 function known({ settings: { edges: list } }: Manager, local: string | undefined, text: string) {
   const url = edgeAddress(text);
   if (url !== local || list.some((edge) => edge.url === url)) return list;

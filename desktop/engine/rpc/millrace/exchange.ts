@@ -65,7 +65,7 @@ interface Skipped {
 interface Plan {
   readonly download: NewDownload;
   readonly ended: Listed['ended'];
-  /** Settings that are left out of a list that is not trusted, and taken from one that is. */
+  /** Settings that are left out of an untrusted list, and used from a trusted one. */
   readonly delicate: readonly DelicatePart[];
 }
 

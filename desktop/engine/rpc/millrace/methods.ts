@@ -1,4 +1,4 @@
-/** Our own methods: what aria2 has no word for. Parameters are one object each. */
+/** Our own methods, beyond aria2's. Parameters are one object each. */
 
 import { MillraceError } from '@millrace/shared/base/errors';
 import { CONNECTION_ROWS } from '@millrace/shared/bridge/contract/connection-rows';
@@ -122,7 +122,7 @@ function downloadMethods({ manager, streams }: MillraceOptions): [string, Method
       return viewOf(manager, manager.get(full));
     },
     'millrace.changeMany': ({ gids, retry = false, ...change }) => {
-      // All are found before the first is touched; finished ones have nothing else to change.
+      // All are found before the first is changed; for finished ones only the category can change.
       const full = gids
         .map((one) => manager.get(one))
         .filter(

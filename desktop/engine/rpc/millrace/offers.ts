@@ -8,7 +8,7 @@ import { methodsOf } from './params.ts';
 
 /**
  * `millrace.offer` is answered when the offer is proven. A connection is served one call at a time:
- * it should have one of its own.
+ * this call should have a separate one.
  */
 export function offerMethods({ offers }: { readonly offers: Offers }): [string, Method][] {
   return methodsOf(OFFER_ROWS, {

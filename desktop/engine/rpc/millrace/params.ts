@@ -27,7 +27,7 @@ export interface MillraceOptions {
   readonly version: string;
   readonly state: string;
   readonly parseMetalink: ParseMetalink;
-  /** An address that lets whoever opens it in, once. */
+  /** An address that logs its opener in, once. */
   readonly loginLink: () => string;
   /** Path of a page that does so, for the user alone. */
   readonly loginPage: () => Promise<string>;

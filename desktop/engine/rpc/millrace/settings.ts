@@ -1,4 +1,4 @@
-/** Methods for what the daemon is set to. */
+/** Methods for the daemon's settings. */
 
 import { SETTINGS_ROWS } from '@millrace/shared/bridge/contract/settings-rows';
 import type { ScheduleView } from '@millrace/shared/bridge/rpc/settings-api';

@@ -21,7 +21,7 @@ export function trashMethods(manager: Manager): [string, Method][] {
     'millrace.trash': ({ offset, limit }) => {
       const { store } = manager.trash;
       const { days } = manager.settings.app.trash;
-      // First: what of it cannot be read is not counted.
+      // First: unreadable rows are not counted.
       const rows = store.page(offset, limit);
       const { count, bytes } = store.totals();
       return { total: count, bytes, items: rows.map((row) => itemOf(row, days)) };
