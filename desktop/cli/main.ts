@@ -38,6 +38,6 @@ try {
   await program.parseAsync(words, { from: 'user' });
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
-  // Commander has printed what is wrong, the nearest option included.
+  // Commander has printed the fault, with the nearest option.
   process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage;
 }

@@ -55,8 +55,8 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, () => Promise<Make
 /**
  * The program; nothing runs before it parses its arguments.
  *
- * @param words what it is going to parse: where they name a command, it has no other; without them
- *   it has all
+ * @param words words to parse: where they name a command, the program has no other; without them it
+ *   has all
  */
 export async function buildProgram(
   context: CliContext,
@@ -115,7 +115,7 @@ function wantedNames(words: readonly string[]): ReadonlySet<string> {
 
 /**
  * A mistyped word after a group of commands would be taken for an argument of its default one, and
- * refused without saying which word was probably meant.
+ * refused without naming the word that was probably meant.
  */
 function refuseUnknown(group: Command): void {
   group.hook('preSubcommand', ({ args, commands }) => {

@@ -31,7 +31,7 @@ export class RpcClient {
     });
   }
 
-  /** @throws MillraceError `daemon-not-running` if nobody answers */
+  /** @throws MillraceError `daemon-not-running` without an answer */
   static async connect(at: { readonly ws: string; readonly token: string }): Promise<RpcClient> {
     // Shown at once, long messages are taken (an import of many downloads).
     const headers = { authorization: `Bearer ${at.token}` };

@@ -140,7 +140,7 @@ async function addList(
       return [];
     }
   });
-  // The last one put at a place would come first: the order of the list is kept.
+  // The last one put at a place would come first: this keeps the order of the list.
   if (position !== undefined) requests.reverse();
   const daemon = options.start ? await openOrStart(state, () => {}) : await DaemonLink.open(state);
   try {

@@ -1,4 +1,4 @@
-/** `millrace change` and `url`: what can be changed of a download that is there. */
+/** `millrace change` and `url`: changes to an existing download. */
 
 import { Command } from 'commander';
 import { action, type CliContext, type CommonOptions } from '../console/context.ts';
@@ -18,7 +18,7 @@ interface ChangeOptions extends Pick<RequestOptions, Changeable>, QueueOptions, 
   readonly limit?: number | 'none';
 }
 
-/** Options that a download can be given anew; its limit has a word more. */
+/** Options of a download that can be changed; its limit accepts one more word. */
 const CHANGEABLE = [
   'output',
   'dir',

@@ -1,4 +1,4 @@
-/** `millrace completion`: what shells load, and what they ask. */
+/** `millrace completion`: the scripts that shells load, and the answers to their questions. */
 
 import { basename } from 'node:path';
 import { Argument, Command } from 'commander';
@@ -30,8 +30,8 @@ export function completionCommand(context: CliContext, program: Command): Comman
 }
 
 /**
- * Answers the scripts: the first line tells the shell what else to look for, every other is a
- * candidate, a tab, and a few words about it.
+ * Answers the scripts: the first line tells the shell which other completions to add, every other
+ * is a candidate, a tab, and a short description.
  */
 export function completeCommand(context: CliContext, program: Command): Command {
   return new Command('__complete').argument('[word...]').action(async (words: string[]) => {

@@ -73,7 +73,7 @@ async function start(
     if (before !== undefined) {
       throw new MillraceError('daemon-running', `process ${before.pid} at ${before.url}`);
     }
-    // A folder that nobody has chosen is the same there, and must not look chosen.
+    // The default folder is the same there, and must not look chosen.
     const flags = dir === undefined ? [] : ['--dir', folder];
     if (port !== undefined) flags.push('--port', String(port));
     for (const origin of allowOrigin) flags.push('--allow-origin', origin);

@@ -32,7 +32,7 @@ export async function get(
   report: Report,
   context: CliContext,
 ): Promise<number> {
-  // A metalink's name is not the user's: it gives way to what is there.
+  // A metalink's name is not the user's choice: it makes way for existing files.
   const asked = {
     ...requestOf('', options, context.cwd),
     rename: options.output === undefined,

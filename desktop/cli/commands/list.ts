@@ -1,4 +1,4 @@
-/** `millrace list` and `millrace history`: what the daemon has. */
+/** `millrace list` and `millrace history`: the daemon's downloads. */
 
 import { parseDuration } from '@millrace/shared/base/units';
 import type { ParamsOf } from '@millrace/shared/bridge/contract/contract';
@@ -119,7 +119,7 @@ export function historyCommand(context: CliContext): Command {
   return command;
 }
 
-/** All downloads in some states: for what is done to all of them. */
+/** All downloads in some states: for commands to all of them. */
 export async function fetchAll(
   daemon: DaemonLink,
   status: readonly DownloadStatus[],
@@ -159,7 +159,7 @@ function show(report: Report, { total, downloads }: Page, none: string): undefin
   });
 }
 
-/** Reads ids or --all, one of which must be given. */
+/** Reads ids or --all, exactly one of which must be given. */
 export function whichOnes(ids: readonly string[], all: boolean | undefined): 'all' | 'ids' {
   if (all === true && ids.length > 0) {
     throw new UsageError('ids and --all are one too many');

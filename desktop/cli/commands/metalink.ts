@@ -1,4 +1,4 @@
-/** `millrace metalink`: describes a file of this machine, for those who download it (RFC 5854). */
+/** `millrace metalink`: describes a local file for others to download (RFC 5854). */
 
 import { createHash } from 'node:crypto';
 import { open, writeFile } from 'node:fs/promises';
@@ -66,7 +66,7 @@ async function describe(
     let piece = createHash('sha256');
     for (let at = 0; at < size; ) {
       if (signal.aborted) throw new MillraceError('interrupted');
-      // Pieces are multiples of what is read at a time.
+      // Pieces are multiples of the read buffer.
       const { bytesRead } = await handle.read(buffer, 0, READ_BYTES, at);
       if (bytesRead === 0) throw new MillraceError('file-changed', `${path} has become shorter`);
       const bytes = buffer.subarray(0, bytesRead);

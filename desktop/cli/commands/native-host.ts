@@ -66,7 +66,7 @@ export function nativeHostCommand(context: CliContext): Command {
   return command;
 }
 
-/** @param asked all: what is to be done where no browser is named is done for all of them */
+/** @param asked all: without a named browser, the command applies to all of them */
 async function run(
   context: CliContext,
   report: Report,

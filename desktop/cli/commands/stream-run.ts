@@ -38,7 +38,9 @@ export class StreamRun {
   #stream: ServedStream | undefined;
   #player: Player | undefined;
   #name = '';
-  /** A line that is drawn over: not where a player has the terminal, or nobody looks. */
+  /**
+   * Whether a line is redrawn: not where a player has the terminal, or the output is no terminal.
+   */
   readonly #moving: boolean;
 
   constructor(
@@ -105,14 +107,14 @@ export class StreamRun {
     } finally {
       clearInterval(timer);
       this.#clear();
-      // Its file is closed before anything else is done with it.
+      // Its file is closed before it is moved or deleted.
       this.#ended.abort();
       await finished.catch(() => {});
       await this.#player?.close();
     }
   }
 
-  /** @returns undefined if the player has ended and nothing is to be kept */
+  /** @returns undefined if the player has ended and nothing has to be kept */
   async #toTheEnd(
     finished: Promise<RunResult>,
     playing: Promise<void> | undefined,

@@ -49,7 +49,7 @@ MILLRACE_STREAM_URL, where nobody else can read it.`,
     );
 }
 
-/** The daemon serves it: there is nothing to do here but to say where. */
+/** The daemon serves it: the command only prints the address. */
 async function playDownload(
   { state, signal }: CliContext,
   report: Report,

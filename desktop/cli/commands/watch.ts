@@ -1,4 +1,4 @@
-/** `millrace watch`: what the daemon does, as it happens. */
+/** `millrace watch`: the daemon's activity, live. */
 
 import { asMillraceError, EXIT, MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
@@ -16,7 +16,7 @@ interface WatchOptions extends CommonOptions {
 }
 
 const PROGRESS_MS = 500;
-/** Asked for anew now and then, should a notification have been lost. */
+/** Requested again now and then, should a notification have been lost. */
 const REFRESH_MS = 10_000;
 const RECENT = 10;
 const STRIP_CELLS = 16;
@@ -103,7 +103,7 @@ class Watch {
     return (await Promise.all(views)).map(({ gid }) => gid);
   }
 
-  /** Reads the downloads that are there now; of those that are over, only the latest. */
+  /** Reads the current downloads; of finished ones, only the latest. */
   async #refresh(gids: readonly string[] | undefined): Promise<void> {
     const calls = gids?.map((gid) => this.#daemon.call('millrace.status', { gid }));
     const downloads = calls === undefined ? await this.#everything() : await Promise.all(calls);
@@ -177,7 +177,7 @@ class Watch {
     this.#area.draw(this.#model.frame(this.#area.rows, this.#limit, options));
   }
 
-  /** Runs work whose failure shows when the daemon is found to have gone. */
+  /** Runs work whose failure shows when the daemon is found to have ended. */
   #background(work: () => Promise<void>): void {
     work().catch(() => {});
   }

@@ -18,8 +18,7 @@ export interface Completion {
 const NOTHING: Completion = { candidates: [], also: 'nothing' };
 
 /**
- * @param words what stands after the name of the program; the last is being written, and may be
- *   empty
+ * @param words the words after the name of the program; the last is being typed, and may be empty
  */
 export function complete(program: Command, words: readonly string[]): Completion {
   const current = words.at(-1) ?? '';
@@ -35,7 +34,7 @@ export function complete(program: Command, words: readonly string[]): Completion
     } else if (!optionsOver && word.startsWith('-') && word !== '-') {
       expecting = takesValue(command, word);
     } else if (position > 0 || word !== 'help' || command.commands.length === 0) {
-      // After "help" comes what could have been there in its place.
+      // After "help" come the words that are valid in its place.
       const next = position === 0 ? named(command, word) : undefined;
       if (next !== undefined) command = next;
       else position++;
@@ -55,7 +54,7 @@ export function complete(program: Command, words: readonly string[]): Completion
   return argumentsOf(command, position, current);
 }
 
-/** All that can be written where a command's arguments are expected. */
+/** Every word that is valid where a command's arguments are expected. */
 function argumentsOf(command: Command, position: number, current: string): Completion {
   const subcommands = position === 0 ? visible(command) : [];
   const declared = effective(command).registeredArguments;
@@ -86,7 +85,7 @@ function visible(command: Command): Candidate[] {
     .map((sub) => ({ text: sub.name(), about: sub.summary() || sub.description() }));
 }
 
-/** The options of a command, and of the one that runs if nothing else is said. */
+/** The options of a command, and of its default subcommand. */
 function flags(command: Command): Candidate[] {
   const options = [...new Set([command, effective(command)])].flatMap((c) =>
     c.createHelp().visibleOptions(c),
@@ -102,7 +101,7 @@ function named(command: Command, word: string): Command | undefined {
   return command.commands.find((sub) => sub.name() === word || sub.aliases().includes(word));
 }
 
-/** A group without a word of its own stands for its default command. */
+/** A group without a subcommand stands for its default command. */
 function effective(command: Command): Command {
   const name = (command as unknown as { _defaultCommandName: string | null })._defaultCommandName;
   return (name == null ? undefined : named(command, name)) ?? command;
@@ -113,7 +112,7 @@ function findOption(command: Command, flag: string): Option | undefined {
   return all.find((option) => option.long === flag || option.short === flag);
 }
 
-/** The option whose value the next word is, if it is one. */
+/** The option whose value the next word is, if there is one. */
 function takesValue(command: Command, flag: string): Option | undefined {
   const option = findOption(command, flag);
   return option !== undefined && (option.required || option.optional) ? option : undefined;

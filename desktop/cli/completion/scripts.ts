@@ -16,7 +16,7 @@ export function completionScript(shell: Shell, name: string): string {
   return { bash, zsh, fish }[shell](name, `_${identifier}_complete`);
 }
 
-/** The first line of the program's answer says what to look for besides. */
+/** The first line of the program's answer names further completions to add. */
 const bash = (
   name: string,
   fn: string,

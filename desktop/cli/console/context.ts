@@ -43,7 +43,7 @@ export class Report {
     this.json = json;
   }
 
-  /** Columns that lines may take; undefined where nobody looks at a terminal. */
+  /** Columns of a line; undefined where the output is no terminal. */
   get width(): number | undefined {
     return this.#out.stdout.isTTY === true ? this.#out.stdout.columns || 80 : undefined;
   }
@@ -88,9 +88,9 @@ export function errorObject(error: MillraceError): object {
 }
 
 /**
- * Makes an action of commander: runs it, prints what goes wrong, and sets the exit status.
+ * Makes an action of commander: runs it, prints its errors, and sets the exit status.
  *
- * @param run gets the arguments and then the options; returns the exit status, 0 if it is nothing
+ * @param run gets the arguments and then the options; returns the exit status, by default 0
  */
 export function action<O extends CommonOptions, A extends unknown[]>(
   context: CliContext,

@@ -70,7 +70,7 @@ export class EdgeLink {
    * Sends a request.
    *
    * @param path after `/-/`
-   * @throws MillraceError what the edge says; `origin-unreachable` where it says nothing
+   * @throws MillraceError the edge's own error; `origin-unreachable` without an answer
    */
   async ask<T>(method: string, path: string, body?: unknown): Promise<T> {
     const response = await this.#send(method, path, body);
@@ -89,7 +89,7 @@ export class EdgeLink {
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        // The token is for this edge and nobody else.
+        // The token is for this edge only.
         redirect: 'error',
         signal: AbortSignal.any([this.#signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });

@@ -22,10 +22,10 @@ export interface Player {
 }
 
 /**
- * Starts a player; the terminal is its own. Where it gets a playlist, only this user can read that.
+ * Starts a player, which gets the terminal. Where it gets a playlist, only this user can read that.
  *
  * @param command program and arguments
- * @param url of what it plays; also in its environment, which other users cannot read
+ * @param url of the stream; also in its environment, which other users cannot read
  */
 export async function startPlayer(command: readonly string[], url: string): Promise<Player> {
   const [program = ''] = command;

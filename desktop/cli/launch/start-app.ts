@@ -1,4 +1,4 @@
-/** The app of `npm start`: a window where Electron can run, else the page for a browser. */
+/** The app of `npm start`: a window where Electron can run, otherwise the page for a browser. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -57,7 +57,7 @@ function electronProgram(): { program: string } | { reason: string } {
   return existsSync(program) ? { program } : { reason: 'Electron is not installed' };
 }
 
-/** Electron's package notes what its program is called here. */
+/** Electron's package names its program for this system. */
 function programName(): string {
   try {
     return readFileSync(join(ELECTRON, 'path.txt'), 'utf8');
@@ -66,7 +66,7 @@ function programName(): string {
   }
 }
 
-/** Chromium's sandbox cannot be used by root, who would see no window at all. */
+/** Root cannot use Chromium's sandbox, and would get no window. */
 function electronFlags(): string[] {
   return process.getuid?.() === 0 ? ['--no-sandbox'] : [];
 }

@@ -21,7 +21,9 @@ const EDGE = fileURLToPath(new URL('../../../edge/src/main.ts', import.meta.url)
 const CLI = fileURLToPath(new URL('../main.ts', import.meta.url));
 /** The edge's own variable, so that both sides mean the same port. */
 const PORT = Number(process.env.MILLRACE_EDGE_PORT ?? EDGE_PORT);
-/** Also the edge's own: what its user lists besides, such as a server of the own network. */
+/**
+ * The edge's own setting: origins that its user lists besides, such as a server in the own network.
+ */
 const LISTED = process.env.MILLRACE_EDGE_ALLOW_ORIGIN;
 /** A window that ends so soon, with an error, has never been one. */
 const FAILS_WITHIN_MS = 10_000;
@@ -78,7 +80,7 @@ async function serve(): Promise<number> {
   const openedAt = performance.now();
   const first = await openApp();
   const status = await show(first);
-  // At once: Electron is there, but not what it is linked with, or no screen after all.
+  // At once: Electron is there, but a library is missing, or there is no screen after all.
   const failed = status !== 0 && performance.now() - openedAt < FAILS_WITHIN_MS;
   if (first.kind === 'page' || stopped || !failed) {
     edge?.stop();
@@ -133,7 +135,7 @@ function aboutApp(app: App): string {
 async function getThroughEdge(getArgs: string[]): Promise<number> {
   if (getArgs.includes('--help') || getArgs.includes('-h')) return runCli(['get', ...getArgs]);
   if (await running()) return runCli(['get', '--edge', EDGE_URL, ...getArgs]);
-  // Port 0 where somebody else has the usual one: it is for this download only.
+  // Port 0 where another program has the usual one: the edge is for this download only.
   let edge = await startEdge(PORT, 'ignore');
   if (edge.url === undefined) edge = await startEdge(0);
   if (edge.url === undefined) return 1;
@@ -164,7 +166,7 @@ async function startEdge(
     'local-token-file': tokenFile(),
     'log-level': 'warn',
   };
-  // Flags win over the environment, which would count for nothing without this.
+  // Flags win over the environment, which would be ignored without this.
   const listed = (LISTED ?? '').split(',').flatMap((origin) => origin.trim() || []);
   const flags = [
     ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
@@ -184,7 +186,7 @@ async function startEdge(
 
 async function runCli(cliArgs: string[]): Promise<number> {
   const child = spawn(process.execPath, [CLI, ...cliArgs], { stdio: 'inherit' });
-  // Ctrl-C reaches the whole group: the download ends by itself, and says what is left.
+  // Ctrl-C reaches the whole group: the download ends by itself, and reports the rest.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => child.kill(signal));
   }

@@ -1,4 +1,4 @@
-/** From options of the command line to what the engine and the daemon take. */
+/** Converts options of the command line to requests of the engine and the daemon. */
 
 import { basename, dirname, resolve, sep } from 'node:path';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -66,7 +66,7 @@ function given<K extends keyof DownloadRequest>(
   return value === undefined ? {} : { [key]: value };
 }
 
-/** A bare name is one in the folder; what looks like a path is meant from where the user is. */
+/** A bare name belongs to the folder; a path is relative to the current folder. */
 function placeOf({ output, dir }: RequestOptions, cwd: string): { dir?: string; file?: string } {
   const folder = dir === undefined ? {} : { dir: resolve(cwd, dir) };
   if (output === undefined) return folder;

@@ -1,4 +1,4 @@
-/** The options that say what to download and how: for every command that takes a URL. */
+/** The options of a download, for every command that takes a URL. */
 
 import type { Digest } from '@millrace/shared/base/digest';
 import { parseDuration, parseRate } from '@millrace/shared/base/units';
@@ -15,7 +15,7 @@ import {
   wholeNumber,
 } from '../text/option-values.ts';
 
-/** The options as commander gives them; what was not given is not there. */
+/** The options as commander gives them; omitted ones are absent. */
 export interface RequestOptions {
   readonly output?: string;
   readonly dir?: string;
@@ -54,7 +54,7 @@ const {
   timeoutMs,
 } = REQUEST_DEFAULTS;
 
-/** None of them has a value where nothing is said: what is assumed then is the engine's choice. */
+/** None of them has a default: the engine chooses it. */
 const DECLARED = {
   output: () => new Option('-o, --output <file>', 'name or path to save it under (with one URL)'),
   dir: () => new Option('-d, --dir <folder>', 'folder to save in'),

@@ -9,7 +9,7 @@ import { UsageError } from '../text/option-values.ts';
 const MAX_BYTES = 32 * 1024 * 1024;
 
 /**
- * Reads URLs, one a line; empty lines and those that begin with "#" are passed over.
+ * Reads URLs, one per line; empty lines and those that begin with "#" are skipped.
  *
  * @param file "-": standard input
  * @throws UsageError for a file that cannot be read, or with more URLs than the queue holds

@@ -20,7 +20,7 @@ export function cutEnd(text: string, width: number): string {
   return `${firstColumns(text, width - 1)}…`;
 }
 
-/** Cuts the middle: beginning and extension of a file name both say what it is. */
+/** Cuts the middle: beginning and extension of a file name are the telling parts. */
 export function cutMiddle(text: string, width: number): string {
   if (displayWidth(text) <= width) return text;
   if (width <= 0) return '';

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { displayWidth } from './display.ts';
 import { LiveArea } from './live-area.ts';
 
-/** A terminal as far as we use one: what its lines show. */
+/** A terminal with the features that we use: the contents of its lines. */
 function screen(columns: number, rows: number) {
   const out = Object.assign(new PassThrough({ encoding: 'utf8' }), { columns, rows });
   const lines = () => {

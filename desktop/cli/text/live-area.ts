@@ -19,15 +19,15 @@ export class LiveArea {
     this.#out = out;
   }
 
-  /** Lines that there is room for: what has scrolled away cannot be drawn over. */
+  /** Lines that fit: those that have scrolled away cannot be redrawn. */
   get rows(): number {
     return Math.max(1, (this.#out.rows || DEFAULT_ROWS) - 1);
   }
 
-  /** Draws over what was drawn before, in one write: nothing flickers. */
+  /** Replaces the earlier lines, in one write: nothing flickers. */
   draw(lines: readonly string[]): void {
     const columns = this.#out.columns || 80;
-    // A line that wraps would be two, and move everything.
+    // A line that wraps would be two, and shift all others.
     const fitting = lines
       .slice(0, this.rows)
       .map((line) =>
@@ -39,7 +39,7 @@ export class LiveArea {
     this.#drawn = fitting.length;
   }
 
-  /** Leaves what is drawn where it is. */
+  /** Leaves the drawn lines where they are. */
   leave(): void {
     if (this.#drawn > 0) this.#out.write(SHOW_CURSOR);
     this.#drawn = 0;

@@ -1,4 +1,4 @@
-/** Values of options, read strictly: what is wrong is said before anything happens. */
+/** Values of options, read strictly: faults are reported before anything happens. */
 
 import {
   algorithmNamed,
@@ -15,7 +15,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Makes a reader that throws MillraceError one that commander understands. */
+/** Makes a reader that throws MillraceError usable for commander. */
 export function reading<T>(read: (text: string) => T): (text: string) => T {
   return (text) => {
     try {

@@ -3,7 +3,7 @@
 /** Control characters, and those that change direction or hide: names come from strangers. */
 const UNSAFE = /[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
 
-/** Takes out what would move the cursor, colour the screen or hide what a name is. */
+/** Removes characters that would move the cursor, colour the screen or disguise a name. */
 export function printable(text: string): string {
   return text.replace(UNSAFE, '\u{fffd}');
 }

@@ -7,7 +7,7 @@ import { terminalLine } from './terminal-line.ts';
 
 const MiB = 2 ** 20;
 
-/** A download of which the first `storedBytes` are there. */
+/** A download whose first `storedBytes` are stored. */
 function progress(part: Partial<DownloadProgress> = {}): DownloadProgress {
   const length = 'length' in part ? part.length : 100 * MiB;
   const storedBytes = part.storedBytes ?? 25 * MiB;

@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 
 export type Meaning = 'good' | 'busy' | 'held' | 'bad' | 'quiet' | 'title' | 'plain';
 
-/** Makes a text look like what it means; never changes its width. */
+/** Makes a text look like its meaning; never changes its width. */
 export type Style = (meaning: Meaning, text: string) => string;
 
 const FORMATS = {

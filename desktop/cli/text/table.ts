@@ -9,7 +9,7 @@ export interface Column {
   readonly cut?: 'middle' | 'end';
   /** Narrowest width that a column which can be cut is given. */
   readonly min?: number;
-  /** Where there is no room even so, columns are left out: those with 1 first, then 2 ... */
+  /** Where the table is still too wide, columns are left out: those with 1 first, then 2 ... */
   readonly drop?: number;
 }
 
@@ -20,7 +20,7 @@ const GAP = 2;
 const DEFAULT_MIN = 8;
 
 /**
- * Lines of a table: a head, then the rows. Columns in which nothing stands are left out.
+ * Lines of a table: a head, then the rows. Empty columns are left out.
  *
  * @param width columns of the terminal; lines are shorter than that where the columns that can be
  *   cut allow it. Undefined: as wide as it gets
@@ -51,7 +51,7 @@ export function table(
     shown
       .map(({ column, index }, i) => {
         const text = shorten(cell(cells, index), widths[i] as number, column.cut);
-        // Nothing to the right of it: no spaces that nobody sees.
+        // Nothing to the right of it: trailing spaces are left out.
         const last = i === shown.length - 1 && column.align !== 'right';
         const padded = last ? text : pad(text, widths[i] as number, column.align ?? 'left');
         return row < 0 ? padded : paint(padded, row, index);

@@ -3,7 +3,7 @@
 import { UsageError } from './option-values.ts';
 
 /**
- * Splits a command as a shell does with quotes, and nothing else that a shell does.
+ * Splits a command at blanks, with a shell's quotes; other syntax of shells has no meaning.
  *
  * @throws UsageError for a quote without an end, or no words
  */

@@ -28,7 +28,7 @@ export interface TableOptions {
   /** Columns of the terminal; undefined: no limit. */
   readonly width: number | undefined;
   readonly style: Style;
-  /** Shares of the parts of the files that are there, by gid, where they are to be shown. */
+  /** Stored shares of the files' parts, by gid, where they are shown. */
   readonly strips?: ReadonlyMap<string, readonly number[]>;
 }
 

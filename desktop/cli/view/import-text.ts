@@ -34,7 +34,7 @@ const KINDS: Readonly<Record<DelicateKind, string>> = {
 };
 
 /**
- * @param trusted true where what is delicate is taken
+ * @param trusted true where delicate settings are used
  * @param width columns of the terminal; undefined: as wide as it gets
  */
 export function importLines(

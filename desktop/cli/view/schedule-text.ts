@@ -9,7 +9,7 @@ type Day = (typeof DAYS)[number];
 
 const WINDOW = /^(\S+)\s+(\d{1,2}:\d{2})\s*-\s*(\d{1,2}:\d{2})\s+(.+)$/;
 
-/** @throws MillraceError `bad-option` that says what is wrong */
+/** @throws MillraceError `bad-option` that names the fault */
 export function parseWindow(text: string): WindowView {
   const match = WINDOW.exec(text.trim().toLowerCase());
   if (!match) {

@@ -28,7 +28,7 @@ export function appliedLine(counts: AppliedCounts, failed: number): string {
   return parts.join(', ');
 }
 
-/** The work that would be done, a line for each thing. */
+/** The planned work, one line per step. */
 export function planLines(plan: SyncPlan): string[] {
   const { clear, folders, fetch, copy, settle, remove, unchanged, fetchFiles, fetchBytes } = plan;
   const lines = [

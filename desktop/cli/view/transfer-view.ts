@@ -18,7 +18,7 @@ const PLAIN_INTERVAL_MS = 5000;
 const JSON_INTERVAL_MS = 1000;
 
 export interface TransferView {
-  /** How often progress is to be shown. */
+  /** Interval between updates of the progress. */
   readonly intervalMs: number;
   /** @param url without user name and password */
   event(event: DownloadEvent, url: string): void;
@@ -27,7 +27,7 @@ export interface TransferView {
   failed(error: MillraceError, url: string): void;
 }
 
-/** @param quiet nothing but errors; programs are told everything all the same */
+/** @param quiet only errors; programs still get everything */
 export async function transferView(
   out: Terminal,
   report: Report,

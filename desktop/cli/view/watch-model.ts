@@ -7,7 +7,7 @@ import { printable } from '../text/printable.ts';
 import { downloadTable, summary, type TableOptions } from './download-table.ts';
 import { isStopped, note, share } from './download-words.ts';
 
-/** Ordered as the daemon's list is: what runs, what comes, what is over. */
+/** Ordered like the daemon's list: running, coming, finished. */
 const ORDER: Readonly<Record<string, number>> = { active: 0, queued: 1, waiting: 1, paused: 2 };
 const OVER = 3;
 const ID_CHARS = 6;
@@ -32,13 +32,13 @@ export class WatchModel {
     });
   }
 
-  /** True when nothing that is watched will run any more, or only if somebody resumes it. */
+  /** True when no watched download will run any more, unless the user resumes it. */
   get isOver(): boolean {
     return this.downloads.every((d) => isStopped(d) || d.status === 'paused');
   }
 
   /**
-   * Takes in what the daemon says of a download.
+   * Takes the daemon's update of a download.
    *
    * @returns a line about it if its state is another one now, or undefined
    */
@@ -67,7 +67,7 @@ export class WatchModel {
    */
   frame(rows: number, limit: number | undefined, options: TableOptions): string[] {
     const downloads = this.downloads;
-    // A summary, a head, and a line that says what is left out.
+    // A summary, a head, and a line that counts the omitted rows.
     const room = Math.max(1, rows - 3);
     const shown = downloads.length <= room + 1 ? downloads : downloads.slice(0, room);
     const lines = [options.style('title', summary(downloads, limit))];
@@ -81,7 +81,7 @@ export class WatchModel {
 
 /** Text that differs between two states of a download. */
 function stateOf({ status, phase, error, held }: DownloadView): string {
-  // Starting and running are one to who watches.
+  // Starting and running look the same to the user.
   const waits = phase?.startsWith('waiting') || phase === 'checking' ? phase : '';
   return [status, waits, error?.code ?? '', held ?? ''].join(' ');
 }

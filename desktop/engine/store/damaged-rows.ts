@@ -1,12 +1,12 @@
 /**
- * Rows that cannot be read. They stay where they are, for whoever may want to repair them; lists leave
- * them out, and the log names each of them once.
+ * Unreadable rows. They stay where they are, for a later repair; lists leave them out, and the log
+ * names each of them once.
  */
 
 import type { SQLInputValue, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { Reading, Row } from './kept-record.ts';
 
-/** Says in the log what cannot be read. */
+/** Names an unreadable row in the log. */
 export type TellDamage = (table: string, row: string, why: string) => void;
 
 /** Most lines about damage: enough for a list that is damaged all over. */
@@ -41,7 +41,7 @@ export class DamagedRows {
     return [...this.#known.values()];
   }
 
-  /** A condition that leaves the known ones out, with `:damaged` in it; none while there are none. */
+  /** A condition that excludes the known ones, with `:damaged` in it; none while there are none. */
   get conditions(): string[] {
     if (this.#known.size === 0) return [];
     return ['id NOT IN (SELECT value FROM json_each(:damaged))'];
@@ -52,7 +52,7 @@ export class DamagedRows {
     return this.#known.size === 0 ? {} : { damaged: `[${[...this.#known.keys()].join()}]` };
   }
 
-  /** Reads a row; one that is damaged is noted. */
+  /** Reads a row; a damaged one is noted. */
   read<T>(row: Row, reader: (row: Row) => Reading<T>): T | undefined {
     const reading = reader(row);
     if ('value' in reading) return reading.value;
@@ -62,7 +62,7 @@ export class DamagedRows {
     return undefined;
   }
 
-  /** To be called for a row that has been written anew, or is gone. */
+  /** Call it for a row that has been rewritten, or is gone. */
   forget(gid: string): void {
     if (this.#known.size === 0) return;
     for (const [id, one] of this.#known) if (one === gid) this.#known.delete(id);
@@ -79,8 +79,8 @@ export class DamagedRows {
 }
 
 /**
- * All rows of a statement. Numbers that JavaScript has not, which nobody but damage writes, come as
- * `bigint`: they are no reason to read none of the rows.
+ * All rows of a statement. Numbers outside JavaScript's range, which only damage produces, come as
+ * `bigint`: they must not keep the other rows from being read.
  */
 export function allRows(
   statement: StatementSync,
@@ -111,7 +111,7 @@ function withLargeNumbers<T>(statement: StatementSync, read: () => T): T {
   }
 }
 
-/** A number that a row must have to be counted on; undefined where it is none. */
+/** A number that a row must have to be usable; undefined where it has none. */
 export function safeNumber(column: SQLOutputValue | undefined): number | undefined {
   const number = Number(column);
   return column !== null && Number.isSafeInteger(number) ? number : undefined;

@@ -1,6 +1,6 @@
 /**
  * The database file: opened for this process alone, brought up to date, and moved aside if it is
- * damaged. What can still be read of a damaged one is taken over.
+ * damaged. The readable rows of a damaged one are recovered.
  */
 
 import { chmodSync, closeSync, existsSync, openSync, renameSync } from 'node:fs';
@@ -43,7 +43,7 @@ export function openDatabase(path: string, now: number): OpenedDatabase {
 }
 
 function open(path: string): DatabaseSync {
-  // Before SQLite does it: what it puts beside the file gets the same permissions.
+  // Before SQLite does it: its files beside the database get the same permissions.
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);
   const db = new DatabaseSync(path);
@@ -83,14 +83,14 @@ function replaceDamaged(path: string, now: number, why: string): OpenedDatabase 
   };
 }
 
-/** Tables whose rows are taken over; what others have follows from these, or is made anew. */
+/** Tables whose rows are recovered; the contents of others follow from these, or are rebuilt. */
 const SAVED = ['downloads', 'trash', 'settings', 'hosts', 'details'];
 
 /** Copies the rows that can still be read. @returns how many downloads */
 function salvage(from: string, to: DatabaseSync): number {
   let old: DatabaseSync | undefined;
   try {
-    // Reading must not change what somebody may want to repair by other means.
+    // Reading must not change a file that the user may want to repair by other means.
     old = new DatabaseSync(from, { readOnly: true });
     for (const table of SAVED) salvageTable(old, to, table);
   } catch {
@@ -107,7 +107,7 @@ function salvageTable(old: DatabaseSync, to: DatabaseSync, table: string): void 
   const insert = to.prepare(
     `INSERT OR IGNORE INTO ${table} (${columns.join()}) VALUES (${columns.map(() => '?').join()})`,
   );
-  // From both ends: what lies behind a damaged page can be reached from the other.
+  // From both ends: rows behind a damaged page can be reached from the other.
   for (const way of ['ASC', 'DESC']) {
     try {
       const rows = old.prepare(`SELECT ${columns.join()} FROM ${table} ORDER BY rowid ${way}`);
@@ -137,7 +137,7 @@ export function storageError(error: unknown): unknown {
   return error;
 }
 
-/** True for an error that may be over later: nothing is wrong with what was to be kept. */
+/** True for an error that may pass: the data to store are not at fault. */
 export function isStorageError(error: unknown): boolean {
   return isMillraceError(error, 'disk-full') || isMillraceError(error, 'state-unusable');
 }

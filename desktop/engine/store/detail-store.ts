@@ -1,4 +1,4 @@
-/** Keeps details of how downloads went, for those who look at one long after. */
+/** Keeps details of how downloads went, for users who look at one long after. */
 
 import type { DatabaseSync } from 'node:sqlite';
 import type { TellDamage } from './damaged-rows.ts';
@@ -12,7 +12,7 @@ export class DetailStore {
   readonly #db: DatabaseSync;
   readonly #tell: TellDamage;
 
-  /** @param tell called for what cannot be read */
+  /** @param tell called for unreadable values */
   constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
     this.#tell = tell;
@@ -27,12 +27,12 @@ export class DetailStore {
     return undefined;
   }
 
-  /** To be called by who cannot make sense of a value, or of some of it. */
+  /** Call it when a value, or a part of it, cannot be understood. */
   isDamaged(gid: string, why: string): void {
     this.#tell('details', gid, why);
   }
 
-  /** Keeps a value as JSON; one that is too long is not kept. */
+  /** Keeps a value as JSON; one that is too long is dropped. */
   put(gid: string, value: unknown): void {
     const text = JSON.stringify(value);
     if (text.length > MAX_CHARS) return;

@@ -36,7 +36,7 @@ const COLUMNS = [
 export const PUT_DOWNLOAD = `INSERT INTO downloads (${COLUMNS.join()}) VALUES (${COLUMNS.map((c) => `:${c}`).join()})
   ON CONFLICT (gid) DO UPDATE SET ${COLUMNS.slice(1).map((name) => `${name} = excluded.${name}`)}`;
 
-/** Case and the ways of writing one character do not matter; NUL would end the text. */
+/** Case and different encodings of one character do not matter; NUL would end the text. */
 export function normalise(text: string): string {
   return text.normalize('NFKC').toLowerCase().replaceAll('\0', '');
 }

@@ -37,7 +37,7 @@ const SORTS = {
   size: 'length',
   progress: 'CASE WHEN length = 0 THEN 1 ELSE stored_bytes * 1.0 / length END',
   speed: 'NULL',
-  // The order of the statuses everywhere; before these are those that are not finished.
+  // The order of the statuses everywhere; unfinished ones come before these.
   status: "CASE state WHEN 'complete' THEN 4 WHEN 'error' THEN 5 ELSE 6 END",
   host: 'host',
   added: 'created_at',
@@ -60,7 +60,7 @@ export class DownloadStore {
   readonly #statements = new Map<string, StatementSync>();
   readonly #damaged: DamagedRows;
 
-  /** @param tell called for what cannot be read */
+  /** @param tell called for unreadable rows */
   constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
     this.#damaged = new DamagedRows('downloads', tell);
@@ -102,13 +102,13 @@ export class DownloadStore {
     return row && this.#read(row);
   }
 
-  /** True also for one that cannot be read: nothing else may be written in its place. */
+  /** True also for an unreadable one: no other row may be written in its place. */
   has(gid: string): boolean {
     return this.#prepare('SELECT 1 FROM downloads WHERE gid = ?').get(gid) !== undefined;
   }
 
   /**
-   * Looks at some finished downloads, so that those that cannot be read are known.
+   * Reads some finished downloads, so that unreadable ones are known.
    *
    * @param after id of the last that was looked at, 0 at first
    * @returns the same for the next call; undefined at the end
@@ -126,7 +126,7 @@ export class DownloadStore {
     return last === undefined ? undefined : Number(last.id);
   }
 
-  /** Gids of those that are known to be damaged. */
+  /** Gids of downloads known to be damaged. */
   get damaged(): string[] {
     return this.#damaged.gids;
   }
@@ -161,7 +161,7 @@ export class DownloadStore {
     return this.#prepare('DELETE FROM downloads WHERE gid = ?').run(gid).changes === 1;
   }
 
-  /** The queue as it was left, without what cannot be read. */
+  /** The queue as it was left, without unreadable rows. */
   unfinished(): DownloadRecord[] {
     const rows = allRows(this.#prepare('SELECT * FROM downloads WHERE finished_at IS NULL'));
     return rows.flatMap((row) => this.#read(row) ?? []);
@@ -191,7 +191,7 @@ export class DownloadStore {
     return { total: Number(count?.n), records: rows.flatMap((row) => this.#read(row) ?? []) };
   }
 
-  /** Where downloads stand in the sorted history: a stretch of it, and how many there are in all. */
+  /** Positions of downloads in the sorted history: a stretch of it, and the number of all. */
   sorted(
     filter: HistoryFilter,
     sort: HistorySort,
@@ -259,7 +259,7 @@ export class DownloadStore {
     return { total: ids.length, records };
   }
 
-  /** Deletes from the history, but for what cannot be read. @returns the gids that are gone */
+  /** Deletes from the history, except unreadable rows. @returns the deleted gids */
   purge(states: readonly FinishedState[] | undefined, before: number | undefined): string[] {
     for (let at: number | undefined = 0; at !== undefined; )
       at = this.checkSome(at, CHECKED_AT_ONCE);

@@ -164,7 +164,7 @@ describe('a damaged row of the trash', () => {
     expect(store.page(0, 9).map(({ gid }) => gid)).toEqual([gidOf(3), gidOf(1)]);
     expect(store.totals()).toEqual({ count: 2, bytes: 20 });
     expect(notes).toHaveLength(1);
-    // No limit counts what cannot be: the others would have to go for it.
+    // No limit counts unreadable entries: others would have to go for them.
     expect(store.entries().every(({ bytes }) => bytes === 10)).toBe(true);
     expect(store.gids()).toHaveLength(3);
   });

@@ -1,7 +1,6 @@
 /**
- * Reads downloads as they are kept: rows of the table, and whole records in the trash. A crash, a hand
- * or another program may have changed them: what is no record is refused, with the place that is
- * wrong.
+ * Reads stored downloads: rows of the table, and whole records in the trash. A crash, a user or
+ * another program may have changed them: an invalid record is refused, with the place of the fault.
  */
 
 import { posix, win32 } from 'node:path';
@@ -55,8 +54,8 @@ const hexes = z.custom<readonly string[]>(
 );
 
 /**
- * A member that an earlier version has not kept is as usual. One that is not named here would be lost
- * with the next start: that does not compile.
+ * A member that an earlier version has not stored gets its default. One that is not named here
+ * would be lost with the next start: that does not compile.
  */
 const request = z.object({
   urls: z.array(url).min(1),

@@ -1,4 +1,4 @@
-/** A download as it is kept: what was asked for, where it stands, how it ended. */
+/** A stored download: its request, its state, its end. */
 
 import type { Digest } from '@millrace/shared/base/digest';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
@@ -37,7 +37,7 @@ export interface DownloadRecord {
   /** Unix milliseconds, all of them. */
   readonly createdAt: number;
   readonly startedAt: number | undefined;
-  /** Exactly for those that are finished. */
+  /** Set exactly for finished ones. */
   readonly finishedAt: number | undefined;
   /** Milliseconds in which it ran, in all runs that have ended; default 0. */
   readonly activeMs?: number | undefined;
@@ -51,13 +51,13 @@ export interface DownloadRecord {
 export interface RecordOptions {
   /** Takes another name where one is taken: name.1.ext. */
   readonly rename: boolean;
-  /** The user has chosen the name: what another download has begun under it is no reason to. */
+  /** The user has chosen the name: another download's file under it does not change it. */
   readonly named?: boolean | undefined;
   /** Attempts before it counts as failed; 0: no end. */
   readonly maxTries: number;
   /** It does not run before this time. */
   readonly startAt?: number | undefined;
-  /** aria2's options as they were given, for those who ask for them again. */
+  /** aria2's options as they were given, for clients that ask for them again. */
   readonly aria2?: Readonly<Record<string, string>> | undefined;
   /** UUID of the hand-off by which a browser has given it to us. */
   readonly handOff?: string | undefined;

@@ -1,4 +1,4 @@
-/** The database's tables, and how older ones become the present ones. */
+/** The database's tables, and the upgrade of older ones. */
 
 import type { DatabaseSync } from 'node:sqlite';
 import { MillraceError } from '@millrace/shared/base/errors';

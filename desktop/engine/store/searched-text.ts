@@ -3,8 +3,8 @@
 import type { DownloadRecord } from './record.ts';
 
 /**
- * Name with the folders below its own, URLs without their scheme, category, and what went wrong. The
- * folder that it is saved in is left out: it is the same for nearly all downloads.
+ * Name with the folders below its own, URLs without their scheme, category, and error. The download
+ * folder is left out: it is the same for nearly all downloads.
  */
 export function searchedText(
   record: Pick<DownloadRecord, 'name' | 'request' | 'category' | 'error'>,

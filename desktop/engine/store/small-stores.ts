@@ -13,7 +13,7 @@ export class SettingStore {
   readonly #db: DatabaseSync;
   readonly #tell: TellDamage;
 
-  /** @param tell called for what cannot be read */
+  /** @param tell called for unreadable values */
   constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
     this.#tell = tell;
@@ -34,7 +34,7 @@ export class SettingStore {
     return this.#db.prepare('SELECT 1 FROM settings WHERE name = ?').get(name) !== undefined;
   }
 
-  /** To be called by who cannot make sense of a value, or of some of it. */
+  /** Call it when a value, or a part of it, cannot be understood. */
   isDamaged(name: string, why: string): void {
     this.#tell('settings', name, why);
   }
@@ -74,7 +74,7 @@ export class HostStore {
   readonly #db: DatabaseSync;
   readonly #tell: TellDamage;
 
-  /** @param tell called for what cannot be read */
+  /** @param tell called for unreadable values */
   constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
     this.#tell = tell;

@@ -26,7 +26,7 @@ export interface TrashRow extends TrashEntry {
   readonly record: DownloadRecord;
   /** Its data on disk; undefined: none. */
   readonly leftover: Leftover | undefined;
-  /** The data has been moved to the trash folder; else it is where it was. */
+  /** The data has been moved to the trash folder; otherwise it is where it was. */
   readonly moved: boolean;
 }
 
@@ -37,7 +37,7 @@ export class TrashStore {
   readonly #db: DatabaseSync;
   readonly #damaged: DamagedRows;
 
-  /** @param tell called for what cannot be read */
+  /** @param tell called for unreadable rows */
   constructor(db: DatabaseSync, tell: TellDamage = () => {}) {
     this.#db = db;
     this.#damaged = new DamagedRows('trash', tell);
@@ -51,7 +51,7 @@ export class TrashStore {
     return allRows(this.#db.prepare(sql)).flatMap((row) => entryOf(row) ?? []);
   }
 
-  /** All of them, also those that cannot be read, oldest first. */
+  /** All of them, including unreadable ones, oldest first. */
   gids(): string[] {
     return this.#db
       .prepare('SELECT gid FROM trash ORDER BY id')
@@ -77,12 +77,12 @@ export class TrashStore {
     return last === undefined ? undefined : Number(last.id);
   }
 
-  /** Gids of those that are known to be damaged. */
+  /** Gids of entries known to be damaged. */
   get damaged(): string[] {
     return this.#damaged.gids;
   }
 
-  /** Those whose data has still to be moved. */
+  /** Entries whose data have still to be moved. */
   unmoved(): string[] {
     return this.#db
       .prepare('SELECT gid FROM trash WHERE leftover IS NOT NULL AND moved = 0')
@@ -115,7 +115,7 @@ export class TrashStore {
     };
   }
 
-  /** Gids that begin so, two at most; one that is the whole comes first. */
+  /** Gids with this prefix, two at most; an equal one comes first. */
   startingWith(prefix: string): string[] {
     return this.#db
       .prepare('SELECT gid FROM trash WHERE gid >= ? AND gid < ? ORDER BY gid LIMIT 2')
@@ -123,7 +123,7 @@ export class TrashStore {
       .map(({ gid }) => String(gid));
   }
 
-  /** Gids of what was removed at once, as it was removed; default: the last time. */
+  /** Gids of one removal, in its order; default: the last one. */
   batch(batch?: string): string[] {
     return this.#db
       .prepare(
@@ -209,7 +209,7 @@ function entryOf(row: Row): TrashEntry | undefined {
 }
 
 function leftoverOf({ gid, leftover }: Row): Reading<Leftover | undefined> {
-  // It is a part of the path of what is deleted.
+  // It becomes a part of the path of a deletion.
   if (!GID.test(String(gid))) return { damage: 'is of no download' };
   const json = parseJson(leftover);
   if ('damage' in json) return json;

@@ -12,7 +12,7 @@ import type { StreamedDownload } from './stream-source.ts';
 
 const MiB = 1024 * 1024;
 
-/** A download whose bytes arrive when the test says. */
+/** A download whose bytes arrive when the test orders it. */
 class FakeDownload implements StreamedDownload {
   readonly content: Buffer;
   readonly described: StreamedDownload['described'];
@@ -191,7 +191,7 @@ describe('what is needed first', () => {
     download.arrive(0, 48 * MiB);
     const { url } = await serve(download);
     const response = await open(url);
-    // Its sockets fill up, and then nobody reads any more.
+    // Its sockets fill up, and then reading stops.
     let before = -1;
     while (download.reads !== before) {
       before = download.reads;
@@ -269,7 +269,7 @@ describe('the end of the download', () => {
     const stream = await serve(download);
     const response = await open(stream.url);
     await until(() => download.waiting.size === 1);
-    // All of the new one is there at once: none of it may follow what has come of the old one.
+    // All of the new one is there at once: none of it may follow bytes of the old one.
     Object.assign(download, { generation: 1, length: 500 });
     download.arrive(0, 2000);
     const { body, complete } = await bodyOf(response);

@@ -1,6 +1,6 @@
 /**
- * Serves a download in progress to media players on this machine: a server of its own on loopback,
- * at a path that nobody can guess. Bytes that are not there yet are waited for, and fetched first.
+ * Serves a running download to media players on this machine: a separate server on loopback, at an
+ * unguessable path. Missing bytes are waited for, and fetched first.
  */
 
 import { randomBytes, timingSafeEqual } from 'node:crypto';
@@ -20,7 +20,7 @@ export interface ServedStream {
   readonly url: string;
   /** Players reading at the moment; one may count several times. */
   readonly readers: number;
-  /** Ends it; who still reads is cut off. */
+  /** Ends it; readers are cut off. */
   close(): Promise<void>;
 }
 
@@ -31,9 +31,9 @@ const BUFFER_BYTES = 256 * 1024;
 /**
  * Serves a download until it is closed: while it runs, and its file once it is complete.
  *
- * @param finished the run of the download. When it rejects, readers are cut off: an answer is
- *   never shorter than announced without showing it
- * @throws MillraceError when the download fails before it is known what the file is
+ * @param finished the run of the download. When it rejects, readers are cut off: an answer is never
+ *   shorter than announced without showing it
+ * @throws MillraceError when the download fails before its file is known
  */
 export async function serveStream(
   download: StreamedDownload,
@@ -120,7 +120,7 @@ class StreamServer implements ServedStream {
     }
   }
 
-  /** @throws MillraceError unless the request is from who was given the URL */
+  /** @throws MillraceError unless the requester knows the URL */
   #admit(req: IncomingMessage): void {
     // A name that was made to point at loopback (DNS rebinding) does not get in.
     const port = this.#host.split(':')[1];

@@ -46,12 +46,12 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['webm', 'video/webm'],
 ]);
 const UNKNOWN_TYPE = 'application/octet-stream';
-/** Nothing that a browser would run: the page would be of this machine's origin. */
+/** Types that no browser would run: the page would have this machine's origin. */
 const HARMLESS = /^(?:audio|video)\/[\w.+-]+(?:\s*;\s*[\w-]+=(?:[\w.+-]+|"[\w., +-]*"))*$/i;
 
 /**
- * The answer to a GET or HEAD. Several ranges at once get the whole file, which is always right
- * (RFC 9110 14.2).
+ * The answer to a GET or HEAD. A request for several ranges gets the whole file, which is always
+ * right (RFC 9110 14.2).
  *
  * @throws MillraceError `method-not-allowed`
  */
@@ -89,7 +89,7 @@ function rangeOf(
   { length, etag }: { length: number; etag: string },
 ): ByteRange | 'unsatisfiable' | undefined {
   try {
-    // Other conditions do not matter: nobody keeps a copy of a stream.
+    // Other conditions do not matter: players keep no copy of a stream.
     const headers = { range, 'if-range': ifRange };
     const answer = decideAnswer(method, headers, { length, validators: { etag } });
     if (answer.kind === 'unsatisfiable') return 'unsatisfiable';
@@ -100,7 +100,7 @@ function rangeOf(
   }
 }
 
-/** The media type to tell a player: what the source says where that is one, else by the name. */
+/** The media type for a player: the source's where it is one, otherwise by the name. */
 export function streamType(name: string, said: string | undefined): string {
   if (said !== undefined && HARMLESS.test(said)) return said;
   return TYPES.get(/\.(\w+)$/.exec(name)?.[1]?.toLowerCase() ?? '') ?? UNKNOWN_TYPE;

@@ -27,7 +27,7 @@ export class StreamSource {
   #complete: Promise<FileHandle> | undefined;
   #closed = false;
 
-  /** @param finished what the run of the download resolves or rejects with */
+  /** @param finished result of the download's run */
   constructor(download: StreamedDownload, finished: Promise<{ readonly path: string }>) {
     this.#download = download;
     this.#finished = finished;
@@ -38,7 +38,7 @@ export class StreamSource {
    * Reads bytes from `position` on, waiting until at least one is there.
    *
    * @returns how many; 0 at the end of the file
-   * @throws what the download fails with, or the signal's reason
+   * @throws the download's error, or the signal's reason
    */
   async read(into: Buffer, position: number, signal: AbortSignal): Promise<number> {
     if (this.#complete === undefined) {
@@ -56,7 +56,7 @@ export class StreamSource {
     return (await handle.read(into, 0, into.length, position)).bytesRead;
   }
 
-  /** Lets go of the file. Nobody may be reading any more. */
+  /** Releases the file. No read may be under way. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#complete?.then((handle) => handle.close()).catch(() => {});

@@ -1,7 +1,7 @@
 /**
- * Makes a folder what a manifest says (WORLDS 4.2): looks at what is there, fetches what differs, puts
- * each file in its place when it is right. What is under way is in a folder of its own inside, so
- * that another run can go on with it.
+ * Makes a folder match a manifest (WORLDS 4.2): looks at its contents, fetches files that differ,
+ * puts each file in its place when it is right. Unfinished files are in a separate folder inside,
+ * so that another run can resume them.
  */
 
 import { copyFile, lstat, mkdir, open, readdir, realpath, rm } from 'node:fs/promises';
@@ -24,9 +24,9 @@ import { survey } from './survey.ts';
 export interface ApplyOptions {
   /** The folder; it is made if it is not there. */
   readonly dir: string;
-  /** Take away what the manifest does not name. */
+  /** Remove entries that are not in the manifest. */
   readonly remove: boolean;
-  /** Say what would be done, and do nothing. */
+  /** Only report the work. */
   readonly dryRun: boolean;
   /** Fetch all in one where nothing is there yet. */
   readonly archive: boolean;
@@ -42,7 +42,7 @@ export interface ApplyProgress {
 
 export interface Applied {
   readonly plan: SyncPlan;
-  /** Files that have been fetched, also those that came in an archive. */
+  /** Fetched files, including those from an archive. */
   readonly fetched: number;
   readonly copied: number;
   readonly settled: number;
@@ -59,14 +59,14 @@ const LOCK = 'lock';
 const STAGED = '.staged';
 const OBSTACLES_NAMED = 5;
 
-/** Failures after which nothing else can succeed. */
+/** Failures that make further work pointless. */
 const FATAL: readonly ErrorCode[] = ['interrupted', 'disk-full'];
 
 /**
  * @param manifest as `parseManifest` returns it
- * @throws MillraceError `file-exists` where something stands in the way; `bad-option` for a folder
- *   that things must not be removed from; `file-in-use`, `disk-full`, `interrupted`. Failures of
- *   single files are in the result.
+ * @throws MillraceError `file-exists` where another entry is in the way; `bad-option` for a folder
+ *   that must not be cleared; `file-in-use`, `disk-full`, `interrupted`. Failures of single files
+ *   are in the result.
  */
 export async function applyManifest(
   manifest: Manifest,
@@ -112,7 +112,7 @@ function planOf(
   );
 }
 
-/** Folders that nobody means to empty. */
+/** Folders that users never mean to empty. */
 function refuseRemoval(root: string, { files }: Manifest): void {
   if (files.length === 0) {
     throw new MillraceError('bad-manifest', 'it has no files: --delete would leave nothing');
@@ -173,7 +173,7 @@ class Run {
     this.#signal = AbortSignal.any([options.signal, this.#end.signal]);
   }
 
-  /** @param again makes a new plan, of what is there by then */
+  /** @param again makes a new plan, from the contents by then */
   async carryOut(first: SyncPlan, again: () => Promise<SyncPlan>): Promise<Applied> {
     let plan = first;
     for (const path of plan.clear) await this.#remove(path);
@@ -205,7 +205,7 @@ class Run {
       await this.#placer.settle(file);
       this.#settled++;
     });
-    // Only where all of it is there: what is taken away may be all that somebody has.
+    // Only where all files are there: a removed one may be the user's only copy.
     if (this.#failed.length === 0) for (const path of plan.remove) await this.#remove(path);
     return {
       plan: first,

@@ -18,7 +18,7 @@ export const PART = '.new';
  * Writes the archive, under its name only when all of it is there.
  *
  * @param root folder that the files are in
- * @throws MillraceError `file-changed` where a file is not what it was; `file-not-writable`,
+ * @throws MillraceError `file-changed` where a file has changed since; `file-not-writable`,
  *   `disk-full`, `interrupted`
  */
 export async function writeArchive(
@@ -70,7 +70,7 @@ async function packAll(
 /**
  * Takes files out of an archive.
  *
- * @param wanted by path; what is not among them is passed over
+ * @param wanted by path; others are skipped
  * @param stage where a file is written before it is known to be right
  * @param place told of each that is right, and where its bytes are
  * @throws MillraceError `malformed-response` where it is no archive; `file-not-writable`,

@@ -36,7 +36,7 @@ export async function describeFile(path: string, signal: AbortSignal): Promise<D
     const whole = await hashAll(file, before.size, signal, (bytes, at) => {
       if (before.size <= SMALL_BYTES) return;
       piece.update(bytes);
-      // Pieces are multiples of what is read at a time.
+      // Pieces are multiples of the read buffer.
       if (at % pieceBytes !== 0 && at < before.size) return;
       sha256.push(piece.digest('hex'));
       piece = createHash('sha256');
@@ -82,7 +82,7 @@ export async function digestOf(
   }
 }
 
-/** @returns undefined if there are not so many bytes */
+/** @returns undefined if the file is shorter */
 async function hashAll(
   file: FileHandle,
   size: number,

@@ -1,7 +1,7 @@
 /**
- * Gets contents that a manifest names: small ones in one request each, over connections that all
- * share, large ones with the download engine. Each is compared with its digest, and where it is
- * wrong, asked for in another way.
+ * Gets contents that a manifest names: small ones in one request each, over shared connections,
+ * large ones with the download engine. Each is compared with its digest, and where it is wrong,
+ * requested in another way.
  */
 
 import { createHash } from 'node:crypto';
@@ -62,9 +62,9 @@ export class SyncFetcher {
     this.#tokens = tokens;
   }
 
-  /** @param url any of those that will be asked for */
+  /** @param url any of those that will be requested */
   static async open(url: string, given: FetcherOptions): Promise<SyncFetcher> {
-    // A link that is not for everybody is not told to edges.
+    // A private link is not told to edges.
     const capability = given.edges.length === 0 ? undefined : capabilityIn(new URL(url));
     const isHome = !isPublicHost(new URL(url).hostname);
     const edges = given.edges.filter((edge) => capability === undefined && mayBeTold(edge, isHome));
@@ -93,7 +93,7 @@ export class SyncFetcher {
   /**
    * A small content, in memory.
    *
-   * @throws MillraceError: what was wrong with the first way if all fail
+   * @throws MillraceError: that of the first way if all fail
    */
   async small(url: string, { size, sha256 }: SyncContent, signal: AbortSignal): Promise<Buffer> {
     return this.#attempt(waysTo(url, this.#edges, this.#options.direct), signal, async (way) => {
@@ -105,7 +105,7 @@ export class SyncFetcher {
   }
 
   /**
-   * A document whose content is not known, as it is now.
+   * A document of unknown content, in its current state.
    *
    * @param maxBytes more are refused
    * @throws as `small`
@@ -120,7 +120,7 @@ export class SyncFetcher {
   }
 
   /**
-   * A content of any size, into a folder. What an earlier run has left there is resumed.
+   * A content of any size, into a folder. An unfinished file of an earlier run is resumed.
    *
    * @param name of the file
    * @returns path of the file
@@ -244,7 +244,7 @@ export class SyncFetcher {
       label: edge ?? url,
       url,
       edge,
-      // The token is for this edge, and for nobody that it might send us to.
+      // The token is for this edge, and for none that it might redirect us to.
       fields: { for: (target) => ({ ...asked, ...(target.origin === origin ? token : {}) }) },
       get: this.#connections.get,
       health: new SourceHealth(this.#options.random),

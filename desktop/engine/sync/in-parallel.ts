@@ -1,17 +1,17 @@
-/** Many things at a time, but not too many, and not too large ones together. */
+/** Runs work in parallel, within a number and a total size. */
 
 export interface ParallelLimits<T> {
   readonly atATime: number;
   /** Weight of an item against `budget` while it is worked on; 0 unless given. */
   readonly weight?: (item: T) => number;
-  /** How much all that are worked on may take together; one alone may take more. */
+  /** Largest total size of the work under way; a single piece may exceed it. */
   readonly budget?: number;
 }
 
 /**
  * Works on all items, beginning in their order.
  *
- * @throws what `work` throws first; others that have begun are waited for
+ * @throws the first error of `work`; others that have begun are waited for
  */
 export async function inParallel<T>(
   items: readonly T[],

@@ -13,8 +13,8 @@ const MAX_LIST_BYTES = 1024 * 1024;
 const TIMEOUT_MS = 3000;
 
 /**
- * The edges, by the names that the first of them knows. Where it does not tell, by their addresses:
- * any name serves, as long as all who ask use the same.
+ * The edges, by the names that the first of them knows. If it reports none, by their addresses: any
+ * names will do, as long as all clients use the same.
  */
 export async function namedEdges(
   urls: readonly string[],

@@ -1,8 +1,8 @@
 /**
- * Reaching into a folder without following links, also where another program swaps a folder for a
- * link while that goes on: on Linux each folder on the way is opened and the next is looked up in the
- * one that is open (as openat(2) does, by way of /proc/self/fd), so that what has been looked at is
- * what is used. Elsewhere each folder is looked at immediately before, which leaves a moment.
+ * Reaches into a folder without following links, even while another program swaps a folder for a
+ * link: on Linux each folder on the way is opened and the next is looked up in the open one (as
+ * openat(2) does, by way of /proc/self/fd), so that the checked folder is the used one. Elsewhere
+ * each folder is checked immediately before, which leaves a moment.
  */
 
 import { closeSync, constants, existsSync, fstatSync, lstatSync, openSync } from 'node:fs';
@@ -16,13 +16,13 @@ const { O_DIRECTORY, O_NOFOLLOW } = constants;
 const CAN_PIN = process.platform === 'linux' && existsSync('/proc/self/fd');
 
 /**
- * Does something with what a path names.
+ * Runs a function on the entry that a path names.
  *
  * @param root real path of the folder
  * @param path relative to it, `/` between names
  * @param act gets a path for the file system, whose last name may be a link
- * @throws MillraceError `file-not-writable` where a folder on the way is none, or a link; what `act`
- *   throws
+ * @throws MillraceError `file-not-writable` where a folder on the way is a link or no folder; the
+ *   error of `act`
  */
 export async function within<T>(
   root: string,
@@ -44,7 +44,7 @@ export async function within<T>(
 }
 
 export interface PinnedFolder {
-  /** Path that leads to this very folder, whatever becomes of its name; for child processes too. */
+  /** Path that leads to this very folder, even if its name changes; for child processes too. */
   readonly path: string;
   close(): void;
 }
@@ -52,8 +52,8 @@ export interface PinnedFolder {
 /**
  * Holds a folder of our own open.
  *
- * @throws MillraceError `file-not-writable` for a link, or somebody else's folder; Error of the
- *   file system
+ * @throws MillraceError `file-not-writable` for a link, or another user's folder; Error of the file
+ *   system
  */
 export function pinFolder(path: string): PinnedFolder {
   if (!CAN_PIN) return { path, close() {} };

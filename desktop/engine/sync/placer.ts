@@ -1,6 +1,6 @@
 /**
- * Puts files in their places in a folder, each at once and only when it is right, and never outside,
- * whatever has become of the folders since they were looked at (`pinned-folder.ts`).
+ * Puts files in their places in a folder, each in one step and only when it is right, and never
+ * outside, even if folders have been swapped since they were checked (`pinned-folder.ts`).
  */
 
 import {
@@ -63,7 +63,7 @@ export class Placer {
     );
   }
 
-  /** Makes a folder; the one that it is in is there. @throws as `place` */
+  /** Makes a folder whose parent exists. @throws as `place` */
   async folder(path: string): Promise<void> {
     let made = this.#folders.get(path);
     if (made === undefined) {
@@ -117,7 +117,7 @@ interface Change {
   readonly modified: number;
 }
 
-/** Changes a file, and never what a link in its place leads to. @param path for messages */
+/** Changes a file, and never the target of a link in its place. @param path for messages */
 function change(full: string, path: string, { mode, modified }: Change): void {
   const { O_RDONLY, O_NONBLOCK } = constants;
   // Windows has no such flag, and changes times by name only.
@@ -126,7 +126,7 @@ function change(full: string, path: string, { mode, modified }: Change): void {
     if (!lstatSync(full).isFile()) throw noFile(path);
     return utimesSync(full, modified / 1000, modified / 1000);
   }
-  // Where something else is there by now: a pipe must not be waited for.
+  // If another entry is there by now: opening a pipe must not block.
   const file = openSync(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   try {
     const status = fstatSync(file);

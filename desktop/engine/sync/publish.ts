@@ -1,4 +1,4 @@
-/** Makes the manifest of a folder, for those who are to have the same (WORLDS 4.2). */
+/** Makes the manifest of a folder, for others to copy it (WORLDS 4.2). */
 
 import { createHash } from 'node:crypto';
 import { readdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -24,7 +24,7 @@ export interface PublishOptions {
   readonly output: string;
   /** Put all files into one, too, in the folder. */
   readonly archive: boolean;
-  /** Other files that are no part of what is published. */
+  /** Other files that are not published. */
   readonly except: readonly string[];
   readonly signal: AbortSignal;
 }
@@ -87,7 +87,7 @@ export async function publish(options: PublishOptions): Promise<Published> {
   };
 }
 
-/** Writes a file that nobody sees before all of it is there. */
+/** Writes a file that appears only once it is complete. */
 export async function replace(path: string, text: string, mode = 0o666): Promise<void> {
   const part = path + PART;
   try {

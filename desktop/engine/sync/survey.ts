@@ -20,9 +20,9 @@ export interface SurveyOptions {
 }
 
 /**
- * Looks at the folder; files that may be what the manifest says are hashed.
+ * Looks at the folder; files that may match the manifest are hashed.
  *
- * @returns what there is, by path; nothing for a folder that is not there
+ * @returns the entries, by path; none for a missing folder
  * @throws MillraceError `file-not-writable` where something cannot be looked at; `interrupted`
  */
 export async function survey(

@@ -28,13 +28,13 @@ interface TarSinkFile {
 }
 
 /**
- * Opens each wanted file once, writes its bytes, and places it if they have its digest. Entries that
- * are not wanted, or have another size, are skipped.
+ * Opens each wanted file once, writes its bytes, and places it if they have its digest. Entries
+ * that are not wanted, or have another size, are skipped.
  *
  * @param source the archive's bytes; destroyed at the end
  * @param wanted by path
  * @throws MillraceError `malformed-response` if the bytes are no archive; `interrupted`
- * @throws what the sink or the source throws, if it has a `code`
+ * @throws errors of the sink or the source that have a `code`
  */
 export async function readTar(
   source: Readable,

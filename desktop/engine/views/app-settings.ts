@@ -58,7 +58,7 @@ export function changeSettings(manager: Manager, change: Change): void {
   if (typeof change.dir === 'string' && !isAbsolute(change.dir)) {
     throw new MillraceError('bad-option', 'dir: an absolute path is expected');
   }
-  // All that can be refused, before anything is kept.
+  // Everything that can be refused, before any of it is stored.
   const app = changedApp(settings.app, change);
   if (change.categories !== undefined) settings.categories = change.categories;
   settings.app = app;
@@ -74,7 +74,7 @@ export function changeSettings(manager: Manager, change: Change): void {
   manager.settingsChanged();
 }
 
-/** Looks up the local edge now and then, so that all else can go without waiting. */
+/** Looks up the local edge now and then, so that other code need not wait. */
 export class LocalEdge {
   url: string | undefined;
 

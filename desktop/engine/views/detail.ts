@@ -11,7 +11,7 @@ import type { DownloadRecord } from '../store/record.ts';
 import { type LastRun, lookAt } from './download-log.ts';
 import type { DownloadLogs } from './download-logs.ts';
 
-/** Header fields that say who the user is: their values are shown to nobody. */
+/** Header fields that identify the user: their values are never shown. */
 const SECRET = /^(?:authorization|cookie|proxy-authorization|x-.*(?:token|key|secret).*)$/i;
 
 /** @param cells of the map, 1 to MAX_CELLS */
@@ -27,7 +27,7 @@ export function detailOf(
   const now = progress === undefined ? undefined : lookAt(progress, cells);
   const known = now !== undefined && now.sources.length > 0 ? now : downloadLog.last;
   const { last } = downloadLog;
-  // Until a run has opened the partial file, what is there is as the one before has left it.
+  // Until a run has opened the partial file, its contents are those that the run before has left.
   const unopened = progress !== undefined && progress.path === undefined && last !== undefined;
   const run = unopened && known ? { ...known, stored: last.stored, by: last.by } : known;
   const length = progress?.length ?? record.length;
@@ -64,7 +64,7 @@ function mapOf(
   return { length, stored, by, arriving: [] };
 }
 
-/** A row of cells with another number of them: each has what is in the middle of it. */
+/** Resizes a row of cells: each new cell has the value in its middle. */
 function fit(values: readonly number[], cells: number, none: number): number[] {
   const { length } = values;
   if (length === cells) return [...values];
@@ -73,7 +73,7 @@ function fit(values: readonly number[], cells: number, none: number): number[] {
   });
 }
 
-/** The same, but each has the mean of what it covers. */
+/** The same, but each has the mean of the cells that it covers. */
 function fitShares(values: readonly number[], cells: number): number[] {
   const { length } = values;
   if (length <= cells) return fit(values, cells, 0);

@@ -17,12 +17,12 @@ export const KEPT_CELLS = 400;
 export interface LastRun {
   readonly sources: readonly SourceView[];
   readonly digests: RunProgress['digests'];
-  /** 0 to 100 per cell, and who brought most of it. */
+  /** 0 to 100 per cell, and the source that brought most of it. */
   readonly stored: readonly number[];
   readonly by: readonly number[];
 }
 
-/** As it is kept in the database; what cannot be read is left out. */
+/** Its form in the database; unreadable parts are left out. */
 const entrySchema = z.object({
   seq: z.number().int().min(0),
   at: z.number(),
@@ -68,14 +68,14 @@ export class DownloadLog {
   #seq = 0;
 
   /**
-   * @param kept what `toKeep` gave at some time
-   * @param onDamage called with what of it cannot be read, and is left out
+   * @param kept an earlier result of `toKeep`
+   * @param onDamage called with the unreadable parts, which are left out
    */
   constructor(kept?: unknown, onDamage: (why: string) => void = () => {}) {
     if (kept === undefined) return;
     const read = tryRead(keptSchema, kept);
     const { items, refused } = readList(entrySchema, read.data?.log);
-    // Numbered as they came: readers ask for what came after a number.
+    // Numbered in their order: readers ask for the entries after a number.
     this.#log = items.filter(({ seq }, i) => seq > (items[i - 1]?.seq ?? -1)).slice(-MAX_LOG);
     this.#seq = this.#log.at(-1)?.seq ?? 0;
     const last = tryRead(lastSchema.optional(), read.data?.last);
@@ -128,7 +128,7 @@ export function lookAt(progress: RunProgress, cells: number): LastRun {
   };
 }
 
-/** Whole percent; what is not empty or not full does not look so. */
+/** Whole percent; only an empty cell shows 0, and only a full one 100. */
 function percent(share: number): number {
   if (share <= 0 || share >= 1) return share <= 0 ? 0 : 100;
   return Math.min(99, Math.max(1, Math.round(share * 100)));

@@ -1,6 +1,6 @@
 /**
- * Remembers how downloads go: a log, speed over time, and how the last run stood. In memory for those
- * that were looked at or ran lately, in the database when a run has ended.
+ * Remembers how downloads go: a log, speed over time, and the state of the last run. In memory for
+ * those that were viewed or ran lately, in the database when a run has ended.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -76,7 +76,7 @@ export class DownloadLogs {
     return downloadLog;
   }
 
-  /** Writes down what is known of those that run. */
+  /** Stores the logs of running downloads. */
   close(): void {
     this.#stopListening();
     clearInterval(this.#timer);
@@ -126,7 +126,7 @@ export class DownloadLogs {
 
   #onState(record: DownloadRecord, before: RecordState | undefined): void {
     const { gid, state, retryAt, error, startedAt } = record;
-    // Nothing has happened to it yet: what there is to tell is told when somebody asks.
+    // Nothing has happened to it yet: its entries are made on request.
     if (before === undefined && startedAt === undefined) return;
     if (before === 'active') this.#keep(gid);
     if (before === undefined && OVER.has(this.downloadLog(gid).log.at(-1)?.event)) {
@@ -170,10 +170,9 @@ export class DownloadLogs {
   #noteRun(gid: string, progress: RunProgress): void {
     const last = lookAt(progress, KEPT_CELLS);
     const downloadLog = this.downloadLog(gid);
-    // Before it has asked anybody, a run knows less than the one before.
+    // Before it has asked a source, a run knows less than the one before.
     if (last.sources.length === 0) return;
-    // A run that has not come as far as the partial file knows nothing of the bytes that are
-    // there.
+    // A run that has not reached the partial file knows nothing of the stored bytes.
     const { stored, by } = progress.path === undefined ? (downloadLog.last ?? last) : last;
     downloadLog.last = { ...last, stored, by };
   }
@@ -196,7 +195,7 @@ export class DownloadLogs {
       const received = manager.running(gid)?.progress().receivedBytes ?? 0;
       const before = this.#received.get(gid) ?? 0;
       this.#received.set(gid, received);
-      // A run that began anew counts from nothing.
+      // A run that restarted counts from zero.
       const rate = (received < before ? received : received - before) / seconds;
       sum += rate;
       this.downloadLog(gid).speed.add(rate, now());

@@ -66,7 +66,7 @@ function merged(
   const own = unfinished
     .map((record) => ({ value: sortValue(manager, record, sort), record }))
     .sort((a, b) => compare(a.value, b.value, way));
-  // Entries of the history before the page, whatever the others are like.
+  // Entries of the history before the page.
   const skipped = Math.max(0, offset - own.length);
   const rows = manager.store.sorted(filter, sort, descending, skipped, own.length + limit);
   const page: (DownloadRecord | HistoryRow)[] = [];
@@ -106,7 +106,7 @@ function sortValue(manager: Manager, record: DownloadRecord, sort: SortKey): Sor
   }
 }
 
-/** Compares two values: unknown ones come last, whichever way the list is sorted. */
+/** Compares two values: unknown ones come last, in both directions. */
 function compare(a: SortValue, b: SortValue, way: 1 | -1): number {
   if (a === b) return 0;
   if (a === undefined) return 1;

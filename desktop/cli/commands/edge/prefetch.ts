@@ -22,7 +22,7 @@ interface PrefetchOptions extends EdgeOptions {
 }
 
 const POLL_MS = 250;
-/** How long an edge may be away that goes on with a prefetch when it is back. */
+/** Longest absence of an edge that continues a prefetch when it is back. */
 const AWAY_MS = 2 * 60_000;
 
 export function addPrefetchCommands(parent: Command, context: CliContext): void {
@@ -65,7 +65,7 @@ export function addPrefetchCommands(parent: Command, context: CliContext): void 
   );
 }
 
-/** Shows how a prefetch gets on until it is over. Interrupted, it goes on at the edge. */
+/** Shows the progress of a prefetch until its end. Interrupted here, it continues at the edge. */
 async function follow(
   context: CliContext,
   edge: EdgeLink,
