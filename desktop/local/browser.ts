@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** The system's way to open an address; undefined: there is nothing to show it on. */
+/** The system's way to open an address; undefined: there is no screen to show it on. */
 export function browserCommand(
   platform: NodeJS.Platform,
   env: NodeJS.ProcessEnv,

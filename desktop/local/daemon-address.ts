@@ -39,7 +39,7 @@ export async function writeAddress(state: string, address: DaemonAddress): Promi
   await writeWhole(addressFile(state), `${JSON.stringify(address)}\n`);
 }
 
-/** Takes the address back if it is still that of the process. */
+/** Removes the address if it is still that of the process. */
 export async function removeAddress(state: string, pid: number): Promise<void> {
   if ((await readAddress(state))?.pid === pid) await rm(addressFile(state), { force: true });
 }

@@ -1,5 +1,5 @@
 /**
- * Starts the daemon as a process of its own and waits until it can be reached: for commands, the
+ * Starts the daemon as a separate process and waits until it can be reached: for commands, the
  * native host, the app's window and `npm start`. Runs on whatever Node is in Electron.
  */
 
@@ -12,7 +12,7 @@ import { type FoundDaemon, makeStateFolder, runningDaemon } from './daemon-addre
 
 const START_TIMEOUT_MS = 30_000;
 const POLL_MS = 25;
-/** Where it is longer, the log is begun anew; the one before is kept. */
+/** Size at which the log is started again; the one before is kept. */
 const MAX_LOG_BYTES = 1024 * 1024;
 
 /** How the daemon is run. */
@@ -25,7 +25,7 @@ export interface DaemonProgram {
 }
 
 export interface LaunchedDaemon {
-  /** Where two were started at once, the one that runs: it may be of another process. */
+  /** The running one, which may belong to another process if two were started at once. */
   readonly daemon: FoundDaemon;
   readonly child: ChildProcess;
 }
@@ -36,10 +36,10 @@ export function logFile(state: string): string {
 }
 
 /**
- * Starts it in the background: it goes on when this process ends, and Ctrl-C is not for it.
+ * Starts it in the background: it outlives this process, and Ctrl-C does not reach it.
  *
- * @throws MillraceError `state-unusable` with the first line of what it said, `internal` where it
- *   cannot be run at all
+ * @throws MillraceError `state-unusable` with its first line of output, `internal` where it cannot
+ *   be run at all
  */
 export async function launchDaemon(program: DaemonProgram, state: string): Promise<LaunchedDaemon> {
   await makeStateFolder(state);
@@ -56,7 +56,7 @@ export async function launchDaemon(program: DaemonProgram, state: string): Promi
 }
 
 /**
- * Starts it for the terminal of this process, where it says what it has to say.
+ * Starts it in the terminal of this process, where its output appears.
  *
  * @throws MillraceError `state-unusable`, `internal`
  */
@@ -70,7 +70,7 @@ export async function launchInTerminal(
   });
 }
 
-/** @param words tells what it has said, once it has ended or takes too long */
+/** @param words returns its output, once it has ended or takes too long */
 async function untilReached(
   { command, args, env }: DaemonProgram,
   state: string,
@@ -96,7 +96,7 @@ async function untilReached(
     if (daemon !== undefined && daemon.pid === child.pid) return { daemon, child };
     if (failure !== undefined) throw new MillraceError('internal', failure.message);
     if (child.exitCode !== null || child.signalCode !== null) {
-      // Somebody else may have been quicker.
+      // Another process may have started one meanwhile.
       if (daemon !== undefined) return { daemon, child };
       throw new MillraceError('state-unusable', await words());
     }

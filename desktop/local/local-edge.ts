@@ -1,6 +1,6 @@
 /**
- * The edge that runs on this machine for this user: where it is, and the token that tells our own
- * requests from those of others.
+ * The edge that runs on this machine for this user: its address, and the token that distinguishes
+ * our own requests from those of others.
  */
 
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ interface Registration {
   readonly pid: number;
 }
 
-/** The folder for what Millrace keeps between runs, by the conventions of the system. */
+/** The folder for Millrace's data between runs, by the conventions of the system. */
 export function stateFolder(env: NodeJS.ProcessEnv = process.env): string {
   if (env.MILLRACE_STATE !== undefined) return env.MILLRACE_STATE;
   if (process.platform === 'win32') {
@@ -70,8 +70,8 @@ export async function localEdge(): Promise<string | undefined> {
 }
 
 /**
- * Header fields for requests to an edge: the local token if it is this user's own, nothing
- * otherwise. Whoever else listens on the port of an edge that has ended does not get the token.
+ * Header fields for requests to an edge: the local token if it is this user's own, none otherwise.
+ * Another program that listens on the port of an ended edge does not get the token.
  */
 export async function edgeHeaders(edge: string): Promise<Record<string, string>> {
   const own = await registration();

@@ -30,7 +30,7 @@ test('what is no number of a process is none', () => {
   for (const pid of [0, -1, 1.5, Number.NaN, 2 ** 30]) expect(processState(pid)).toBe('gone');
 });
 
-/** Elsewhere nobody says whether a process has ended. */
+/** Other systems do not report whether a process has ended. */
 const onLinux = (name: string, body: () => Promise<void>) => {
   if (process.platform === 'linux') test(name, body);
 };

@@ -22,7 +22,7 @@ export function processState(pid: number): 'ours' | 'others' | 'gone' {
   return hasEnded(pid) ? 'gone' : 'ours';
 }
 
-/** Linux only; elsewhere nobody says. */
+/** Linux only; other systems do not report it. */
 function hasEnded(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

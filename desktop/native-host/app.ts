@@ -1,4 +1,4 @@
-/** Opening the app: its window where the app has told us how to start it, else its page. */
+/** Opens the app: its window where the app has recorded how to start it, otherwise its page. */
 
 import { pathToFileURL } from 'node:url';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -8,7 +8,7 @@ import type { EngineLink } from './engine-link.ts';
 /** Variable with the app's program and arguments, as JSON; the launcher of the host sets it. */
 export const APP_VARIABLE = 'MILLRACE_APP';
 
-/** @throws MillraceError where there is nothing to show it on */
+/** @throws MillraceError where there is no screen to show it on */
 export async function openApp(
   engine: Pick<EngineLink, 'call'>,
   env: NodeJS.ProcessEnv = process.env,

@@ -22,7 +22,7 @@ export interface EngineLinkOptions {
   readonly onEnded: () => void;
 }
 
-/** How often it is looked for a daemon that somebody else has started. */
+/** Interval at which a daemon started by others is looked for. */
 const LOOK_AGAIN_MS = 1000;
 
 export class EngineLink {
@@ -60,7 +60,7 @@ export class EngineLink {
     return (await this.#open()).call(method, ...given);
   }
 
-  /** As `call`, but on a connection of its own: the daemon serves each one call at a time. */
+  /** As `call`, but on a separate connection: the daemon serves each one call at a time. */
   async callAlone<M extends MethodName>(method: M, params: ParamsOf<M>): Promise<ResultOf<M>> {
     const given = [params] as unknown as ParamsIf<M>;
     const link = await DaemonLink.openOrStart(this.#options.state, this.#options.start);

@@ -1,4 +1,4 @@
-/** Opening what was downloaded. The extension names the download, never a path. */
+/** Opens downloaded files. The extension names the download, never a path. */
 
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -11,7 +11,7 @@ import { browserCommand, startProgram } from '../local/browser.ts';
  * Opens a complete download with the program that the system has for it.
  *
  * @throws MillraceError `wrong-state` where it is not complete, not there, or may be a program:
- *   there is nobody here whom we could ask whether it may run
+ *   there is no user to ask whether it may run
  */
 export async function openFile(download: DownloadView): Promise<void> {
   const path = finishedPath(download);

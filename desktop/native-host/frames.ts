@@ -1,6 +1,6 @@
 /**
- * Native messaging's frames: a length of 32 bits in the machine's own byte order, then so many bytes
- * of JSON in UTF-8.
+ * Native messaging's frames: a length of 32 bits in the machine's own byte order, then that number
+ * of bytes of JSON in UTF-8.
  */
 
 import { endianness } from 'node:os';
@@ -16,7 +16,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 export type Frame = { readonly message: unknown } | { readonly error: MillraceError };
 
-/** Puts frames together out of pieces, however they were cut. One that is too long is skipped. */
+/** Assembles frames from pieces of any size. One that is too long is skipped. */
 export class FrameReader {
   /** Of the present head or body. */
   #pieces: Buffer[] = [];

@@ -1,4 +1,4 @@
-/** Answers what the browser extension asks. It passes on to the daemon, and decides nothing. */
+/** Answers the browser extension. It passes requests on to the daemon, and decides nothing. */
 
 import { asMillraceError, isMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { MethodName, ParamsOf, ResultOf } from '@millrace/shared/bridge/contract/contract';
@@ -23,7 +23,7 @@ export interface HostOptions {
   readonly openApp: () => Promise<void>;
 }
 
-/** Offers that are being proven at a time: each has a connection of its own. */
+/** Offers being proven at a time: each has a separate connection. */
 const MAX_PROVING = 16;
 
 type Answers = {
@@ -41,7 +41,7 @@ export class NativeHost {
     this.#options = options;
   }
 
-  /** Answers a message, whatever it is. Never rejects. */
+  /** Answers any message. Never rejects. */
   async answer(message: unknown): Promise<NativeMessage> {
     const id = nativeIdOf(message);
     try {
@@ -119,7 +119,7 @@ export class NativeHost {
     } catch (error) {
       if (isMillraceError(error, 'no-such-download')) return {};
       if (!isMillraceError(error, 'wrong-state')) throw error;
-      // A file in the place of its file belongs to somebody else.
+      // Another file in its place belongs to another program.
       return this.#do('millrace.remove', what);
     }
   }

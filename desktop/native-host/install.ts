@@ -28,7 +28,7 @@ export interface Registered {
   readonly file: string;
 }
 
-/** Runs reg.exe. @returns what it prints. @throws where it fails */
+/** Runs reg.exe. @returns its output. @throws where it fails */
 export type RunRegistry = (args: readonly string[]) => Promise<string>;
 
 const runRegistry: RunRegistry = async (args) =>
@@ -56,7 +56,7 @@ export async function installHost(
   return hostStates(browsers, program, around, registry);
 }
 
-/** Takes it away; what is not there is no error. @throws MillraceError `file-not-writable` */
+/** Removes it; a missing one is not an error. @throws MillraceError `file-not-writable` */
 export async function uninstallHost(
   browsers: readonly Browser[],
   program: HostProgram,

@@ -1,6 +1,6 @@
 /**
  * The native host: a browser starts it for our extension, speaks to it on its standard input and
- * output, and closes them when it is no longer wanted. Nothing but frames is ever written there.
+ * output, and closes them when it is no longer wanted. Only frames are ever written there.
  */
 
 import { Console } from 'node:console';
@@ -15,7 +15,7 @@ import { isOurExtension } from './caller.ts';
 
 /** Requests that are being answered at a time; the browser waits with more. */
 const MAX_AT_A_TIME = 128;
-/** Unread bytes from which the browser is not told that there is more. */
+/** Unread bytes from which the browser gets no further notifications. */
 const CONGESTED_BYTES = 64 * 1024;
 
 // Printed text must not get into the messages.

@@ -1,5 +1,5 @@
 /**
- * Where browsers look for native hosts, and what they want to find there
+ * Where browsers look for native hosts, and the files they expect there
  * (developer.chrome.com/docs/extensions/develop/concepts/native-messaging, and the page of the same
  * name on MDN).
  */
@@ -37,7 +37,7 @@ export interface Launcher {
   readonly contents: string;
 }
 
-/** Program and arguments that run the host, and what they need in the environment. */
+/** Program and arguments that run the host, and its environment. */
 export interface HostProgram {
   readonly words: readonly string[];
   readonly env: Readonly<Record<string, string>>;

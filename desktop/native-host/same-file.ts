@@ -1,4 +1,7 @@
-/** Whether two paths lead to one file, whatever links and upper or lower case they are written with. */
+/**
+ * Decides whether two paths lead to one file, through links and different spellings in upper or
+ * lower case.
+ */
 
 import { stat } from 'node:fs/promises';
 

@@ -1,4 +1,4 @@
-/** Tells the user what has ended, by the rules of `logic/notices.ts`. */
+/** Notifies the user of ended downloads, by the rules of `logic/notices.ts`. */
 
 import {
   afterQuiet,
@@ -11,12 +11,12 @@ import {
 import type { Words } from './logic/words-en.ts';
 
 export interface AnnouncerOptions {
-  /** Unix ms: what ended before is no news. */
+  /** Unix ms: downloads that ended before are no news. */
   readonly since: number;
   readonly words: () => Words;
   /** True while notices are wanted and the user is not looking at the list anyway. */
   readonly wanted: () => boolean;
-  /** @param gid what a click shows; undefined: the list */
+  /** @param gid download that a click shows; undefined: the list */
   show(text: { title: string; body: string }, gid: string | undefined): void;
 }
 

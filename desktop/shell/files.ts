@@ -16,7 +16,7 @@ export const TRAY_ICON = join(
 /** The daemon's main file. */
 export const daemonMain = () => mainOf('engine', 'daemon');
 
-/** That of the program that browsers start. */
+/** Main file of the program that browsers start. */
 export const nativeHostMain = () => mainOf('native-host');
 
 function mainOf(...folders: string[]): string {

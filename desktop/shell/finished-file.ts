@@ -1,4 +1,4 @@
-/** Opening what was downloaded. The page names the download, never a path. */
+/** Opens downloaded files. The page names the download, never a path. */
 
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -25,7 +25,7 @@ export async function openFile(
   return reason === '' ? {} : { problem: words.cannotOpen(reason) };
 }
 
-/** Shows it among its neighbours; one that is not there yet, its folder. */
+/** Shows it in its folder; if it is not there yet, shows only the folder. */
 export async function showInFolder(
   link: DaemonLink | undefined,
   gid: string,

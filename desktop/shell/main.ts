@@ -1,4 +1,4 @@
-/** The app's main process. One at a time: another start hands over what it was given, and ends. */
+/** The app's main process. One at a time: another start hands over its arguments, and ends. */
 
 import { dirname, join } from 'node:path';
 import { app, dialog } from 'electron';
@@ -20,7 +20,7 @@ else app.quit();
 
 function start(): void {
   let shell: ShellApp | undefined;
-  /** From the system, before there is anybody to take it. */
+  /** Requests from the system before the app can take them. */
   const early: LaunchRequest[] = [];
   const take = (request: LaunchRequest, folder: string) => {
     if (shell === undefined) early.push(request);
@@ -54,7 +54,7 @@ function start(): void {
       main: daemonMain(),
     }),
   };
-  // Asked to quit before there is anybody to end the daemon, which is being started already.
+  // Asked to quit while the daemon is still being started.
   let quitEarly = false;
   app.on('before-quit', (event) => {
     if (shell !== undefined) return;

@@ -6,12 +6,12 @@ import type { OfferedMetalink, ShellMessage } from '@millrace/shared/bridge/page
 import type { LaunchRequest } from './logic/links.ts';
 import type { Words } from './logic/words-en.ts';
 
-/** In base64 a message of this size is still one that the daemon takes. */
+/** In base64 the daemon still accepts a message of this size. */
 const MAX_METALINK_BYTES = 8 * 1024 * 1024;
 const MAX_METALINKS = 20;
 
 /**
- * Reads what a start of the app asks for.
+ * Reads the request of a start of the app.
  *
  * @param folder that relative paths are in
  * @param onProblem is told of files that cannot be read

@@ -1,4 +1,4 @@
-/** How electron-builder makes packages out of what scripts/package.mjs has put together. */
+/** How electron-builder makes packages from the output of scripts/package.mjs. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,8 +7,8 @@ import { join } from 'node:path';
 const ELECTRON = '45.4.1';
 
 /**
- * The daemon runs in Electron's own program; what else could change what that runs is switched off.
- * Electrons of other versions may not have them.
+ * The daemon runs in Electron's own program; other ways to change what that program runs are
+ * switched off. Electrons of other versions may not have these fuses.
  */
 const FUSES = {
   runAsNode: true,

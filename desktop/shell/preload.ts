@@ -1,4 +1,4 @@
-/** Runs before the page, apart from it: hands it `window.millraceShell` and nothing else. */
+/** Runs before the page, isolated from it: gives it only `window.millraceShell`. */
 
 import type {
   ShellApi,

@@ -1,4 +1,4 @@
-/** Quitting: asks where downloads would stop, and ends the daemon in its own time. */
+/** Quitting: asks if downloads would stop, and ends the daemon in time. */
 
 import { app, dialog, powerMonitor } from 'electron';
 import { QUIT_ANSWERS, type QuitQuestion } from './logic/quit-question.ts';
@@ -6,9 +6,9 @@ import { QUIT_ANSWERS, type QuitQuestion } from './logic/quit-question.ts';
 export interface QuittingOptions {
   /** @returns undefined: quit without asking */
   question(forced: boolean): QuitQuestion | undefined;
-  /** The window is to close and everything else to go on. */
+  /** Closes the window and lets everything else continue. */
   toBackground(): void;
-  /** Ends what has to end before the app does. */
+  /** Ends the parts that have to end before the app does. */
   finish(): Promise<void>;
 }
 
@@ -55,9 +55,9 @@ export function watchQuitting({ question, toBackground, finish }: QuittingOption
     });
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
-    // Chromium has put its own handler in the place of Node's: it asks as if the user had quit, and
-    // only once, a second signal ends the app with its daemon left behind. Node puts its own back
-    // for the first listener only.
+    // Chromium has replaced Node's handler by its own: it asks as if the user had quit, and only
+    // once, and a second signal ends the app with its daemon left behind. Node restores its own for
+    // the first listener only.
     process.removeAllListeners(signal);
     process.on(signal, () => {
       forced = true;

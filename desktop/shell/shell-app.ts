@@ -78,7 +78,7 @@ export class ShellApp {
   async run(request: LaunchRequest, folder: string): Promise<void> {
     setAppMenu(this.#words, this.#actions);
     void this.#clipboard.set(this.#preferences.watchClipboard);
-    // Also what an update has moved is put right.
+    // Also corrects a registration that an update has moved.
     if (this.#preferences.browserHost) void this.#setBrowserHost(true);
     this.#showStatus();
     if (!request.hidden) this.#window.show();
@@ -87,7 +87,10 @@ export class ShellApp {
     await this.#supervisor.run();
   }
 
-  /** Another start, a link or a file of the system: shows the window, and offers what was given. */
+  /**
+   * Another start, a link or a file of the system: shows the window, and offers the given
+   * downloads.
+   */
   async take(request: LaunchRequest, folder: string): Promise<void> {
     const problem = (title: string, body: string) => this.#notify({ title, body }, () => {});
     const offer = await offerOf(request, folder, this.#words, problem);
@@ -184,7 +187,7 @@ export class ShellApp {
       onChanged: (downloads) => this.#announcer.changed(downloads),
       onSettings: (settings) => this.#onSettings(settings),
     });
-    // Always told: who looks at the list has seen it stop.
+    // Always notified: users who look at the list have seen it stop.
     if (restarted) this.#notify(this.#words.engineRestarted, () => this.#window.show());
     await this.#window.load();
   }
@@ -275,7 +278,7 @@ export class ShellApp {
     if (!canceled) await this.take({ urls: [], files: filePaths, hidden: false }, '/');
   }
 
-  /** @returns true: hide it, the app goes on */
+  /** @returns true: hide it, the app continues */
   #onCloseWindow(): boolean {
     if (this.#quitting) return false;
     if (!this.#preferences.stayInTray) {

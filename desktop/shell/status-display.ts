@@ -14,7 +14,7 @@ import type { Words } from './logic/words-en.ts';
 export interface StatusDisplayOptions {
   readonly trayIcon: string;
   onTrayClick(): void;
-  /** The tray's menu, with what the tray says. */
+  /** The tray's menu, with the tray's text. */
   menu(text: string): MenuItemConstructorOptions[];
 }
 

@@ -1,4 +1,6 @@
-/** A manager over a real database, with downloads that do what a test says, and a clock of its own. */
+/**
+ * A manager over a real database, with downloads that follow the test's orders, and its own clock.
+ */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -198,7 +200,7 @@ export class FakeDaemon {
   }
 }
 
-/** Waits until something is so; the test's own time limit ends a wait in vain. */
+/** Waits until a condition holds; the test's own time limit ends a futile wait. */
 export async function until(check: () => boolean): Promise<void> {
   while (!check()) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,4 +1,4 @@
-/** A manager for tests: with a real database, downloads that do as they are told, and its own time. */
+/** A manager for tests: with a real database, downloads that follow orders, and its own time. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,20 +32,20 @@ export class ManagerStage {
   moved: string[][] = [];
   /** Deleting a partial file waits for this. */
   deletion: Promise<void> = Promise.resolve();
-  /** Kinds of what was told of single downloads. */
+  /** Kinds of the events of single downloads. */
   events: string[] = [];
-  /** Set while somebody waits for another network. */
+  /** Set while a run waits for another network. */
   changeNetwork: (() => void) | undefined;
   rate!: SharedRate;
   manager!: Manager;
-  /** The manager that has not been closed; a closed one starts nothing any more. */
+  /** The open manager; a closed one starts nothing any more. */
   #open: Manager | undefined;
 
   constructor() {
     this.open();
   }
 
-  /** Starts a daemon on what the one before has left. */
+  /** Starts a daemon on the state that the one before has left. */
   open(): void {
     this.db = openDatabase(join(this.folder, 'downloads.db'), this.now).db;
     this.runs = [];
@@ -93,7 +93,7 @@ export class ManagerStage {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  /** Lets everything that has been decided happen; what the end of the daemon keeps from it, never does. */
+  /** Lets all decided steps happen; those that the end of the daemon prevents, never do. */
   async settled(): Promise<void> {
     const turn = () => new Promise((resolve) => setImmediate(resolve));
     for (let i = 0; i < 5; i++) await turn();

@@ -1,4 +1,4 @@
-/** A folder for tests of partial files, and those that are open in it. */
+/** A folder for tests of partial files, and the open files in it. */
 
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,7 +28,7 @@ export class PartialFileStage {
     return stage;
   }
 
-  /** Where the complete file will be, and what is beside it before. */
+  /** Path of the complete file, beside which the partial one is. */
   get path(): string {
     return join(this.dir, 'file.iso');
   }
@@ -69,7 +69,9 @@ export class PartialFileStage {
     return (await readdir(this.dir)).sort();
   }
 
-  /** Copies what a crash at this moment would leave. @returns the path of the copy's file */
+  /**
+   * Copies the files that a crash at this moment would leave. @returns the path of the copy's file
+   */
   async crash(): Promise<string> {
     const path = join(this.dir, 'crashed');
     await cp(this.dataPath, path + DATA_SUFFIX);

@@ -1,11 +1,11 @@
-/** A download of which tests say how it goes. */
+/** A download whose course tests decide. */
 
 import { join } from 'node:path';
 import { type ErrorCode, MillraceError } from '@millrace/shared/base/errors';
 import type { DownloadRequest } from '@millrace/shared/download/request/request';
 import type { Run, RunContext, RunProgress, RunResult } from '../engine/queue/contract.ts';
 
-/** A download that does what the test says. */
+/** A download that follows the test's orders. */
 export class ScriptedRun implements Run {
   readonly request: DownloadRequest;
   readonly context: RunContext;
@@ -16,7 +16,7 @@ export class ScriptedRun implements Run {
   storedBytes = 0;
   /** For each time that its file was let go of: whether its completion was written down. */
   readonly settlings: boolean[] = [];
-  /** True: it has a partial file, of which it has not told anybody. */
+  /** True: it has a partial file that it has not reported. */
   hasFile = false;
   /** True: the run takes its time to end when it is stopped. */
   lingers = false;

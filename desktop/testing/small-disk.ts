@@ -20,7 +20,7 @@ export function smallDiskOrComplain(what: string): boolean {
 export class SmallDisk {
   readonly path = mkdtempSync(join(tmpdir(), 'millrace-disk-'));
 
-  /** @throws Error with what `mount` says, where it cannot be made */
+  /** @throws Error with the output of `mount`, where it cannot be made */
   constructor(mebibytes: number) {
     try {
       run('mount', '-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'millrace-test', this.path);

@@ -1,11 +1,12 @@
 /**
- * Places for connections: for those who have shown the token, and a share of their own for strangers.
- * Anybody on this machine can connect; whoever has not said who he is makes room for others.
+ * Places for connections: for clients that have shown the token, and a separate share for
+ * strangers. Any program on this machine can connect; a client that has not identified itself makes
+ * room for others.
  */
 
 export interface PlaceLimits {
   readonly all: number;
-  /** Of those, at most, for connections that have not shown the token. */
+  /** Most connections among them that have not shown the token. */
   readonly strangers: number;
 }
 
@@ -32,7 +33,7 @@ export class ConnectionPlaces<T> {
     const tooMany = this.#strangers.size + this.#known.size > all;
     if (!tooMany && this.#strangers.size <= strangers) return undefined;
     const [oldest = connection] = this.#strangers;
-    // With nobody but known ones no place is free.
+    // With only known clients no place is free.
     this.leave(oldest);
     return oldest;
   }

@@ -1,6 +1,6 @@
 /**
- * Decides who may talk to the daemon at all. A page in a browser can make the browser send
- * requests to loopback: they carry fields that ours never do, and are refused before anything is
+ * Decides who may talk to the daemon at all. A page in a browser can make the browser send requests
+ * to loopback: they carry fields that our own requests never do, and are refused before anything is
  * read.
  */
 
@@ -43,8 +43,8 @@ export function refuse(req: IncomingMessage, options: GuardOptions): Refusal | u
 }
 
 /**
- * True for requests of the page that is served here: what browsers send by themselves, as a cookie,
- * counts from nobody else.
+ * True for requests of the page that is served here: a cookie, which browsers send by themselves,
+ * counts only with these.
  */
 export function isOwnOrigin({ headers: { host, origin } }: IncomingMessage): boolean {
   return host !== undefined && origin?.toLowerCase() === `http://${host.toLowerCase()}`;

@@ -1,4 +1,4 @@
-/** Codes that let a page in once, for a minute: what is in an address may be seen by others. */
+/** Codes that log a page in once, within a minute: others may see what is in an address. */
 
 import { createHash, randomBytes } from 'node:crypto';
 import type { Millis } from '@millrace/shared/base/clock';

@@ -47,12 +47,12 @@ export class LoginPages {
     return path;
   }
 
-  /** A code has been used: no page leads anywhere any more that has not been opened. */
+  /** A code has been used: pages that have not been opened yet are useless. */
   async clear(): Promise<void> {
     await Promise.all([...this.#pages.keys()].map((path) => this.#remove(path)));
   }
 
-  /** Deletes what a daemon that was killed has left. */
+  /** Deletes the pages that a killed daemon has left. */
   async sweep(): Promise<void> {
     const names = await readdir(this.#folder).catch(() => []);
     const left = names.filter((name) => NAME.test(name));

@@ -1,12 +1,12 @@
 /**
- * Decides who may see the page: it holds no secret, but other sites should not even find out that
- * it is there.
+ * Decides who may see the page: it holds no secret, but other sites should not even learn that it
+ * exists.
  */
 
 import type { IncomingMessage } from 'node:http';
 import { type GuardOptions, isOurs, isOwnOrigin, type Refusal } from './guard.ts';
 
-/** Links to the page may be followed from anywhere; nobody else may take it or parts of it in. */
+/** Links to the page may be followed from anywhere; other sites may not embed it or parts of it. */
 export function refusePage(req: IncomingMessage, options: GuardOptions): Refusal | undefined {
   const { host, origin } = req.headers;
   if (!isOurs(host, options)) {

@@ -1,6 +1,6 @@
 /**
- * Reads the bodies of requests. The token of aria2's clients is in the body: whoever sends one is
- * known only when all of it has been read, so what all of them take together has a limit as well.
+ * Reads the bodies of requests. The token of aria2's clients is in the body: a sender is known only
+ * when all of it has been read, so all bodies together have a limit as well.
  */
 
 import type { IncomingMessage } from 'node:http';
@@ -12,7 +12,7 @@ export interface BodyLimits {
   readonly all: number;
 }
 
-/** too-long: the body alone; too-many: with those that are being read beside it. */
+/** too-long: the body alone; too-many: together with the others being read. */
 export type Body = { readonly text: string } | { readonly refused: 'too-long' | 'too-many' };
 
 export class RequestBodies {
@@ -23,7 +23,7 @@ export class RequestBodies {
     this.#limits = limits;
   }
 
-  /** Never rejects: of a client that goes away, there is what it has sent. */
+  /** Never rejects: for a client that goes away, the result is the part it has sent. */
   async read(req: AsyncIterable<Buffer> | IncomingMessage): Promise<Body> {
     const pieces: Buffer[] = [];
     let bytes = 0;
@@ -36,7 +36,7 @@ export class RequestBodies {
         pieces.push(piece);
       }
     } catch {
-      // The client has gone: what came is no request.
+      // The client has gone: the part is no request.
     } finally {
       this.#bytes -= bytes;
     }

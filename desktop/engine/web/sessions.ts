@@ -1,6 +1,6 @@
 /**
- * Sessions of pages that have logged in. They outlive the daemon, so that a page goes on when it is
- * started again; only digests are kept.
+ * Sessions of pages that have logged in. They outlive the daemon, so that a page continues when it
+ * is started again; only digests are kept.
  */
 
 import { createHash, randomBytes } from 'node:crypto';
@@ -95,7 +95,7 @@ export class Sessions {
 
 const ATTRIBUTES = 'Path=/; HttpOnly; SameSite=Strict';
 
-/** Cookies do not know of ports (RFC 6265 8.5): those of two daemons must not replace each other. */
+/** Cookies ignore ports (RFC 6265 8.5): those of two daemons must not replace each other. */
 function cookieName(port: number): string {
   return `millrace-session-${port}`;
 }

@@ -1,10 +1,10 @@
-/** The page's files, and what browsers are told of them. */
+/** The page's files, with their header fields. */
 
 import { existsSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
 
-/** Names with a digest of the content in them never mean anything else. */
+/** Names with a digest of the content always mean the same content. */
 const HASHED = /^\/assets\/[^/]*[-.][A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
 
 const NOT_BUILT = `<!doctype html>

@@ -36,7 +36,7 @@ export class DaemonLink {
     });
   }
 
-  /** @throws Error if nobody answers there */
+  /** @throws Error without an answer */
   static async connect(at: { readonly ws: string; readonly token: string }): Promise<DaemonLink> {
     const socket = new WebSocket(at.ws, {
       headers: { authorization: `Bearer ${at.token}` },

@@ -1,4 +1,4 @@
-/** The file with what the shell keeps between runs, beside the daemon's state. */
+/** The file with the shell's data between runs, beside the daemon's state. */
 
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -24,7 +24,7 @@ export class MemoryFile {
     return this.#value;
   }
 
-  /** Never half written; what cannot be written holds until the app ends. */
+  /** Never half written; changes that cannot be written apply until the app ends. */
   change(changes: Partial<Remembered>): void {
     this.#value = { ...this.#value, ...changes };
     try {

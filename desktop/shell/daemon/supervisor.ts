@@ -14,7 +14,7 @@ export interface DaemonPlace {
   readonly state: string;
   /** Download folder. */
   readonly dir: string;
-  /** undefined: none can be started here; one that runs already is used. */
+  /** undefined: none can be started here; a running one is used. */
   readonly program: DaemonProgram | undefined;
 }
 
@@ -60,7 +60,7 @@ export interface SupervisorOptions extends DaemonPlace {
   /** A daemon that an earlier run of the app has started, and that ends with it. */
   readonly earlierPid: number | undefined;
   onState(state: DaemonState): void;
-  /** @param restarted the one before has crashed */
+  /** @param restarted true if the one before has crashed */
   onReady(link: DaemonLink, daemon: FoundDaemon, restarted: boolean): Promise<void>;
   /** A daemon of our own runs now; undefined: not any more. */
   onOwned(pid: number | undefined): void;
@@ -126,7 +126,9 @@ export class Supervisor {
     }
   }
 
-  /** Lets go of the daemon, and ends it if it is our own. One that is just being started is waited for. */
+  /**
+   * Leaves the daemon, and ends it if it is our own. One that is just being started is waited for.
+   */
   async stop(): Promise<void> {
     this.#stopping = true;
     const connected = await (this.#current ?? this.#first)?.catch(() => undefined);

@@ -14,7 +14,7 @@ import { SCHEME } from '../logic/links.ts';
 const DESKTOP_FILE = 'millrace.desktop';
 const METALINK_TYPES = ['application/metalink4+xml', 'application/metalink+xml'];
 
-/** Program and arguments that start the app; in development Electron has to be told which app. */
+/** Program and arguments that start the app; in development Electron needs the app's path. */
 function startCommand(): [program: string, ...args: string[]] {
   const program = process.env.APPIMAGE ?? process.execPath;
   return app.isPackaged ? [program] : [program, app.getAppPath()];

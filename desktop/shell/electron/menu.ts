@@ -72,7 +72,7 @@ export function setAppMenu(words: Words, actions: MenuActions): void {
   Menu.setApplicationMenu(Menu.buildFromTemplate(template));
 }
 
-/** @param text what the tray says: some desktops show no tooltips */
+/** @param text of the tray: some desktops show no tooltips */
 export function trayMenu(text: string, words: Words, actions: MenuActions): Items {
   return [
     { label: text, enabled: false },

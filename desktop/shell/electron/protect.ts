@@ -1,4 +1,4 @@
-/** Locks the window down: what is not the daemon's page gets nothing. */
+/** Locks the window down: pages other than the daemon's get no access. */
 
 import { app, type Session, type WebContents } from 'electron';
 import { CONTENT_SECURITY_POLICY, isOwnPage, mayLoad, maySave } from '../logic/page-policy.ts';
@@ -9,7 +9,7 @@ export interface PageSources {
   readonly own: string;
 }
 
-/** For whatever contents there will ever be; to be called before the first window. */
+/** Applies to all contents that will ever be made; call it before the first window. */
 export function protectContents(sources: PageSources): void {
   app.on('web-contents-created', (_event, contents) => protect(contents, sources));
 }

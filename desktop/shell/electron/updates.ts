@@ -16,7 +16,7 @@ export function watchForUpdates(onReady: (version: string) => void): void {
 }
 
 async function start(onReady: (version: string) => void): Promise<void> {
-  // Loaded here: nothing else needs it, and it takes its time.
+  // Loaded here: no other part needs it, and it takes its time.
   const { autoUpdater } = await import('electron-updater');
   autoUpdater.autoDownload = true;
   autoUpdater.autoInstallOnAppQuit = true;

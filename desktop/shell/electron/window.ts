@@ -19,7 +19,7 @@ export interface WindowOptions {
   onBounds(bounds: Bounds): void;
   /** @returns true: the window is only hidden */
   onClose(): boolean;
-  /** The page is about to be shown or shown anew. */
+  /** Called before the page is shown or shown again. */
   address(): Promise<string | undefined>;
 }
 
@@ -54,11 +54,11 @@ export class MainWindow {
     const address = await this.#options.address();
     if (address === undefined || this.#window === undefined) return;
     this.#listening = false;
-    // A daemon that was started again is at the same address: that only the log-in code behind the
-    // `#` is another would be a step within the page of the one before, which nobody looks at.
+    // A restarted daemon has the same address: navigation to it, with only the log-in code behind
+    // the `#` changed, would be a step within the old page, which would not load anything.
     const url = new URL(address);
     url.searchParams.set('start', String(++this.#loads));
-    // The next daemon loads anew a page that a crashed daemon has left behind.
+    // The next daemon reloads a page that a crashed daemon has left behind.
     await this.#window.loadURL(url.href).catch(() => {});
   }
 
@@ -119,11 +119,11 @@ export class MainWindow {
       this.#window = undefined;
       this.#listening = false;
     });
-    // Another document: whoever listened has gone.
+    // Another document: the earlier listeners are gone.
     window.webContents.on('did-navigate', () => {
       this.#listening = false;
     });
-    // Memory ran out, or a bug of Chromium: the page is all there is to it.
+    // Memory ran out, or a bug of Chromium: without the page there is no interface.
     const revive = () => void this.load();
     window.webContents.on('render-process-gone', revive);
     window

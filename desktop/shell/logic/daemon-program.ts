@@ -16,12 +16,12 @@ export interface Surroundings {
 export interface Program {
   readonly command: string;
   readonly args: readonly string[];
-  /** Variables besides those that the shell has. */
+  /** Variables besides the shell's own. */
   readonly env: Readonly<Record<string, string>>;
 }
 
 /**
- * A Node that somebody names comes first; else Electron runs as one where it is new enough.
+ * A Node from the environment comes first; otherwise Electron runs as one where it is new enough.
  *
  * @returns undefined: there is none
  */

@@ -51,8 +51,8 @@ export function linkOf(urls: readonly string[]): string {
 }
 
 /**
- * Sorts the arguments of a start. What is none of ours (Chromium's switches, the program itself) is
- * passed over: the system puts all kinds of things there.
+ * Sorts the arguments of a start. Foreign ones (Chromium's switches, the program itself) are
+ * skipped.
  */
 export function readArguments(args: readonly string[]): LaunchRequest {
   const urls: string[] = [];
@@ -72,8 +72,8 @@ export function isMetalinkFile(name: string): boolean {
 }
 
 /**
- * URLs of a copied text if they are likely to be downloads: nothing but URLs, one of them at least
- * with the name of a file that people download.
+ * URLs of a copied text if they are likely to be downloads: only URLs, at least one of them with a
+ * file name that people download.
  */
 export function urlsOfCopied(text: string): readonly string[] {
   if (text.length > MAX_COPIED_CHARS) return [];
@@ -82,7 +82,7 @@ export function urlsOfCopied(text: string): readonly string[] {
   return words.some(looksLikeFile) ? unique(words) : [];
 }
 
-/** Names a URL in a few words: its file, else its host. */
+/** Names a URL in a few words: its file, otherwise its host. */
 export function nameOfUrl(url: string): string {
   const { pathname, hostname } = new URL(url);
   const last = pathname.slice(pathname.lastIndexOf('/') + 1);

@@ -1,6 +1,6 @@
 /**
- * Chooses notifications for events. The first comes at once; one more tells of all that happens in
- * the seconds after it, so that a finished queue is not a dozen bubbles.
+ * Chooses notifications for events. The first comes at once; one more covers all events of the
+ * seconds after it, so that a finished queue is not a dozen bubbles.
  */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
@@ -19,14 +19,14 @@ export interface NoticesState {
   /** Ends that have been told or are about to be, oldest first. */
   readonly known: readonly string[];
   readonly pending: readonly EndedDownload[];
-  /** Until then, what happens is collected. */
+  /** Until then, events are collected. */
   readonly quietUntil: number;
 }
 
 export interface NoticesStep {
   readonly state: NoticesState;
   readonly notices: readonly Notice[];
-  /** When to call `afterQuiet`, Unix ms; undefined: not at all. */
+  /** When to call `afterQuiet`, Unix ms; undefined: never. */
   readonly deadline: number | undefined;
 }
 
@@ -38,7 +38,7 @@ export const NO_NOTICES: NoticesState = { known: [], pending: [], quietUntil: 0 
 
 /**
  * @param changed downloads that have changed in some way
- * @param since Unix ms: what ended before is history, not news
+ * @param since Unix ms: downloads that ended before are history, not news
  * @param now Unix ms
  */
 export function withEnded(
@@ -65,7 +65,7 @@ export function withEnded(
   return afterQuiet(state, now, words);
 }
 
-/** Tells what was collected, once the quiet time is over. */
+/** Makes the notification for the collected events, once the quiet time is over. */
 export function afterQuiet(state: NoticesState, now: number, words: Words): NoticesStep {
   const { pending, quietUntil } = state;
   if (pending.length === 0) return { state, notices: [], deadline: undefined };

@@ -1,6 +1,6 @@
-/** Decides what the window may show, load and ask for. */
+/** Decides which pages the window may show, and what they may load and request. */
 
-/** For the shell's own pages, and for whatever comes without a policy. */
+/** For the shell's own pages, and for answers without a policy. */
 export const CONTENT_SECURITY_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
   "connect-src 'self'; font-src 'self'; base-uri 'none'; form-action 'none'; " +
@@ -19,7 +19,7 @@ export function isOwnPage(address: string, daemon: string | undefined, own: stri
   return daemon !== undefined && url.origin === daemon;
 }
 
-/** True for what a page may load; on top of its policy, which might be missing. */
+/** True for addresses that a page may load; on top of its policy, which might be missing. */
 export function mayLoad(address: string, daemon: string | undefined, own: string): boolean {
   const url = parsed(address);
   if (url === undefined) return false;
@@ -28,7 +28,7 @@ export function mayLoad(address: string, daemon: string | undefined, own: string
   return isOwnPage(address, daemon, own);
 }
 
-/** True for senders that may call the shell: the daemon's page, and nobody else. */
+/** True for senders that may call the shell: only the daemon's page. */
 export function mayCall(address: string, daemon: string | undefined): boolean {
   return daemon !== undefined && parsed(address)?.origin === daemon;
 }

@@ -1,4 +1,4 @@
-/** Parsers of what the page sends, one for each call. */
+/** Parsers of the page's messages, one for each call. */
 
 import type { ShellCall, ShellCalls } from './payload-channels.ts';
 import { readChanges } from './preferences.ts';
@@ -9,7 +9,7 @@ const MAX_COPY_CHARS = 16 * 1024 * 1024;
 
 type Parsers = { readonly [C in ShellCall]: (value: unknown) => ShellCalls[C] };
 
-/** Each throws a TypeError for what is not its payload. */
+/** Each throws a TypeError for an invalid payload. */
 export const PARSERS: Parsers = {
   openFile: gid,
   showInFolder: gid,

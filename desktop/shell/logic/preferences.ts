@@ -15,7 +15,7 @@ export const DEFAULT_PREFERENCES: ShellPreferences = {
 /** State that the shell keeps between runs. */
 export interface Remembered {
   readonly preferences: ShellPreferences;
-  /** The user has been told once that the app goes on without its window. */
+  /** The user has been told once that the app continues without its window. */
   readonly toldOfTray: boolean;
   readonly bounds: Bounds | undefined;
   /** Process of the daemon that the app has started: it ends with the app. */

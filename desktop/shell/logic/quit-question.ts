@@ -1,4 +1,4 @@
-/** Whether the user is asked before the app quits, and what. */
+/** Decides whether the user is asked before the app quits, and the question. */
 
 import type { Words } from './words-en.ts';
 
@@ -9,7 +9,7 @@ export interface QuitState {
   readonly waiting: number;
   /** The daemon ends with the app: it was started by it. */
   readonly endsDaemon: boolean;
-  /** The system shuts down, or an update is being installed: there is nobody to ask. */
+  /** The system shuts down, or an update is being installed: there is no user to ask. */
   readonly forced: boolean;
 }
 

@@ -9,7 +9,7 @@ export interface Totals {
   readonly bytesPerSecond: number;
   /** Share of the running downloads that is done, 0 to 1; undefined while no length is known. */
   readonly share: number | undefined;
-  /** Milliseconds until what runs is done, at the speed of now. */
+  /** Milliseconds until the running downloads are done, at the present speed. */
   readonly etaMs: number | undefined;
 }
 
@@ -21,7 +21,7 @@ export const NOTHING: Totals = {
   etaMs: undefined,
 };
 
-/** Weighs by bytes; downloads whose length nobody knows say nothing about how far things are. */
+/** Weighs by bytes; downloads of unknown length do not count. */
 export function totalsOf({ byStatus, bytesPerSecond, activeBytes }: DaemonTotals): Totals {
   const { length } = activeBytes;
   const stored = Math.min(activeBytes.stored, length);

@@ -27,8 +27,8 @@ export function trayText(daemon: DaemonState, totals: Totals, words: Words): str
 }
 
 /**
- * Figure for taskbar and dock: 0 to 1; 2: busy, for how long is not known; -1: nothing. In whole
- * percents, so that they are not drawn anew for nothing.
+ * Figure for taskbar and dock: 0 to 1; 2: busy for an unknown time; -1: nothing. In whole percents,
+ * so that they are redrawn only when needed.
  */
 export function taskbarProgress({ active, share }: Totals): number {
   if (active === 0) return -1;

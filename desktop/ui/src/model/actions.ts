@@ -47,7 +47,7 @@ export class Actions {
     await this.#app.attempt(this.#app.call('millrace.retry', { gids }));
   }
 
-  /** Pauses what runs; if nothing does, resumes what is paused and tries again what failed. */
+  /** Pauses running downloads; if none runs, resumes paused ones and tries failed ones again. */
   async toggle(gids: readonly string[]): Promise<void> {
     const rows = gids.flatMap((gid) => this.#app.rows.get(gid) ?? []);
     const pausable = rows.filter(canPause).map(({ gid }) => gid);
@@ -58,7 +58,10 @@ export class Actions {
     if (failed.length > 0) await this.retry(failed);
   }
 
-  /** Into the trash; of complete ones only the entry. Many, or much data, are asked about. */
+  /**
+   * Moves downloads to the trash; of complete ones only the entry. Asks first if there are many, or
+   * much data.
+   */
   async remove(gids: readonly string[]): Promise<void> {
     if (gids.length === 0) return;
     const summary = await this.#app.attempt(this.#app.call('millrace.removalSummary', { gids }));
@@ -73,7 +76,7 @@ export class Actions {
     if (summary !== undefined) this.open({ kind: 'remove', gids, summary, files: true });
   }
 
-  /** Removes what has been asked about. */
+  /** Carries out a removal that the user has confirmed. */
   async removeNow(gids: readonly string[], summary: RemovalSummary, files: boolean): Promise<void> {
     const { text, rows } = this.#app;
     const name = rows.get(gids[0] as string)?.name ?? '';
@@ -86,7 +89,7 @@ export class Actions {
     this.#toastRemoved(said, result.undo);
   }
 
-  /** Brings back what was removed last; once more, what was removed before that. */
+  /** Restores the last removal; called again, the one before that. */
   async undo(undo?: string): Promise<void> {
     const asked = undo === undefined ? {} : { undo };
     try {

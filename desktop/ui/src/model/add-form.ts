@@ -1,4 +1,4 @@
-/** The dialog for adding downloads: from what is typed to what the daemon is asked for. */
+/** The dialog for adding downloads: from the typed text to the request to the daemon. */
 
 import { parseRate } from '@millrace/shared/base/units';
 import type { AddRequest } from '@millrace/shared/bridge/rpc/adding-api';
@@ -115,7 +115,7 @@ export function requestsOf(
   const groups = together ? [urls] : urls.map((url) => [url]);
   const common = commonRequest(form);
   if (groups.length !== 1) {
-    // The last one put first would come first: the order of the links is kept.
+    // The last one put first would come first: this keeps the order of the links.
     const list = form.start === 'next' ? [...groups].reverse() : groups;
     return list.map((group) => ({ ...common, urls: group }));
   }

@@ -23,7 +23,7 @@ export type SettingsPage =
   | 'appearance'
   | 'language';
 
-/** A Metalink document that has been given, and what the daemon reads in it. */
+/** A given Metalink document, and its contents as the daemon reads them. */
 export interface GivenMetalink {
   readonly name: string;
   readonly base64: string;
@@ -47,7 +47,7 @@ export type DialogState =
 
 export interface AppState {
   readonly link: LinkState;
-  /** True once there has been a connection: what is shown is old rather than nothing. */
+  /** True once there has been a connection: the shown data are old then, not missing. */
   readonly known: boolean;
   readonly totals: Totals | undefined;
   readonly settings: AppSettings | undefined;

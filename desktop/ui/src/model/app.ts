@@ -1,4 +1,4 @@
-/** The interface's one shell around its state: listens to the daemon and reads what is to be shown. */
+/** The interface's one shell around its state: listens to the daemon and reads the data to show. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import { type LiveUpdate, ON_UPDATE } from '@millrace/shared/bridge/rpc/live-api';
@@ -76,7 +76,7 @@ export class App {
   /** Other filter, order or words: shown once the first page is there. */
   async setView(view: View): Promise<void> {
     const query = ++this.#query;
-    // Nothing may be done to what is not shown.
+    // Hidden downloads must not be changed.
     const selection = showsOthers(this.state.view, view) ? NO_SELECTION : this.state.selection;
     this.store.set({ view, sideOpen: false, selection });
     await this.#readPage(0, query, true);
@@ -87,7 +87,7 @@ export class App {
     return this.#read(Math.min(first, last), Math.max(first, last));
   }
 
-  /** Reads again what can be seen, at once. */
+  /** Reads all visible data again, at once. */
   renew(): Promise<void> {
     const { list } = this.state;
     this.#reads.outdate();
@@ -140,7 +140,7 @@ export class App {
     this.store.set({ toasts: withoutToast(this.state.toasts, id) });
   }
 
-  /** Words for what a call failed with. */
+  /** Words for the error of a call. */
   reason(error: unknown): string {
     if (!(error instanceof CallError)) return String(error);
     if (error.code === 'connection') return this.text.t('problem.connection');
@@ -162,7 +162,7 @@ export class App {
     try {
       await this.#watch(this.state.panelOpen ? this.state.selection.focus : undefined);
       this.#reads = new PageReads();
-      // The daemon may be another one: what is known of the order says nothing about it.
+      // The daemon may be another one: the known order may not be its order.
       const { list } = this.state;
       this.store.set({ list: { ...list, revision: -1, pages: stale(list.pages) } });
       await this.#readPage(0, ++this.#query, !this.state.known);
@@ -222,7 +222,7 @@ export class App {
     if (update.incomplete) void this.#checkSelection();
   }
 
-  /** Something may have gone that nobody has told of. */
+  /** A selected download may have gone without a notice. */
   async #checkSelection(): Promise<void> {
     const { selection } = this.state;
     if (selection.gids.size === 0 && selection.focus === undefined) return;
@@ -277,7 +277,7 @@ export class App {
     }
   }
 
-  /** Far from what can be seen, pages are read again when they are needed. */
+  /** Far from the visible rows, pages are read again when they are needed. */
   #forgetRows(): void {
     const { list, selection } = this.state;
     const first = Math.floor(this.#visible.first / PAGE_ROWS) - 1;

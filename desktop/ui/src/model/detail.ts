@@ -22,7 +22,7 @@ export function patchDetail(
   };
 }
 
-/** Samples that are new, after those that are there; what both have is taken once. */
+/** Appends the new samples; those in both are taken once. */
 export function appendSpeed(before: SpeedHistory, after: SpeedHistory): SpeedHistory {
   if (after.bytesPerSecond.length === 0) return before;
   const { endsAt, stepMs } = after;
@@ -30,7 +30,7 @@ export function appendSpeed(before: SpeedHistory, after: SpeedHistory): SpeedHis
   const fresh = before.bytesPerSecond.length === 0 ? after.bytesPerSecond.length : ahead;
   if (fresh <= 0) return before;
   const taken = after.bytesPerSecond.slice(-fresh);
-  // Seconds that nobody has told of were idle ones.
+  // Seconds without a sample were idle ones.
   const gap = Array.from({ length: Math.min(MAX_SAMPLES, fresh - taken.length) }, () => 0);
   const all = [...before.bytesPerSecond, ...gap, ...taken].slice(-MAX_SAMPLES);
   return { endsAt, stepMs, bytesPerSecond: all };

@@ -6,7 +6,7 @@ import type { ImportEntry } from '@millrace/shared/bridge/rpc/adding-api';
 export const FORMATS = { json: 'json', urls: 'txt', aria2: 'txt' } as const;
 export type Format = keyof typeof FORMATS;
 
-/** A call takes little more, with what goes around the text. */
+/** A call may be little larger, with the syntax around the text. */
 export const MAX_IMPORT_BYTES = 15 * 1024 * 1024;
 
 /** @param now Unix milliseconds: the day is part of the name */
@@ -23,7 +23,7 @@ export function saveText(name: string, text: string): void {
   link.href = url;
   link.download = name;
   link.click();
-  // Saving begins after this; by then the browser has taken hold of it.
+  // Saving begins after this; by then the browser holds the URL.
   setTimeout(() => URL.revokeObjectURL(url), RELEASE_MS);
 }
 

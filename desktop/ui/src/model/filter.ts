@@ -1,4 +1,4 @@
-/** The filters of the side bar, and what they ask the daemon for. */
+/** The filters of the side bar, and their requests to the daemon. */
 
 import type { DownloadStatus, DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { ListQuery, SortKey, Totals } from '@millrace/shared/bridge/rpc/list-api';
@@ -40,7 +40,7 @@ export function queryOf({ state, category, text, sort, descending }: View): List
   };
 }
 
-/** True if a download is still what the view shows; words are the daemon's to compare. */
+/** True if a download still fits the view; the daemon compares the words. */
 export function isShown({ state, category }: View, row: DownloadView): boolean {
   const statuses = STATUSES[state];
   if (category !== undefined && row.category !== category) return false;

@@ -20,7 +20,9 @@ export interface ListWindow {
 
 export const EMPTY_WINDOW: ListWindow = { total: 0, revision: -1, pages: new Map() };
 
-/** Takes in a page. What an older answer says is ignored. @param offset a multiple of PAGE_ROWS */
+/**
+ * Takes in a page, unless the answer is older than the list. @param offset a multiple of PAGE_ROWS
+ */
 export function withPage(
   list: ListWindow,
   offset: number,
@@ -64,7 +66,7 @@ export function indexOf(list: ListWindow, gid: string): number {
   return -1;
 }
 
-/** Those known between two places, both included. */
+/** The known gids between two places, both included. */
 export function gidsBetween(list: ListWindow, a: number, b: number): string[] {
   const gids: string[] = [];
   for (let i = Math.min(a, b); i <= Math.max(a, b); i++) {
@@ -79,7 +81,7 @@ export class PageReads {
   readonly #running = new Set<string>();
   #round = 0;
 
-  /** From now on, what is being read is out of date: it was asked for before the list changed. */
+  /** Requests under way are out of date from now on: the list has changed since. */
   outdate(): void {
     this.#round++;
   }

@@ -10,7 +10,7 @@ export function isMetalinkName(name: string): boolean {
   return /\.(meta4|metalink)$/i.test(name);
 }
 
-/** Reads Metalink files. Those that cannot be read are named, the others are given. */
+/** Reads Metalink files. @returns the readable ones, and the names of the others */
 export async function readMetalinkFiles(
   app: App,
   files: readonly File[],

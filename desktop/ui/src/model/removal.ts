@@ -12,7 +12,7 @@ export function mustAsk({ count, partialBytes }: RemovalSummary): boolean {
   return count > MANY || partialBytes > MUCH_BYTES;
 }
 
-/** True if nothing but entries go: every file stays where it is. */
+/** True if only entries go: every file stays where it is. */
 export function onlyEntries({ count, complete }: RemovalSummary): boolean {
   return count === complete;
 }

@@ -54,7 +54,7 @@ export function step(
   // From nowhere, the first step down is to the first row, the first one up to the last.
   const wanted = from < 0 ? (by > 0 ? by - 1 : list.total + by) : from + by;
   let to = Math.min(list.total - 1, Math.max(0, wanted));
-  // Rows that are not here yet cannot be chosen: the nearest one that is.
+  // Rows that are not loaded cannot be chosen: the nearest loaded one is.
   const towards = to >= from ? -1 : 1;
   while (gidAt(list, to) === undefined && to !== from && to >= 0 && to < list.total) to += towards;
   const gid = gidAt(list, to);
@@ -63,7 +63,7 @@ export function step(
   return choose(selection, list, gid, { shift: modifiers.shift, toggle: false });
 }
 
-/** Without those that are not in any list any more. */
+/** Without downloads that are in no list any more. */
 export function without(selection: Selection, gone: readonly string[]): Selection {
   const { anchor, focus } = selection;
   const matters = (gid: string) => selection.gids.has(gid) || focus === gid || anchor === gid;
@@ -75,14 +75,14 @@ export function without(selection: Selection, gone: readonly string[]): Selectio
   return { gids, anchor: keep(selection.anchor), focus: keep(selection.focus) };
 }
 
-/** With those only that are in a list, all of which is known. */
+/** Reduced to downloads of a list, all of which is known. */
 export function within(selection: Selection, gids: ReadonlySet<string>): Selection {
   const all = [...selection.gids, selection.anchor, selection.focus];
   const gone = all.filter((gid): gid is string => gid !== undefined && !gids.has(gid));
   return without(selection, gone);
 }
 
-/** Downloads that something is done to: the selected ones, or else the one with the focus. */
+/** Downloads that a command applies to: the selected ones, or the one with the focus. */
 export function targets({ gids, focus }: Selection): string[] {
   if (gids.size > 0) return [...gids];
   return focus === undefined ? [] : [focus];

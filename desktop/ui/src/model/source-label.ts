@@ -3,7 +3,9 @@
 import type { SourceView } from '@millrace/shared/bridge/rpc/detail-api';
 import type { EdgeEntry } from '@millrace/shared/bridge/rpc/edge-api';
 
-/** An edge by the name that the user has given it, else by its address without what goes without saying. */
+/**
+ * An edge by the name that the user has given it, otherwise by the telling parts of its address.
+ */
 export function sourceLabel(
   { label, kind }: Pick<SourceView, 'label' | 'kind'>,
   edges: readonly EdgeEntry[],

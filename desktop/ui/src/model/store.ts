@@ -20,14 +20,14 @@ export class Store<T extends object> implements Readable<T> {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Replaces some members. Whoever watches is told at once. */
+  /** Replaces some members. Watchers are told at once. */
   set(change: Partial<T>): void {
     this.#state = { ...this.#state, ...change };
     for (const listener of [...this.#listeners]) listener();
   }
 }
 
-/** Values by name, each watched on its own: a change of one wakes nobody else. */
+/** Values by name, each watched separately: a change of one wakes only its watchers. */
 export class Rows<T> {
   readonly #rows = new Map<string, T>();
   readonly #listeners = new Map<string, Set<() => void>>();
@@ -50,7 +50,7 @@ export class Rows<T> {
     this.#rows.delete(name);
   }
 
-  /** Drops all that nobody watches and that are not among those to keep. */
+  /** Drops all values without a watcher, except those to keep. */
   keep(wanted: (name: string) => boolean): void {
     for (const name of this.#rows.keys()) {
       if (!wanted(name) && !this.#listeners.has(name)) this.#rows.delete(name);

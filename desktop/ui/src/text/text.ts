@@ -34,12 +34,12 @@ export class Text extends Catalogue<Key, Placeholders> {
     super(language, CATALOGUES[language], locale);
   }
 
-  /** The words for an error; those of the daemon where the code is of another version. */
+  /** The words for an error; the daemon's own where the code is of another version. */
   error(error: Parameters<typeof errorWords>[1]): ErrorWords {
     return errorWords(this.language, error);
   }
 
-  /** The words for a note; those of the daemon where it is of another version. */
+  /** The words for a note; the daemon's own where it is of another version. */
   note({ note, values = {}, text = '' }: NoteWords): string {
     const words: string | undefined = CATALOGUES[this.language][`note.${note as NoteCode}`];
     if (words === undefined) return text;
@@ -48,7 +48,10 @@ export class Text extends Catalogue<Key, Placeholders> {
     return fill(words, { ...values, why: this.reason(String(code), String(why)) ?? '' });
   }
 
-  /** Why a source is not in use: what is said of downloads does not always fit one source of many. */
+  /**
+   * The reason why a source is not used: the words for downloads do not always fit one source of
+   * many.
+   */
   reason(code: string | undefined, message: string | undefined): string | undefined {
     if (code === 'different-file') return this.t('source.different');
     return code === undefined ? message : this.error({ code, message: message ?? code }).title;

@@ -1,4 +1,4 @@
-/** Adding downloads: links out of any text, Metalink documents, and how they are to be fetched. */
+/** Adding downloads: links from any text, Metalink documents, and the options for both. */
 
 import type { AddManyResult, FoundLink } from '@millrace/shared/bridge/rpc/adding-api';
 import { Lines } from '@millrace/shared/ui/fields';
@@ -218,7 +218,7 @@ interface Found {
 
 const NOTHING: Found = { links: [], truncated: false, asked: false, reading: false };
 
-/** Links in a text, as the daemon reads it; those that are in the list already are left out first. */
+/** Links in a text, as the daemon reads it; those already in the list start unchecked. */
 function useFound(typed: string, setLeft: (left: ReadonlySet<string>) => void): Found {
   const app = useApp();
   const [found, setFound] = useState(NOTHING);

@@ -13,7 +13,7 @@ interface LinksProps {
   readonly toggle: (url: string) => void;
 }
 
-/** Rows shown at a time: of thousands nobody looks at each. */
+/** Rows shown at a time: thousands would not be read anyway. */
 const SHOWN = 200;
 
 export function FoundLinks({ links, left, toggle }: LinksProps) {

@@ -1,4 +1,4 @@
-/** How downloads are to be fetched: folder and edges at once, the rest for those who want it. */
+/** Options of new downloads: folder and edges at once, the rest behind a button. */
 
 import { Field, Lines, Select, Switch } from '@millrace/shared/ui/fields';
 import { Icon } from '@millrace/shared/ui/icons';

@@ -7,7 +7,7 @@ type KnownCategory = (typeof KNOWN)[number];
 export const isKnown = (name: string): name is KnownCategory =>
   KNOWN.includes(name as KnownCategory);
 
-/** Categories that everybody has to begin with are named in the reader's language. */
+/** The initial categories are named in the reader's language. */
 export function categoryName(text: Text, name: string): string {
   return isKnown(name) ? text.t(`category.${name}` as Key & 'category.video') : name;
 }

@@ -21,7 +21,7 @@ export function useCategories(): CategoryChoice[] {
 
 interface SelectProps {
   readonly value: string | null;
-  /** True: something else beside it says what it is. */
+  /** True: another element beside it names it. */
   readonly bare?: boolean;
   readonly onChange: (category: string | null) => void;
 }

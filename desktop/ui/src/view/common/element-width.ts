@@ -1,4 +1,4 @@
-/** How wide an element is: what media queries cannot tell of a part of the page. */
+/** The width of an element, which media queries cannot tell. */
 
 import { type RefObject, useLayoutEffect, useState } from 'react';
 

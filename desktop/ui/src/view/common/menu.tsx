@@ -1,4 +1,4 @@
-/** Menus: what is in them, whether they come with the right mouse button or behind a button. */
+/** Contents of menus, both those of the right mouse button and those behind a button. */
 
 import { Icon, type IconName } from '@millrace/shared/ui/icons';
 import type * as ContextMenu from '@radix-ui/react-context-menu';

@@ -1,4 +1,4 @@
-/** The time, for what grows older on the screen. One timer per pace serves all who ask. */
+/** The time, for ages on the screen. One timer per pace serves all users. */
 
 import { useSyncExternalStore } from 'react';
 

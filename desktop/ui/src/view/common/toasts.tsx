@@ -27,7 +27,7 @@ function Toast({ toast }: { toast: ToastState }) {
   const [held, setHeld] = useState(false);
   const { id, kind, action } = toast;
   useEffect(() => {
-    // An undo has a time of its own, whether or not somebody looks.
+    // An undo runs out even while the pointer rests on it.
     if (held && action === undefined) return;
     const shown = action !== undefined ? UNDO_MS : kind === 'bad' ? BAD_MS : PLAIN_MS;
     const timer = setTimeout(() => app.dismiss(id), shown);

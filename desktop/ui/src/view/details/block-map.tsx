@@ -1,4 +1,4 @@
-/** The map of a file's blocks: which are there, who brought them, which are coming in. */
+/** The map of a file's blocks: stored ones by their source, and those under way. */
 
 import type { BlockMap as Blocks, SourceView } from '@millrace/shared/bridge/rpc/detail-api';
 import { type PointerEvent, useEffect, useRef, useState } from 'react';

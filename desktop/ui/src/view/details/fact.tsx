@@ -1,4 +1,4 @@
-/** A fact about a download: its name and what it is. */
+/** A fact about a download: its name and its value. */
 
 export function Fact({ name, children }: { name: string; children: React.ReactNode }) {
   return (

@@ -1,4 +1,4 @@
-/** The file of a download: where it is, where it comes from, what it must be. */
+/** The file of a download: its place, its links, its checksums. */
 
 import type { DownloadView } from '@millrace/shared/bridge/rpc/daemon-api';
 import type { DigestView, DownloadDetail } from '@millrace/shared/bridge/rpc/detail-api';

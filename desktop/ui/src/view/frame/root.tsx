@@ -62,7 +62,7 @@ function Page() {
   );
 }
 
-/** With nothing to choose from there is nothing to show of it. */
+/** An empty list has no details to show. */
 function hasPanel({ panelOpen, selection, list }: AppState): boolean {
   return panelOpen && (selection.focus !== undefined || list.total > 0);
 }
@@ -122,7 +122,7 @@ function useKeys(search: SearchField): void {
   }, [app, actions, search]);
 }
 
-/** How far it all is, for whoever sees only the tab. */
+/** Total progress in the title, for users who see only the tab. */
 function useTitle(): void {
   const text = useText();
   const percent = useAppState(({ totals }) => {

@@ -1,4 +1,4 @@
-/** The side bar: what to show, how fast it all goes, and the way to the settings. */
+/** The side bar: filters, total speed, and the way to the settings. */
 
 import { Icon, type IconName, Logo } from '@millrace/shared/ui/icons';
 import { countOf, STATE_FILTERS, type StateFilter, type View } from '../../model/filter.ts';

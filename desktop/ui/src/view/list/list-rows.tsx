@@ -1,4 +1,4 @@
-/** The rows of the list that are there: those in sight and some around them. */
+/** The mounted rows of the list: those in sight and some around them. */
 
 import { type Range, useVirtualizer } from '@tanstack/react-virtual';
 import { memo, type RefObject, useEffect, useLayoutEffect, useRef } from 'react';
@@ -6,11 +6,11 @@ import { gidAt, indexOf } from '../../model/list-window.ts';
 import { useApp, useAppState } from '../common/context.tsx';
 import { ListRow } from './list-row.tsx';
 
-/** Rows above and below what can be seen, at least. */
+/** Fewest rows above and below the visible ones. */
 const OVERSCAN_ROWS = 4;
 /**
- * Rows come and go so many at a time. Most frames of scrolling then change nothing, and moving what
- * has been drawn is all that is left to do.
+ * Rows mounted and unmounted at a time. Most frames of scrolling then only move rows that are
+ * already drawn.
  */
 const STEP_ROWS = 4;
 
@@ -20,7 +20,7 @@ interface ListRowsProps {
   readonly rowPx: number;
   /** Height of the line with the names of the columns. */
   readonly headPx: number;
-  /** Where rows that are dragged would go, pixels from the top of the rows. */
+  /** Where dragged rows would go, pixels from the top of the rows. */
   readonly dropLine: number | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** The list of downloads: only what can be seen is there, and the keyboard goes through all of it. */
+/** The list of downloads: only visible rows are mounted, and the keyboard reaches all of them. */
 
 import { type KeyboardEvent, type MouseEvent, useRef } from 'react';
 import { indexOf } from '../../model/list-window.ts';

@@ -1,4 +1,4 @@
-/** Removed downloads: asking before much is removed, and the trash from which it comes back. */
+/** Removed downloads: the question before a large removal, and the trash. */
 
 import type { RemovalSummary, TrashItem, TrashPage } from '@millrace/shared/bridge/rpc/trash-api';
 import { Icon } from '@millrace/shared/ui/icons';

@@ -1,4 +1,4 @@
-/** Taking downloads in from a file: what would be added is shown first. */
+/** Importing downloads from a file, with a preview. */
 
 import type { ParamsOf, ResultOf } from '@millrace/shared/bridge/contract/contract';
 import type { ImportEntry, ImportPreview } from '@millrace/shared/bridge/rpc/adding-api';
@@ -8,7 +8,7 @@ import { foldersOf, MAX_IMPORT_BYTES } from '../../model/exchange.ts';
 import { bytes, hostOf } from '../../text/format.ts';
 import { useApp, useText } from '../common/context.tsx';
 
-/** Lines of each kind that are shown; those after them are counted. */
+/** Lines shown of each kind; further ones are counted. */
 const MAX_LINES = 8;
 /** Entries of each folder that are shown. */
 const MAX_ENTRIES = 50;

@@ -10,7 +10,7 @@ import { useEffect, useState } from 'react';
 import { dateTime } from '../../text/format.ts';
 import { useApp, useText } from '../common/context.tsx';
 
-/** As much as anybody is ever asked for: it has refused, but not because of their number. */
+/** The highest limit: a host with it has refused, but not because of the number of connections. */
 const MANY = 32;
 
 export function LearnedHosts() {

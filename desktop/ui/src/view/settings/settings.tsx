@@ -1,4 +1,4 @@
-/** The settings, a page for each subject. What is changed holds at once, or with "Save". */
+/** The settings, a page for each subject. Changes apply at once, or with "Save". */
 
 import type { SettingsChange } from '@millrace/shared/bridge/rpc/settings-api';
 import { Icon, type IconName } from '@millrace/shared/ui/icons';
