@@ -1,4 +1,4 @@
-/** How long the extension takes to decide whether a download is taken, with all that it keeps full. */
+/** How long the extension takes to decide whether a download is taken, with all its stores full. */
 
 import { DEFAULT_SETTINGS, type Settings } from '../src/contract/settings.ts';
 import { decide } from '../src/intercept/decision.ts';

@@ -57,7 +57,7 @@ const ready = handOffs.restart();
 api.alarms.onAlarm.addListener(({ name }) => {
   if (name === ALARM) void ready.then(() => handOffs.tick());
 });
-// Without a listener the background would not be started with the browser.
+// Without a listener the browser would not start the background at its own start.
 api.runtime.onStartup.addListener(() => {});
 
 const activity = new Activity({

@@ -1,15 +1,15 @@
 /** The extension's manifest, for Chromium and Firefox. */
 
 /**
- * The key gives the extension the same identity wherever it is loaded from, which is what the native
- * host knows it by. It signs nothing.
+ * The key gives the extension the same identity wherever it is loaded from; the native host knows
+ * it by that. It signs nothing.
  */
 const CHROMIUM_KEY =
   'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAsY/YqQbYd4Qa+fKzj8c0X5KGqMDWxVC56UYW8mbXtrMkefy+8bIUdiBS1NF+lttVm+6blFmmje1VlTqQQaDsHJ2Fi78DeH1Y8HTFs0cNTxrXrHq7T9AWu5++Tg8tm1dEsqGJiFAKZVaWoS9uhpV+1zniXNhSrNeRZ3UmcM09IswCwJ4vz5Fee0Z5KpeWX2Am2DrquY1btCZzYAXjZ68XZ6Ug7qoMA47w9t8KRMFXJCCQ1swId0wwiMwAp+D9imXTVzBku4O13xSJZBL74G0r0iqLn+iMb6bt9YQFuoEl2PCVJB9PhDQHkf70UIn/I8iCmQGNUVCAF5C3y1uXA6YhvQIDAQAB';
 
 const FIREFOX_ID = 'millrace@millrace.dev';
 
-/** Nothing from elsewhere, nothing written into pages; connections are what downloading is. */
+/** No foreign scripts, and no markup written into pages; connections are needed for downloading. */
 const CSP = [
   "default-src 'none'",
   "script-src 'self'",
@@ -45,7 +45,7 @@ const PERMISSIONS = [
 /**
  * @param browser 'chromium' or 'firefox'
  * @param version of the project
- * @param has whether the extension has a file: what it has not is not named
+ * @param has whether the extension has a file: missing ones are not named
  */
 export function manifest(browser, version, has) {
   const icons = Object.fromEntries(

@@ -1,6 +1,6 @@
 /**
- * Watches downloads for badge, notifications and pages. It listens to the desktop while somebody
- * watches or something runs; after that the connection ends, and with it the background.
+ * Watches downloads for badge, notifications and pages. It listens to the desktop while a page
+ * watches or a download runs; after that the connection ends, and with it the background.
  */
 
 import type { BrowserApi } from '../browser/api.ts';
@@ -8,7 +8,7 @@ import type { ShownDownload, TakerKind } from '../contract/taker.ts';
 import type { Takers } from './takers.ts';
 
 const KEY = 'running';
-/** Changes come one after the other: one look is enough for those within this time. */
+/** Changes within this time are covered by one look. */
 const GATHER_MS = 250;
 /** After the last of all, the desktop is listened to for as long. */
 const LINGER_MS = 15_000;
@@ -28,7 +28,7 @@ export class Activity {
   readonly #options: ActivityOptions;
   readonly #ports = new Set<chrome.runtime.Port>();
   #running = new Map<string, ShownDownload>();
-  /** By taker and id: what ran when it was last looked, be it by an earlier background. */
+  /** By taker and id: the downloads that ran at the last look, perhaps of an earlier background. */
   #ran: Promise<ReadonlySet<string>>;
   #looking: ReturnType<typeof setTimeout> | undefined;
   #closing: ReturnType<typeof setTimeout> | undefined;
@@ -56,7 +56,7 @@ export class Activity {
     });
   }
 
-  /** Something may have changed: whoever watches is told, and the badge is set. */
+  /** Something may have changed: watchers are told, and the badge is set. */
   changed(): void {
     this.#looking ??= setTimeout(() => {
       this.#looking = undefined;
@@ -110,7 +110,7 @@ export class Activity {
     this.#listen(this.#running.size > 0 || this.#ports.size > 0);
   }
 
-  /** Nobody starts the desktop's engine only to see that there is nothing. */
+  /** The desktop's engine is not started only to find an empty list. */
   #isAsked(kind: TakerKind): boolean {
     return (
       kind === 'browser' || this.#options.takers.desktop.link.connected || this.#ports.size > 0

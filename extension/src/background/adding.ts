@@ -11,7 +11,7 @@ import type { KeptSettings } from './kept-settings.ts';
 import type { SeenRequests } from './seen-requests.ts';
 import type { Takers } from './takers.ts';
 
-/** Most downloads at a time that the browser fetches itself where nobody else takes them. */
+/** Most downloads at a time that the browser fetches itself where no taker is there. */
 const MAX_BY_BROWSER = 20;
 
 export interface AddingParts {
@@ -43,7 +43,7 @@ export async function addLinks(
     if (links.length > 0) added = await takers.add(takersOf(settings.now), links);
   } catch (error) {
     if (links.length > MAX_BY_BROWSER) throw error;
-    // Nobody is there who could: the browser can. It asks for each by itself.
+    // No taker is there: the browser downloads them, and asks for each by itself.
     const begun = links.map(({ url }) => api.downloads.download({ url }));
     const ends = await Promise.allSettled(begun);
     added = ends.filter(({ status }) => status === 'fulfilled').length;

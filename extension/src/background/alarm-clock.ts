@@ -5,7 +5,7 @@ import type { BrowserApi } from '../browser/api.ts';
 import type { ClockPort } from '../hand-off/ports.ts';
 
 export const ALARM = 'hand-offs';
-/** Browsers have no shorter ones. */
+/** Shortest alarm of browsers. */
 const ALARM_MINUTES = 0.5;
 
 export class AlarmClock implements ClockPort {

@@ -36,7 +36,7 @@ export interface AnswersOptions {
   ) => Promise<{ added: number; failed: number }>;
 }
 
-/** Names of what the user is told, by why the desktop is not there. */
+/** Names of messages to the user, by the reason why the desktop is not there. */
 const PROBLEMS: Readonly<Record<DesktopProblem, string>> = {
   'no-host': 'desktopNoHost',
   forbidden: 'desktopForbidden',
@@ -144,7 +144,7 @@ export class PageAnswers {
     const { takers, settings, skipping, shown, api } = this.#options;
     await skipping.ready;
     const kinds = takersOf(settings.now);
-    // The user has chosen not to ask the desktop; what the browser has is shown whoever takes.
+    // The user has chosen not to use the desktop; the browser's downloads are shown in any case.
     const asked =
       settings.now.taker === 'browser' ? (['browser'] as const) : (['desktop', 'browser'] as const);
     const downloads = await shown.list(asked);

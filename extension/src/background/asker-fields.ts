@@ -1,7 +1,7 @@
 /**
- * Makes the fields of a browser's request that tell who asks, for one URL, where the request
+ * Rebuilds the fields of a browser's request that identify the user, for one URL, where the request
  * cannot be seen: in Chromium for links with `download`, and for links that the browser has not
- * asked for at all.
+ * requested at all.
  */
 
 import type { BrowserApi } from '../browser/api.ts';
@@ -33,7 +33,7 @@ export class AskerFields {
 
   async #cookieField(url: URL, page: URL | undefined): Promise<string> {
     const cookies = (await this.#cookies?.getAll({ url: url.href }).catch(() => [])) ?? [];
-    // The browser would not send those for a link on another's page.
+    // The browser would not send those for a link on another site's page.
     const strict = page !== undefined && page.hostname !== url.hostname;
     return cookies
       .filter(({ sameSite }) => !(strict && sameSite === 'strict'))

@@ -6,7 +6,7 @@ const EDGE = 'http://edge.example/base/';
 
 type Listener = (details: { url: string; ip?: string }) => void;
 
-/** A browser whose answers come from an address. */
+/** A browser whose answers come from a given address. */
 function browser(ip: string | undefined, fails = false) {
   const listeners = new Set<Listener>();
   const event = {

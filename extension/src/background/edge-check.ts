@@ -1,6 +1,7 @@
 /**
- * Looks where the names of published edges lead before anything else is asked of them. Browsers tell
- * an address only with an answer: the one asked for here, of the edge's root, has no effect anywhere.
+ * Looks up where the names of published edges lead before they are asked for a file. Browsers
+ * reveal an address only with an answer: the one requested here, of the edge's root, has no effect
+ * anywhere.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -25,7 +26,7 @@ export class EdgeCheck {
     this.#fetch = ask;
   }
 
-  /** The edges that are no further inside a network than what has named them. */
+  /** The edges that are no further inside a network than the page that has named them. */
   async withinReach({ edges, ip }: Published): Promise<string[]> {
     const found = await Promise.all(
       edges.map(async (edge) => ({ edge, address: await this.#addressOf(new URL(edge).origin) })),
@@ -66,7 +67,7 @@ export class EdgeCheck {
         referrerPolicy: 'no-referrer',
         signal: AbortSignal.timeout(ANSWER_MS),
       });
-      // The event comes on a way of its own.
+      // The event arrives separately from the answer.
       for (let turns = 0; turns < 20 && address === undefined; turns++) {
         await new Promise((resolve) => setTimeout(resolve, 10));
       }

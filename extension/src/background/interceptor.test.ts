@@ -17,7 +17,7 @@ const LARGE: FakeRequest = {
   headers: { 'Content-Length': String(64 * 1024 * 1024), ETag: '"x"' },
 };
 
-/** Keeps what it is offered; refuses all if told to. */
+/** Records its offers; refuses all of them on request. */
 class FakeTaker implements Taker {
   readonly kind = 'desktop';
   readonly offers: Offer[] = [];
@@ -71,7 +71,7 @@ async function background(firefox: boolean, settings: object = {}) {
   return { browser, taker, skipping, over };
 }
 
-/** Until all that can go on has gone on. */
+/** Waits until nothing can proceed any more. */
 async function rest(): Promise<void> {
   for (let i = 0; i < 300; i++) await undefined;
 }
@@ -140,7 +140,7 @@ describe.each([
   test('the next one is left alone where the user wants that, and no other', async () => {
     const { browser, taker, skipping } = await background(firefox);
     await skipping.setNext(true);
-    // A download that no user has begun is left alone.
+    // A download that was not begun by a user is left alone.
     browser.download(LARGE, { byExtensionId: 'other' });
     browser.download(LARGE);
     await rest();

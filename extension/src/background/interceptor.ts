@@ -30,7 +30,7 @@ export interface InterceptorParts {
 
 type Taken = Extract<Decision, { take: true }>;
 
-/** Names are waited for no longer: whoever is asked for one may take their time. */
+/** Longest wait for a name: a user who is asked for one may take long. */
 const NAME_MS = 30_000;
 
 export class Interceptor {
@@ -61,8 +61,8 @@ export class Interceptor {
     for (const [id, { at }] of this.#nameless) {
       if (Date.now() - at > NAME_MS) this.#nameless.delete(id);
     }
-    // Chromium makes up its mind about the name a little later, or asks the user for one: until
-    // then it is not paused, or it would wait for both.
+    // Chromium decides on the name a little later, or asks the user for one: until then the
+    // download is not paused, or it would wait for both.
     this.#nameless.set(item.id, { skipped, at: Date.now() });
     const [now] = await this.#downloads.search({ id: item.id });
     if (now !== undefined && now.filename !== '') await this.#onNamed(now);
@@ -90,7 +90,7 @@ export class Interceptor {
     const settings = this.#p.settings.now;
     const circumstances = { now: Date.now(), settings, skipped: nameless.skipped };
     const begun = begunDownload(item);
-    // Most downloads are left alone whatever their requests were: nothing is waited for then.
+    // Most downloads are left alone whatever their requests were: these need no wait.
     const first = decide(begun, undefined, circumstances);
     if (!first.take && first.why !== 'unseen') return;
     const decision = decide(begun, await this.#p.seen.find(begun.finalUrl), circumstances);

@@ -8,7 +8,7 @@ const KEY = 'settings';
 
 export class KeptSettings {
   readonly #storage: BrowserApi['storage'];
-  /** Resolves when what was chosen earlier has been read. */
+  /** Resolves when the stored settings have been read. */
   readonly ready: Promise<void>;
   #settings = DEFAULT_SETTINGS;
 

@@ -1,6 +1,6 @@
 /**
- * Keeps the takers' downloads for pages: they have to be there at once, and the desktop may have
- * to be started first. Until a taker has answered, its last answer is shown.
+ * Keeps the takers' downloads for pages, which need them at once, while the desktop may have to be
+ * started first. Until a taker has answered, its last answer is shown.
  */
 
 import type { BrowserApi } from '../browser/api.ts';
@@ -9,9 +9,9 @@ import { newestFirst, type Takers } from './takers.ts';
 
 /** Nobody sees this wait. */
 const PATIENCE_MS = 40;
-/** Where nothing is known yet: an empty list would be wrong rather than old. */
+/** Longest wait where no answer is known yet: an empty list would be wrong rather than old. */
 const FIRST_PATIENCE_MS = 3000;
-/** Oldest age of the kept answer when the background begins anew. */
+/** Oldest age of the kept answer when the background starts again. */
 const KEEP_MS = 5000;
 const KEY = 'shown:';
 const KINDS: readonly TakerKind[] = ['desktop', 'browser'];
@@ -19,7 +19,7 @@ const KINDS: readonly TakerKind[] = ['desktop', 'browser'];
 export interface LastShownOptions {
   readonly takers: Pick<Takers, 'list'>;
   readonly storage: Pick<BrowserApi['storage']['session'], 'get' | 'set'>;
-  /** A taker has answered after others were told what it had said before, and says something else. */
+  /** A taker has answered late, and differently from the answer that was shown. */
   readonly onLate: () => void;
   /** Milliseconds. */
   readonly now: () => number;

@@ -19,7 +19,7 @@ type Info = chrome.contextMenus.OnClickData;
 export interface MenusOptions {
   readonly api: BrowserApi;
   readonly add: (links: readonly { url: string; referrer?: string | undefined }[]) => Promise<void>;
-  /** There is nothing that could be added. */
+  /** The selection contains no link to add. */
   readonly onNothing: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Tells the user what they would not see otherwise. */
+/** Notifies the user of events outside their view. */
 
 import type { BrowserApi } from '../browser/api.ts';
 

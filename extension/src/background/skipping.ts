@@ -4,7 +4,7 @@ import type { Millis } from '@millrace/shared/base/clock';
 import type { BrowserApi } from '../browser/api.ts';
 
 const KEY = 'skip-next';
-/** A click with the key held is about what begins within this time. */
+/** Longest time between a click with the key held and the download it applies to. */
 const CLICK_MS = 10_000;
 
 export class Skipping {
@@ -37,7 +37,7 @@ export class Skipping {
     this.#clickedAt = now;
   }
 
-  /** Whether the download that begins now is left alone; the one after it is not. */
+  /** Whether the download that begins now is left alone; the next one is not. */
   take(now: Millis): boolean {
     const clicked = now - this.#clickedAt <= CLICK_MS;
     this.#clickedAt = Number.NEGATIVE_INFINITY;

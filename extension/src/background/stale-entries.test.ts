@@ -17,7 +17,7 @@ const item = (id: number, more: Partial<DownloadItem> = {}): Item => ({
   ...more,
 });
 
-/** A browser that has these in its list, and what it kept of an earlier run. */
+/** A browser with these downloads in its list, and its stored state of an earlier run. */
 function browser(items: Item[], kept = new Map<string, unknown>()) {
   const created: ((item: Item) => void)[] = [];
   const started: (() => void)[] = [];

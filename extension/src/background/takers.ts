@@ -1,4 +1,4 @@
-/** Both takers as one: who takes, and what they have. */
+/** Both takers as one: which one takes, and the downloads of both. */
 
 import {
   type AddedLink,
@@ -53,7 +53,7 @@ export class Takers implements TakersPort {
     return 'removed';
   }
 
-  /** Newest first, of all that can be asked. */
+  /** Newest first, from all takers that can be asked. */
   async list(kinds: readonly TakerKind[]): Promise<readonly ShownDownload[]> {
     const lists = await Promise.all(
       kinds.map((kind) =>

@@ -1,6 +1,6 @@
 /**
- * The browser's own interface, in the one place that reaches for it. All else is given what it needs
- * of it, so that tests can give something else.
+ * The browser's own interface, in the one place that reaches for it. All other parts get the
+ * functions they need, so that tests can replace them.
  */
 
 /** The API that both browsers have under Chromium's names; Firefox has promises everywhere. */
@@ -11,5 +11,5 @@ const known = globalThis as unknown as { browser?: BrowserApi; chrome: BrowserAp
 /** In Chromium `browser` may be there one day without being the whole of it. */
 export const api: BrowserApi = known.browser?.runtime === undefined ? known.chrome : known.browser;
 
-/** Firefox alone can say what it is. */
+/** Only Firefox can tell its own version. */
 export const isFirefox = 'getBrowserInfo' in api.runtime;

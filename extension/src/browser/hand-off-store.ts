@@ -1,6 +1,6 @@
 /**
- * Where hand-offs are written down: their stand on disk, one entry each, so that it is there after a
- * crash; what is offered, with its cookies, in memory that outlives the background only.
+ * Where hand-offs are recorded: their state on disk, one entry each, so that it survives a crash;
+ * the offers, with their cookies, in memory that outlives only the background.
  */
 
 import { tryRead } from '@millrace/shared/schema/read';

@@ -12,7 +12,7 @@ addEventListener(
       ...(ctrlKey || metaKey ? ['ctrl'] : []),
     ];
     try {
-      // After an update of the extension nobody listens any more.
+      // After an update of the extension there is no listener any more.
       void runtime.sendMessage({ type: 'click', keys }).catch(() => {});
     } catch {
       return;

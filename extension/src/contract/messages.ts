@@ -12,7 +12,7 @@ const taker = z.enum(['desktop', 'browser']);
 const host = z.string().min(1).max(253);
 
 export const requestSchema = z.discriminatedUnion('type', [
-  /** All that the popup shows. Answered with `PopupState`. */
+  /** Everything that the popup shows. Answered with `PopupState`. */
   z.object({ type: z.literal('state'), url: z.string().max(65_536).optional() }),
   z.object({
     type: z.literal('command'),
@@ -27,7 +27,7 @@ export const requestSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('skip-next'), skip: z.boolean() }),
   /**
    * Links that were found for the picker, which is opened as `picker.html?key=KEY`. Answered with
-   * `FoundLinks` as often as it is asked while the browser runs: pages are loaded again.
+   * `FoundLinks` any number of times while the browser runs: pages may be loaded again.
    */
   z.object({ type: z.literal('picked-links'), key: z.string().max(64) }),
   z.object({

@@ -9,7 +9,7 @@ import type { OfferState, ShownDownload, TakerProblem } from './taker.ts';
 
 /** Name of the port. */
 export const ENGINE_PORT = 'engine';
-/** Sent to nobody in particular: whoever hears it is awake then, and connects. */
+/** Broadcast: any background that receives it wakes up, and connects. */
 export const ENGINE_CALLS = { type: 'engine-calls' } as const;
 
 const id = z.string().min(1).max(64);
@@ -41,7 +41,7 @@ const link = z.object({
 });
 
 const callSchema = z.discriminatedUnion('type', [
-  /** The background is there: asks for `save` events again, and goes on with what is unfinished. */
+  /** The background is there: asks for `save` events again, and continues unfinished saves. */
   z.object({ type: z.literal('start') }),
   z.object({ type: z.literal('offer'), offer }),
   z.object({ type: z.literal('commit'), handOff: id }),
@@ -64,7 +64,7 @@ const callSchema = z.discriminatedUnion('type', [
 
 export type EngineCall = z.output<typeof callSchema>;
 
-/** Why the browser has not saved a file. */
+/** Reason why the browser has not saved a file. */
 export type NotSavedCode = Extract<EngineCall, { type: 'not-saved' }>['code'];
 
 export interface EngineResults {
@@ -83,8 +83,8 @@ export interface EngineResults {
 }
 
 /**
- * `id` is the asker's own and never used twice: answers to a background that has ended reach the one
- * that has begun since, and must not be taken for answers to its own calls.
+ * `id` is chosen by the asker and never used twice: answers to a background that has ended reach
+ * its successor, and must not be taken for answers to its own calls.
  */
 export const requestSchema = z.object({ id, call: callSchema });
 export type EngineRequest = z.output<typeof requestSchema>;
@@ -92,7 +92,7 @@ export type EngineRequest = z.output<typeof requestSchema>;
 /** A file for the browser to put into the user's folder. */
 export interface Save {
   readonly id: string;
-  /** `blob:` of the engine's, or that of the origin, which the browser is to fetch by itself. */
+  /** The engine's `blob:`, or the URL at the origin, which the browser has to fetch by itself. */
   readonly url: string;
   readonly fileName: string;
   /** Bytes that it must have; undefined: not known. */
@@ -113,5 +113,5 @@ export type EngineMessage =
   /** The list has changed; four times a second at most. */
   | { readonly event: 'changed' }
   | { readonly event: 'save'; readonly save: Save }
-  /** Nothing is left to do: its document can be closed. */
+  /** No work is left: its document can be closed. */
   | { readonly event: 'idle' };

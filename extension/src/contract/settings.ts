@@ -11,7 +11,7 @@ const hosts = z.array(host).max(MAX_RULES);
 export const settingsSchema = z.object({
   /** False: the extension leaves everything alone. */
   on: z.boolean().default(true),
-  /** Bytes from which downloads are taken. */
+  /** Smallest size of downloads to take, bytes. */
   minBytes: z
     .number()
     .int()
@@ -22,13 +22,16 @@ export const settingsSchema = z.object({
   offHosts: hosts.default([]),
   /** Where not empty: only downloads of these hosts are taken. */
   onlyHosts: hosts.default([]),
-  /** File name endings without the dot, lower case, that are always taken, whatever their size. */
+  /** File extensions without the dot, lower case, that are always taken, at any size. */
   alwaysTypes: z.array(z.string().max(20)).max(MAX_RULES).default([]),
   /** File name endings that are never taken. */
   neverTypes: z.array(z.string().max(20)).max(MAX_RULES).default([]),
-  /** Taker of downloads: the desktop where it is there, else the browser; or one of them only. */
+  /** Taker of downloads: the desktop if it is there, otherwise the browser; or only one of them. */
   taker: z.enum(['auto', 'desktop', 'browser']).default('auto'),
-  /** Chromium: the engine in the extension takes files without TLS, which the browser would ask about. */
+  /**
+   * Chromium: the engine in the extension takes files without TLS, for which the browser would ask
+   * the user.
+   */
   takeInsecure: z.boolean().default(false),
   edges: z
     .array(
@@ -43,7 +46,7 @@ export const settingsSchema = z.object({
     .default([]),
   /** Use the edges that publishers name for their own files (`Link` fields). */
   publisherEdges: z.boolean().default(true),
-  /** Held while clicking: that download is left alone. */
+  /** Held during a click: that download is left alone. */
   skipKey: z.enum(['alt', 'shift', 'ctrl', 'none']).default('alt'),
   notifications: z.boolean().default(true),
   theme: z.enum(['system', 'light', 'dark']).default('system'),

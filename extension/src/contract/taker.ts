@@ -1,9 +1,9 @@
 /**
  * Takers of a browser's downloads: the engine of the desktop, and the one in the extension. Both
  * take a download in two steps. After `offer` the taker has fetched the first bytes and shown that
- * they are of the same file; it shows nothing to anybody yet. After `commit` the download is its
- * own, and stays so whatever ends; only then the browser's is ended. Until then the browser's
- * continues if anything is not as it should be.
+ * they are of the same file; the download is not visible yet. After `commit` it belongs to the
+ * taker, and stays so even after crashes; only then the browser's is ended. Until then the
+ * browser's continues if anything is not as it should be.
  */
 
 import { type ErrorCode, isErrorCode } from '@millrace/shared/base/errors';
@@ -31,13 +31,13 @@ export interface Offer {
   readonly lastModified?: string;
   readonly contentType?: string;
   /**
-   * Fields of the browser's request that belong to who asks, for this URL only: Cookie,
+   * Fields of the browser's request that identify the user, for this URL only: Cookie,
    * Authorization, Referer, User-Agent, Accept-Language.
    */
   readonly headers: Readonly<Record<string, string>>;
   /** Base URLs of edges that the user or the publisher's page allows for this host. */
   readonly edges: readonly string[];
-  /** Those of the edges that nobody but the publisher has named. */
+  /** The edges among them that only the publisher has named. */
   readonly published?: readonly string[];
 }
 
@@ -55,21 +55,24 @@ export interface Taker {
   /**
    * Resolves when it is proven.
    *
-   * @throws TakerError: the browser's download is to go on. Nothing is left of the offer then
+   * @throws TakerError: the browser's download has to continue. Nothing is left of the offer then
    */
   offer(offer: Offer, signal: AbortSignal): Promise<void>;
   /** Makes it the taker's own; the same twice is once. @returns the download's id @throws TakerError */
   commit(handOff: string): Promise<string>;
-  /** Leaves nothing of it. It never fails: what cannot be told ends by itself, after a minute. */
+  /**
+   * Removes all traces of it. It never fails: an offer that cannot be withdrawn expires by itself,
+   * after a minute.
+   */
   withdraw(handOff: string): Promise<void>;
   /** @throws TakerError where it cannot be asked */
   stateOf(handOff: string): Promise<OfferState>;
 }
 
 /**
- * absent: there is no such taker here. refused: it will not have that download, and says why.
- * different: what it got is another file. failed: it could not fetch it. lost: the connection to it
- * has ended, and what became of it must be asked.
+ * absent: there is no such taker here. refused: it declines that download, with a reason.
+ * different: it got another file. failed: it could not fetch it. lost: the connection to it has
+ * ended, and the outcome has to be asked for.
  */
 export type TakerProblem = 'absent' | 'refused' | 'different' | 'failed' | 'lost';
 
@@ -96,7 +99,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'url-too-long',
   'wrong-state',
 ]);
-/** With these what it got is another file, or not shown to be the same. */
+/** With these it got another file, or one not shown to be the same. */
 const DIFFERENCES: ReadonlySet<ErrorCode> = new Set([
   'different-file',
   'range-ignored',
@@ -113,7 +116,7 @@ const DIFFERENCES: ReadonlySet<ErrorCode> = new Set([
  * @param code of the table of errors; the native host has `unexpected` besides
  */
 export function takerError(code: string, message: string): TakerError {
-  // The engine has ended, or nobody knows: it has to be asked what became of it.
+  // The engine has ended, or its state is unknown: the outcome has to be asked for.
   const lost = code.startsWith('daemon-') || code === 'unexpected' || code === 'interrupted';
   if (lost) return new TakerError('lost', message, code);
   if (isErrorCode(code) && REFUSALS.has(code)) return new TakerError('refused', message, code);
@@ -135,7 +138,7 @@ export interface ShownDownload {
   readonly etaMs?: number | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
-  /** Code of the table of errors, and what to do. */
+  /** Code of the table of errors, and advice. */
   readonly error?: { readonly code: string; readonly message: string } | undefined;
 }
 
@@ -160,6 +163,6 @@ export interface AddedLink {
   readonly fileName?: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly edges: readonly string[];
-  /** Those of the edges that nobody but the publisher has named. */
+  /** The edges among them that only the publisher has named. */
   readonly published?: readonly string[];
 }

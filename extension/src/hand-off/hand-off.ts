@@ -1,7 +1,7 @@
 /**
- * A download on its way from the browser to a taker: where it stands (`HandOff`), what happens to it
- * (`HandOffEvent`) and what is to be done (`Action`). All of it is plain JSON and holds no secrets:
- * it is written down before each step, since the background may end at any line.
+ * A download on its way from the browser to a taker: its state (`HandOff`), the events
+ * (`HandOffEvent`) and the resulting orders (`Action`). All of them are plain JSON and hold no
+ * secrets: the state is stored before each step, since the background may end at any line.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -14,11 +14,11 @@ import type { OfferState, TakerKind, TakerProblem } from '../contract/taker.ts';
  * - offering: a taker fetches the first bytes
  * - checking: proven; the browser's is looked at once more
  * - committing: the taker has been told to keep it
- * - asking: nobody knows whether it has: it is asked
+ * - asking: it is unknown whether it has: it is asked
  * - settling: it has; the browser's is looked at for the last time
  * - ending: the browser's is ended
- * - restoring: the taker gives it up, and the browser's goes on
- * - doubtful: the taker could not be asked in time; the browser's goes on meanwhile
+ * - restoring: the taker gives it up, and the browser's continues
+ * - doubtful: the taker could not be asked in time; the browser's continues meanwhile
  * - discarding: the browser's counts, or the user wants neither: the taker's is removed
  * - removing: the taker's was complete already: the browser's is removed, complete or not
  */
@@ -45,7 +45,7 @@ export interface HandOff {
     /** Absolute, where the browser will have the complete file; undefined: not known. */
     readonly path?: string | undefined;
   };
-  /** True where an earlier version of the extension has paused the browser's: it must go on. */
+  /** True where an earlier version of the extension has paused the browser's: it must continue. */
   readonly pauses: boolean;
   /** Takers that may be asked; the first is being asked. */
   readonly takers: readonly TakerKind[];
@@ -54,7 +54,7 @@ export interface HandOff {
   readonly dueAt: Millis;
   /** When nothing is tried any more. */
   readonly endsAt: Millis;
-  /** While it is asked whether it has committed: when the browser's goes on without an answer. */
+  /** While it is asked whether it has committed: when the browser's continues without an answer. */
   readonly doubtAt?: Millis | undefined;
   /** The taker's name for it, once it has committed. */
   readonly takenAs?: string | undefined;
@@ -85,12 +85,12 @@ export type HandOffEvent =
   | { readonly type: 'discarded'; readonly outcome: Discarded | undefined }
   /** Time has passed. */
   | { readonly type: 'tick' }
-  /** The step could not be written down: what it is about to do must not be done. */
+  /** The step could not be stored: it must not be carried out. */
   | { readonly type: 'unsaved' }
-  /** The background has begun anew: nothing that was under way will be answered. */
+  /** The background has restarted: nothing that was under way will be answered. */
   | { readonly type: 'restart' };
 
-/** Done in their order, each after the one before. */
+/** Carried out in their order, each after the one before. */
 export type Action =
   /** Pauses the browser's, where it can be, and looks. */
   | 'pause'
@@ -99,12 +99,12 @@ export type Action =
   | 'commit'
   | 'ask'
   | 'withdraw'
-  /** The browser's goes on, unless somebody has seen to that. */
+  /** The browser's continues, unless it already does. */
   | 'resume'
   /** Cancels the browser's and takes it out of its list, unless it is complete; then looks. */
   | 'end'
   | 'discard'
-  /** As `end`, but with the file of one that is complete. */
+  /** As `end`, but also removes a complete file. */
   | 'remove';
 
 /** `next` undefined: the hand-off is over. It is written down before the actions are done. */

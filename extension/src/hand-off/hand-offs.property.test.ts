@@ -90,7 +90,7 @@ async function run(random: Random, pauses: boolean, outcome: ProofOutcome, troub
   return world;
 }
 
-/** All is well from now on, and hours pass. The user goes on with what has broken off. */
+/** Everything works from now on, and hours pass. The user resumes broken downloads. */
 async function comeToRest(world: FakeWorld): Promise<void> {
   world.takerIsThere = true;
   for (let i = 0; i < 30; i++) {
@@ -101,7 +101,7 @@ async function comeToRest(world: FakeWorld): Promise<void> {
   }
   const { download } = world;
   if (download === undefined || download.cancelled || download.state === 'complete') return;
-  // Nothing of it is being handed over: it is not for us to let it go on.
+  // It is not being handed over: it is not for us to resume it.
   expect(download).toMatchObject({ paused: false });
   world.download = { ...download, state: 'complete' };
 }

@@ -1,6 +1,6 @@
 /**
- * Carries out hand-offs: writes down where each stands, does what is to be done, and tells the
- * machine how it went. It decides nothing.
+ * Carries out hand-offs: stores their states, carries out the machine's orders, and reports the
+ * results to it. It decides nothing.
  */
 
 import { type Offer, TakerError, type TakerKind, type TakerProblem } from '../contract/taker.ts';
@@ -26,12 +26,12 @@ export class HandOffs {
     this.#ports = ports;
   }
 
-  /** Browser's downloads that are being handed over: nobody else should touch them. */
+  /** Browser's downloads that are being handed over: no other part should touch them. */
   get downloads(): readonly number[] {
     return [...this.#running.values()].map(({ handOff }) => handOff.download.id);
   }
 
-  /** Goes on with what an earlier background has left; to be called once, before all else. */
+  /** Continues the hand-offs of an earlier background; call it once, first of all. */
   async restart(): Promise<void> {
     for (const handOff of await this.#ports.store.load()) {
       if (this.#running.has(handOff.id)) continue;
@@ -41,11 +41,12 @@ export class HandOffs {
   }
 
   /**
-   * The browser's goes on meanwhile. Were it paused, it would stay so where the background is stopped,
-   * and for good where the extension is disabled; and Firefox closes the connection of what is paused.
+   * The browser's continues meanwhile. If it were paused, it would stay paused where the background
+   * is stopped, and for good where the extension is disabled; and Firefox closes the connection of
+   * a paused download.
    *
    * @param takers in their order, one or more
-   * @param pauses true for what an earlier version did
+   * @param pauses true for the behaviour of an earlier version
    */
   async begin(
     offer: Offer,
@@ -96,7 +97,7 @@ export class HandOffs {
     });
   }
 
-  /** Writes a step down, then begins to do what is to be done. */
+  /** Stores a step, then begins to carry it out. */
   async #take(running: Running, { next, actions }: Step): Promise<void> {
     const before = running.handOff;
     const saved = next === running.saved || (await this.#save(running, next));
@@ -120,7 +121,8 @@ export class HandOffs {
       running.saved = next;
       return true;
     } catch {
-      // Only steps that could lose something must not be taken: what is done again does no harm.
+      // Only steps that could lose something must be stored first: repeating the others does no
+      // harm.
       return next?.phase !== 'pausing' && next?.phase !== 'committing';
     }
   }

@@ -1,7 +1,7 @@
 /**
  * How a download passes from the browser to a taker (two-phase commit with the taker as the only
- * participant that can fail): pure. The browser's is ended only after the taker has said that the
- * download is its own; and where the browser's is complete, or the user has acted, the taker's goes.
+ * participant that can fail): pure. The browser's download is cancelled only after the taker has
+ * committed. If the browser finishes first, or the user acts, the taker's copy is discarded.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -12,7 +12,9 @@ import type { Action, BrowserDownload, HandOff, HandOffEvent, Phase, Step } from
 export const PROOF_MS = 8000;
 /** For the taker to say that it has committed. */
 export const COMMIT_MS = 10_000;
-/** As long a taker that has gone is asked whether it had committed, before the browser's goes on. */
+/**
+ * How long a taker that has gone is asked whether it had committed, before the browser's continues.
+ */
 export const DOUBT_MS = 20_000;
 /** Between two tries. */
 export const RETRY_MS = 2000;
@@ -148,11 +150,11 @@ const PHASES: { readonly [P in Phase]: Handler } = {
 
 /**
  * The file that stays when the taker's download is removed: the browser's own. Both may have been
- * given the same name in the same folder, and what is there then is the browser's only copy.
+ * given the same name in the same folder, and the file there is then the browser's only copy.
  *
- * @param seen the browser's download as it is now; undefined: gone, and nobody knows whether it was
- *   complete before
- * @returns absolute path; undefined where nobody wants the file: the user has ended the browser's
+ * @param seen the browser's download as it is now; undefined: gone, and it is unknown whether it
+ *   was complete before
+ * @returns absolute path; undefined where the file is not wanted: the user has ended the browser's
  */
 export function keptFile(
   { download }: Pick<HandOff, 'download'>,
@@ -166,17 +168,17 @@ function conclude(handOff: HandOff, state: OfferState | undefined, now: Millis):
   // It is asked again later.
   if (state === undefined) return stay(handOff);
   if (state.state === 'committed') return settle(handOff, state.id, now);
-  // An unknown offer cannot be committed any more. Else the commit may still be on its way: it is
-  // taken back, and asked for again.
+  // An unknown offer cannot be committed any more. Otherwise the commit may still be on its way: it
+  // is withdrawn, and asked for again.
   return state.state === 'unknown' ? restore(handOff, now) : stay(handOff, 'withdraw');
 }
 
-/** Time is up, or all that was under way is lost. */
+/** Time is up, or all work under way is lost. */
 function isOver({ type }: HandOffEvent): boolean {
   return type === 'tick' || type === 'restart';
 }
 
-/** Whether the browser's is as the hand-off has left it: nobody else has done anything to it. */
+/** Whether the browser's is as the hand-off has left it, without changes by others. */
 function isAsLeft({ pauses }: HandOff, download: BrowserDownload | undefined): boolean {
   return download?.state === 'in_progress' && download.paused === pauses;
 }
@@ -186,7 +188,7 @@ function isBroken(download: BrowserDownload | undefined): boolean {
   return download?.state === 'interrupted' && !download.cancelled;
 }
 
-/** The user has ended the browser's or goes on with it, or it is complete: it is theirs. */
+/** The user has ended or resumed the browser's, or it is complete: it stays with the user. */
 function leftAlone(handOff: HandOff, download: BrowserDownload | undefined, now: Millis): Step {
   if (isAsLeft(handOff, download) || isBroken(download)) return stay(handOff);
   // The state may be from before it was paused: then it must not stay paused.

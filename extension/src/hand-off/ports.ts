@@ -10,11 +10,13 @@ export interface BrowserPort {
   /** Pauses it if it can be paused. Never fails. */
   pause(download: Ref): Promise<void>;
   look(download: Ref): Promise<BrowserDownload | undefined>;
-  /** Lets it go on where it is paused or has broken off. @throws where it should, but does not */
+  /**
+   * Resumes it where it is paused or has broken off. @throws where it should resume, but does not
+   */
   resume(download: Ref): Promise<void>;
-  /** Cancels it and takes it out of the list with what is there of it, unless it is complete. */
+  /** Cancels it and removes it from the list with its partial file, unless it is complete. */
   end(download: Ref): Promise<void>;
-  /** As `end`, but with the file of one that is complete. */
+  /** As `end`, but also removes a complete file. */
   remove(download: Ref): Promise<void>;
 }
 

@@ -40,7 +40,7 @@ export interface Circumstances {
   readonly skipped: boolean;
 }
 
-/** Why a download is left alone. */
+/** Reason why a download is left alone. */
 type Reason =
   | 'off'
   | 'skipped'
@@ -60,14 +60,14 @@ type Reason =
   | 'unproven'
   | 'one-time';
 
-/** An offer, but for what is not the download's. */
+/** An offer, without the members that are not the download's. */
 type Draft = Omit<Offer, 'handOff' | 'edges' | 'published'>;
 
 export type Decision =
   | {
       readonly take: true;
       readonly draft: Draft;
-      /** The requests that a GET of the draft's URL stands for: that one, and its redirects. */
+      /** The requests that a GET of the draft's URL stands for: itself, and its redirects. */
       readonly hops: readonly Hop[];
       /** To the last of them. */
       readonly answer: SeenRequest['answer'];

@@ -35,7 +35,7 @@ describe('edges', () => {
       const requests = urls.map((url) => ({ url }));
       expect(edgesFor(requests, settings, published)).toEqual(none);
     }
-    // Where it redirects to is not told to edges; what the answer says counts.
+    // Edges are not told the target of the redirect; the answer's fields count.
     expect(edgesFor([{ url: FILE }, { url: signed }], settings, published)).not.toEqual(none);
     const answer = { status: 200, headers: { 'cache-control': 'private' } };
     expect(edgesFor([{ url: FILE }, { url: signed, answer }], settings, published)).toEqual(none);

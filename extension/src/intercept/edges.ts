@@ -6,12 +6,12 @@ import type { Settings } from '../contract/settings.ts';
 export interface ChosenEdges {
   /** Base URLs, the user's own first. */
   readonly edges: readonly string[];
-  /** Those of them that nobody but the publisher has named. */
+  /** The edges among them that only the publisher has named. */
   readonly published: readonly string[];
 }
 
 /**
- * @param requests the one to be made again first, then where it was redirected to
+ * @param requests the one to be made again first, then its redirects
  * @param published edges that the first one's own origin has named
  */
 export function edgesFor(

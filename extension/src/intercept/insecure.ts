@@ -1,7 +1,7 @@
 /**
- * Chromium holds a file back that came without TLS until the user has confirmed that it is wanted. What
- * the extension's own engine fetches reaches the browser as the extension's, and would pass without
- * being asked about.
+ * Chromium holds back a file that came without TLS until the user has confirmed it. A file from the
+ * extension's own engine reaches the browser as the extension's, and would pass without that
+ * question.
  */
 
 /** Loopback, which browsers trust without TLS (W3C Secure Contexts, 3.1). */

@@ -11,8 +11,9 @@ import { networkOf } from '@millrace/shared/http/urls/public-address';
 import { isPublicHost } from '@millrace/shared/http/urls/public-host';
 
 /**
- * Edges that an answer names and that may be asked: of the public internet as far as their names say,
- * with https unless the answer came without. None where what answered is behind an edge itself.
+ * Edges that an answer names and that may be asked: in the public internet as far as their names
+ * show, with https unless the answer came without. None where the answering server is itself behind
+ * an edge.
  *
  * @param url that was asked
  * @returns base URLs
@@ -33,9 +34,9 @@ function isBehindEdge(url: string): boolean {
 }
 
 /**
- * True where an edge at an address may be used for what a page at another one has named: it must not
- * be further inside a network than the page is, this machine being the innermost (Private Network
- * Access, 2.1).
+ * True where an edge at an address may be used if a page at another address has named it: it must
+ * not be further inside a network than the page is, this machine being the innermost (Private
+ * Network Access, 2.1).
  *
  * @param edge its address; undefined: not known
  * @param page its address; undefined: not known, and taken to be public

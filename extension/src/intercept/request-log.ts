@@ -1,7 +1,6 @@
 /**
- * Remembers the browser's latest requests: a download tells where it comes from, but neither how
- * it was asked for nor the answer's fields. Bounded; a download whose request is forgotten is left
- * alone.
+ * Remembers the browser's latest requests: a download shows its URL, but neither its request nor
+ * the answer's fields. Bounded; a download whose request is forgotten is left alone.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -13,7 +12,7 @@ export const REMEMBERED_MS = 60_000;
 const MAX_HOPS = 20;
 const MAX_FIELD_CHARS = 8192;
 
-/** Fields of requests that belong to who asks (lower case), and go along with a download. */
+/** Fields of requests that identify the user (lower case), and go along with a download. */
 const CARRIED_FIELDS = [
   'accept-language',
   'authorization',
@@ -51,7 +50,7 @@ export interface Field {
 export interface Hop {
   readonly url: string;
   readonly method: string;
-  /** `CARRIED_FIELDS`; undefined where the browser does not show what it sends. */
+  /** `CARRIED_FIELDS`; undefined where the browser does not show its request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -93,10 +92,10 @@ export class RequestLog {
     return this.#requests.get(id);
   }
 
-  /** A request begins, or goes on elsewhere after a redirect. */
+  /** A request begins, or continues elsewhere after a redirect. */
   began(id: string, method: string, url: string, now: Millis, framed = false): void {
     const hops = this.#requests.get(id)?.hops ?? [];
-    // Nobody follows a chain of this length: its requests are never looked for.
+    // Browsers do not follow a chain of this length: its requests are never looked for.
     if (hops.length >= MAX_HOPS) return;
     const all = [...hops, { url, method }];
     this.#put({ id, hops: all, ...(framed ? { framed } : {}), at: now });
@@ -129,8 +128,8 @@ export class RequestLog {
   }
 
   /**
-   * The request that a download came with. Where several could be it and they differ in what
-   * matters, none is: nobody knows which.
+   * The request that a download came with. Where several fit and differ in relevant fields, none is
+   * returned: the right one is unknown.
    *
    * @param url where the download comes from, after redirects
    */

@@ -52,7 +52,7 @@ export class DesktopTaker implements Taker, TakerDownloads {
   }
 
   /**
-   * Removes what has been committed, with its file.
+   * Removes a committed download, with its file.
    *
    * @param kept path of a file of the browser's, which stays also where it is the same
    * @throws TakerError

@@ -17,7 +17,7 @@ const OFFER: Offer = {
 
 type Message = { readonly id: number; readonly type: string };
 
-/** A host that answers as a test says; nothing at all is a host that is silent. */
+/** A host that answers as the test orders; without an answer it is silent. */
 class FakeHost {
   readonly asked: string[] = [];
   /** Why the browser cannot start it. */

@@ -30,7 +30,7 @@ export interface NativePort {
 export interface NativeLinkOptions {
   /** Starts the host. */
   readonly connect: (name: string) => NativePort;
-  /** Chromium: why the port whose end is being told of has ended. */
+  /** Chromium: why the reported port has ended. */
   readonly lastError: () => string | undefined;
   readonly browser: string;
   /** The list of downloads may have changed. */
@@ -44,7 +44,7 @@ export type DesktopProblem = 'no-host' | 'forbidden' | 'no-engine' | 'other-vers
 const HELLO_MS = 30_000;
 /** Longest time for an answer to any other request. */
 const ANSWER_MS = 30_000;
-/** After it has not been there, it is not looked for again at once. */
+/** Interval before an absent host is looked for again. */
 const LOOK_AGAIN_MS = 3000;
 
 interface Waiting {
@@ -114,7 +114,7 @@ export class NativeLink {
     this.#options = options;
   }
 
-  /** Why it is not there; undefined: it is, or nobody has asked it yet. */
+  /** Why it is not there; undefined: it is, or has not been asked yet. */
   get problem(): DesktopProblem | undefined {
     return this.#problem;
   }

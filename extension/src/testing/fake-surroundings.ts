@@ -1,4 +1,4 @@
-/** For tests: what the engine has around it, in memory, with a clock that runs as it waits. */
+/** For tests: the engine's surroundings, in memory, with a clock that runs as it waits. */
 
 import type { Random } from '@millrace/shared/base/clock';
 import { MillraceError } from '@millrace/shared/base/errors';
@@ -55,7 +55,9 @@ export class MemoryFile implements SyncFile {
     return copy;
   }
 
-  /** The machine has lost power: of each page, what was written after the flush is there or not. */
+  /**
+   * The machine has lost power: of each page, the bytes written after the flush are there or not.
+   */
   lose(random: Random, pageBytes: number): void {
     const after = this.bytes;
     this.bytes = new Uint8Array(random() < 0.5 ? after.length : this.#onDisk.length);
@@ -77,7 +79,7 @@ class MemoryFiles implements EngineFiles {
   room = Number.POSITIVE_INFINITY;
   #made = 0;
 
-  /** The same bytes, which whoever has the others open cannot change. */
+  /** A copy of the bytes, which users of the open originals cannot change. */
   copy(): MemoryFiles {
     const copy = new MemoryFiles();
     for (const [id, { data, journal }] of this.files) {
@@ -150,7 +152,7 @@ export class World {
     this.#random = random;
   }
 
-  /** The engines so far have ended, at whatever line they were. */
+  /** The engines so far have ended, at any line. */
   async crash(): Promise<void> {
     this.#crashes++;
     this.files = this.files.copy();
@@ -193,7 +195,7 @@ export class World {
     }
   }
 
-  /** The browser saves what it was asked to, whole, and says so. */
+  /** The browser saves its files, whole, and reports it. */
   async saveAll(engine: Engine): Promise<Uint8Array[]> {
     const saved: Uint8Array[] = [];
     for (const [index, { id, url }] of this.saves.splice(0).entries()) {

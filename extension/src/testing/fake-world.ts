@@ -1,6 +1,6 @@
 /**
- * A browser, a taker and a disk that a test can hold up at any point: every call waits until the test
- * lets it happen, and what came of it waits until the test lets it be known. For tests only.
+ * A browser, a taker and a disk that a test can hold up at any point: every call waits until the
+ * test lets it happen, and its result waits until the test lets it be known. For tests only.
  */
 
 import type { Random } from '@millrace/shared/base/clock';
@@ -57,7 +57,7 @@ export class FakeWorld {
     this.pauses = pauses;
   }
 
-  /** Complete ones, or such as will be: the taker goes on by itself with what it has committed. */
+  /** Complete ones, or ones that will be: the taker completes its committed downloads by itself. */
   get copies(): number {
     const browser = this.download?.state === 'complete' ? 1 : 0;
     return browser + [...this.#committed.values()].filter((id) => !this.#discarded.has(id)).length;
@@ -80,8 +80,8 @@ export class FakeWorld {
   }
 
   /**
-   * The background ends at whatever line it is. Of what it has told the browser, some has arrived,
-   * and that in order; what it has told the taker may still arrive later. It hears of nothing.
+   * The background ends at any line. Some of its messages to the browser have arrived, in order;
+   * those to the taker may still arrive later. It hears of nothing.
    */
   kill(): void {
     const told = this.#calls.filter(isFirst);
@@ -92,7 +92,7 @@ export class FakeWorld {
     this.handOffs = undefined;
   }
 
-  /** The browser ends, and begins: nothing runs, and what only memory held is gone. */
+  /** The browser restarts: nothing runs, and data in memory are gone. */
   restartBrowser(): void {
     this.kill();
     this.#session.clear();
@@ -101,7 +101,7 @@ export class FakeWorld {
     }
   }
 
-  /** The taker's process ends. What was under way may have happened or not; it is never heard of. */
+  /** The taker's process ends. Work under way may have happened or not; its result is lost. */
   killTaker(): void {
     this.takerIsThere = false;
     this.#offers.clear();
@@ -111,11 +111,11 @@ export class FakeWorld {
     }
   }
 
-  /** Lets one thing go on that is under way, any. @returns false where there is none */
+  /** Lets one pending thing proceed, any. @returns false where there is none */
   async proceed(): Promise<boolean> {
     const any = this.#calls[Math.floor(this.#random() * this.#calls.length)];
     if (any === undefined) return false;
-    // The browser does what it is told in the order in which it is told.
+    // The browser carries out its orders in their order.
     const waits = !any.remote && any.happen !== undefined;
     const call = waits ? (this.#calls.find(isFirst) ?? any) : any;
     if (call.happen !== undefined) {
@@ -246,7 +246,7 @@ function isFirst({ remote, happen }: Call): boolean {
   return !remote && happen !== undefined;
 }
 
-/** Until all that can go on without the test has gone on: nothing here takes more turns. */
+/** Waits until everything that can proceed without the test has: nothing here takes more turns. */
 async function rest(): Promise<void> {
   for (let i = 0; i < 50; i++) await undefined;
 }

@@ -1,6 +1,6 @@
 /**
  * Runs before the popup's own script has even been read, which takes longer than the background
- * needs to answer: what the popup shows is there by then.
+ * needs to answer: the popup's data are there by then.
  */
 
 import { api } from '../browser/api.ts';

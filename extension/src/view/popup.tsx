@@ -1,4 +1,4 @@
-/** The popup. It is to be there at once: see popup-early.ts. */
+/** The popup. It has to appear at once: see popup-early.ts. */
 
 import { api } from '../browser/api.ts';
 import './style/popup.css';

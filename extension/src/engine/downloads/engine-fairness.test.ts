@@ -63,7 +63,7 @@ async function take(engine: Awaited<ReturnType<World['start']>>, url: string): P
   await engine.call({ type: 'commit', handOff: url });
 }
 
-/** Waits until the engine has asked for so many parts of a server that sends nothing. */
+/** Waits until the engine has requested a number of parts from a server that sends nothing. */
 async function untilActive(active: Map<string, number>, host: string, count: number) {
   for (let turns = 0; (active.get(host) ?? 0) !== count; turns++) {
     if (turns > 5000) throw new Error(`${active.get(host)} connections, not ${count}`);
@@ -80,7 +80,7 @@ describe('downloads of one host', () => {
     await take(engine, `${HOST}/second`);
     const isDone = (id: string) => it.records.records.get(id)?.state === 'saving';
     await it.until(engine, () => isDone(`${HOST}/second`));
-    // The connection that it gave back is the other's again.
+    // The connection that it returned belongs to the other again.
     await untilActive(active, 'origin.example', MAX_PER_HOST);
     expect(isDone(`${HOST}/slow-1`)).toBe(false);
   });

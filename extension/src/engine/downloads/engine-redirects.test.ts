@@ -9,7 +9,7 @@ const URL_ = 'http://origin.example/file.bin';
 const FILE = new Uint8Array(LENGTH).map((_, i) => (i * 7) ^ (i >> 11));
 const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
 
-/** An origin that redirects to a URL that is good for so many requests. */
+/** An origin that redirects to a URL that is good for a number of requests. */
 async function fetched(goodFor: number, status = 403) {
   const origin = new FakeOrigin(FILE);
   const walks: string[] = [];

@@ -1,7 +1,7 @@
 /**
- * The downloads of the engine in the extension: takes them, runs some at a time, has the browser save
- * what is complete, and goes on after a restart with what its records say. Its surroundings are given
- * to it: files, records, `fetch`, time and chance.
+ * The downloads of the engine in the extension: takes them, runs some at a time, has the browser
+ * save complete ones, and continues after a restart from its records. Its surroundings are given to
+ * it: files, records, `fetch`, time and chance.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -68,7 +68,7 @@ export class Engine {
     this.#flushedAt = now();
   }
 
-  /** Takes up what an earlier run has left; files that nobody knows are deleted. */
+  /** Restores the downloads of an earlier run; files without a record are deleted. */
   static async open(options: EngineOptions): Promise<Engine> {
     const engine = new Engine(options, await Records.open(options.records));
     for (const id of await options.files.ids()) {
@@ -145,7 +145,7 @@ export class Engine {
     if (!hasPlace(this.#records.all)) {
       throw new TakerError('refused', 'There are too many downloads already', 'queue-full');
     }
-    // The browser's own goes on: what would wait here is better off there.
+    // The browser's own continues: a download that would have to wait here is better off there.
     if (this.#offers.state(offer.handOff) === 'unknown') this.#checkFree(hostOfRecord(offer));
     // It is known from now on: a withdrawal that comes while the room is looked at ends it.
     await this.#offers.prove(offer, async (signal) => {
@@ -156,7 +156,7 @@ export class Engine {
     return {};
   }
 
-  /** @throws TakerError where there is no room for so many bytes more */
+  /** @throws TakerError where there is no room for this number of further bytes */
   async #checkRoom(length: number): Promise<void> {
     await this.#fetching.checkRoom(length).catch((error: unknown) => {
       if (!isMillraceError(error)) throw error;
@@ -265,7 +265,7 @@ export class Engine {
     this.#records.changed = true;
   }
 
-  /** Starts what has its turn. */
+  /** Starts the downloads whose turn it is. */
   #start(): void {
     for (const record of toStart(this.#records.all, this.#runs, this.#busyHosts())) {
       const run = new Run((signal, run) => this.#run(record, run, signal), this.#options.now);
@@ -299,7 +299,7 @@ export class Engine {
     }
   }
 
-  /** Brings what has come to disk, and its amount into the record. */
+  /** Brings received bytes to disk, and their number into the record. */
   async #keep(id: string, run: Run): Promise<void> {
     await run.flush();
     const record = this.#records.get(id);

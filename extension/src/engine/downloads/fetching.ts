@@ -1,4 +1,4 @@
-/** One download, from what is known of it to a complete file whose digest is right. */
+/** One download, from its record to a complete file whose digest is right. */
 
 import { type ByteRange, rangeBytes } from '@millrace/shared/base/byte-range';
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -84,7 +84,7 @@ export class Fetching {
     return this.#slots.use(host, signal, () => prove(source, offer, signal));
   }
 
-  /** @throws MillraceError `disk-full` where there is no room for so many bytes more */
+  /** @throws MillraceError `disk-full` where there is no room for this number of further bytes */
   async checkRoom(length: number): Promise<void> {
     const lack = lackOfRoom(await this.#options.estimate(), length, this.#records.all);
     if (lack !== undefined) throw new MillraceError('disk-full', lack);
@@ -145,7 +145,10 @@ export class Fetching {
     }
   }
 
-  /** Waits until another try is worth it. @throws what was thrown, where none is; the signal's reason */
+  /**
+   * Waits until another try is worthwhile. @throws the earlier error, where none is; the signal's
+   * reason
+   */
   async #rest(health: SourceHealth, thrown: unknown, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const error = asMillraceError(thrown);
@@ -186,7 +189,9 @@ export class Fetching {
     });
   }
 
-  /** Asks what there is where that is not known yet, for as long as that takes. */
+  /**
+   * Finds out the file's length and version where they are not known yet, however long that takes.
+   */
   async #discovered(record: DownloadRecord, signal: AbortSignal): Promise<DownloadRecord> {
     if (record.length !== undefined && record.validators !== undefined) return record;
     const source = this.source(record.url, undefined, record.headers);

@@ -30,9 +30,9 @@ export class Offers {
   }
 
   /**
-   * Begins with the proof of an offer, or joins the one that has begun.
+   * Begins the proof of an offer, or joins the one that has begun.
    *
-   * @throws MillraceError `queue-full`; what the proof fails with: nothing is left of it then
+   * @throws MillraceError `queue-full`; the error of the proof: nothing is left of it then
    */
   async prove(offer: Offer, prove: (signal: AbortSignal) => Promise<Proof>): Promise<void> {
     this.#expire();
@@ -52,7 +52,7 @@ export class Offers {
     }
   }
 
-  /** All that may be committed. */
+  /** All offers that may be committed. */
   get all(): readonly Offer[] {
     this.#expire();
     return [...this.#pending.values()].map(({ offer }) => offer);
@@ -75,7 +75,7 @@ export class Offers {
       : { offer: pending.offer, proof };
   }
 
-  /** Ends the proof, if it goes on, and leaves nothing. */
+  /** Ends the proof, if it is under way, and removes all traces. */
   drop(handOff: string): void {
     const pending = this.#pending.get(handOff);
     this.#pending.delete(handOff);

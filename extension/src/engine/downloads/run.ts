@@ -20,7 +20,7 @@ import { PartialStore } from '../storage/partial-store.ts';
 const CONNECTIONS = 6;
 /** Bytes that may be fetched twice, as a share of the file. */
 const REDUNDANT_SHARE = 0.02;
-/** Silence after which a download keeps nobody from being started. */
+/** Silence after which a download no longer delays the start of others. */
 const QUIET_MS = 10_000;
 /** Longest silence of a source, before its answer and within it. */
 const SILENT_MS = 20_000;
@@ -44,7 +44,7 @@ export interface FetchOptions {
 }
 
 export class Run {
-  /** Resolves when nothing goes on any more. */
+  /** Resolves when no work is under way any more. */
   readonly ended: Promise<void>;
   readonly #stop = new AbortController();
   readonly #now: () => Millis;
@@ -83,8 +83,8 @@ export class Run {
   }
 
   /**
-   * Fetches what is missing, and checks the whole; what has come is on disk and in the journal however
-   * it ends.
+   * Fetches the missing bytes, and checks the whole; received bytes are on disk and in the journal
+   * however it ends.
    */
   async fetch(options: FetchOptions): Promise<void> {
     const { partial, sources, version, mayRepeat, digests, wait, signal } = options;

@@ -6,7 +6,7 @@ import { Saver } from './saver.ts';
 type Item = chrome.downloads.DownloadItem;
 const OWN = 'millrace';
 
-/** The browser's downloads, and what the engine was told of them. */
+/** The browser's downloads, and the messages to the engine about them. */
 function browser() {
   const items: Partial<Item>[] = [];
   const told: unknown[][] = [];
@@ -148,7 +148,7 @@ describe('what is removed while it is saved', () => {
     await one.leave('a');
     expect(items).toEqual([]);
     expect(told.slice(1)).toEqual([[what, 1]]);
-    // Later news of it belong to nobody.
+    // Later news of it has no receiver.
     one.onChanged(isComplete);
     await turn();
     expect(told).toHaveLength(2);

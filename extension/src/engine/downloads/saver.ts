@@ -25,20 +25,20 @@ export class Saver {
   /** Looked after one at a time: nothing is saved twice. */
   readonly #turns = new Map<string, Promise<void>>();
 
-  /** @param ownId the extension's, by which the browser tells whose a download is */
+  /** @param ownId the extension's, by which the browser marks its downloads */
   constructor(downloads: BrowserApi['downloads'], ownId: string, reports: SaverReports) {
     this.#downloads = downloads;
     this.#ownId = ownId;
     this.#reports = reports;
   }
 
-  /** A file is to be saved; the same may be said more than once. */
+  /** A file has to be saved; the order may come more than once. */
   save(save: Save): void {
     this.#saves.set(save.id, save);
     void this.#inTurn(save.id, () => this.#look(save));
   }
 
-  /** It has been removed: what the browser has begun of it goes, complete or not. */
+  /** It has been removed: the browser's download of it goes, complete or not. */
   leave(id: string): Promise<void> {
     return this.#inTurn(id, async () => {
       const save = this.#saves.get(id);
@@ -96,7 +96,7 @@ export class Saver {
   async #find(save: Save): Promise<Item | undefined> {
     const item = await this.#begunFor(save);
     if (item === undefined || item.url === save.url || item.state === 'complete') return item;
-    // Of an earlier run of the engine: the file is to be had under another address now.
+    // Of an earlier run of the engine: the file has another address now.
     await this.#discard(item.id);
     return undefined;
   }
@@ -107,13 +107,13 @@ export class Saver {
       const [item] = await this.#downloads.search({ id: begun.downloadId });
       return item?.url === begun.url ? item : undefined;
     }
-    // Begun by a background that has ended before it could say so. What the user has fetched from
-    // the same address is none of ours.
+    // Begun by a background that ended before it could report it. A download that the user has
+    // started from the same address is not ours.
     const items = await this.#downloads.search({ url });
     return items.find(({ byExtensionId }) => byExtensionId === this.#ownId);
   }
 
-  /** Whether the engine wants what it was told of; else it goes. */
+  /** Whether the engine wants a reported download; otherwise it is discarded. */
   async #wants(
     id: string,
     report: Promise<{ readonly known: boolean }>,
@@ -126,7 +126,7 @@ export class Saver {
   }
 
   async #discard(downloadId: number): Promise<void> {
-    // A download that has ended cannot be cancelled, and one that has not has no file to remove.
+    // A finished download cannot be cancelled, and an unfinished one has no file to remove.
     await this.#downloads.cancel(downloadId).catch(() => {});
     await this.#downloads.removeFile(downloadId).catch(() => {});
     await this.#downloads.erase({ id: downloadId });
@@ -154,7 +154,7 @@ export class Saver {
   }
 }
 
-/** The browser fetches it itself: what broke off can go on, whenever the user likes. */
+/** The browser fetches it itself: an interrupted one can be resumed, whenever the user likes. */
 const isOrigins = (url: string) => !url.startsWith('blob:');
 
 /** Turns a reason of the browser's into a code of our table. */

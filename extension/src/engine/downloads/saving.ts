@@ -16,14 +16,14 @@ export interface SavingOptions {
 
 export class Saving {
   readonly #options: SavingOptions;
-  /** By id: what the browser saves from. */
+  /** By id: the URL from which the browser saves. */
   readonly #urls = new Map<string, string>();
 
   constructor(options: SavingOptions) {
     this.#options = options;
   }
 
-  /** Has the browser save what is complete; where it is not, it is fetched again. */
+  /** Has the browser save a complete file; an incomplete one is fetched again. */
   async begin(record: DownloadRecord): Promise<void> {
     const { records, files, put } = this.#options;
     const { id, length = 0, save } = record;
@@ -85,7 +85,7 @@ export class Saving {
     const { records, put } = this.#options;
     const record = records.known(id);
     if (!isAtBrowser(record)) return;
-    // The bytes are kept: going on with it saves them again.
+    // The bytes are kept: resuming it saves them again.
     await put(failed(record, error));
     this.#revoke(id);
   }

@@ -3,7 +3,7 @@ import type { EngineMessage, EngineRequest } from '../../contract/protocol.ts';
 import { EngineClient } from './client.ts';
 import type { EngineHost, LinkOptions } from './link.ts';
 
-/** An engine that answers when the test has it do so, to whoever has connected last. */
+/** An engine that answers when the test orders it, to the latest connection. */
 class HeldEngine implements EngineHost {
   readonly asked: EngineRequest[] = [];
   #background: LinkOptions | undefined;

@@ -64,7 +64,7 @@ export class OffscreenHost implements EngineHost {
     }
   }
 
-  /** @returns undefined where nobody listens yet */
+  /** @returns undefined where there is no listener yet */
   async #tryConnect({ onMessage, onEnd }: LinkOptions): Promise<EngineLink | undefined> {
     const { runtime } = this.#api;
     const port = runtime.connect({ name: ENGINE_PORT });
@@ -81,7 +81,7 @@ export class OffscreenHost implements EngineHost {
         resolve({ send: (request) => port.postMessage(request) });
         if ('event' in message) onMessage(message);
       });
-      // Answered by whoever is there: a port says nothing by itself.
+      // An engine that is there answers: a port proves nothing by itself.
       port.postMessage({
         id: crypto.randomUUID(),
         call: { type: 'start' },

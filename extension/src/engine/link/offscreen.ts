@@ -1,6 +1,6 @@
 /**
  * Chromium's service workers cannot have workers of their own: this document has the engine's, and
- * passes on what it and the background say to each other. It closes itself when nothing is left to do.
+ * relays messages between it and the background. It closes itself when no work is left.
  */
 
 import { api } from '../../browser/api.ts';

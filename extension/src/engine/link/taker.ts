@@ -1,6 +1,6 @@
 /**
- * The taker in the extension itself, as the background sees it. The engine runs elsewhere and goes on
- * without the background; what it needs of the browser's downloads is done here.
+ * The taker in the extension itself, as the background sees it. The engine runs elsewhere and
+ * continues without the background; its calls to the browser's downloads are carried out here.
  */
 
 import type { BrowserApi } from '../../browser/api.ts';
@@ -44,11 +44,11 @@ export class BrowserTaker implements Taker, TakerDownloads {
       notSaved: (id, code, message) => client.call({ type: 'not-saved', id, code, message }),
     });
     api.downloads.onChanged.addListener((delta) => this.#saver.onChanged(delta));
-    // Without a listener the background would not be started with the browser.
+    // Without a listener the browser would not start the background at its own start.
     api.runtime.onStartup.addListener(() => {});
   }
 
-  /** Goes on with what is unfinished: to be called whenever the background starts. */
+  /** Continues unfinished work: call it whenever the background starts. */
   async start(): Promise<void> {
     if (await this.#client.runs()) return this.#client.connect();
     if ((await readRecords()).some(isUnfinished)) await this.#client.connect();

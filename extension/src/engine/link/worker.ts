@@ -1,4 +1,4 @@
-/** The worker that the engine runs in: the one place where files can be written without waiting. */
+/** The worker that the engine runs in: only there files can be written synchronously. */
 
 import { isMillraceError } from '@millrace/shared/base/errors';
 import { tryRead } from '@millrace/shared/schema/read';

@@ -1,4 +1,4 @@
-/** The records of the engine's downloads, in IndexedDB: what is said to be kept survives a crash. */
+/** The records of the engine's downloads, in IndexedDB: a stored record survives a crash. */
 
 import type { DownloadRecord } from './record.ts';
 import type { EngineRecords } from './records.ts';

@@ -75,7 +75,7 @@ test('a file whose parts are refused after the take-over is given to the browser
     length: 100 * MIB,
     save: { url: 'http://origin.example/a' },
   });
-  // A download that the browser has tried in vain, or that has come far, stays where it is.
+  // A download that the browser has already tried, or that has come far, stays where it is.
   expect(refused({ storedBytes: 0, state: 'browser' })).toMatchObject({ state: 'error' });
   expect(refused({ storedBytes: 40 * MIB })).toMatchObject({
     state: 'error',

@@ -1,6 +1,6 @@
 /**
  * The extension engine's record of a download, and the changes that events make to it. Decisions
- * only: the record is written before anybody is told.
+ * only: the record is stored before it is announced.
  */
 
 import type { Digest } from '@millrace/shared/base/digest';
@@ -17,11 +17,11 @@ import { MAX_PER_HOST } from '../sources/host-slots.ts';
 
 /** Downloads at a time. Each has a connection: there are more than that. */
 const MAX_RUNNING = 16;
-/** Downloads that are kept, whatever their state. */
+/** Most records, in any state. */
 export const MAX_RECORDS = 500;
 
 export interface DownloadRecord {
-  /** The hand-off's, or made up for one that was added: a UUID. */
+  /** The hand-off's, or a new one for an added download: a UUID. */
   readonly id: string;
   readonly url: string;
   /** Where its redirects ended when that was looked at last. */
@@ -40,12 +40,14 @@ export interface DownloadRecord {
   /** Fields for the origin; cookies are the browser's to send. */
   readonly headers: Readonly<Record<string, string>>;
   readonly edges: readonly string[];
-  /** Those of the edges that only the publisher has named: compared with the origin before use. */
+  /**
+   * The edges among them that only the publisher has named: compared with the origin before use.
+   */
   readonly published?: readonly string[] | undefined;
   /** Unix milliseconds. */
   readonly createdAt: number;
   /**
-   * saving: all is there, and the browser puts it into the user's folder. browser: it could not be
+   * saving: complete, and the browser puts it into the user's folder. browser: it could not be
    * fetched in parts, and the browser fetches it on its own.
    */
   readonly state: 'queued' | 'paused' | 'saving' | 'browser' | 'complete' | 'error';
@@ -82,11 +84,11 @@ export function hasRoom(host: string, busy: readonly string[]): boolean {
 }
 
 /**
- * The downloads to start now: first those that were taken from the browser, which had room for them,
- * then the oldest. What has no room at its host does not keep others waiting.
+ * The downloads to start now: first those that were taken from the browser, which had room for
+ * them, then the oldest. One without room at its host does not delay others.
  *
  * @param running ids of those under way
- * @param given hosts of those that something is being fetched for, each as often as there are
+ * @param given hosts of the connections in use, one entry for each connection
  */
 export function toStart(
   records: Iterable<DownloadRecord>,
@@ -116,7 +118,7 @@ export function toForget(records: Iterable<DownloadRecord>): DownloadRecord[] {
     .slice(0, Math.max(0, all.length - MAX_RECORDS));
 }
 
-/** True where one more can be taken: what has not ended is never forgotten. */
+/** True where one more can be taken: unfinished ones are never forgotten. */
 export function hasPlace(records: Iterable<DownloadRecord>): boolean {
   let open = 0;
   for (const { state } of records) if (state !== 'complete' && state !== 'error') open++;
@@ -137,7 +139,7 @@ const OTHER_FILE: ReadonlySet<ErrorCode> = new Set([
 
 /**
  * @returns the record in the queue, and whether it begins from nothing; undefined where there is
- *   nothing to go on with
+ *   nothing to resume
  */
 export function resumed(
   record: DownloadRecord,
@@ -150,7 +152,7 @@ export function resumed(
   return { record: { ...fresh(queued), restarts: 0 }, anew };
 }
 
-/** @param code of a kept record; those of other versions may have others */
+/** @param code of a stored record; those of other versions may have others */
 function isOtherFile(code: string | undefined): boolean {
   return isErrorCode(code) && OTHER_FILE.has(code);
 }
@@ -164,16 +166,17 @@ const NOT_IN_PARTS: ReadonlySet<ErrorCode> = new Set([
   'wrong-encoding',
   'malformed-response',
 ]);
-/** With these the origin has refused a part, which it may do where it would give the whole. */
+/** With these the origin has refused a part, though it might give the whole. */
 const REFUSED: ReadonlySet<ErrorCode> = new Set(['origin-denied', 'origin-error', 'origin-busy']);
 /** Bytes that may be given up for the browser to try it whole. */
 const MAX_GIVEN_UP = 16 * 1024 * 1024;
-/** A file that changes more often while it is fetched is not to be had. */
+/** Most restarts of a file that changes while it is fetched. */
 const MAX_RESTARTS = 3;
 
 /**
- * It cannot go on as it is. One that was taken from the browser is never lost by that: where another
- * beginning may help it begins again, and where parts are the trouble the browser fetches it whole.
+ * It cannot continue as it is. A download that was taken from the browser is never lost by that:
+ * where a restart may help it starts again, and where parts are the trouble the browser fetches it
+ * whole.
  */
 export function failed(record: DownloadRecord, error: MillraceError): DownloadRecord {
   const { code } = error;
@@ -188,7 +191,8 @@ export function failed(record: DownloadRecord, error: MillraceError): DownloadRe
     return { ...fresh(record), restarts: restarts + 1 };
   }
   if (code === 'wrong-digest' && edgesOf(record).length > 0) {
-    // Somebody has given what the origin has not: it is asked alone from now on.
+    // Another source has given bytes that the origin does not have: only the origin is asked from
+    // now on.
     return { ...fresh(record), edges: [], restarts: restarts + 1 };
   }
   const message = `${error.message}. ${ERRORS[code].advice}`;
@@ -196,7 +200,7 @@ export function failed(record: DownloadRecord, error: MillraceError): DownloadRe
   return { ...record, storedBytes, state: 'error', error: { code, message }, save: undefined };
 }
 
-/** True where a plain GET may bring what parts have not: the browser has one to try. */
+/** True where a plain GET may succeed and parts have not: the browser can try one. */
 function isForBrowser({ storedBytes }: DownloadRecord, code: ErrorCode): boolean {
   return NOT_IN_PARTS.has(code) || (REFUSED.has(code) && storedBytes < MAX_GIVEN_UP);
 }
@@ -207,7 +211,10 @@ function fresh(record: DownloadRecord): DownloadRecord {
   return { ...record, ...unknown, storedBytes: 0 };
 }
 
-/** True if the bytes that are there can go: it begins anew, or the browser needs the room for it. */
+/**
+ * True if the stored bytes are no longer needed: it starts again, or the browser needs the room for
+ * it.
+ */
 export function isOfNoUse({ state, length, error }: DownloadRecord): boolean {
   if (state === 'error') return isOtherFile(error?.code);
   return state === 'browser' || length === undefined;
@@ -223,7 +230,7 @@ export function fetched(record: DownloadRecord, blobUrl: string): DownloadRecord
   };
 }
 
-/** It is in the user's folder: what was only for fetching it is forgotten. */
+/** It is in the user's folder: the data for fetching it are forgotten. */
 export function saved(record: DownloadRecord, downloadId: number, length: number): DownloadRecord {
   const url = record.save?.url ?? '';
   return {

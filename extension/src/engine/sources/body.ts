@@ -19,7 +19,7 @@ const SUBTLE: Readonly<Partial<Record<DigestAlgorithm, string>>> = {
   sha1: 'SHA-1',
 };
 
-/** Reads into memory of its own that grows no larger than one piece, where the browser can. */
+/** Reads into its own memory, which grows no larger than one piece, where the browser can. */
 export async function readBody(
   response: Response,
   range: ByteRange,

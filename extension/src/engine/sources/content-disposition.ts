@@ -2,7 +2,7 @@
 
 import { type Headers, listField } from '@millrace/shared/http/fields/headers';
 
-/** @returns the name as it was sent: anything at all; undefined where there is none */
+/** @returns the name as it was sent, which may be any text; undefined without one */
 export function nameInFields(fields: Headers): string | undefined {
   const value = listField(fields, 'content-disposition');
   if (value === undefined || value.length > 4096) return undefined;

@@ -41,7 +41,7 @@ export interface Opened {
   /**
    * Hands the body on, piece by piece.
    *
-   * @throws MillraceError where it is not all of `range`; what `take` throws
+   * @throws MillraceError where it is not all of `range`; errors of `take`
    */
   read(take: Sink): Promise<void>;
   discard(): void;
@@ -68,11 +68,11 @@ export interface FetchSourceOptions {
 const KEEPS_TO_ITSELF: ReadonlySet<ErrorCode> = new Set(['origin-busy']);
 /**
  * Fields that `fetch` may set. The browser adds cookies, its own name and its languages by itself,
- * and lets nobody say what page the link is on: Referer is a forbidden request header of the Fetch
- * standard. A rule of declarativeNetRequest could write it into our requests, for one permission
- * more, with which an extension can rewrite every request on every site; this one changes none.
- * Servers that insist on the field are few, and their files are not lost: the proof fails, and the
- * browser's own download, which has sent it, continues.
+ * and does not let scripts name the page of the link: Referer is a forbidden request header of the
+ * Fetch standard. A rule of declarativeNetRequest could write it into our requests, for one
+ * permission more, with which an extension can rewrite every request on every site; this one
+ * changes none. Servers that insist on the field are few, and their files are not lost: the proof
+ * fails, and the browser's own download, which has sent it, continues.
  */
 const OWN_FIELDS: ReadonlySet<string> = new Set(['authorization']);
 
@@ -181,7 +181,7 @@ export class FetchSource extends TransferSource {
     if (condition !== undefined) fields['if-range'] = condition;
     if (edge !== undefined) fields.prefer = 'resume-on-reset';
     else if (url.origin === this.target.origin) {
-      // A redirect to another origin would have lost them, too (Fetch, HTTP-redirect fetch).
+      // A redirect to another origin would have dropped them, too (Fetch, HTTP-redirect fetch).
       for (const [name, value] of Object.entries(headers)) {
         if (OWN_FIELDS.has(name.toLowerCase())) fields[name.toLowerCase()] = value;
       }
@@ -191,7 +191,7 @@ export class FetchSource extends TransferSource {
         headers: fields,
         signal,
         credentials: edge === undefined ? 'include' : 'omit',
-        // The first hop is all that was looked at: a redirect could lead into the user's own network.
+        // Only the first hop was checked: a redirect could lead into the user's own network.
         redirect: published ? 'manual' : 'follow',
         // Where If-Range is sent the cache keeps out of it, and says nothing to others on the way.
         cache: condition === undefined ? 'no-store' : 'default',
@@ -215,11 +215,11 @@ export class FetchSource extends TransferSource {
     if (status >= 300 && status !== 416) throw await this.#answerError(response);
     const judged = judgeAnswer(status, fields, asked, pinned);
     if (judged.kind === 'range') return judged;
-    // Without ranges the browser's own download is as good. Parts are sent to those who ask for them.
+    // Without ranges the browser's own download is as good. Parts are sent only on request.
     throw new MillraceError(judged.kind === 'parts' ? 'malformed-response' : 'range-ignored');
   }
 
-  /** The error that an answer without the file stands for; an edge says itself what is wrong. */
+  /** The error for an answer without the file; an edge states the error itself. */
   async #answerError(response: Response): Promise<MillraceError> {
     const { status, headers } = response;
     const given = headers.get('retry-after') ?? undefined;

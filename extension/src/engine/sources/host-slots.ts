@@ -1,6 +1,6 @@
 /**
- * The connections of all downloads of the engine. A download that arrives has its share at once:
- * others end requests for it, whose bytes stay, and go on with fewer.
+ * The connections of all downloads of the engine. A new download has its share at once: others end
+ * requests for it, whose bytes stay, and continue with fewer.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -16,7 +16,7 @@ export const MAX_CONNECTIONS = 24;
 
 /** A holder of connections: a download, or the proof of one. */
 export interface SlotHolder {
-  /** `count` connections to a host have to end now, those that are ending already included. */
+  /** `count` connections to a host have to end now, including those that are already ending. */
   giveBack(host: string, count: number): void;
   /** There is room for a connection more. */
   onRoom(): void;
@@ -35,7 +35,7 @@ export class HostSlots {
     this.#now = now;
   }
 
-  /** @param wanted connections that it could use at a time, those it has included */
+  /** @param wanted connections that it could use at a time, including those it has */
   claim(holder: SlotHolder, host: string, wanted: number): void {
     if (this.#slots.claim(holder, host, wanted, this.#now())) this.#settleSoon();
   }
@@ -73,7 +73,7 @@ export class HostSlots {
   /**
    * Does something that takes one connection, as soon as there is one for it.
    *
-   * @throws the signal's reason; what the work throws
+   * @throws the signal's reason; the error of the work
    */
   async use<T>(host: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     const holder = await this.#one(host, signal);
@@ -84,7 +84,7 @@ export class HostSlots {
     }
   }
 
-  /** Waits for one connection. @returns who has it */
+  /** Waits for one connection. @returns its owner */
   #one(host: string, signal: AbortSignal): Promise<SlotHolder> {
     signal.throwIfAborted();
     return new Promise((resolve, reject) => {

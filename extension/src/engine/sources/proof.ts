@@ -1,6 +1,6 @@
 /**
- * Shows that an offered download can be fetched here, and that what comes is the same file: same
- * length, same validators, first bytes.
+ * Shows that an offered download can be fetched here, and that it is the same file: same length,
+ * same validators, first bytes.
  */
 
 import type { Digest } from '@millrace/shared/base/digest';
@@ -21,7 +21,7 @@ export interface Proof {
 }
 
 /**
- * Asks for the first bytes of what the browser is fetching.
+ * Asks for the first bytes of the browser's file.
  *
  * @throws MillraceError; the signal's reason
  */
@@ -36,14 +36,14 @@ export async function prove(
   if (validators.etag === undefined && validators.lastModified === undefined) {
     throw new MillraceError('version-unproven', 'the browser was told neither ETag nor date');
   }
-  // Held to what the browser was told: another version is no match.
+  // Compared with the browser's own answer: another version is no match.
   const opened = await source.open(firstBytes(length), { length, validators }, signal);
   await opened.read(() => {});
   return proofOf(opened);
 }
 
 /**
- * Finds out what there is at a URL that nothing is known of.
+ * Finds out the file at an unknown URL.
  *
  * @throws MillraceError; the signal's reason
  */
@@ -63,7 +63,7 @@ function proofOf({ version: { validators }, fields }: Opened): Proof {
   throw new MillraceError('version-unproven', 'it gives no strong ETag and no old date');
 }
 
-/** The same for whoever has offered it. */
+/** The same error in the form for a taker's caller. */
 export function asTakerError(thrown: unknown): TakerError {
   if (thrown instanceof TakerError) return thrown;
   if (!(thrown instanceof MillraceError)) {

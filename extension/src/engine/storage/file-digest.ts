@@ -1,6 +1,6 @@
 /**
- * Compares a finished file with the digest that its origin states of the whole (RFC 9530, 3). The
- * browser's own SHA-256 takes all bytes at once, which would be the file in memory.
+ * Compares a finished file with the digest that its origin states for the whole (RFC 9530, 3). The
+ * browser's own SHA-256 takes all bytes at once, which would be the whole file in memory.
  */
 
 import { type Digest, type DigestAlgorithm, strongest } from '@millrace/shared/base/digest';
@@ -37,7 +37,7 @@ export interface FileToCheck {
 
 /**
  * @param rest lets others have the thread
- * @throws MillraceError `wrong-digest`, `file-changed`; what `read` throws; the signal's reason
+ * @throws MillraceError `wrong-digest`, `file-changed`; errors of `read`; the signal's reason
  */
 export async function checkFile(
   { length, read, digests }: FileToCheck,

@@ -48,7 +48,7 @@ describe('after a crash', () => {
         journal.lose(random, 512);
         const next = await Partial.open(data, journal, HEADER);
         for (const range of next.stored.ranges) expect(isRight(data, range)).toBe(true);
-        // Where lines were lost with what came after, the flushed ones were not.
+        // Where later lines were lost, the flushed ones were not.
         if (writes.every(({ forget }) => !forget) && writes.at(-1)?.flush) {
           expect(next.stored.bytes).toBe(safe);
         }

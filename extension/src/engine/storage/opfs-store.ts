@@ -1,7 +1,8 @@
 /**
  * The bytes of an unfinished download, with a journal beside them. The journal has a line with a
- * digest for each stretch that was written; after a crash a stretch counts only where its bytes still
- * have that digest. What is fetched twice is written twice: nobody else writes to these files.
+ * digest for each written stretch; after a crash a stretch counts only where its bytes still have
+ * that digest. Bytes that are fetched twice are written twice: no other program writes to these
+ * files.
  */
 
 import { type ByteRange, intersect, RangeSet, rangeBytes } from '@millrace/shared/base/byte-range';
@@ -56,9 +57,9 @@ export class Partial {
   }
 
   /**
-   * Opens what is there, or begins.
+   * Opens the stored bytes, or begins.
    *
-   * @param header what the file has to be: bytes of another version are given up
+   * @param header expected version of the file: bytes of another one are discarded
    * @throws MillraceError `disk-full`, `file-not-writable`
    */
   static async open(data: SyncFile, journal: SyncFile, header: JournalHeader): Promise<Partial> {
@@ -161,7 +162,7 @@ export class Partial {
     }
   }
 
-  /** Of the bytes as they are when it is called: SHA-256, cut to what the journal has room for. */
+  /** SHA-256 of the bytes at the time of the call, cut to the journal's length. */
   async #digest(range: ByteRange): Promise<string> {
     const bytes = this.#scratch.subarray(0, rangeBytes(range));
     const read = attempt(() => this.#data.read(bytes, { at: range.start }));
@@ -170,7 +171,7 @@ export class Partial {
     return toHex(hash.slice(0, 8));
   }
 
-  /** Takes over what is still as an earlier run has left it. */
+  /** Recovers the stretches that an earlier run has left unchanged. */
   async #recover(entries: readonly JournalEntry[]): Promise<void> {
     for (const entry of entries) {
       if ([...this.#entries.cut(entry.range)].length === 1) this.#entries.add(entry);
@@ -181,7 +182,7 @@ export class Partial {
     }
   }
 
-  /** A crash in the middle of this costs what is there, and makes nothing wrong. */
+  /** A crash in the middle of this costs the stored bytes, but makes none of them wrong. */
   #writeAnew(): void {
     attempt(() => {
       this.#journal.truncate(0);
@@ -213,7 +214,7 @@ function readText(file: SyncFile, size: number): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** @throws MillraceError in place of what the file system says */
+/** @throws MillraceError in place of the file system's error */
 function attempt<T>(step: () => T): T {
   try {
     return step();

@@ -45,7 +45,7 @@ export class OpfsFiles implements EngineFiles {
     if (file.size !== length) {
       throw new MillraceError('file-changed', `it has ${file.size} bytes instead of ${length}`);
     }
-    // Without a type the browser would look for one, and change the name's ending to fit it.
+    // Without a type the browser would guess one, and change the name's extension to fit it.
     return URL.createObjectURL(file.slice(0, length, 'application/octet-stream'));
   }
 

@@ -24,13 +24,13 @@ export class PartialStore implements TransferStore {
   }
 }
 
-/** Writes at once, and has the journal say what there is, in whole units where that is possible. */
+/** Writes at once, and records it in the journal, in whole units where possible. */
 class PartialWriter implements RangeWriter {
   readonly #partial: Partial;
   readonly #provisional: boolean;
   /** Up to here the journal has been told. */
   #proven: number;
-  /** Position of the next bytes, if they follow on those before. */
+  /** Position of the next bytes, if they follow the earlier ones. */
   #next: number;
 
   constructor(partial: Partial, start: number, provisional: boolean) {

@@ -64,7 +64,7 @@ test('a background that ends is watched again, less and less often, until the pa
     expect(changed).toHaveBeenCalledTimes(1);
     ports[0]?.end();
     jest.advanceTimersByTime(250);
-    // It may have changed while nobody watched.
+    // It may have changed while there was no watcher.
     expect(changed).toHaveBeenCalledTimes(2);
     ports[1]?.end();
     jest.advanceTimersByTime(499);

@@ -6,7 +6,7 @@ import type { Answer, Failed, Request } from '../../contract/messages.ts';
 export interface Background {
   /** @throws BackgroundError: it says why not, or does not answer */
   ask<R extends Request>(request: R): Promise<Answer<R['type']>>;
-  /** Calls back when what it says may have changed. @returns ends it */
+  /** Calls back when its answers may have changed. @returns a function that ends it */
   watch(listener: () => void): () => void;
 }
 
@@ -44,7 +44,7 @@ async function send(runtime: Runtime, request: Request): Promise<unknown> {
   try {
     return await runtime.sendMessage(request);
   } catch {
-    // There is nobody at the other end: it is just being updated, or could not be started.
+    // There is no listener: the background is just being updated, or could not be started.
     throw new BackgroundError('', false);
   }
 }

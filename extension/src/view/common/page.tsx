@@ -1,4 +1,4 @@
-/** Starts a page: its words, its theme, what it talks to. */
+/** Starts a page: its words, its theme, its link to the background. */
 
 import '@fontsource-variable/inter';
 import '@millrace/shared/style/tokens.css';
@@ -40,7 +40,7 @@ export function openPage(runtime: Runtime = api.runtime): Page {
   };
 }
 
-/** The theme of the settings. Until they are there it is that of last time. */
+/** Applies the theme of the settings. Until they are there, the last known theme stays. */
 export async function followTheme({ background }: Page): Promise<void> {
   // Without an answer the page says so itself.
   const settings = await background.ask({ type: 'get-settings' }).catch(() => undefined);

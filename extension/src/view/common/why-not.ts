@@ -1,9 +1,9 @@
-/** Words for the reader when the background has not done something. */
+/** Words for the reader when the background has refused a request. */
 
 import type { Text } from '../../text/text.ts';
 import { BackgroundError } from './background.ts';
 
-/** @throws what is no refusal of the background's: a fault of the page */
+/** @throws errors other than refusals of the background: faults of the page */
 export function whyNot(text: Text, error: unknown): string {
   if (!(error instanceof BackgroundError)) throw error;
   if (!error.answered) return text.t('failed.silent');

@@ -1,4 +1,4 @@
-/** A field that is saved while it is typed into, as soon as what it says can be kept. */
+/** A field that is saved while the user types, as soon as its value is valid. */
 
 import { useEffect, useRef, useState } from 'react';
 import type { Reading } from './read.ts';
@@ -40,7 +40,7 @@ export function useDraft<T>(
     return said.problem === undefined ? write(said.value) : undefined;
   };
 
-  // A value that was changed elsewhere, or changed back, shows; but not while somebody types.
+  // A value that was changed elsewhere, or changed back, shows; but not while the user types.
   useEffect(() => {
     if (unsaved.current) return;
     setTyped((now) => (wouldKeep.current(now) === kept ? now : kept));

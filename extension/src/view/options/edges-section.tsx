@@ -101,7 +101,7 @@ interface NewEdgeProps {
   readonly add: (edge: Edge) => void;
 }
 
-/** Field for a new edge. Its mistakes show once somebody has tried to add it. */
+/** Field for a new edge. Its mistakes show once the user has tried to add it. */
 function NewEdge({ edges, add }: NewEdgeProps) {
   const text = useText();
   const first = useRef<HTMLFormElement>(null);

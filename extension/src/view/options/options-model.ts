@@ -36,7 +36,7 @@ export class OptionsModel {
     problem: undefined,
     note: undefined,
   };
-  /** One change after the other: each is made to what the one before has left. */
+  /** One change after the other: each applies to the result of the one before. */
   #last: Promise<void> = Promise.resolve();
   #notes = 0;
   /** How many changes have been begun, and how many are not kept yet. */
@@ -68,7 +68,7 @@ export class OptionsModel {
     }
   }
 
-  /** Asks who is there to take downloads. */
+  /** Asks which takers are there. */
   async checkTakers(): Promise<void> {
     try {
       this.#set({ state: await this.#background.ask({ type: 'state' }) });
@@ -103,7 +103,7 @@ export class OptionsModel {
     this.#unkept++;
     const run = async () => {
       try {
-        // The popup has switches too: what it has changed meanwhile stays.
+        // The popup has switches too: its changes made meanwhile stay.
         const before = await this.#background.ask({ type: 'get-settings' });
         const settings = { ...before, ...change };
         await this.#background.ask({ type: 'set-settings', settings });

@@ -1,4 +1,4 @@
-/** Behaviour, and what the extension may do. */
+/** Behaviour, and the extension's permissions. */
 
 import { Choice, Switch } from '@millrace/shared/ui/fields';
 import { CATALOGUES, type Key } from '../../text/text.ts';

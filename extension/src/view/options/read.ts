@@ -94,7 +94,7 @@ export function readHosts(
   return { value: hosts };
 }
 
-/** Base URL of an edge, without a slash at its end. @param edges those that there are */
+/** Base URL of an edge, without a slash at its end. @param edges the existing ones */
 export function readEdgeUrl(text: Text, typed: string, edges: Settings['edges']): Reading<string> {
   const trimmed = typed.trim();
   if (!/^https?:\/\/[^\s/]/i.test(trimmed) || trimmed.length > MAX_URL_CHARS) {
@@ -116,7 +116,7 @@ export function readEdgeUrl(text: Text, typed: string, edges: Settings['edges'])
   return { value };
 }
 
-/** Hosts of an edge: without one, nothing would go through it. */
+/** Hosts of an edge: without one, no file would go through it. */
 export function readEdgeHosts(text: Text, typed: string): Reading<readonly string[]> {
   const reading = readHosts(text, typed);
   if (reading.problem === undefined && reading.value.length === 0) {

@@ -20,7 +20,7 @@ export function toggled({ chosen }: Choice, place: number): Choice {
 /**
  * Makes all from the anchor to a place as the anchor is.
  *
- * @param shown places that are listed now, in order: those that are not stay as they are
+ * @param shown places that are listed now, in order: others stay as they are
  */
 export function ranged(choice: Choice, shown: readonly number[], place: number): Choice {
   const from = choice.anchor === undefined ? -1 : shown.indexOf(choice.anchor);
@@ -35,7 +35,7 @@ export function ranged(choice: Choice, shown: readonly number[], place: number):
   return { chosen, focus: place, anchor: choice.anchor };
 }
 
-/** Goes to another place of those that are shown. @param by rows, also more than there are */
+/** Moves to another shown place. @param by rows, also more than there are */
 export function moved(choice: Choice, shown: readonly number[], by: number): Choice {
   const from = choice.focus === undefined ? -1 : shown.indexOf(choice.focus);
   const to = from < 0 ? 0 : Math.min(shown.length - 1, Math.max(0, from + by));

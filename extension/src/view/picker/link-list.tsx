@@ -1,4 +1,4 @@
-/** The list of links: only what can be seen is there, and the keyboard goes through all of it. */
+/** The list of links: only visible rows are mounted, and the keyboard reaches all of them. */
 
 import { Icon, type IconName } from '@millrace/shared/ui/icons';
 import { useVirtualizer } from '@tanstack/react-virtual';
@@ -11,7 +11,7 @@ const ROW_PX = 48;
 
 interface ListProps {
   readonly links: readonly PickerLink[];
-  /** Places of those that are shown. */
+  /** Places of the shown links. */
   readonly shown: readonly number[];
   readonly choice: Choice;
   readonly setChoice: (choice: Choice) => void;
@@ -31,7 +31,7 @@ export function LinkList({ links, shown, choice, setChoice }: ListProps) {
   const go = (by: number, extend: boolean) => {
     let next = moved(choice, shown, by);
     if (extend && next.focus !== undefined) {
-      // A range that begins here begins with what is here.
+      // A range that begins here begins with this link's choice.
       const begun = choice.anchor === undefined || choice.focus === undefined;
       next = begun ? toggled(choice, next.focus) : ranged(choice, shown, next.focus);
     }

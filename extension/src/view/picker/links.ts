@@ -91,7 +91,7 @@ export function shownLinks(
   });
 }
 
-/** How many there are of each type, of those that there are any of. */
+/** Number of links of each type, without empty types. */
 export function countTypes(links: readonly PickerLink[]): readonly (readonly [LinkType, number])[] {
   const counts = new Map<LinkType, number>();
   for (const { type } of links) counts.set(type, (counts.get(type) ?? 0) + 1);

@@ -1,4 +1,4 @@
-/** The picker: links of a page, of which some are chosen and added. */
+/** The picker: the links of a page, from which the user adds some. */
 
 import { Empty, Loading } from '@millrace/shared/ui/empty';
 import { Logo } from '@millrace/shared/ui/icons';

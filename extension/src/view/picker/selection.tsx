@@ -1,4 +1,4 @@
-/** The links with what narrows them down, and what adds those that are chosen. */
+/** The links with the filters, and the button that adds the chosen ones. */
 
 import { Empty } from '@millrace/shared/ui/empty';
 import { IconButton } from '@millrace/shared/ui/icon-button';

@@ -1,4 +1,4 @@
-/** The switches of the popup, and who takes downloads now. */
+/** The switches of the popup, and the present taker. */
 
 import { Switch } from '@millrace/shared/ui/fields';
 import { Icon } from '@millrace/shared/ui/icons';

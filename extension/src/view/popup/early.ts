@@ -5,7 +5,7 @@ import type { BrowserApi } from '../../browser/api.ts';
 export interface Early {
   /** Of the page that the popup was opened on. */
   readonly url: Promise<string | undefined>;
-  /** By type of request; each is for the first who asks. */
+  /** By type of request; each is for the first that asks. */
   readonly answers: Partial<Record<string, Promise<unknown>>>;
 }
 

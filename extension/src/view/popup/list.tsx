@@ -1,4 +1,4 @@
-/** The list of downloads: only what can be seen is there, and the keyboard goes through all of it. */
+/** The list of downloads: only visible rows are mounted, and the keyboard reaches all of them. */
 
 import { useVirtualizer } from '@tanstack/react-virtual';
 import {
@@ -24,7 +24,7 @@ export function DownloadList({ model, downloads }: ListProps) {
   const text = useText();
   const scroller = useRef<HTMLDivElement>(null);
   const [focus, setFocus] = useState<string>();
-  /** The download whose removal is asked about. */
+  /** The download whose removal has to be confirmed. */
   const [asked, setAsked] = useState<string>();
   const virtual = useVirtualizer({
     count: downloads.length,

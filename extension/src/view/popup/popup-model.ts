@@ -22,7 +22,7 @@ export class PopupModel {
   #view: PopupView = { state: undefined, problem: undefined };
   #asking = false;
   #again = false;
-  /** Answers to what was asked before a command do not know of it. */
+  /** Answers to requests before a command do not reflect it. */
   #commands = 0;
 
   /** @param url of the page that the popup was opened on */
@@ -39,7 +39,7 @@ export class PopupModel {
     return () => this.#listeners.delete(listener);
   };
 
-  /** Asks for what there is. While an answer is on its way another one is asked for after it. */
+  /** Asks for the current state. While an answer is on its way, another request follows it. */
   async refresh(): Promise<void> {
     if (this.#asking) {
       this.#again = true;
@@ -86,7 +86,7 @@ export class PopupModel {
     this.#set({ problem: undefined });
   }
 
-  /** @param change what is so at once, and stays so unless the background says otherwise */
+  /** @param change shown at once, and kept unless the background reports otherwise */
   async #do(request: Request, change: Partial<PopupState> = {}): Promise<void> {
     const { state } = this.#view;
     if (state !== undefined) this.#set({ state: { ...state, ...change }, problem: undefined });
@@ -103,8 +103,8 @@ export class PopupModel {
   }
 
   /**
-   * Takes a new state over. Unchanged downloads stay the same objects, so that their rows are not
-   * drawn anew.
+   * Takes a new state. Unchanged downloads stay the same objects, so that their rows are not
+   * redrawn.
    */
   #take(state: PopupState): void {
     const before = new Map(this.#view.state?.downloads.map((row) => [keyOf(row), row]));
@@ -113,7 +113,7 @@ export class PopupModel {
       return known !== undefined && JSON.stringify(known) === JSON.stringify(row) ? known : row;
     });
     const had = this.#view.state !== undefined;
-    // A first answer after a failure has made it good; later ones leave alone what a command said.
+    // A first answer after a failure clears it; later ones keep the message of a command.
     this.#set({ state: { ...state, downloads }, ...(had ? {} : { problem: undefined }) });
   }
 

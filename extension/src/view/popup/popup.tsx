@@ -12,7 +12,7 @@ import type { PopupModel, PopupView } from './popup-model.ts';
 interface PopupProps {
   readonly model: PopupModel;
   readonly openOptions: () => void;
-  /** Shows how what is missing can be set up. */
+  /** Shows how the missing part can be set up. */
   readonly setUp: () => void;
 }
 

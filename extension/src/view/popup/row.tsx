@@ -128,7 +128,7 @@ function Actions({ download, focused, run }: RowProps) {
   );
 }
 
-/** Before bytes are thrown away that would have to be fetched again. */
+/** Asked before bytes are deleted that would have to be fetched again. */
 function Question({ download, answer }: RowProps) {
   const text = useText();
   const keep = useRef<HTMLButtonElement>(null);

@@ -39,8 +39,8 @@ export function heightOf(download: ShownDownload): number {
 }
 
 /**
- * True where a bar tells something: a sign shows that a download is done, and one that has not
- * begun has nothing to show.
+ * True where a bar is useful: a sign shows that a download is done, and one that has not begun has
+ * no progress.
  */
 export function hasBar({ status, storedBytes }: ShownDownload): boolean {
   if (status === 'complete' || status === 'error') return false;
@@ -85,7 +85,7 @@ export function commandsFor({ status }: ShownDownload): readonly DownloadCommand
   }
 }
 
-/** Removing it takes bytes away that would have to be fetched again. */
+/** Removing it deletes bytes that would have to be fetched again. */
 export function losesBytes({ status, storedBytes }: ShownDownload): boolean {
   return status !== 'complete' && storedBytes > 0;
 }
