@@ -227,7 +227,7 @@ describe('what is in the own network', () => {
     origin.reset();
     const elsewhere = await get('--edge', 'http://9.9.9.9:3125', '--overwrite');
     expect([elsewhere.code, elsewhere.stderr]).toEqual([0, '']);
-    expect(elsewhere.stdout).toMatch(/no edge is asked.*private network/);
+    expect(elsewhere.stdout).toMatch(/edges are not used.*private network/);
     expect(origin.requests.some(isOfEdge)).toBe(false);
   });
 });
