@@ -1,4 +1,7 @@
-/** How long the extension takes to decide whether a download is taken: its own program measures that. */
+/**
+ * How long the extension takes to decide whether a download is taken; its own program measures
+ * that.
+ */
 
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';

@@ -26,7 +26,7 @@ type Program = (url: string, dir: string) => Promise<ProgramRun>;
 const ours: Program = (url, dir) =>
   runProgram(process.execPath, [CLI, 'get', url, '-d', dir, '--quiet']);
 
-/** Space is not allocated before: what aria2c does by default would count against it. */
+/** Space is not allocated before: aria2c's default would count against it. */
 const theirs: Program = (url, dir) =>
   runProgram('aria2c', ['-q', '-x16', '-s16', '--file-allocation=none', '-d', dir, url]);
 

@@ -1,7 +1,7 @@
 /**
- * The engine in the extension against the browser's own download, from the same origin into the same
- * folder, in turns: how long it takes until the whole file is there under its name, and what it costs
- * all of the browser's processes.
+ * The engine in the extension against the browser's own download, from the same origin into the
+ * same folder, in turns: time until the whole file is there under its name, and cost in all of the
+ * browser's processes.
  */
 
 import { existsSync, rmSync, statSync } from 'node:fs';
@@ -75,7 +75,7 @@ async function measured(
   return { megabytesPerSecond: fileBytes / 1000 / ms, cpuPerGb: (cpu * 1e9) / fileBytes };
 }
 
-/** Of all processes that there are now; those of pages that are gone meanwhile do not count. */
+/** Of all present processes; those of closed pages do not count. */
 async function cpuSeconds({ context }: ExtensionBrowser): Promise<number> {
   const session = await (context.browser() as Browser).newBrowserCDPSession();
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');

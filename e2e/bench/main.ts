@@ -1,14 +1,15 @@
 /**
- * `npm run bench [-- single|varnish|network|download|ui|shell|extension|popup|tls|decision]`: Millrace against nginx with its slice
- * module, before the same origin, for the same clients, and against aria2c, on the same machine, in the same run. Absolute
- * figures say little on a machine that does other things as well: what counts are the ratios.
+ * `npm run bench [-- single|varnish|network|download|ui|shell|extension|popup|tls|decision]`:
+ * Millrace against nginx with its slice module, before the same origin, for the same clients, and
+ * against aria2c, on the same machine, in the same run. Absolute figures say little on a busy
+ * machine: the ratios count.
  *
- * `npm run bench -- fuzz [--cases N] [--seed S] [--target NAME]`: readers of what strangers send, with
+ * `npm run bench -- fuzz [--cases N] [--seed S] [--target NAME]`: readers of strangers' input, with
  * millions of random inputs.
  *
  * `npm run bench -- hostile [--minutes N]`: strangers beside honest clients.
  *
- * `npm run bench -- memory`: what floods of strangers make of an edge's memory.
+ * `npm run bench -- memory`: the effect of floods of strangers on an edge's memory.
  */
 
 import { nginxOrComplain } from '../fixtures/origins/nginx.ts';

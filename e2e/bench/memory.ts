@@ -1,8 +1,8 @@
 /**
- * `npm run bench -- memory`: what floods of strangers make of an edge's memory, in the default
- * configuration. 20,000 HEADs of small files with 8 kB of random query each, then 20,000 readers
- * of a file each that take 2 kB every 9 s, from 256 addresses, with a client beside that wants a
- * file. Ends by itself in a few minutes.
+ * `npm run bench -- memory`: the effect of floods of strangers on an edge's memory, in the default
+ * configuration. 20,000 HEADs of small files with 8 kB of random query each, then 20,000 readers of
+ * a file each that take 2 kB every 9 s, from 256 addresses, beside a client that fetches a file.
+ * Ends by itself in a few minutes.
  */
 
 import { execFileSync } from 'node:child_process';

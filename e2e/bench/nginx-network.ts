@@ -85,8 +85,9 @@ function startFront(dir: string, caches: readonly Nginx[]): Promise<Nginx> {
       ${servers}
       keepalive 64;
     }`,
-    // The front keeps nothing: that would be a copy of what is in the next process. Nor does it spool
-    // slices for slow clients into files. Its buffers are nginx's defaults: larger ones were slower.
+    // The front keeps nothing: that would be a second copy of the next process's cache. Nor does it
+    // spool slices for slow clients into files. Its buffers are nginx's defaults: larger ones were
+    // slower.
     server: `
     location / {
       slice 1m;

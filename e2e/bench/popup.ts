@@ -9,7 +9,7 @@ import { extensionUrl } from '../fixtures/pages/extension.ts';
 import { FakeBackgroundBrowser } from '../fixtures/pages/fake-background.ts';
 import { manyShown } from '../fixtures/pages/shown-downloads.ts';
 
-/** A page of one row without any script: what the browser itself needs. */
+/** A page of one row without any script: the browser's own minimum. */
 const BARE = '<!doctype html><main role="grid"><p role="row">bare</p></main>';
 /** The least that any popup does: a style sheet, a script that asks the background, and a row. */
 const LEAST = `<!doctype html><link rel="stylesheet" href="popup.css"><main role="grid"></main>
@@ -84,7 +84,7 @@ async function processorMs(session: CDPSession): Promise<number> {
   return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0) * 1000;
 }
 
-/** Runs in the page before all else. */
+/** Runs in the page before any other script. */
 function watchForList(): void {
   const painted = () =>
     new Promise<number>((resolve) => {

@@ -1,4 +1,4 @@
-/** The app's window: how long it takes to be usable with a long history, and what it costs idle. */
+/** The app's window: time until it is usable with a long history, and its cost while idle. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -10,7 +10,7 @@ import { table } from './measuring/table.ts';
 /** Room for the file and some more: after the first run both caches are in their steady state. */
 const CACHE_BYTES = 640 * 1024 * 1024;
 
-/** Loads of one edge, whatever it is compared with. */
+/** Loads of one edge, for every rival. */
 export const SCENARIOS: readonly Scenario[] = [
   { name: 'hit, 1 client', clients: 1, times: 4, query: cached },
   { name: 'hit, 8 clients', clients: 8, times: 1, query: cached },

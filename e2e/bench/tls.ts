@@ -47,7 +47,7 @@ export async function tls(stage: Stage): Promise<string> {
   );
   running.defer(() => edge.stop().then(() => undefined));
   const path = `/${stage.origin.url}${stage.filePath}`;
-  // Windows as those of browsers and curl: 16 MiB for a stream and more for a connection.
+  // Windows as in browsers and curl: 16 MiB for a stream and more for a connection.
   const windows = ['-w', '24', '-W', '27'];
   const ways: Way[] = [
     { name: 'plain', options: ['--h1'], url: edge.url + path },

@@ -20,7 +20,7 @@ interface Smoothness {
   readonly longestMs: number;
   readonly longTasks: number;
   readonly framesPerSecond: number;
-  /** Processor time of the page's main thread for a frame: does not depend on what else runs. */
+  /** Processor time of the page's main thread for a frame: independent of other load. */
   readonly cpuMs: number;
   readonly elements: number;
 }

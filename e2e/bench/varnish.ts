@@ -1,6 +1,7 @@
 /**
- * One edge against one Varnish, which keeps whole objects: it sends on what it is receiving, and all
- * clients of an object share one fetch, as with an edge; it does not cut files into ranges.
+ * One edge against one Varnish, which keeps whole objects: it passes on bytes while it receives
+ * them, and all clients of an object share one fetch, as with an edge; it does not cut files into
+ * ranges.
  */
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
@@ -15,7 +16,7 @@ import type { Stage } from './measuring/stage.ts';
 import { table } from './measuring/table.ts';
 import { SCENARIOS } from './single.ts';
 
-/** Room for two files: what is fetched cold must not have to wait for room. */
+/** Room for two files: a cold fetch must not have to wait for room. */
 const CACHE_MIB = 1200;
 /** Waiting for Varnish: how long at most, and between two looks, milliseconds. */
 const START_DEADLINE_MS = 20_000;
@@ -64,7 +65,8 @@ class Varnish {
       `vcl 4.1;\nbackend default { .host = "127.0.0.1"; .port = "${stage.origin.port}"; }\n`,
     );
     const work = join(dir, 'work');
-    // Without its jail: as root it would go on as another user, who cannot read temporary folders.
+    // Without its jail: as root it would continue as another user, who cannot read temporary
+    // folders.
     const place = ['-j', 'none', '-F', '-n', work, '-a', '127.0.0.1:0'];
     const args = [...place, '-f', vcl, '-s', `malloc,${CACHE_MIB}m`];
     const child = spawn('varnishd', args, { stdio: 'ignore' });
@@ -83,7 +85,7 @@ class Varnish {
     throw new Error('varnishd did not start');
   }
 
-  /** The process that manages; the one that serves is its child. */
+  /** The managing process; the serving one is its child. */
   get pid(): number {
     return this.#child.pid as number;
   }

@@ -1,4 +1,4 @@
-/** Two sides under the same loads: both in turn, so that what disturbs one disturbs the other. */
+/** Two sides under the same loads, in turn, so that a disturbance of one disturbs the other. */
 
 import { type Load, type Sample, type Side, sample } from './measure.ts';
 import type { Stage } from './stage.ts';
@@ -12,7 +12,7 @@ export interface Scenario extends Omit<Load, 'query'> {
   readonly query: (run: number) => string;
 }
 
-/** The query of scenarios that fetch what is cached: `contest` has both sides fetch it first. */
+/** The query of scenarios that fetch cached files: `contest` has both sides fetch them first. */
 export const cached = (): string => '';
 
 /** Measures all scenarios. @returns the medians of the runs */

@@ -1,4 +1,4 @@
-/** Measuring: what a side delivers, and what that costs in processor time and origin bytes. */
+/** Measuring: a side's delivered bytes, and their cost in processor time and origin bytes. */
 
 import { execFile } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ const RUN_DEADLINE_MS = 180_000;
 
 /** One program under measurement, or several that serve as one. */
 export interface Side {
-  /** The processes whose time counts, and that of their children with it. */
+  /** The processes whose time counts, with that of their children. */
   readonly pids: readonly number[];
   /** The file's URL at each place where clients come in, without query. */
   readonly entries: readonly string[];

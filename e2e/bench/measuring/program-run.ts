@@ -1,4 +1,4 @@
-/** Runs a program to its end, and what that took. Linux: reads /proc. */
+/** Runs a program to its end, and measures it. Linux: reads /proc. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,7 +17,7 @@ export interface ProgramRun {
   readonly peakBytes: number;
 }
 
-/** @throws Error if it fails, with what it said */
+/** @throws Error with its output if it fails */
 export async function runProgram(command: string, args: readonly string[]): Promise<ProgramRun> {
   const before = childrenSeconds();
   const startedAt = performance.now();

@@ -1,6 +1,6 @@
 /**
- * Clients that fetch and throw away, as cheaply as can be: what is measured is the server. Usage:
- * sink.ts TIMES URL...; a client for each URL, all at once, each fetching its URL so many times in
+ * Clients that fetch and discard, as cheaply as possible: the server is being measured. Usage:
+ * sink.ts TIMES URL...; a client for each URL, all at once, each fetching its URL TIMES times in
  * turn. Prints bytes and seconds as JSON.
  */
 

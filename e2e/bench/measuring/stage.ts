@@ -23,7 +23,7 @@ export class Stage {
     this.#dir = dir;
   }
 
-  /** Makes the file, in memory where that can be: disks are not what is measured. */
+  /** Makes the file, in memory where possible: disks are not being measured. */
   static async set(): Promise<Stage> {
     const parent = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
     const dir = await mkdtemp(join(parent, 'millrace-bench-'));
