@@ -80,7 +80,7 @@ export class Delay {
   }
 
   /**
-   * Packets that wait before an address's link on the way to it, and those that have passed it so
+   * Packets waiting before an address's link on the way to it, and those that have passed it so
    * far.
    */
   async queue(address: string): Promise<LinkQueue> {

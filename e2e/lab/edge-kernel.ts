@@ -1,4 +1,4 @@
-/** The kernel settings that come with an edge, for hosts that are to be set up as its operators' are. */
+/** The kernel settings that come with an edge, for hosts set up as operators set them up. */
 
 import { readFile } from 'node:fs/promises';
 

@@ -7,22 +7,22 @@ export interface ExperimentOptions {
   readonly seed: number;
   /** How often to measure. */
   readonly runs: number;
-  /** Parts of the experiment to measure, by what their names begin with; undefined: all. */
+  /** Parts of the experiment to measure, by the beginning of their names; undefined: all. */
   readonly only: readonly string[] | undefined;
   /**
-   * In slow motion: rates so many times lower, ways so many times longer, for machines whose processors
-   * are too few for the experiment; 1 is as it is. Only experiments that say so heed it.
+   * In slow motion: rates divided and delays multiplied by this, for machines with too few
+   * processors for the experiment; 1 is normal. Only experiments that say so use it.
    */
   readonly slow: number;
-  /** Tells those who wait how far it is. */
+  /** Reports progress. */
   readonly say: (line: string) => void;
 }
 
 /**
- * Measures as often as it is to be measured, with seeds one after the other.
+ * Measures the configured number of times, with consecutive seeds.
  *
  * @param measure one whole run
- * @returns what all runs have brought
+ * @returns the results of all runs
  */
 export async function repeated<T>(
   { seed, runs, say }: ExperimentOptions,
@@ -42,7 +42,7 @@ export interface Experiment {
   readonly title: string;
   /** How often to measure unless told otherwise. */
   readonly runs: number;
-  /** Names of what can be measured alone, where it has such parts. */
+  /** Names of parts that can be measured alone, where there are some. */
   readonly parts?: readonly string[];
   /** It takes a laboratory: Linux, and root. */
   readonly needsLab: boolean;

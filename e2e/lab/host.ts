@@ -14,7 +14,7 @@ export interface SpawnOptions {
 export interface RunOptions extends SpawnOptions {
   /** The program begins when it is opened. */
   readonly gate?: Gate;
-  /** The program waits for the gate itself, by preload.mjs; else a shell does that for it. */
+  /** The program waits for the gate itself, by preload.mjs; otherwise a shell does that for it. */
   readonly waitsItself?: boolean;
   /** After that it is killed; ten minutes unless given. */
   readonly timeoutMs?: number;
@@ -28,12 +28,12 @@ export interface Run {
   readonly stderr: string;
   /** From its start, or from the gate's opening, until its end. */
   readonly seconds: number;
-  /** User and system time, also of its children; what a killed one took is not known: 0. */
+  /** User and system time, including children; 0 for a killed one, whose time is unknown. */
   readonly cpuSeconds: number;
 }
 
 const TIMEOUT_MS = 600_000;
-/** Waits for a line if it is to, runs the program, and tells on 3 what time it has taken. */
+/** Waits for a line if ordered, runs the program, and reports its times on descriptor 3. */
 const RUNNER = `[ "$1" = 0 ] || read -r line || exit 125
 shift
 "$@"
@@ -67,7 +67,7 @@ export class Host {
     this.#mark = o.mark;
   }
 
-  /** Starts a program; its process is the child, not one that runs it. */
+  /** Starts a program; its process is the child, not a wrapper. */
   spawn(
     command: string,
     args: readonly string[],
@@ -132,7 +132,7 @@ async function gathered(child: ChildProcess, fd: number): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-/** The second line of what `times` prints is for children: `0m1.23s 0m0.45s`. */
+/** The second line of the output of `times` is for children: `0m1.23s 0m0.45s`. */
 function secondsOf(times: string): number {
   const line = times.split('\n')[1] ?? '';
   const parts = [...line.matchAll(/(\d+)m([\d.]+)s/g)];

@@ -1,7 +1,6 @@
 /**
- * Takes away the things that a laboratory has made, whatever becomes of its owner: a process that
- * waits for the end of a pipe from it. If that is killed as well, the next laboratory takes them
- * away.
+ * Removes the things that a laboratory has made, even if its owner crashes: a process that waits
+ * for the end of a pipe from it. If that is killed as well, the next laboratory removes them.
  */
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -19,8 +18,9 @@ const KIND = 'millrace-lab';
 const MARK = 'LAB_OF_PROGRAM';
 
 /**
- * Takes away everything whose name begins with $1, and the folder $2, when its input ends. A program
- * that has only just begun is not in its namespace yet, and would go on without one: it has the mark.
+ * Removes everything whose name begins with $1, and the folder $2, when its input ends. A program
+ * that has only just begun is not in its namespace yet, and would continue without one: it is found
+ * by the mark.
  */
 const KEEPER = `
 trap '' INT TERM HUP
@@ -43,7 +43,7 @@ rm -rf "$2"
 export class Keeper {
   /** Beginning of every name that it looks after. */
   readonly prefix: string;
-  /** A folder that goes with the rest; whoever uses it makes it. */
+  /** A folder that is removed with the rest; its users make it. */
   readonly folder: string;
   readonly #child: ChildProcess;
 
@@ -72,7 +72,7 @@ export class Keeper {
   }
 }
 
-/** Takes away what owners have left that are no more. @returns how many there were */
+/** Removes the things of owners that have ended. @returns their number */
 export async function sweep(): Promise<number> {
   const dead = [...new Set(names().map((name) => name.split('-').slice(0, 5).join('-')))].filter(
     (prefix) => {
@@ -99,7 +99,7 @@ const folderOf = (prefix: string) => join(tmpdir(), `${prefix}-files`);
 
 function keep(prefix: string, folder: string): ChildProcess {
   const args = ['-c', KEEPER, 'keeper', prefix, folder];
-  // In a group of its own: what ends the owner's must not end it.
+  // In a separate group: a signal to the owner's must not end it.
   return spawn('sh', args, { stdio: ['pipe', 'ignore', 'ignore'], detached: true });
 }
 
@@ -121,7 +121,7 @@ function startOf(pid: number): string | undefined {
   }
 }
 
-/** Runs `ip` or `tc` with these lines, in a namespace. @throws Error with what it says */
+/** Runs `ip` or `tc` with these lines, in a namespace. @throws Error with its output */
 export function batch(
   program: 'ip' | 'tc',
   namespace: string | undefined,

@@ -19,13 +19,13 @@ import { type Link, linkCommands } from './links.ts';
 export interface LabOptions {
   /** For losses. */
   readonly seed: number;
-  /** How the hosts' TCP controls congestion; what Linux does by itself unless given. */
+  /** Congestion control of the hosts' TCP; by default Linux's own. */
   readonly congestion?: 'cubic' | 'reno' | 'bbr';
 }
 
-/** Hosts beyond that would need another plan of addresses. */
+/** Most hosts that the plan of addresses allows. */
 const MAX_HOSTS = 250;
-/** Routing table of what has not been delayed yet. */
+/** Routing table for packets not delayed yet. */
 const BEFORE_DELAY = 100;
 
 let labs = 0;
@@ -136,7 +136,7 @@ export class Lab {
       `address add ${net}.1/24 dev ${port}`,
       `link set ${port} up`,
     ]);
-    // Knowledge of a way from one run would make the next another one.
+    // Metrics of a path from one run would influence the next.
     kernel(namespace, { 'ipv4/tcp_no_metrics_save': '1' });
     batch('ip', namespace, [
       'link set lo up',
@@ -156,7 +156,7 @@ export class Lab {
    * passed over.
    *
    * @param settings by the names that sysctl knows
-   * @throws Error for a congestion control that this kernel has not
+   * @throws Error for a congestion control that this kernel lacks
    */
   tune(host: Host, settings: ReadonlyMap<string, string>): void {
     const paths = [...settings].map(([name, value]) => [pathOf(name), value] as const);
@@ -190,8 +190,8 @@ export class Lab {
   }
 
   /**
-   * Packets that wait before a host's rate limit on the way to it, and those that have passed it
-   * so far.
+   * Packets waiting before a host's rate limit on the way to it, and those that have passed it so
+   * far.
    */
   async queue(host: Host): Promise<LinkQueue> {
     if (this.#delay !== undefined) return this.#delay.queue(host.address);

@@ -1,6 +1,6 @@
 /** Turns a host's link into commands for `tc`. */
 
-/** A host's link to the router. What is left out is without limit, delay or loss. */
+/** A host's link to the router. Omitted members mean no limit, delay or loss. */
 export interface Link {
   /** To the host, Mbit/s. */
   readonly downMbit?: number;
@@ -30,7 +30,10 @@ export function queueBytes(mbit: number, link: Link): number {
   return Math.round(Math.max(MIN_QUEUE_BYTES, bytes));
 }
 
-/** Commands for `tc -batch` that give a device one direction of a link, whatever it had before. */
+/**
+ * Commands for `tc -batch` that give a device one direction of a link, in place of its earlier
+ * settings.
+ */
 export function linkCommands(device: string, link: Link, direction: 'down' | 'up'): string[] {
   const mbit = direction === 'down' ? link.downMbit : link.upMbit;
   const at = `qdisc replace dev ${device}`;

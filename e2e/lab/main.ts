@@ -1,4 +1,4 @@
-/** `npm run -s lab -- EXPERIMENT [options]`: runs experiments, and writes what they have measured. */
+/** `npm run -s lab -- EXPERIMENT [options]`: runs experiments, and writes their results. */
 
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';

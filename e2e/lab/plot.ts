@@ -33,7 +33,7 @@ const COLOURS = [
   '#000000',
   '#8a6d00',
 ];
-/** More series than colours go on with broken lines. */
+/** Series beyond the number of colours get broken lines. */
 const DASHES = ['', '6 3', '2 3'];
 const TICKS = 6;
 
@@ -80,7 +80,7 @@ export function plotSvg(plot: Plot): string {
   return `${parts.filter((part) => part !== '').join('\n')}\n`;
 }
 
-/** The points as they are drawn: those of distributions in steps, from nobody to all. */
+/** The drawn points: those of distributions in steps, from none to all. */
 function drawn(plot: Plot, { points }: Series): [number, number][] {
   if (plot.kind !== 'cdf') return points.map(([x, y]) => [x, y]);
   const values = points.map(([x]) => x).sort((a, b) => a - b);

@@ -1,8 +1,8 @@
 /**
- * For `node --import`: loads the modules that LAB_PRELOAD names (URLs, separated by spaces), tells that on
- * descriptor 4, and waits for a line. What the program does then is not the start of Node, of which
- * many at once on one machine take the longer the more there are, as they would not on machines of
- * their own.
+ * For `node --import`: loads the modules that LAB_PRELOAD names (URLs, separated by spaces),
+ * reports that on descriptor 4, and waits for a line. The measured time then excludes the start of
+ * Node, which takes longer the more programs start at once on one machine, as it would not on
+ * separate machines.
  */
 
 import { readSync, writeSync } from 'node:fs';
@@ -12,7 +12,7 @@ for (const url of (process.env.LAB_PRELOAD ?? '').split(' ')) {
 }
 writeSync(4, 'ready\n');
 
-/** Between two looks, milliseconds. Waiting in Node's own way would leave something behind. */
+/** Pause between two looks, milliseconds. Waiting in Node's own way would leave a handle behind. */
 const PAUSE_MS = 5;
 const pause = new Int32Array(new SharedArrayBuffer(4));
 for (const line = new Uint8Array(16); ; Atomics.wait(pause, 0, 0, PAUSE_MS)) {

@@ -130,8 +130,8 @@ async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void>
 }
 
 /**
- * `millrace` with these arguments. At a gate it waits with Node started and its modules loaded:
- * of many on one machine each start would take the longer the more there are.
+ * `millrace` with these arguments. At a gate it waits with Node started and its modules loaded: on
+ * one machine each start would take longer the more there are.
  */
 export function runMillrace(
   host: Host,
@@ -145,7 +145,7 @@ export function runMillrace(
   return host.run(process.execPath, ['--import', PRELOAD, CLI, ...args], waiting);
 }
 
-/** curl, with what makes it fail where a body is not whole. */
+/** curl, with options that make it fail for an incomplete body. */
 export function runCurl(
   host: Host,
   url: string,

@@ -28,7 +28,7 @@ export interface Findings {
   readonly raw: unknown;
 }
 
-/** Findings, and what they are of. */
+/** Findings, with their subject. */
 export interface Report extends Findings {
   /** Name on the command line, and of the files. */
   readonly experiment: string;

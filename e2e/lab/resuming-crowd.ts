@@ -1,7 +1,7 @@
 /**
- * Many clients in one process: each downloads a URL over a connection of its own, and asks for the
- * rest at once whenever that breaks (ANYCAST 3.1.1). Usage: resuming-crowd.ts CLIENTS URL BYTES
- * SECONDS STAGGER-MS: the length of the file, how long to go on, and over what time to begin. Bytes
+ * Many clients in one process: each downloads a URL over its own connection, and asks for the rest
+ * at once whenever that breaks (ANYCAST 3.1.1). Usage: resuming-crowd.ts CLIENTS URL BYTES SECONDS
+ * STAGGER-MS: the length of the file, the longest run, and the time over which they begin. Bytes
  * are counted and dropped. Prints one JSON value at the end.
  */
 
@@ -19,7 +19,9 @@ export interface ResumingCrowdResult {
 }
 
 const BUFFER = Buffer.allocUnsafeSlow(256 * 1024);
-/** After a connection that has brought nothing: else those that are refused would do nothing else. */
+/**
+ * Pause after a connection without a byte: otherwise refused clients would do nothing but connect.
+ */
 const PAUSE_MS = 200;
 
 const [clients = '1', address = '', length = '0', seconds = '60', stagger = '0'] =

@@ -42,7 +42,7 @@ export interface Anycast {
   readonly client: Host;
   readonly edges: readonly Host[];
   readonly address: string;
-  /** Leads the address to the next edge: what runs is reset. @returns that edge */
+  /** Leads the address to the next edge: running connections are reset. @returns that edge */
   switch(): Host;
 }
 

@@ -30,7 +30,7 @@ const EDGES = [
 ] as const;
 const FILES = ['dataset-2026.tar', 'desktop-13.2.iso', 'server-13.2.iso', 'map-tiles.zip'] as const;
 
-/** A line that takes its time: what goes in comes out later. */
+/** A slow line: bytes come out later. */
 async function delayed(target: number, ms: number): Promise<{ port: number; server: Server }> {
   const later = (from: Socket, to: Socket) => {
     from.on('data', (piece) => setTimeout(() => to.writable && to.write(piece), ms));

@@ -1,6 +1,6 @@
 /**
- * Takes the pictures of the extension's pages: `node e2e/pictures/extension.ts [FOLDER]`. Behind the
- * pages stands a background that says what they are to show.
+ * Takes the pictures of the extension's pages: `node e2e/pictures/extension.ts [FOLDER]`. A fake
+ * background provides their contents.
  */
 
 import { mkdir } from 'node:fs/promises';

@@ -1,7 +1,7 @@
 /**
- * Hosts and folders with names that people know, for pictures. The program that takes them runs again
- * in a network of its own, where those names lead to this machine, and with a `/home` of its own:
- * nothing leaves it, and no other program sees the names. Linux, as root.
+ * Hosts and folders with familiar names, for pictures. The program that takes them runs again in a
+ * separate network, where those names lead to this machine, and with a separate `/home`: nothing
+ * leaves it, and no other program sees the names. Linux, as root.
  */
 
 import { spawn } from 'node:child_process';
@@ -17,7 +17,7 @@ import { temporaryFolder } from '../fixtures/programs/processes.ts';
 const INSIDE = 'MILLRACE_PICTURE_NAMES';
 const CERTIFICATE = 'names';
 const ADDRESS = '127.0.0.2';
-/** Home folders are its own as well: pictures show folders as people have them. */
+/** Home folders are separate as well: pictures show folders as people have them. */
 const ENTER =
   'ip link set lo up && mount --bind "$1" /etc/hosts && mount -t tmpfs home /home && shift && exec "$@"';
 
@@ -71,7 +71,7 @@ export class Names {
   }
 }
 
-/** Runs this program in a network of its own. @returns its exit status */
+/** Runs this program in a separate network. @returns its exit status */
 async function runInside(names: readonly string[]): Promise<number> {
   const folder = await temporaryFolder();
   try {

@@ -1,6 +1,6 @@
 /**
- * A plain client of a simulated edge: one response for the whole file. An aware one goes on at
- * another edge where a connection broke (ANYCAST 3.1); what it has it keeps.
+ * A plain client of a simulated edge: one response for the whole file. An aware one resumes at
+ * another edge where a connection broke (ANYCAST 3.1); it keeps its bytes.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -15,13 +15,13 @@ import type { Host } from './wire.ts';
 /** How long an aware client waits for an edge that says nothing, and how long a plain one does. */
 const AWARE_STALL_MS = 10_000;
 const PLAIN_STALL_MS = 60_000;
-/** Before it goes on elsewhere. */
+/** Pause before it resumes elsewhere. */
 const PAUSE_MS = 200;
 
 /** A plain client uses the first edge only. */
 export interface ClientOptions extends DownloadingOptions {
   readonly host: Host;
-  /** The node on whose machine it runs, if it does: then `host` is that machine's own inside. */
+  /** The node on whose machine it runs, if any: then `host` is that machine's own inside. */
   readonly home?: SimNode;
   readonly place: Place;
   readonly inOrder: boolean;
@@ -34,7 +34,7 @@ export class SimClient extends Downloading {
   /** Connections that broke or fell silent, after which it went on elsewhere. */
   resumes = 0;
   #edge = 0;
-  /** Connections so far: what earlier ones do is of no interest. */
+  /** Connections so far: events of earlier ones are ignored. */
   #connections = 0;
   /** Chunks that it has from the beginning of the file, without a gap. */
   #have = 0;

@@ -9,7 +9,7 @@ import { ScheduledClient } from './scheduled-client.ts';
 import { type Host, Link } from './wire.ts';
 import type { World } from './world.ts';
 
-/** After so long in virtual time an experiment gives up. */
+/** Virtual time after which an experiment gives up. */
 const LIMIT_MS = 2 * 3_600_000;
 
 /** A client on the node's own machine, as NSDI 6 has them: there is no link between the two. */
@@ -27,7 +27,7 @@ export interface CrowdOptions {
   readonly aware?: boolean;
   /** Clients have the real download scheduler and use their edges at once. */
   readonly scheduled?: boolean;
-  /** Nodes whose clients ask; all unless given. */
+  /** Nodes whose clients ask; by default all. */
   readonly nodes?: readonly SimNode[];
   /** Edges that the client of a node can use; that node alone unless given. */
   readonly edges?: (node: SimNode) => readonly SimNode[];

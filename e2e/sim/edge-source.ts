@@ -1,6 +1,6 @@
 /**
- * Simulated edges as sources of a download: each request for a range is a response of its own, as
- * of a plain client. What was not asked for of the first and the last chunk takes no time on the wire.
+ * Simulated edges as sources of a download: each request for a range is a separate response, as for
+ * a plain client. The unrequested parts of the first and the last chunk take no time on the wire.
  */
 
 import type { ByteRange } from '@millrace/shared/base/byte-range';
@@ -18,7 +18,7 @@ import { type Host, PartWire } from './wire.ts';
 /** Where a client is. */
 export interface Seat {
   readonly host: Host;
-  /** The node on whose machine it runs, if it does. */
+  /** The node on whose machine it runs, if any. */
   readonly home?: SimNode | undefined;
   readonly place: Place;
 }
@@ -92,7 +92,7 @@ class EdgeConnection implements DownloadConnection {
   }
 }
 
-/** Reads a range out of chunks, two of which can be on the wire at a time. */
+/** Reads a range from chunks, two of which can be on the wire at a time. */
 class InOrder {
   readonly #chunkBytes: number;
   readonly #end: number;

@@ -1,4 +1,7 @@
-/** Heartbeats in virtual time: each node asks all that it knows, in turn, twice a second (NSDI 4.2). */
+/**
+ * Heartbeats in virtual time: each node asks all nodes that it knows, in turn, twice a second (NSDI
+ * 4.2).
+ */
 
 import type { SimNode } from './node.ts';
 import type { MeasuredView } from './views.ts';
@@ -7,7 +10,7 @@ import type { World } from './world.ts';
 const INTERVAL_MS = 500;
 const TIMEOUT_MS = 2000;
 
-/** Goes on until `until` says so. New nodes are heard of by all within one round. */
+/** Continues while `until` allows. All nodes hear of a new one within one round. */
 export function beat(world: World, node: SimNode, until: () => boolean): void {
   const { clock, random } = world.sim;
   const view = node.view as MeasuredView;

@@ -1,7 +1,7 @@
 /**
- * Networks too large for everybody to ask everybody: machines stand together at sites (NSDI 4.3 has
- * 15,000 in 2,500), each asks those of the nearest sites and chooses among them as edges do. What it
- * knows beyond its peers are the nearest 2,000, as many as edges remember: in a network of that size
+ * Networks too large for every node to ask every other: machines stand together at sites (NSDI 4.3
+ * has 15,000 in 2,500), each asks those of the nearest sites and chooses among them as edges do.
+ * Beyond its peers it knows the nearest 2,000, as many as edges remember: in a network of that size
  * an operator has to name seeds that are near.
  */
 
@@ -65,7 +65,7 @@ class Chooser {
   readonly #rtts: Float32Array;
   members: readonly Peer[] = [];
 
-  /** @param peers one object for all who have a node as a peer, as there are too many of them */
+  /** @param peers one object for all users of a node, of which there are too many */
   constructor(node: SimNode, known: readonly SimNode[], peers: ReadonlyMap<SimNode, Peer>) {
     const { random } = node.world.sim;
     this.node = node;
@@ -81,7 +81,7 @@ class Chooser {
 
   /** @returns how many are new */
   choose(isOpen: (peer: Peer) => boolean): number {
-    // Of a set that is full only those go that are not open any more.
+    // A full set only loses members that are no longer open.
     if (this.members.length === MAX_PEERS && this.members.every(isOpen)) return 0;
     for (let i = 0; i < this.#rtts.length; i++) {
       (this.#asked[i] as Peer).rtts[0] = this.#rtts[i] as Millis;
@@ -95,7 +95,7 @@ class Chooser {
 
 function choosePeers(choosers: readonly Chooser[], world: World, passOver: boolean): void {
   const { use } = world;
-  // By chance of its own, so that the rest of the world is the same whoever is chosen.
+  // With a separate random source, so that the rest of the world is the same whoever is chosen.
   const order = shuffled(choosers, seededRandom(world.o.seed));
   for (let round = 0; round < MAX_CHOICES; round++) {
     let changes = 0;

@@ -1,7 +1,7 @@
 /**
- * `npm run -s sim -- <experiment> [--seed N] [--nodes N] [--chunks N] [--json] [--out FOLDER]`: what
- * happens in networks larger than can be set up, in virtual time, decided by the modules that the
- * edges and the download engine use. One seed gives the same figures in every run.
+ * `npm run -s sim -- <experiment> [--seed N] [--nodes N] [--chunks N] [--json] [--out FOLDER]`:
+ * behaviour of networks larger than can be set up, in virtual time, with the decisions of the
+ * modules that the edges and the download engine use. One seed gives the same figures in every run.
  */
 
 import { mkdirSync, writeFileSync } from 'node:fs';

@@ -55,7 +55,7 @@ export interface MeetingOptions {
   readonly reaches?: (from: SimNode, to: SimNode) => boolean;
 }
 
-/** Lets all nodes of a world meet: heartbeats to everybody, then the choice of peers. */
+/** Lets all nodes of a world meet: heartbeats to every node, then the choice of peers. */
 export function meet(
   world: World,
   { choice, rounds = 4, reaches }: MeetingOptions,
@@ -75,7 +75,7 @@ export function meet(
         view.hear(to, told.get(to.name) ?? [], sim.random);
       }
     }
-    // In the last round they hear what the others have chosen.
+    // In the last round they hear of the others' choices.
     if (round + 1 < rounds) continue;
     settle(world, views);
     for (const [i, view] of views.entries()) {
@@ -87,8 +87,8 @@ export function meet(
 }
 
 /**
- * Lets all choose, knowing what the others have chosen, until hardly anything changes: many minutes
- * of heartbeats.
+ * Lets all choose, knowing the others' choices, until hardly anything changes: many minutes of
+ * heartbeats.
  */
 function settle(world: World, views: readonly MeasuredView[]): void {
   for (let round = 0; round < MAX_CHOICES; round++) {
@@ -107,8 +107,8 @@ function settle(world: World, views: readonly MeasuredView[]): void {
 }
 
 /**
- * A world whose nodes have met, though each cannot reach each other one with probability `blind`, in
- * each direction by itself.
+ * A world whose nodes have met, though each cannot reach each other one with probability `blind`,
+ * in each direction separately.
  */
 export function blindWorld(options: NetworkOptions, choice: Choice, blind: number): World {
   const world = build(options);
@@ -122,7 +122,7 @@ export function blindWorld(options: NetworkOptions, choice: Choice, blind: numbe
   return world;
 }
 
-/** Times from 0 on that are `spreadMs` apart at most, so that nobody starts with anybody else. */
+/** Times from 0 on that are `spreadMs` apart at most, so that no two begin together. */
 export function staggered(world: World, spreadMs: Millis): () => Millis {
   return () => world.sim.random() * spreadMs;
 }

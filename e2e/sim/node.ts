@@ -1,8 +1,8 @@
 /**
- * A simulated edge. What it decides is decided by the modules that edges use: routing, peers, single
- * flight, forwarding, competing requests, timers, window. Cache and network are make-believe, and
- * there is no disk. Versions are taken for known: finding them out costs real edges a small request
- * at the beginning.
+ * A simulated edge. Its decisions come from the modules that edges use: routing, peers, single
+ * flight, forwarding, competing requests, timers, window. Cache and network are models, and there
+ * is no disk. Versions count as known: finding them out costs real edges a small request at the
+ * beginning.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -50,7 +50,7 @@ export class SimNode implements Host, Member {
   readonly place: Place;
   readonly up: Link;
   readonly down: Link;
-  /** `frozen` nodes say nothing any more; the machines of `gone` ones refuse connections. */
+  /** `frozen` nodes are silent; the machines of `gone` ones refuse connections. */
   state: 'up' | 'frozen' | 'gone' = 'up';
   view: View;
   readonly cache = new Set<number>();
@@ -91,7 +91,7 @@ export class SimNode implements Host, Member {
     }).result;
   }
 
-  /** Chooses who serves a chunk. */
+  /** Chooses the node that serves a chunk. */
   route(chunk: number, path: Path, attempt: number, tried: ReadonlySet<string>): Route<RouteNode> {
     const { chunkBytes, bufferBytes, maxHops } = this.world.o;
     const { now, random } = this.world.sim;
@@ -198,7 +198,7 @@ export class SimNode implements Host, Member {
   /** Looks at a fetch once it may be late, and often from then on, until that is ended. */
   #watch(check: () => void, ms: Millis): () => void {
     const { clock } = this.world.sim;
-    // The clock keeps what it has been given until its time: let go of the fetch before.
+    // The clock keeps its entries until their time: this releases the earlier fetch.
     let wanted: (() => void) | undefined = check;
     const again = () => {
       if (wanted === undefined || this.state !== 'up') return this.world.sim.quiet();
@@ -211,7 +211,7 @@ export class SimNode implements Host, Member {
     };
   }
 
-  /** Comes back with an empty cache; what it knew of others it knows no more. */
+  /** Comes back with an empty cache, and without its knowledge of others. */
   rise(): void {
     for (const breakOff of [...this.connections]) breakOff();
     this.cache.clear();
@@ -219,7 +219,7 @@ export class SimNode implements Host, Member {
     this.state = 'up';
   }
 
-  /** Stops: connections break, or fall silent. What was in memory is lost with a crash. */
+  /** Stops: connections break, or fall silent. A crash loses the contents of memory. */
   fail(how: 'frozen' | 'gone'): void {
     this.state = how;
     if (how === 'frozen') return;

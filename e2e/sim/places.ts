@@ -1,8 +1,8 @@
 /**
  * Where nodes are and how long messages take between them: sites on a map whose unit is a
- * millisecond of round trip, in three continents of unlike size as PlanetLab had (NSDI 6 counts some
- * 400 nodes; 4.2 says that two thirds have 100 peers or more within 100 ms, which this map is made
- * to meet). Some sites are far from everybody for the state of their own line (NSDI 5.2).
+ * millisecond of round trip, in three continents of unlike size as PlanetLab had (NSDI 6 counts
+ * some 400 nodes; by 4.2 two thirds have 100 peers or more within 100 ms, which this map is made to
+ * meet). Some sites are far from all others because of their own line (NSDI 5.2).
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';

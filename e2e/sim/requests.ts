@@ -1,4 +1,4 @@
-/** How simulated nodes ask each other and the origin for chunks: what the wires make of requests. */
+/** How simulated nodes ask each other and the origin for chunks: requests over the wires. */
 
 import { asMillraceError, MillraceError } from '@millrace/shared/base/errors';
 import type { AttemptObserver } from '@millrace/shared/cdn/fetch/competing-fetch';
@@ -41,7 +41,7 @@ export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Pr
       to.transfers--;
       to.connections.delete(breakOff);
       flow?.cancel();
-      // Where the chunk was sent there is nothing to abort, and signals are dear.
+      // Once the chunk was sent there is nothing to abort, and signals are expensive.
       if (flow === undefined) controller.abort(new MillraceError('interrupted', 'the peer left'));
     };
     const end = (how: () => void) => {
@@ -105,7 +105,7 @@ export function askPeer({ from, to, chunk, path, signal, observer }: Asking): Pr
       if (over) return;
       if (to.state === 'gone') return refuse('origin-unreachable', delayMs);
       if (!connected()) {
-        // Where there is a connection from before, nothing tells that nobody listens any more.
+        // On an existing connection, a dead listener goes unnoticed.
         if (!from.heard.has(to.name)) refuse('origin-unreachable', CONNECT_TIMEOUT_MS);
         return;
       }

@@ -19,7 +19,7 @@ export interface ScheduledClientOptions extends Seat, DownloadingOptions {
 
 export class ScheduledClient extends Downloading {
   readonly o: ScheduledClientOptions;
-  /** Requests beyond the first of each connection: blocks, and what was asked for anew. */
+  /** Requests beyond the first of each connection: blocks, and repeated requests. */
   resumes = 0;
 
   constructor(options: ScheduledClientOptions) {

@@ -1,6 +1,6 @@
 /**
  * Virtual time for modules that use promises: after each event everything that follows from it at
- * once is done before time goes on. With one seed, all that happens is the same in every run.
+ * once is done before time advances. With one seed, every run has the same events.
  */
 
 import { type Millis, type Random, seededRandom } from '@millrace/shared/base/clock';
@@ -44,14 +44,14 @@ export class Simulation {
 }
 
 /**
- * Resolves when all promises that can be settled now have been, and what waits for them has run:
- * ticks come after them, and cost a tenth of a turn of the loop.
+ * Resolves when all promises that can be settled now have been, and their waiters have run: ticks
+ * come after them, and cost a tenth of a turn of the loop.
  */
 function settled(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }
 
-/** Lets the process do what only turns of its loop allow: free what signals have left behind. */
+/** Lets the process do work that only turns of its loop allow: free the remains of signals. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

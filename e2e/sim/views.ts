@@ -40,7 +40,7 @@ export class MeasuredView implements View {
   #members: readonly Peer[] = [];
   #hearsay: readonly Hearsay<Peer>[] | undefined;
 
-  /** @param use shared by all views: each would keep what all have told of all */
+  /** @param use shared by all views: each would keep the reports of all about all */
   constructor(self: Member, choice: Choice, use: PeerUse) {
     this.#self = self;
     this.#choice = choice;
@@ -112,7 +112,10 @@ export class MeasuredView implements View {
   }
 }
 
-/** A view that was given once: for networks whose heartbeats would be too many to simulate. */
+/**
+ * A view that is fixed from the beginning: for networks whose heartbeats would be too many to
+ * simulate.
+ */
 export class GivenView implements View {
   readonly #nodes: { name: string; seed: RouteNode['seed']; weight: number; load: number }[];
   /** One list for many views: there are too many of them for a list each. */

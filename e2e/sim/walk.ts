@@ -1,7 +1,7 @@
 /**
- * Where requests end if all nodes ask for a file at the same moment and nothing is stored anywhere:
+ * Where requests end if all nodes ask for a file at the same moment and nothing is cached anywhere:
  * each is followed from node to node by the real routing until one turns to the origin. No time
- * passes, so this shows what views alone cost, and is the worst case of what clocks allow.
+ * passes, so this shows the cost of differing views alone, and is the worst case of timing.
  */
 
 import { INGRESS, type Path, type SimNode } from './node.ts';
@@ -19,7 +19,7 @@ export interface Walked {
 
 const NOBODY: ReadonlySet<string> = new Set();
 
-/** @param asking nodes whose clients ask; all of them unless given */
+/** @param asking nodes whose clients ask; by default all of them */
 export function walk(world: World, asking: readonly SimNode[] = world.nodes): Walked {
   const hops: number[] = [];
   const counts: number[] = [];

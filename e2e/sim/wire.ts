@@ -1,16 +1,16 @@
 /**
- * The simulated network's wires. A link sends whatever is handed to it first come, first served; a
- * flow hands over a few pieces at a time and the next as earlier ones arrive, so that flows over one
- * link share it about evenly, whichever end is the narrow one, and a flow gets at most
- * `WINDOW_PIECES` pieces per round trip.
+ * The simulated network's wires. A link sends its pieces first come, first served; a flow hands
+ * over a few pieces at a time and the next as earlier ones arrive, so that flows over one link
+ * share it about evenly, whichever end is the narrow one, and a flow gets at most `WINDOW_PIECES`
+ * pieces per round trip.
  *
- * Where pieces are as large as chunks, a third of the events are left. Then flows share a link by
- * turns of a whole chunk, nothing limits one to so much per round trip, and of a chunk under way
- * nothing is known until all of it is there: requests that compete are begun later, or not at all.
+ * With pieces as large as chunks, a third of the events remain. Then flows share a link by turns of
+ * a whole chunk, no flow is limited per round trip, and of a chunk under way nothing is known until
+ * all of it is there: competing requests begin later, or not at all.
  *
- * Not modelled: loss, slow start, headers, set-up of connections, and queues that overflow. Requests
- * and heartbeats take time but no bandwidth. What was on its way when a flow was cancelled still
- * takes its place on the links.
+ * Not modelled: loss, slow start, headers, set-up of connections, and queues that overflow.
+ * Requests and heartbeats take time but no bandwidth. Pieces on their way when a flow was cancelled
+ * still take their place on the links.
  */
 
 import type { Millis } from '@millrace/shared/base/clock';
@@ -21,7 +21,7 @@ const WINDOW_PIECES = 4;
 
 /** One direction of an access link. */
 export class Link implements Wire {
-  /** May change at any time, for what is sent from then on. */
+  /** May change at any time, for pieces sent from then on. */
   bytesPerMs: number;
   /** Bytes that it has been given to send. */
   bytes = 0;
@@ -84,7 +84,7 @@ export interface FlowOptions {
   readonly connected: () => boolean;
   /** Told of bytes that have arrived, `left` being still to come. */
   readonly onBytes: (count: number, left: number) => void;
-  /** Told when the last piece has been handed over: what follows on the connection can go. */
+  /** Called when the last piece has been handed over: the connection's next flow can begin. */
   readonly onHandedOver?: () => void;
 }
 

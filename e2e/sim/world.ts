@@ -1,4 +1,4 @@
-/** A simulated network: its nodes, its origin, one file, and what is counted. */
+/** A simulated network: its nodes, its origin, one file, and the counters. */
 
 import type { Millis } from '@millrace/shared/base/clock';
 import { routingKey } from '@millrace/shared/cdn/chunks/chunk-name';

@@ -1,4 +1,6 @@
-/** BitTorrent: aria2c at the origin and at all clients, which go on sharing when they have it all. */
+/**
+ * BitTorrent: aria2c at the origin and at all clients, which keep sharing when they are complete.
+ */
 
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -20,7 +22,7 @@ export function hasAria2(): boolean {
   return spawnSync('aria2c', ['--version']).status === 0;
 }
 
-/** Found by the tracker only, as fast as they can, and without limits to what they send. */
+/** Peers come from the tracker only, at full speed, and without limits on sending. */
 const OPTIONS = [
   '--no-conf',
   '-q',

@@ -1,4 +1,4 @@
-/** The file out of an answer whose chunks came in any order. */
+/** Assembles the file from an answer whose chunks came in any order. */
 
 import { readFile, writeFile } from 'node:fs/promises';
 import {
@@ -9,7 +9,7 @@ import {
 /**
  * Replaces a body by the file that it describes.
  *
- * @param headPath what curl has written of the answer's head
+ * @param headPath file with the answer's head, written by curl
  * @throws Error if parts are missing or overlap
  */
 export async function assembled(path: string, headPath: string, bytes: number): Promise<void> {

@@ -19,10 +19,7 @@ export interface Outcome {
   readonly failure: string | undefined;
 }
 
-/**
- * A way to bring files to clients: programs that run at origin and edges, and one that clients
- * run.
- */
+/** A way to bring files to clients: programs at origin and edges, and one at each client. */
 export interface System {
   /** Downloads to `output`, once the gate is open. */
   fetch(client: Host, number: number, output: string, gate: Gate): Promise<Outcome>;
@@ -30,7 +27,7 @@ export interface System {
   originBytes(): Promise<number | undefined>;
 }
 
-/** All that a run has brought. */
+/** All results of a run. */
 export interface CrowdRun {
   readonly outcomes: readonly (Outcome & { readonly afterMs: number })[];
   readonly bytes: number;

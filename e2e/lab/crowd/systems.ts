@@ -27,7 +27,7 @@ export async function direct(stage: CrowdStage): Promise<System> {
   return curlFrom(nginx, () => `${nginx.url}/${stage.fileName}`);
 }
 
-/** Each edge is a cache of its own: nginx with its slice module, one request per slice at a time. */
+/** Each edge is a separate cache: nginx with its slice module, one request per slice at a time. */
 export async function nginxSlice(stage: CrowdStage): Promise<System> {
   const nginx = await origin(stage);
   const caches = await Promise.all(
@@ -100,7 +100,7 @@ export async function millraceParts(stage: CrowdStage): Promise<System> {
   };
 }
 
-/** `millrace get` with the edges as users give them: all of them, its own first. */
+/** `millrace get` with the edges as users give them: all of them, the client's own first. */
 export async function millraceGet(stage: CrowdStage): Promise<System> {
   const { nginx, edges } = await network(stage);
   const state = await stage.folder('state');

@@ -1,7 +1,7 @@
 /**
  * ANYCAST figure 8: a thousand clients that come to a server at once, because a route has led them
  * there. If their connections grew and backed off together, the line before them would be idle and
- * crowded in turn. The queue before it tells.
+ * crowded in turn. The queue before it shows that.
  */
 
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -25,10 +25,10 @@ const QUEUE_MS = 145;
 const SECONDS = 40;
 const SWITCH_AT_S = 15;
 const SAMPLE_MS = 200;
-/** After the beginning, or the switch, everybody needs a moment. */
+/** Time to settle after the beginning, or the switch. */
 const SETTLED_S = 3;
 const ADDRESS = '10.9.0.1';
-/** One address for all of them, which would be limited as one client. */
+/** All of them share one address, which would be limited as one client. */
 const EDGE = ['--client-transfers', '0', '--client-requests', '0', '--max-amplification', '0'];
 
 interface Scenario {

@@ -1,6 +1,6 @@
 /**
  * WORLDS figure 2 and table 3: bandwidth as a function of buffer, which is the chunk size times the
- * chunks at a time, and what replacing the slowest chunks by the median would gain. Virtual time: the
+ * chunks at a time, and the gain if the slowest chunks took the median time. Virtual time: the
  * project's agent over simulated nodes.
  */
 

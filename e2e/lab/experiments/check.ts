@@ -18,7 +18,7 @@ const LINKS = [
   { mbit: 100, rttMs: 100 },
   { mbit: undefined, rttMs: 10 },
 ];
-/** At most so long with each. */
+/** Longest time for each. */
 const SECONDS = 5;
 
 interface Measured {

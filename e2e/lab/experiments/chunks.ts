@@ -19,7 +19,7 @@ const KiB = 1024;
 const MiB = 1024 * KiB;
 const CHUNK_SIZES = [64 * KiB, 128 * KiB, 256 * KiB, 512 * KiB, MiB, 2 * MiB, 4 * MiB, 8 * MiB];
 const FIRST_WINDOWS = [2, 4, 8, 16];
-/** Room for the file, so that what has been fetched once is cached. */
+/** Room for the whole file, so that a fetched chunk stays cached. */
 const CACHE_BYTES = 640 * MiB;
 const CACHED_TIMES = 4;
 

@@ -24,7 +24,7 @@ import { type CrowdLinks, spread } from '../topologies.ts';
 const CLIENTS = 16;
 const EDGES = 4;
 const FILE_BYTES = 10_000_000;
-/** Staggered clients begin within so long: about what one download takes. */
+/** Staggered clients begin within this time: about the duration of one download. */
 const STAGGER_MS = 5000;
 
 type Start = 'synchronised' | 'staggered' | 'cached';
@@ -49,9 +49,9 @@ const SIDES: readonly Side[] = [
 interface Setting {
   readonly name: string;
   readonly links: (seed: number) => CrowdLinks;
-  /** Sides that are measured here, by what their names begin with. */
+  /** Sides to measure here, by the beginning of their names. */
   readonly sides: readonly string[];
-  /** Whether all edges, those of nginx as well, have the kernel settings that come with ours. */
+  /** Whether all edges, nginx's too, have the kernel settings that come with ours. */
   readonly tuned: boolean;
 }
 
@@ -168,7 +168,7 @@ function slowed(links: CrowdLinks, slow: number): CrowdLinks {
   };
 }
 
-/** Times as they would have been at full speed. */
+/** Times converted to full speed. */
 function atFullSpeed(result: CrowdRun, slow: number): CrowdRun {
   const outcomes = result.outcomes.map((one) => ({
     ...one,
@@ -190,7 +190,7 @@ function isNamed(name: string, parts: readonly string[], kind: readonly { name: 
   return own.length === 0 || own.some((part) => name.startsWith(part));
 }
 
-/** One side in one setting: the starts in turn, before fresh caches unless they are to be full. */
+/** One side in one setting: the starts in turn, before fresh caches unless they have to be full. */
 async function measure(
   setting: Setting,
   side: Side,
@@ -241,7 +241,7 @@ async function measure(
   return measured;
 }
 
-/** Of several runs: what each client got, and the medians of what concerns all. */
+/** Figures of several runs: one for each client, and the medians of the totals. */
 function figures(results: readonly CrowdRun[]) {
   const done = results.flatMap(({ outcomes, bytes }) =>
     outcomes

@@ -18,10 +18,10 @@ const FILE_BYTES = 10_000_000;
 const ORIGIN_MEGABITS = 45;
 const EDGES = 4;
 const EDGE = { downMbit: 100, upMbit: 100, rttMs: 10 };
-/** Table 1's round trips, less what the servers' own lines have. */
+/** Table 1's round trips, less those of the servers' own lines. */
 const PINGS_MS = [6, 35, 51, 67, 85];
 const CLIENT_MEGABITS = 30;
-/** One packet in so many thousand is lost on the way to a client. */
+/** Share of packets lost on the way to a client. */
 const LOSS = 0.0005;
 const TIMEOUT_MS = 180_000;
 

@@ -1,6 +1,6 @@
 /**
  * Some points of LOCI figure 3 over real links: `millrace get` and aria2c from nginx servers whose
- * lines are those of the simulation, to see whether that can be believed.
+ * lines are those of the simulation, to check the simulation.
  */
 
 import { mkdir, rm, writeFile } from 'node:fs/promises';

@@ -1,7 +1,7 @@
 /**
- * ANYCAST figure 5: two edges have one address, and the route to it is switched again and again while
- * a file is downloaded: every connection is reset, by an edge that knows nothing of it. What that
- * costs Millrace, curl and aria2c, by interval, round trip and loss.
+ * ANYCAST figure 5: two edges have one address, and the route to it is switched repeatedly while a
+ * file is downloaded: every connection is reset, by an edge that does not know it. The cost for
+ * Millrace, curl and aria2c, by interval, round trip and loss.
  */
 
 import { createHash } from 'node:crypto';
@@ -27,11 +27,11 @@ const AT_ONCE = [
   [30, 2],
   [10, 5],
 ];
-/** A run takes 41 s at full speed; what has come by then is counted where it takes longer. */
+/** Longest run: 41 s at full speed; slower ones count with the bytes stored by then. */
 const MOST_SECONDS = 70;
 const EDGE_PORT = 3125;
 
-/** Where a download is to go, and what of. */
+/** Target and sources of a download. */
 interface Task {
   readonly host: Host;
   /** The edges' one address. */

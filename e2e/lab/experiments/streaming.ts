@@ -1,5 +1,5 @@
 /**
- * LOCI figures 7 to 9: how long somebody waits who begins to play a replicated file after five
+ * LOCI figures 7 to 9: how long a viewer waits who begins to play a replicated file after five
  * seconds. Virtual time, as in `replicas`.
  */
 
@@ -85,7 +85,7 @@ function table(playMegabits: number, threads: number, series: readonly Series[])
   };
 }
 
-/** The paper's figure 8, on a scale without logarithms: what takes longer is cut off. */
+/** The paper's figure 8, on a linear scale: longer times are cut off. */
 function plot(series: readonly Series[]): Plot {
   const shown = series.filter(
     (s) =>

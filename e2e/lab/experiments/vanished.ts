@@ -1,6 +1,6 @@
 /**
- * ANYCAST 3.1.2, 4.2 and table 1: clients that vanish, how long a server keeps what it holds for
- * them, and how many that are still there are taken for vanished where packets get lost.
+ * ANYCAST 3.1.2, 4.2 and table 1: clients that vanish, how long a server keeps their resources, and
+ * how many present clients are mistaken for vanished ones where packets get lost.
  */
 
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -15,16 +15,16 @@ import { type LabEdge, startEdge, startNginx } from '../programs.ts';
 import { type Findings, median } from '../report.ts';
 
 const CROWD = fileURLToPath(new URL('../../fixtures/clients/crowd-client.ts', import.meta.url));
-/** Long enough for the line to be cut in the middle; half of what ANYCAST 4.2 took. */
+/** Long enough for the line to be cut in the middle; half of the size in ANYCAST 4.2. */
 const LONG_BYTES = 200_000_000;
 const SHORT_BYTES = 1_000_000;
 const VANISHING = 50;
 const VANISHING_MEGABITS = 50;
 const VANISHING_RTT_MS = 50;
-/** How long to watch those that have vanished. */
+/** How long vanished clients are watched. */
 const WATCH_S = 30;
 const LOOK_EVERY_MS = 50;
-/** Before the line is cut, everybody must be served. */
+/** Before the line is cut, every client must be served. */
 const SERVED_AFTER_MS = 3000;
 
 const LOSSES = [0, 0.01, 0.02, 0.05];
@@ -171,7 +171,7 @@ async function vanishing(seed: number): Promise<Vanished[]> {
 
 async function connections(host: Host, port: number, peer: Host): Promise<number> {
   const filter = ['sport', '=', `:${port}`, 'and', 'dst', peer.address];
-  // Not those that only wait for the client's last word: there, everything has been given back.
+  // Without those that only wait for the client's last segment: their resources are free.
   const states = ['state', 'established', 'state', 'close-wait'];
   const { stdout } = await host.run('ss', ['-Htn', ...states, ...filter]);
   return stdout.split('\n').filter((line) => line !== '').length;

@@ -1,6 +1,6 @@
 /**
- * How the agent's window grows by the functions of NSDI figure 9, and what that does to throughput: with
- * the real window, retry timer and transfer, in virtual time.
+ * How the agent's window grows by the functions of NSDI figure 9, and the effect on throughput:
+ * with the real window, retry timer and transfer, in virtual time.
  */
 
 import { type Random, seededRandom } from '@millrace/shared/base/clock';
@@ -136,7 +136,7 @@ function summary(results: readonly AgentResult[]): Omit<Measured, 'kind' | 'run'
   };
 }
 
-/** The window after so many fast chunks. */
+/** The window after a number of fast chunks. */
 function curve(window: { size: number; onFastChunk(): void }, chunks: number): [number, number][] {
   const points: [number, number][] = [[0, window.size]];
   for (let n = 1; n <= chunks; n++) {

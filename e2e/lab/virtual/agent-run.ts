@@ -1,7 +1,7 @@
 /**
- * One response of an edge, in whichever world: the project's agent (`DeliveryMachine` with its window,
- * timer and hedging) fetches chunks and hands them to the client, and what happened to each chunk is
- * written down. The world says what time it is, and how chunks travel.
+ * One response of an edge, in any world: the project's agent (`DeliveryMachine` with its window,
+ * timer and hedging) fetches chunks and hands them to the client, and the history of each chunk is
+ * recorded. The world provides the clock, and the travel of chunks.
  */
 
 import type { Millis, Random } from '@millrace/shared/base/clock';
@@ -22,7 +22,9 @@ export interface FetchObserver {
 export interface World {
   now(): Millis;
   at(time: Millis, run: () => void): void;
-  /** Asks for a chunk; the node depends on the attempt. @returns what cancels the request */
+  /**
+   * Asks for a chunk; the node depends on the attempt. @returns a function that cancels the request
+   */
   fetch(chunk: number, attempt: number, observer: FetchObserver): () => void;
   /** Hands a chunk to the client; `sent` is called when it has taken it. */
   send(chunk: number, sent: () => void): void;

@@ -23,7 +23,7 @@ export const MBIT = 125_000;
 export const FILE_BYTES = 50 * 1024 * 1024;
 /** Seconds of data that an application holds before it begins to play (LOCI 4.2). */
 export const PREBUFFER_S = 5;
-/** Windows of that time: TCP without scaling, which is what makes a second connection worth it. */
+/** Windows of that time: TCP without scaling, which makes a second connection worthwhile. */
 const WINDOW_BYTES = 64 * 1024;
 /** How much servers' rates wander, and how much of the time they hardly send (WORLDS 4.1). */
 const SPREAD = 0.3;
@@ -31,7 +31,7 @@ const SLOWDOWNS = 0.02;
 /** Two days: the paper's basic algorithm can take very long. */
 const LIMIT_MS = 172_800_000;
 
-/** Algorithm that chooses what is fetched next. */
+/** Algorithm that chooses the next bytes. */
 export type Algorithm =
   | { readonly by: 'paper'; readonly copies: number; readonly progress: number; blockBytes: number }
   | { readonly by: 'millrace'; readonly mode: RedundancyMode };
@@ -44,7 +44,10 @@ export interface Setting {
   readonly seed: number;
   /** True: the servers' rates never change. */
   readonly steady?: boolean;
-  /** Megabits per second at which somebody plays the file meanwhile; ours only fetches ahead of it. */
+  /**
+   * Megabits per second at which a viewer plays the file meanwhile; only ours fetches ahead of the
+   * position.
+   */
   readonly playMegabits?: number;
 }
 
@@ -136,7 +139,7 @@ function paperChooser(algorithm: Algorithm): Chooser {
 }
 
 /**
- * Seconds for which the application waits that begins to play after the prebuffer and needs so many
+ * Seconds for which a viewer waits who begins to play after the prebuffer and needs this number of
  * megabits per second (LOCI 4.2).
  */
 export function playingDelay(milestones: readonly Milestone[], megabits: number): number {

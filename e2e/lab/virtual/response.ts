@@ -11,7 +11,7 @@ import { type VirtualNetwork, VirtualWorld } from './virtual-world.ts';
 const MBIT = 125_000;
 export const FILE_BYTES = 50 * 1024 * 1024;
 const LIMIT_MS = 86_400_000;
-/** Shares of the chunks, the slowest ones, that are thought away (WORLDS table 3). */
+/** Shares of the chunks, the slowest ones, that are removed from the result (WORLDS table 3). */
 export const TAILS = [0, 0.01, 0.02, 0.05];
 
 /** How one response went. */
@@ -19,7 +19,7 @@ export interface Response {
   readonly megabits: number;
   /** Milliseconds until the client had the first chunk. */
   readonly firstMs: number;
-  /** Megabits per second without the slowest chunks, so many as `TAILS` says. */
+  /** Megabits per second without the slowest chunks, for each share of `TAILS`. */
   readonly withoutTail: readonly number[];
   /** The 99th percentile of chunk times over their median. */
   readonly tail: number;

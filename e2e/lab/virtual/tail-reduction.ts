@@ -12,12 +12,12 @@ export interface TimedChunk {
   readonly readyAt: Millis;
   /** When the client had taken it. */
   readonly sentAt: Millis;
-  /** The chunk whose end made room for this one; undefined for those at the beginning. */
+  /** The chunk whose end made room for this one; undefined for the first ones. */
   readonly after: number | undefined;
 }
 
 /**
- * How long the response would have taken.
+ * Duration of the response without the tail.
  *
  * @param share of the chunks, the slowest ones, 0 to 1; a part of a chunk counts as one
  */

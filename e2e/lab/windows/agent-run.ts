@@ -1,7 +1,7 @@
 /**
- * One response in virtual time: the agent as it is (transfer, window, retry timer) at a node whose
- * line all fetches share. A fetch waits for a round trip and then gets an equal share of the line, or
- * what its peer gives where that is less (the rest goes to the others). The client takes what comes.
+ * One response in virtual time: the real agent (transfer, window, retry timer) at a node whose line
+ * all fetches share. A fetch waits for a round trip and then gets an equal share of the line, or
+ * its peer's rate where that is less (the rest goes to the others). The client takes bytes at once.
  * Left out: TCP's own start, queues at the peers, other responses of the same node.
  */
 
@@ -23,7 +23,7 @@ export interface AgentRun {
   /** Of the node's line, bytes per millisecond. */
   readonly lineRate: number;
   readonly window: CongestionWindow;
-  /** Draws what an attempt at a chunk meets. */
+  /** Draws the conditions of an attempt at a chunk. */
   readonly peer: (chunk: number, attempt: number) => Peer;
   readonly random: Random;
 }
@@ -50,7 +50,7 @@ interface Fetch {
   rate: number;
 }
 
-/** Rounding must not leave a byte's fraction for ever. */
+/** Below this a remainder is a rounding error. */
 const ALMOST_NONE = 1e-3;
 
 export function runAgent(run: AgentRun): AgentResult {
@@ -121,7 +121,10 @@ export function runAgent(run: AgentRun): AgentResult {
   return { ms: now, retries, wastedBytes: wasted, windows, complete };
 }
 
-/** Gives each an equal share of the line, those that cannot use theirs less (max-min fairness). */
+/**
+ * Gives each an equal share of the line, and the unused rest of a slow one to the others (max-min
+ * fairness).
+ */
 function share(fetches: Fetch[], lineRate: number): void {
   let left = lineRate;
   let count = fetches.length;

@@ -2,7 +2,7 @@
 
 import { CongestionWindow, type Growth, paperGrowth } from '@millrace/shared/cdn/delivery/window';
 
-/** The paper's buffer holds so many chunks of 60 KB. */
+/** The paper's buffer, in chunks of 60 KB. */
 export const PAPER_MAX = 60;
 
 /** Neither grows nor shrinks. */

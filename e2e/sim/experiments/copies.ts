@@ -15,13 +15,13 @@ const REACHES = [
   { name: 'unlimited', maxHops: 16 },
 ];
 
-/** In time only what edges do, and what the papers do. */
+/** Timed runs cover only the behaviour of edges and of the papers. */
 const TIMED = [
   { name: 'one extra hop, then the best of all', maxHops: 2, farHop: true },
   { name: 'one extra hop', maxHops: 2, farHop: false },
 ];
 
-/** Where no time passes so many chunks are enough. */
+/** Chunks that are enough where no time passes. */
 const WALKED_CHUNKS = 12;
 
 export async function copies({ seed, nodes = 400, chunks = 96 }: Settings): Promise<Report> {

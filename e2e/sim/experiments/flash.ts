@@ -1,4 +1,4 @@
-/** A flash crowd: far more clients than nodes, for a file that nobody has yet. */
+/** A flash crowd: far more clients than nodes, for a file that no node has yet. */
 
 import type { Random } from '@millrace/shared/base/clock';
 import { DEFAULT_CHUNK_BYTES } from '@millrace/shared/base/limits';
@@ -21,7 +21,7 @@ const CLIENT_MBIT = [5, 100] as const;
 const NODE_MBIT = [200, 1000] as const;
 const ORIGIN_MBIT = 1000;
 
-/** Clients from which on whole chunks travel, unless it is said otherwise. */
+/** Clients from which on whole chunks travel, by default. */
 const COARSE_FROM = 20_000;
 const FINE_PIECE_BYTES = 256 * 1024;
 
@@ -80,7 +80,7 @@ export async function flash(settings: Settings): Promise<Report> {
   };
 }
 
-/** Clients come one by one; of those that are done nothing stays but how they fared. */
+/** Clients come one by one; of finished ones only the results are kept. */
 function arrive(
   world: World,
   count: number,

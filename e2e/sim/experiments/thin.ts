@@ -1,6 +1,6 @@
 /**
  * The laboratory's crowd in virtual time: 16 clients whose round trips differ, four edges near an
- * origin with a thin line, by chunk size. No processor is short here, and no packet is lost.
+ * origin with a thin line, by chunk size. Processors are never short here, and no packet is lost.
  */
 
 import { BUFFER_BYTES_PER_CLIENT } from '@millrace/shared/base/limits';
